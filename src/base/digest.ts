@@ -1,0 +1,83 @@
+/**
+ * Digests as web archives write them: `algorithm:value`, in any letter case, hexadecimal or base32, padded or not.
+ *
+ * Two digests are equal when algorithm and decoded bytes are equal; their texts are never compared (the same SHA-1 is written
+ * in at least four ways in real files). The encoding is told by the length of the value, which is unambiguous for all algorithms
+ * here but MD5, where 32 characters are hexadecimal unless padding says otherwise.
+ */
+import { createHash, type Hash, hash } from 'node:crypto';
+import { equal, fromBase32, fromHex, toBase32, toHex } from './bytes.ts';
+
+export type DigestAlgorithm = 'md5' | 'sha1' | 'sha256' | 'sha512';
+
+export const DIGEST_ALGORITHMS: readonly DigestAlgorithm[] = ['md5', 'sha1', 'sha256', 'sha512'];
+
+const BYTE_LENGTH: Record<DigestAlgorithm, number> = { md5: 16, sha1: 20, sha256: 32, sha512: 64 };
+
+export type Digest = { readonly algorithm: DigestAlgorithm; readonly bytes: Uint8Array };
+
+/** The algorithms whose collisions are known: equality of such a digest never proves equality of contents (I7). */
+export function isCollisionProne(algorithm: DigestAlgorithm): boolean {
+  return algorithm === 'md5' || algorithm === 'sha1';
+}
+
+/** Reads a digest field's value; undefined when the algorithm is unknown or the value does not fit it. */
+export function parseDigest(text: string): Digest | undefined {
+  const colon = text.indexOf(':');
+  if (colon < 0) return undefined;
+  const algorithm = algorithmOf(text.slice(0, colon));
+  return algorithm && parseDigestValue(algorithm, text.slice(colon + 1).trim());
+}
+
+/** Reads a value whose algorithm is known from elsewhere, as in CDX lines, where SHA-1 stands without a label. */
+export function parseDigestValue(algorithm: DigestAlgorithm, value: string): Digest | undefined {
+  const length = BYTE_LENGTH[algorithm];
+  const isHex = value.length === length * 2 && !value.includes('=');
+  const bytes = isHex ? fromHex(value) : fromBase32(value);
+  return bytes?.length === length ? { algorithm, bytes } : undefined;
+}
+
+function algorithmOf(label: string): DigestAlgorithm | undefined {
+  const name = label.trim().toLowerCase().replace('-', '');
+  return DIGEST_ALGORITHMS.find((algorithm) => algorithm === name);
+}
+
+/** The form Pinakes writes: SHA-1 in upper-case base32 as the field does, everything else in lower-case hexadecimal. */
+export function formatDigest(digest: Digest): string {
+  const value = digest.algorithm === 'sha1' ? toBase32(digest.bytes) : toHex(digest.bytes);
+  return `${digest.algorithm}:${value}`;
+}
+
+export function sameDigest(a: Digest, b: Digest): boolean {
+  return a.algorithm === b.algorithm && equal(a.bytes, b.bytes);
+}
+
+export function digestOf(algorithm: DigestAlgorithm, bytes: Uint8Array): Digest {
+  return { algorithm, bytes: hash(algorithm, bytes, 'buffer') };
+}
+
+/** A digest computed piece by piece. */
+export class RunningDigest {
+  readonly algorithm: DigestAlgorithm;
+  #hash: Hash;
+
+  constructor(algorithm: DigestAlgorithm) {
+    this.algorithm = algorithm;
+    this.#hash = createHash(algorithm);
+  }
+
+  update(bytes: Uint8Array): void {
+    this.#hash.update(bytes);
+  }
+
+  finish(): Digest {
+    return { algorithm: this.algorithm, bytes: this.#hash.digest() };
+  }
+}
+
+const EMPTY_DIGESTS = DIGEST_ALGORITHMS.map((algorithm) => digestOf(algorithm, new Uint8Array(0)));
+
+/** Whether this is the digest of no bytes at all, which must never serve to deduplicate or to resolve (I7). */
+export function isDigestOfNothing(digest: Digest): boolean {
+  return EMPTY_DIGESTS.some((empty) => sameDigest(empty, digest));
+}

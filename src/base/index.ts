@@ -1,0 +1,10 @@
+/** base: digests, times, bytes, limits, errors. Pure; imports no other room. */
+export * from './assert.ts';
+export * from './bytes.ts';
+export * from './digest.ts';
+export * from './error.ts';
+export * from './error-catalogue.ts';
+export * from './finding.ts';
+export * from './limits.ts';
+export * from './random.ts';
+export * from './time.ts';

@@ -1,0 +1,89 @@
+/**
+ * Times as web archives write them.
+ *
+ * - W3CDTF (`2024-03-01T10:00:00.25Z`): WARC-Date, any precision from the year to nanoseconds, always UTC.
+ * - Timestamps (`20240301100000`): CDX, ARC and replay URLs; 14 digits, or 17 with milliseconds, or a shorter prefix.
+ *
+ * Inside Pinakes a time is milliseconds since 1970 (`EpochMs`). The text of a record's own date is kept as written beside it, because
+ * revisits point at it letter for letter.
+ */
+
+export type EpochMs = number;
+
+/** The present, handed in from outside so that tests can hold it still. */
+export type Clock = () => EpochMs;
+
+const W3CDTF =
+  /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?)?)?)?$/;
+
+/** Time of a WARC-Date, or undefined when it is none. Missing parts count from the start of what is given. */
+export function parseW3cDate(text: string): EpochMs | undefined {
+  const match = W3CDTF.exec(text.trim());
+  if (!match) return undefined;
+  const fraction = match[7] ? Math.floor(Number(`0.${match[7]}`) * 1000) : 0;
+  const time = utc(match[1]!, match[2] ?? '01', match[3] ?? '01', match[4] ?? '0', match[5] ?? '0', match[6] ?? '0');
+  return time === undefined ? undefined : time + fraction - offsetMs(match[8]);
+}
+
+function offsetMs(zone: string | undefined): number {
+  if (!zone || zone === 'Z' || zone === 'z') return 0;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
+  return (zone.startsWith('-') ? -minutes : minutes) * 60_000;
+}
+
+/** Time of a timestamp of 4 to 17 digits; missing digits count down to the earliest moment it can mean. */
+export function parseTimestamp(text: string): EpochMs | undefined {
+  if (!/^\d{4,17}$/.test(text) || (text.length < 14 && text.length % 2 === 1)) return undefined;
+  const part = (from: number, to: number, least: string) => (text.length >= to ? text.slice(from, to) : least);
+  const time = utc(
+    text.slice(0, 4),
+    part(4, 6, '01'),
+    part(6, 8, '01'),
+    part(8, 10, '0'),
+    part(10, 12, '0'),
+    part(12, 14, '0'),
+  );
+  return time === undefined ? undefined : time + Number(text.slice(14, 17).padEnd(3, '0'));
+}
+
+/** The last millisecond that a timestamp of 4 to 17 digits can mean: what a range ends with. */
+export function parseTimestampEnd(text: string): EpochMs | undefined {
+  const start = parseTimestamp(text);
+  if (start === undefined) return undefined;
+  if (text.length > 14) return start + 10 ** (17 - text.length) - 1;
+  if (text.length === 14) return start + 999;
+  const date = new Date(start);
+  if (text.length === 4) date.setUTCFullYear(date.getUTCFullYear() + 1);
+  else if (text.length === 6) date.setUTCMonth(date.getUTCMonth() + 1);
+  else if (text.length === 8) date.setUTCDate(date.getUTCDate() + 1);
+  else if (text.length === 10) date.setUTCHours(date.getUTCHours() + 1);
+  else date.setUTCMinutes(date.getUTCMinutes() + 1);
+  return date.getTime() - 1;
+}
+
+function utc(
+  year: string,
+  month: string,
+  day: string,
+  hour: string,
+  minute: string,
+  second: string,
+): EpochMs | undefined {
+  const [m, d, h, mi, s] = [Number(month), Number(day), Number(hour), Number(minute), Number(second)];
+  if (m < 1 || m > 12 || d < 1 || d > 31 || h > 24 || mi > 59 || s > 60) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), m - 1, d);
+  if (date.getUTCDate() !== d) return undefined;
+  return date.getTime() + ((h * 60 + mi) * 60 + s) * 1000;
+}
+
+/** 14 digits, whole seconds, floored. */
+export function formatTimestamp(time: EpochMs): string {
+  return new Date(time).toISOString().replace(/\D/g, '').slice(0, 14);
+}
+
+/** WARC-Date: whole seconds when the time is whole seconds, else milliseconds. */
+export function formatW3cDate(time: EpochMs): string {
+  const text = new Date(time).toISOString();
+  return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : text;
+}
