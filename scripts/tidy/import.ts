@@ -1,0 +1,51 @@
+/**
+ * The other modules that a source names: `import` and `export ... from` in every form, type-only ones too, `import('...')` as call and as type,
+ * `import.meta.resolve('...')`, and `new URL('./file.ts', import.meta.url)`, which is how worker threads are started.
+ */
+import type { Source } from './source.ts';
+
+export type ImportKind = 'static' | 'dynamic' | 'url';
+
+export type Import = {
+  readonly kind: ImportKind;
+  /** As written, or undefined when it is computed and cannot be followed. */
+  readonly specifier: string | undefined;
+  /** Offset of the specifier's opening quote. */
+  readonly offset: number;
+  readonly line: number;
+};
+
+const FORMS: readonly { kind: ImportKind; pattern: RegExp }[] = [
+  { kind: 'static', pattern: /(?<![\w$.])(?:import|export)(?=[\s{*])[\w$*\s{},]*?\bfrom\s*(?=['"])/g },
+  { kind: 'static', pattern: /(?<![\w$.])import\s*(?=['"])/g },
+  { kind: 'dynamic', pattern: /(?<![\w$.])import\s*\(\s*/g },
+  { kind: 'dynamic', pattern: /(?<![\w$.])import\s*\.\s*meta\s*\.\s*resolve\s*\(\s*/g },
+];
+
+const URL_OF_FILE = /\bnew\s+URL\s*\(\s*(?=(['"`])\s*\1\s*,\s*import\s*\.\s*meta\s*\.\s*url\b)/g;
+
+export function importsOf(source: Source): Import[] {
+  const found: Import[] = [];
+  for (const { kind, pattern } of FORMS) {
+    for (const match of source.code.matchAll(pattern)) {
+      const offset = match.index + match[0].length;
+      found.push({ kind, specifier: source.strings.get(offset), offset, line: source.lineAt(offset) });
+    }
+  }
+  for (const match of source.code.matchAll(URL_OF_FILE)) {
+    const offset = match.index + match[0].length;
+    const specifier = source.strings.get(offset);
+    const isModule = specifier !== undefined && /^\.{1,2}\/.*\.[cm]?[jt]s$/.test(specifier);
+    if (isModule) found.push({ kind: 'url', specifier, offset, line: source.lineAt(offset) });
+  }
+  return found.sort((a, b) => a.offset - b.offset);
+}
+
+/** Name of the npm package that a specifier reaches into; undefined for files, the platform's own modules and URLs. */
+export function packageOf(specifier: string): string | undefined {
+  if (/^(?:[./#]|[a-z]+:)/.test(specifier)) return undefined;
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}

@@ -1,0 +1,49 @@
+/** Which room may import which, and which room may import which package. ARCHITECTURE.md says why; this is where it is enforced. */
+
+/** Room -> the rooms it may import, always through their index.ts. */
+export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  url: ['base'],
+  warc: ['base', 'url'],
+  volume: ['base'],
+  catalog: ['base', 'url'],
+  archive: ['base', 'url', 'warc', 'volume', 'catalog'],
+  slim: ['base', 'url', 'warc'],
+  search: ['base', 'url', 'warc', 'archive'],
+  crawl: ['base', 'url', 'warc', 'archive'],
+  replay: ['base', 'url', 'warc', 'archive'],
+  server: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'search', 'crawl', 'replay'],
+  cli: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'search', 'crawl', 'replay', 'server'],
+};
+
+/** The room that may print, exit, and ask the machine for the time and for random numbers. */
+export const PRINTING_ROOM = 'cli';
+
+/** The library's front door, src/index.ts, speaks for every room but the command line. */
+export const LIBRARY_IMPORTS: readonly string[] = Object.keys(ROOM_IMPORTS).filter((room) => room !== PRINTING_ROOM);
+
+/** Package -> the rooms whose code may import it. Unit tests and everything outside src/ may also use development packages. */
+export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  '@duckdb/node-api': ['slim', 'archive'],
+  'classic-level': ['catalog'],
+  commander: ['cli'],
+  yaml: ['archive'],
+  yauzl: ['warc'],
+  yazl: ['warc'],
+};
+
+/** Files that the outside may name in a room: its front door, and for the command line the program itself. */
+export function isFrontDoor(path: string): boolean {
+  return path === 'src/index.ts' || path === 'src/cli/main.ts' || /^src\/[^/]+\/index\.ts$/.test(path);
+}
+
+/** Room of a path, '' for files directly under src/, undefined outside of src/. */
+export function roomOf(path: string): string | undefined {
+  const parts = path.split('/');
+  if (parts[0] !== 'src') return undefined;
+  return parts.length > 2 ? parts[1]! : '';
+}
+
+export function isTest(path: string): boolean {
+  return /\.test\.[cm]?[jt]sx?$/.test(path);
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileError, PinakesError } from './error.ts';
+import { ERROR_CATALOGUE } from './error-catalogue.ts';
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('nothing was thrown');
+}
+
+function codeOf(error: unknown): string {
+  assert.ok(error instanceof PinakesError, `not translated: ${String(error)}`);
+  return error.code;
+}
+
+test('an error tells its place, its sentence and its particulars, and what to do', () => {
+  const error = new PinakesError('FILE_MISSING', { where: 'a/b.warc.gz', detail: 'second of three' });
+  assert.equal(error.message, 'a/b.warc.gz: there is no such file or directory (second of three)');
+  assert.equal(error.where, 'a/b.warc.gz');
+  assert.equal(error.advice, ERROR_CATALOGUE.FILE_MISSING.advice);
+  assert.equal(error.retryable, false);
+  assert.equal(error.name, 'PinakesError');
+  assert.equal('cause' in error, false);
+});
+
+test('an error without place or particulars is its sentence alone', () => {
+  const error = new PinakesError('DISK_FULL');
+  assert.equal(error.message, ERROR_CATALOGUE.DISK_FULL.says);
+  assert.equal(error.where, undefined);
+  assert.equal(error.retryable, true);
+});
+
+test('failures of the file system get the code that tells the user what to do', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-error-'));
+  try {
+    const file = join(directory, 'file');
+    writeFileSync(file, 'x');
+    const missing = thrownBy(() => readFileSync(join(directory, 'absent')));
+    const translated = fileError(missing, 'absent');
+    assert.equal(codeOf(translated), 'FILE_MISSING');
+    assert.equal((translated as PinakesError).cause, missing);
+    assert.equal(
+      codeOf(
+        fileError(
+          thrownBy(() => readFileSync(directory)),
+          directory,
+        ),
+      ),
+      'FILE_IS_DIRECTORY',
+    );
+    assert.equal(
+      codeOf(
+        fileError(
+          thrownBy(() => readdirSync(file)),
+          file,
+        ),
+      ),
+      'FILE_MISSING',
+    );
+    assert.equal(
+      codeOf(
+        fileError(
+          thrownBy(() => mkdirSync(directory)),
+          directory,
+        ),
+      ),
+      'FILE_EXISTS',
+    );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test('a denied file is unreadable when it was to be read and unwritable when it was to be written', () => {
+  const denied = Object.assign(new Error('denied'), { code: 'EACCES' });
+  assert.equal(codeOf(fileError(denied, 'a')), 'FILE_UNREADABLE');
+  assert.equal(codeOf(fileError(denied, 'a', 'writing')), 'FILE_UNWRITABLE');
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+  assert.equal(codeOf(fileError(full, 'a', 'writing')), 'DISK_FULL');
+});
+
+test('what is no failure of the file system passes through unchanged', () => {
+  const bug = new TypeError('x is not a function');
+  const socket = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
+  const odd = Object.assign(new Error('odd'), { code: 'toString' });
+  for (const value of [bug, socket, odd, undefined, null, 'text', 7]) assert.equal(fileError(value, 'a'), value);
+});

@@ -1,0 +1,133 @@
+/**
+ * The catalog: captures, blocks and segments by key. All of it can be made again from the segments; none of it is the only copy of anything.
+ *
+ * It decides who stored a content first, and it is the only part that does: "which of these digests are held" is one call, "take this batch" is
+ * another, and a batch is taken whole or not at all. It knows nothing of files, volumes or WARC.
+ *
+ * Keys route: captures by (URL key, time, place), which is also by host, since a URL key begins with it; blocks by digest; segments by number.
+ */
+import type { EpochMs } from '../base/index.ts';
+import type { UrlKey } from '../url/index.ts';
+
+/** Where a record stands. Its length is that of the compressed member. */
+export type Place = { readonly segment: number; readonly offset: number; readonly length: number };
+
+/** SHA-256 of the payload (32 bytes), and the number of the overflow among different contents of one digest; 0 but for collisions. */
+export type BlockKey = { readonly digest: Uint8Array; readonly overflow: number };
+
+export type CaptureKind = 'response' | 'revisit' | 'resource' | 'conversion' | 'metadata';
+
+export type Capture = {
+  readonly urlKey: UrlKey;
+  readonly time: EpochMs;
+  readonly place: Place;
+  /** As captured; the key is derived from it. */
+  readonly url: string;
+  readonly kind: CaptureKind;
+  readonly collection: number;
+  /** HTTP status; 0 when there is none. */
+  readonly status: number;
+  /** Media type without parameters; empty when unknown. */
+  readonly mime: string;
+  /** The content; undefined for a revisit whose original is not known, and for what has no payload. */
+  readonly block: BlockKey | undefined;
+};
+
+/** One distinct content. */
+export type Block = {
+  readonly key: BlockKey;
+  /** Bytes of the payload. */
+  readonly size: number;
+  /** The record that holds it. */
+  readonly holder: Place;
+  /** Captures that have this content. */
+  readonly references: number;
+};
+
+export type SegmentState = 'open' | 'sealed';
+
+export type Segment = {
+  readonly number: number;
+  readonly volume: string;
+  readonly name: string;
+  readonly collection: number;
+  readonly state: SegmentState;
+  /** Length up to which its records are in the catalog. */
+  readonly bytes: number;
+  readonly records: number;
+  /** Bytes of records that were deleted and not yet compacted away. */
+  readonly deadBytes: number;
+};
+
+/** Another digest that some record declared for a block, by which foreign revisits may name it. */
+export type Alias = { readonly declared: Uint8Array; readonly block: BlockKey };
+
+export type Totals = {
+  readonly captures: number;
+  readonly blocks: number;
+  readonly revisits: number;
+  /** Payload bytes as captured: every capture counts its content's size. */
+  readonly payloadBytes: number;
+  /** Payload bytes of distinct contents. */
+  readonly uniquePayloadBytes: number;
+};
+
+/** Changes that are made together or not at all. */
+export type CatalogBatch = {
+  readonly putCaptures?: readonly Capture[];
+  readonly removeCaptures?: readonly Capture[];
+  /** Makes new blocks or replaces them (a moved holder). `references` is as given. */
+  readonly putBlocks?: readonly Block[];
+  readonly removeBlocks?: readonly BlockKey[];
+  readonly putSegments?: readonly Segment[];
+  readonly removeSegments?: readonly number[];
+  readonly putAliases?: readonly Alias[];
+  readonly removeAliases?: readonly Alias[];
+  /** Small values of the archive's own, by name (collections, marks, running numbers). */
+  readonly putNotes?: Readonly<Record<string, string>>;
+  readonly removeNotes?: readonly string[];
+  /** Whether the batch must survive power loss when the call returns. The segments are the truth: most batches need not. */
+  readonly durable?: boolean;
+};
+
+export type CaptureRange = {
+  /** Half-open range of URL keys, in byte order. Both absent: all. */
+  readonly keyFrom?: string;
+  readonly keyTo?: string;
+  /** Inclusive times; for a range of one key they bound the scan, else they filter it. */
+  readonly timeFrom?: EpochMs;
+  readonly timeTo?: EpochMs;
+  readonly reverse?: boolean;
+  /** Begin after this capture: where an earlier scan stopped. */
+  readonly after?: Capture;
+};
+
+/** A read-only view of one instant; changes made after it was opened are not seen through it. */
+export interface CatalogView {
+  /** Blocks of these digests with all their overflows, in order of the digests. The one question deduplication asks. */
+  findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]>;
+  getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]>;
+  /** Blocks for which some record declared this digest. */
+  findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]>;
+  /** Captures in order of key, time and place, in pages. */
+  captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
+  /** For each question, the captures of this key at exactly this time. */
+  findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]>;
+  /** The capture of the key nearest to the time; `notAfter` looks only back. */
+  nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined>;
+  blocks(pageSize?: number): AsyncIterable<Block[]>;
+  segments(): Promise<Segment[]>;
+  notes(prefix?: string): Promise<Record<string, string>>;
+  totals(): Promise<Totals>;
+}
+
+export interface Catalog extends CatalogView {
+  /** Applies the batch atomically. Totals follow from the captures and blocks in it. */
+  write(batch: CatalogBatch): Promise<void>;
+  view(): Promise<CatalogView & AsyncDisposable>;
+  /** Bytes on disk, as far as known. */
+  bytes(): Promise<number>;
+  /** Empties it, for a rebuild. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}

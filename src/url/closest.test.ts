@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { closest, latestNotAfter } from './closest.ts';
+
+const sortedTimes = fc
+  .array(fc.integer({ min: 0, max: 50 }), { maxLength: 12 })
+  .map((times) => times.sort((a, b) => a - b));
+
+test('the latest time not after the wanted one is the last of those at or before it', () => {
+  fc.assert(
+    fc.property(sortedTimes, fc.integer({ min: -5, max: 55 }), (times, wanted) => {
+      assert.equal(
+        latestNotAfter(times, wanted),
+        times.findLastIndex((time) => time <= wanted),
+      );
+    }),
+  );
+});
+
+test('the closest time is at the least distance, and the earlier of two equally near', () => {
+  fc.assert(
+    fc.property(sortedTimes, fc.integer({ min: -5, max: 55 }), (times, wanted) => {
+      const distance = Math.min(...times.map((time) => Math.abs(time - wanted)));
+      const nearest = times.find((time) => Math.abs(time - wanted) === distance);
+      assert.equal(times[closest(times, wanted)], nearest);
+    }),
+  );
+});
+
+test('among no times there is none', () => {
+  assert.equal(closest([], 5), -1);
+  assert.equal(latestNotAfter([], 5), -1);
+});
+
+test('of captures at the same time the last is given', () => {
+  assert.equal(closest([10, 20, 20], 15.5), 2);
+  assert.equal(closest([20, 20], 1), 1);
+  assert.equal(latestNotAfter([20, 20], 20), 1);
+});

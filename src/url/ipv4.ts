@@ -1,0 +1,47 @@
+/**
+ * IPv4 addresses in the odd spellings that hosts take: one integer, fewer than four parts, octal parts.
+ *
+ * The rules are those of the Internet Archive's keys, which are narrower than a browser's: a host of digits alone is a decimal number modulo
+ * 2^32 even with leading zeros, octal counts only in dotted forms, and hexadecimal is a name like any other.
+ */
+
+const DECIMAL_FIRST = /^[1-9][0-9]*(?:\.[0-9]+){1,3}$/;
+const OCTAL_FIRST = /^0[0-7]*(?:\.[0-7]+){1,3}$/;
+const DIGITS = /^[0-9]+$/;
+
+/** The longest text whose parts can all be in range with a leading zero or two; more is no address. */
+const DOTTED_LENGTH_MAX = 256;
+
+/** The dotted form of a host that means an IPv4 address, or undefined. */
+export function ipv4Of(host: string): string | undefined {
+  const first = host.charCodeAt(0);
+  if (!(first >= 0x30 && first <= 0x39)) return undefined;
+  if (DIGITS.test(host)) return dotted(integerModulo32(host));
+  if (host.length > DOTTED_LENGTH_MAX || !(DECIMAL_FIRST.test(host) || OCTAL_FIRST.test(host))) return undefined;
+  return fromParts(host.split('.'));
+}
+
+function integerModulo32(digits: string): number {
+  let value = 0;
+  for (let at = 0; at < digits.length; at++) value = (value * 10 + digits.charCodeAt(at) - 0x30) % 2 ** 32;
+  return value;
+}
+
+/** As `inet_aton` reads them: a leading zero means octal, and the last part fills all bytes that are left. */
+function fromParts(parts: string[]): string | undefined {
+  let address = 0;
+  for (const [index, part] of parts.entries()) {
+    const isOctal = part.length > 1 && part.startsWith('0');
+    if (isOctal && /[89]/.test(part)) return undefined;
+    const value = Number.parseInt(part, isOctal ? 8 : 10);
+    const isLast = index === parts.length - 1;
+    const bytesLeft = isLast ? 4 - index : 1;
+    if (value >= 256 ** bytesLeft) return undefined;
+    address += value * 256 ** (isLast ? 0 : 3 - index);
+  }
+  return dotted(address);
+}
+
+function dotted(address: number): string {
+  return `${address >>> 24}.${(address >>> 16) & 255}.${(address >>> 8) & 255}.${address & 255}`;
+}

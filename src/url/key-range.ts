@@ -1,0 +1,79 @@
+/**
+ * Ranges of keys for scans over a sorted index.
+ *
+ * A range is half open, [from, to), in byte order. Its ends are chosen so that it serves alike over bare keys and over CDX or CDXJ lines, where a
+ * space follows the key: no key holds a character below `!`, and a space sorts below it.
+ *
+ * The order of what can follow a host in a key: `)` path, `,` further label, `:` port. Between them lie other characters, so one span from `)` to
+ * `:` would let `com,example-shop)/` in; hence several ranges. They are sorted and do not overlap.
+ *
+ * Keys are coarser than URLs. A range never misses a capture that the question means, and may hold captures that share a key with it; who
+ * must be exact compares the raw URL.
+ */
+import { hostPartOfKey } from './host.ts';
+import { type UrlKey, urlKey } from './url-key.ts';
+
+export type MatchType = 'exact' | 'prefix' | 'host' | 'domain';
+
+export type KeyRange = { readonly from: string; readonly to: string };
+
+export function keyRange(url: string, matchType: MatchType): KeyRange[] {
+  const key = urlKey(url);
+  switch (matchType) {
+    case 'exact':
+      return [keyItself(key)];
+    case 'prefix':
+      return prefixRanges(key, url);
+    case 'host':
+      return hostRanges(key);
+    case 'domain':
+      return domainRanges(key);
+  }
+}
+
+export function isInRanges(key: string, ranges: readonly KeyRange[]): boolean {
+  return ranges.some((range) => range.from <= key && key < range.to);
+}
+
+function keyItself(key: string): KeyRange {
+  return { from: key, to: `${key}!` };
+}
+
+/**
+ * All keys that begin with the key of `url`. A final slash, which keys lose, asks for what lies below; then the page `/a/` itself, filed under
+ * `/a`, and its queries belong too, but not `/ab`. A final `?`, which keys lose as well, asks for the page with any query or an empty one.
+ */
+function prefixRanges(key: UrlKey, url: string): KeyRange[] {
+  const last = url.trimEnd().at(-1);
+  const isBare = key.endsWith('/') || key.includes('?');
+  if (last === '/' && !isBare) return [keyItself(key), beginningWith(`${key}/`), beginningWith(`${key}?`)];
+  if (last === '?' && !key.includes('?')) return [keyItself(key), beginningWith(`${key}?`)];
+  return [beginningWith(key)];
+}
+
+function beginningWith(prefix: string): KeyRange {
+  const last = prefix.charCodeAt(prefix.length - 1);
+  // Only names of ARC files leave printable ASCII.
+  const to = last < 0x7f ? prefix.slice(0, -1) + String.fromCharCode(last + 1) : `${prefix}\u{10ffff}`;
+  return { from: prefix, to };
+}
+
+/** All of one host, on every port; on one port when the URL names one that is not its scheme's own. */
+function hostRanges(key: UrlKey): KeyRange[] {
+  const host = hostPartOfKey(key);
+  if (host === '') return [keyItself(key)];
+  if (key.startsWith(`${host}:`)) return [beginningWith(key.slice(0, key.indexOf(')/') + 1))];
+  return [beginningWith(`${host})`), portsOf(host)];
+}
+
+/** A host and all hosts below it, on every port. */
+function domainRanges(key: UrlKey): KeyRange[] {
+  const host = hostPartOfKey(key);
+  if (host === '') return [keyItself(key)];
+  return [beginningWith(`${host})`), beginningWith(`${host},`), portsOf(host)];
+}
+
+/** Keys of the host with a port. Behind an IPv6 address a port looks like a group, so some longer addresses come along. */
+function portsOf(host: string): KeyRange {
+  return host.includes(':') ? { from: `${host}:0`, to: `${host}::` } : beginningWith(`${host}:`);
+}

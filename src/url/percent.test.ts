@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { escapeLower, toByteString, unescapeForm, unescapeRepeatedly } from './percent.ts';
+
+/** The rule as it is written down: whole passes until nothing changes. */
+function unescapeInPasses(bytes: string): string {
+  for (;;) {
+    const next = bytes.replace(/%([0-9a-fA-F]{2})/g, (_, digits: string) =>
+      String.fromCharCode(Number.parseInt(digits, 16)),
+    );
+    if (next === bytes) return bytes;
+    bytes = next;
+  }
+}
+
+test('escapes are undone until none is left', () => {
+  assert.equal(unescapeRepeatedly('%25%32%35'), '%');
+  assert.equal(unescapeRepeatedly('%!A%21%21%25'), '%!A!!%');
+  assert.equal(unescapeRepeatedly('%4%31'), 'A');
+  assert.equal(unescapeRepeatedly('%zz%4'), '%zz%4');
+});
+
+test('one pass over escapes ends where repeated passes end', () => {
+  const escapes = fc.array(fc.constantFrom('%', '2', '5', '%25', '4', '1', '%31', '%e9', 'z', '\xff'), {
+    maxLength: 20,
+  });
+  fc.assert(
+    fc.property(escapes, (pieces) => {
+      assert.equal(unescapeRepeatedly(pieces.join('')), unescapeInPasses(pieces.join('')));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test('texts longer than the scratch space are undone like short ones', () => {
+  assert.equal(unescapeRepeatedly('%41'.repeat(10_000)), 'A'.repeat(10_000));
+});
+
+test('only printable ASCII but # and % stands unescaped', () => {
+  assert.equal(escapeLower('A b#%\x00\x7f\xe9"<>\\'), 'a%20b%23%25%00%7f%e9"<>\\');
+});
+
+test('text becomes its UTF-8 bytes, and a lone surrogate those of U+FFFD', () => {
+  assert.equal(toByteString('\u00e9'), '\xc3\xa9');
+  assert.equal(toByteString('\ud800'), '\xef\xbf\xbd');
+});
+
+test('form escapes are undone once, and bytes that are no UTF-8 become U+FFFD', () => {
+  assert.equal(unescapeForm('a+b%20c%2525%C3%A9%E9%'), 'a b c%25\u00e9\ufffd%');
+});

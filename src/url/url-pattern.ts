@@ -1,0 +1,35 @@
+/**
+ * URL patterns as people write them at CDX servers: a URL, `example.com/news/*` for all that begins so, `*.example.com` for a domain with all its
+ * hosts.
+ */
+import type { MatchType } from './key-range.ts';
+
+export type UrlPattern = { readonly url: string; readonly matchType: MatchType };
+
+/**
+ * What a pattern asks for. A `*` counts only as the first label of the host or as the very end, as in the field's servers; elsewhere it
+ * is a character of the URL. The same goes for `%2A`, which always means the character.
+ */
+export function parseUrlPattern(pattern: string): UrlPattern {
+  const text = pattern.trim();
+  const schemeEnd = /^[a-z][a-z0-9+.-]{0,63}:\/\//i.exec(text)?.[0].length ?? 0;
+  if (text.startsWith('*.', schemeEnd)) {
+    const rest = text.slice(schemeEnd + 2);
+    const host = rest.slice(0, indexOrEnd(rest, '/'));
+    return { url: withScheme(text.slice(0, schemeEnd) + host), matchType: 'domain' };
+  }
+  if (text.endsWith('*')) return { url: withScheme(text.slice(0, -1)), matchType: 'prefix' };
+  return { url: withScheme(text), matchType: 'exact' };
+}
+
+function indexOrEnd(text: string, part: string): number {
+  const at = text.indexOf(part);
+  return at < 0 ? text.length : at;
+}
+
+const HOST_AND_PORT = /^(?:localhost|[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63}){1,126}):\d{1,5}(?=[/?#]|$)/i;
+
+/** Someone who types `example.com:8080/a` means a host and a port, though by the letter of the rules `example.com` is a scheme. */
+function withScheme(text: string): string {
+  return HOST_AND_PORT.test(text) ? `http://${text}` : text;
+}

@@ -1,0 +1,64 @@
+/**
+ * One line of a capture index, whatever format it came in. CDX, CDXJ and ZipNum all read into and write from this type.
+ *
+ * Absent is `undefined` (CDX writes `-`, CDXJ leaves the key out). Texts are kept as written: a digest with or without its label, a status that
+ * is no number. `extra` holds everything a format says beyond the named fields, in the order it was said: other keys of a CDXJ object
+ * (`method`, `requestBody`, `recordDigest`), other columns of a CDX line (`cdx:e` for the column with the letter e), and for CDX-14 the place
+ * of the original of a revisit (`orig.length`, `orig.offset`, `orig.filename`).
+ */
+import { quoted, type ReportFault } from './cdx-finding.ts';
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+export type CdxExtra = readonly (readonly [key: string, value: JsonValue])[];
+
+export type CdxEntry = {
+  readonly urlKey: string;
+  /** 14 digits, or 17 with milliseconds. */
+  readonly timestamp: string;
+  readonly url: string | undefined;
+  readonly mime: string | undefined;
+  readonly status: string | undefined;
+  readonly digest: string | undefined;
+  readonly redirect: string | undefined;
+  readonly robotFlags: string | undefined;
+  /** Bytes of the record as it lies in the file, compressed where the file is. */
+  readonly length: number | undefined;
+  readonly offset: number | undefined;
+  readonly filename: string | undefined;
+  readonly extra: CdxExtra;
+};
+
+export const NO_EXTRA: CdxExtra = [];
+
+/** A text that is a whole number that JavaScript can hold exactly, or undefined. */
+export function parseCount(text: string): number | undefined {
+  if (text.length === 0 || text.length > 16) return undefined;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x30 || code > 0x39) return undefined;
+  }
+  const count = Number(text);
+  return Number.isSafeInteger(count) ? count : undefined;
+}
+
+/** Whether the text is all digits, and of one of the two lengths that index lines have. */
+export function isIndexTimestamp(text: string): boolean {
+  return (text.length === 14 || text.length === 17) && parseDigits(text);
+}
+
+function parseDigits(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x30 || code > 0x39) return false;
+  }
+  return true;
+}
+
+/** Reads a timestamp leniently: digits of another length are kept with a warning, anything else is refused. */
+export function checkTimestamp(text: string, report: ReportFault): boolean {
+  if (isIndexTimestamp(text)) return true;
+  const isDigits = text.length >= 4 && text.length <= 17 && parseDigits(text);
+  report(isDigits ? 'cdx-timestamp-length' : 'cdx-timestamp-invalid', quoted(text));
+  return isDigits;
+}

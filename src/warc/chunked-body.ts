@@ -1,0 +1,101 @@
+/**
+ * Takes the chunk framing off a body (RFC 9112 section 7.1), piece by piece.
+ *
+ * ```
+ *   size-in-hex [;extension] CRLF  data CRLF  ...  0 CRLF  [trailer fields] CRLF
+ * ```
+ * Bodies that only claim to be chunked are common: recorders undo the framing and keep the header. From the first size line that is none, the
+ * rest is taken as it stands, that line included, and `broken` is set.
+ */
+import { LF } from '../base/index.ts';
+
+const SIZE_LINE_BYTES_MAX = 256;
+
+export class ChunkedBody {
+  /** Whether some size line was none, or the last chunk was cut off. */
+  broken = false;
+  #state: 'size' | 'data' | 'data-end' | 'trailer' | 'raw' = 'size';
+  #left = 0;
+  #line: number[] = [];
+  readonly #emit: (bytes: Uint8Array) => void;
+
+  constructor(emit: (bytes: Uint8Array) => void) {
+    this.#emit = emit;
+  }
+
+  push(bytes: Uint8Array): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#state === 'data') {
+        const taken = Math.min(this.#left, bytes.length - at);
+        this.#emit(bytes.subarray(at, at + taken));
+        this.#left -= taken;
+        at += taken;
+        if (this.#left === 0) this.#state = 'data-end';
+      } else if (this.#state === 'raw') {
+        this.#emit(bytes.subarray(at));
+        return;
+      } else if (this.#state === 'trailer') {
+        // Trailer fields are not payload.
+        return;
+      } else {
+        at = this.#readLine(bytes, at);
+      }
+    }
+  }
+
+  end(): void {
+    if (this.#state === 'trailer' || this.#state === 'raw') return;
+    const isFresh = this.#state === 'size' && this.#line.length === 0;
+    if (this.#line.length > 0) this.#emit(Uint8Array.from(this.#line));
+    this.#line = [];
+    // A body without its last chunk is one that was cut off; an empty one has nothing to be broken.
+    if (!isFresh || this.#seen) this.broken = true;
+  }
+
+  #seen = false;
+
+  #readLine(bytes: Uint8Array, at: number): number {
+    while (at < bytes.length) {
+      const byte = bytes[at++]!;
+      this.#line.push(byte);
+      if (byte === LF) {
+        this.#readSize();
+        return at;
+      }
+      if (this.#line.length > SIZE_LINE_BYTES_MAX) {
+        this.#giveUp();
+        return at;
+      }
+    }
+    return at;
+  }
+
+  #readSize(): void {
+    const text = String.fromCharCode(...this.#line);
+    if (this.#state === 'data-end') {
+      if (text.trim() === '') {
+        this.#line = [];
+        this.#state = 'size';
+        return;
+      }
+    }
+    const match = /^[ \t]*([0-9a-f]{1,12})[ \t]*(?:;[^\n]*)?\r?\n$/i.exec(text);
+    if (!match) {
+      this.#giveUp();
+      return;
+    }
+    this.#seen = true;
+    this.#line = [];
+    this.#left = Number.parseInt(match[1]!, 16);
+    this.#state = this.#left === 0 ? 'trailer' : 'data';
+  }
+
+  #giveUp(): void {
+    this.broken = true;
+    this.#state = 'raw';
+    const line = Uint8Array.from(this.#line);
+    this.#line = [];
+    this.#emit(line);
+  }
+}

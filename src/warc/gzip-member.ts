@@ -1,0 +1,271 @@
+/**
+ * gzip files member by member (RFC 1952), with the exact place and length of each.
+ *
+ * ```
+ *   1f 8b 08 FLG  MTIME(4)  XFL OS  [XLEN(2) extra] [name 00] [comment 00] [HCRC(2)]  deflate...  CRC32(4) ISIZE(4)
+ * ```
+ * After damage the next member is the next `1f 8b 08` that inflates to the beginning of a record: the search starts one byte
+ * after the damaged member's own start, because a broken deflate stream can swallow the member that follows it before it fails.
+ */
+import { crc32 } from 'node:zlib';
+import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../base/index.ts';
+import { ByteWindow } from './byte-window.ts';
+import { type CodecHandle, inflateRawHandle } from './codec-handle.ts';
+import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
+import { looksLikeRecord, RECORD_START_BYTES } from './record-start.ts';
+
+const MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
+const FLAG_HCRC = 2;
+const FLAG_EXTRA = 4;
+const FLAG_NAME = 8;
+const FLAG_COMMENT = 16;
+const FLAGS_RESERVED = 0xe0;
+const TRAILER_BYTES = 8;
+/** A member whose head is longer than this is taken for garbage: names and comments are short. */
+const HEAD_BYTES_MAX = 64 * 1024 + 4096;
+/** How much decoded room is offered to the inflater at once. */
+const OUTPUT_BYTES = 256 * 1024;
+/** How much of a candidate is inflated to see whether a record begins in it. */
+const PROBE_INPUT_BYTES = 4096;
+
+/** Length of the gzip head at `at`; 0 when more bytes are needed to tell; -1 when there is none. */
+export function gzipHeadLength(bytes: Uint8Array, at: number, end: number): number {
+  for (let i = 0; i < MAGIC.length && at + i < end; i++) if (bytes[at + i] !== MAGIC[i]) return -1;
+  if (end - at < 10) return 0;
+  const flags = bytes[at + 3]!;
+  let next = at + 10;
+  if (flags & FLAG_EXTRA) {
+    if (end - next < 2) return 0;
+    next += 2 + (bytes[next]! | (bytes[next + 1]! << 8));
+  }
+  for (const flag of [FLAG_NAME, FLAG_COMMENT]) {
+    if (!(flags & flag)) continue;
+    if (next >= end) return 0;
+    const nul = bytes.indexOf(0, next);
+    if (nul < 0 || nul >= end) return end - at > HEAD_BYTES_MAX ? -1 : 0;
+    next = nul + 1;
+  }
+  if (flags & FLAG_HCRC) next += 2;
+  return next <= end ? next - at : 0;
+}
+
+export class GzipMembers implements MemberSource {
+  readonly input: ByteWindow;
+  inputEnded = false;
+  readonly members: Member[] = [];
+  readonly #inflater: CodecHandle = inflateRawHandle();
+  #prober: CodecHandle | undefined;
+  readonly #report: FindingSink;
+  #state: 'between' | 'deflate' | 'trailer' | 'resync' = 'between';
+  #member: Member | undefined;
+  #crc = 0;
+  #inflatedBytes = 0;
+  /** File position where skipped bytes began, while looking for the next member. */
+  #skippedFrom = 0;
+  #skippedAreNul = false;
+
+  constructor(offset: number, report: FindingSink) {
+    this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
+    this.#report = report;
+    this.#skippedFrom = offset;
+  }
+
+  close(): void {
+    this.#inflater.close();
+    this.#prober?.close();
+  }
+
+  pull(output: ByteWindow): PullResult {
+    switch (this.#state) {
+      case 'between':
+        return this.#begin(output);
+      case 'deflate':
+        return this.#inflate(output);
+      case 'trailer':
+        return this.#finish(output);
+      case 'resync':
+        return this.#resync(output);
+    }
+  }
+
+  #begin(output: ByteWindow): PullResult {
+    const { input } = this;
+    input.retainFrom(input.position, 0);
+    if (input.available === 0) return this.inputEnded ? 'end' : 'need-input';
+    const length = gzipHeadLength(input.buffer, input.read, input.end);
+    if (length > 0) {
+      this.#open(length, output);
+      return this.#inflate(output);
+    }
+    if (length === 0 && !this.inputEnded) return 'need-input';
+    if (length === 0) {
+      this.#report('member-truncated', input.position, 'inside its head');
+      input.consume(input.available);
+      return 'end';
+    }
+    return this.#search(input.position);
+  }
+
+  #open(headLength: number, output: ByteWindow): void {
+    const { input } = this;
+    const flags = input.buffer[input.read + 3]!;
+    if (flags & FLAGS_RESERVED) this.#report('gzip-flags-reserved', input.position);
+    this.#member = {
+      offset: input.position,
+      from: output.endPosition,
+      to: undefined,
+      length: undefined,
+      damaged: false,
+    };
+    this.members.push(this.#member);
+    input.consume(headLength);
+    this.#inflater.reset();
+    this.#crc = 0;
+    this.#inflatedBytes = 0;
+    this.#state = 'deflate';
+  }
+
+  #inflate(output: ByteWindow): PullResult {
+    const { input } = this;
+    const inflater = this.#inflater;
+    output.reserve(OUTPUT_BYTES);
+    const at = output.end;
+    const room = Math.min(output.buffer.length, at + OUTPUT_BYTES);
+    inflater.write(input.buffer, input.read, input.end, output.buffer, at, room);
+    if (inflater.failure !== undefined) return this.#fail(output, inflater.failure);
+    input.consume(inflater.consumed);
+    if (inflater.produced > 0) {
+      output.end = at + inflater.produced;
+      this.#crc = crc32(output.buffer.subarray(at, output.end), this.#crc);
+      this.#inflatedBytes += inflater.produced;
+    }
+    input.retainFrom(this.#member!.offset, RESYNC_WINDOW_BYTES);
+    const roomLeft = room - output.end;
+    // The stream has ended when the engine stops with both input and room to spare; it says so in no other way.
+    if (input.available > 0 && roomLeft > 0) {
+      this.#state = 'trailer';
+      return this.#finish(output);
+    }
+    if (inflater.produced > 0) return 'data';
+    if (input.available > 0) return 'data';
+    if (!this.inputEnded) return 'need-input';
+    return this.#truncate(output);
+  }
+
+  #truncate(output: ByteWindow): PullResult {
+    const member = this.#member!;
+    this.#report('member-truncated', member.offset);
+    this.#close(output, true);
+    this.input.consume(this.input.available);
+    return 'data';
+  }
+
+  #fail(output: ByteWindow, message: string): PullResult {
+    const member = this.#member!;
+    const { input } = this;
+    this.#report('member-damaged', member.offset, message);
+    if (member.offset >= input.keptPosition) {
+      const start = input.indexOfPosition(member.offset);
+      const head = gzipHeadLength(input.buffer, start, input.end);
+      this.#inflater.reset();
+      this.#inflater.decodePrefix(input.buffer, start + head, input.end, this.#inflatedBytes, output);
+    }
+    this.#close(output, true);
+    return this.#search(Math.max(member.offset + 1, input.keptPosition));
+  }
+
+  /** The trailer of the member stands in the input, or will once more has been read. */
+  #finish(output: ByteWindow): PullResult {
+    const { input } = this;
+    if (input.available < TRAILER_BYTES) {
+      if (!this.inputEnded) return 'need-input';
+      return this.#truncate(output);
+    }
+    const member = this.#member!;
+    const crc = input.buffer.readUInt32LE(input.read);
+    const size = input.buffer.readUInt32LE(input.read + 4);
+    if (crc !== this.#crc) this.#report('gzip-crc', member.offset);
+    if (size !== this.#inflatedBytes % 2 ** 32) this.#report('gzip-length', member.offset);
+    input.consume(TRAILER_BYTES);
+    this.#close(output, false);
+    return 'data';
+  }
+
+  #close(output: ByteWindow, damaged: boolean): void {
+    const member = this.#member!;
+    member.to = output.endPosition;
+    member.length = this.input.position - member.offset;
+    member.damaged = damaged;
+    this.#member = undefined;
+    this.#state = 'between';
+  }
+
+  #search(from: number): PullResult {
+    this.#skippedFrom = this.input.position;
+    this.#skippedAreNul = from === this.input.position;
+    this.input.seek(from);
+    this.#state = 'resync';
+    return 'data';
+  }
+
+  #resync(output: ByteWindow): PullResult {
+    const { input } = this;
+    for (;;) {
+      const found = input.buffer.indexOf(MAGIC, input.read);
+      const candidate = found < 0 || found + MAGIC.length > input.end ? -1 : found;
+      if (candidate < 0) {
+        const keep = this.inputEnded ? 0 : MAGIC.length - 1;
+        this.#skip(Math.max(0, input.available - keep));
+        if (!this.inputEnded) return 'need-input';
+        this.#reportSkipped();
+        this.#state = 'between';
+        return 'end';
+      }
+      this.#skip(candidate - input.read);
+      const verdict = this.#probe();
+      if (verdict === 'need-input') return 'need-input';
+      if (verdict === 'member') {
+        this.#reportSkipped();
+        input.retainFrom(input.position, 0);
+        this.#open(gzipHeadLength(input.buffer, input.read, input.end), output);
+        return 'data';
+      }
+      this.#skip(1);
+    }
+  }
+
+  #skip(bytes: number): void {
+    const { input } = this;
+    if (this.#skippedAreNul) {
+      for (let i = 0; i < bytes && this.#skippedAreNul; i++) {
+        if (input.buffer[input.read + i] !== 0) this.#skippedAreNul = false;
+      }
+    }
+    input.consume(bytes);
+    input.retainFrom(input.position, 0);
+  }
+
+  /** Tells only of bytes that no member covered: those of a damaged member were told of already. */
+  #reportSkipped(): void {
+    const skipped = this.input.position - this.#skippedFrom;
+    if (skipped <= 0) return;
+    this.#report(this.#skippedAreNul ? 'padding-skipped' : 'garbage-skipped', this.#skippedFrom, `${skipped} bytes`);
+  }
+
+  /** Whether the candidate at the read position is a member in which a record begins. */
+  #probe(): 'member' | 'nothing' | 'need-input' {
+    const { input } = this;
+    const head = gzipHeadLength(input.buffer, input.read, input.end);
+    if (head < 0) return 'nothing';
+    const enough = input.available >= PROBE_INPUT_BYTES + Math.max(head, 10) || this.inputEnded;
+    if (!enough) return 'need-input';
+    if (head === 0) return input.available > HEAD_BYTES_MAX || this.inputEnded ? 'nothing' : 'need-input';
+    this.#prober ??= inflateRawHandle();
+    this.#prober.reset();
+    const start = input.read + head;
+    const sample = Buffer.alloc(RECORD_START_BYTES);
+    this.#prober.write(input.buffer, start, Math.min(input.end, start + PROBE_INPUT_BYTES), sample, 0, sample.length);
+    if (this.#prober.failure !== undefined) return 'nothing';
+    return looksLikeRecord(sample, 0, this.#prober.produced) ? 'member' : 'nothing';
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The head of an HTTP message inside a block, read as browsers do: tolerantly, with the original bytes kept beside.
+ *
+ * Seen in real archives and understood here: LF alone, a space before the colon, `HTTP 200` without a version, lower-case `http/1.1`,
+ * folded lines, bytes beyond ASCII, a head that never ends.
+ */
+import { fromLatin1, fromUtf8, HTTP_HEAD_BYTES_MAX } from '../base/index.ts';
+import { type Field, headEnd, parseFields } from './record-head.ts';
+
+export class HttpHead {
+  /** `HTTP/1.1 200 OK` or `GET / HTTP/1.1`, as written. */
+  readonly startLine: string;
+  readonly fields: readonly Field[];
+  /** The head with its empty line. */
+  readonly bytes: Uint8Array;
+
+  constructor(startLine: string, fields: readonly Field[], bytes: Uint8Array) {
+    this.startLine = startLine;
+    this.fields = fields;
+    this.bytes = bytes;
+  }
+
+  /** Value of the first field of this name; the name in lower case. */
+  get(name: string): string | undefined {
+    for (const field of this.fields) {
+      if (field.name.length === name.length && field.name.toLowerCase() === name) return field.value;
+    }
+    return undefined;
+  }
+
+  /** Status of a response; undefined for a request or an unreadable status line. */
+  get status(): number | undefined {
+    const match = /^http(?:\/[\d.]+)?\s+(\d{3})(?:\s|$)/i.exec(this.startLine);
+    return match ? Number(match[1]) : undefined;
+  }
+
+  /** Method of a request. */
+  get method(): string | undefined {
+    return /^([!-~]+)\s+\S/.exec(this.startLine)?.[1];
+  }
+
+  /** Whether the body is in chunks. `Transfer-Encoding` can stand several times and hold several codings. */
+  get isChunked(): boolean {
+    return this.fields.some(
+      (field) => field.name.toLowerCase() === 'transfer-encoding' && /(^|[\s,])chunked($|[\s,;])/i.test(field.value),
+    );
+  }
+
+  /** Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as browsers have it. */
+  get contentCodings(): string[] {
+    const codings: string[] = [];
+    for (const field of this.fields) {
+      const name = field.name.toLowerCase();
+      if (name !== 'content-encoding' && name !== 'transfer-encoding') continue;
+      for (const part of field.value.split(',')) {
+        const coding = part.trim().toLowerCase();
+        if (coding && coding !== 'chunked' && coding !== 'identity') codings.push(coding);
+      }
+    }
+    return codings;
+  }
+}
+
+/** Length of the HTTP head at the start of `block`; 0 when none begins there; -1 when more bytes are needed to tell. */
+export function httpHeadLength(block: Buffer, isWhole: boolean): number {
+  const kind = beginsMessage(block);
+  if (kind === 'no') return 0;
+  if (kind === 'maybe') return isWhole ? 0 : -1;
+  const end = headEnd(block, 0, block.length);
+  if (end >= 0) return end;
+  if (isWhole) return block.length;
+  return block.length > HTTP_HEAD_BYTES_MAX ? 0 : -1;
+}
+
+/** A response begins with `HTTP`, a request with a method, a space and a target. */
+function beginsMessage(block: Buffer): 'yes' | 'no' | 'maybe' {
+  const start = fromLatin1(block, 0, Math.min(block.length, 64));
+  if (/^(http[/ ]|[A-Za-z][A-Za-z-]{0,31} \S)/i.test(start)) return 'yes';
+  return start.length < 34 && /^[A-Za-z][A-Za-z-]*\s?$/.test(start) ? 'maybe' : start === '' ? 'maybe' : 'no';
+}
+
+export function parseHttpHead(bytes: Uint8Array): HttpHead {
+  const text = decodeHead(bytes);
+  const firstLf = text.indexOf('\n');
+  const startLine = (firstLf < 0 ? text : text.slice(0, firstLf)).trimEnd();
+  const fields = firstLf < 0 ? [] : parseFields(text, firstLf + 1, () => {});
+  return new HttpHead(startLine, fields, bytes);
+}
+
+/** Field values are ASCII by the standard and UTF-8 or Latin-1 in the wild. */
+function decodeHead(bytes: Uint8Array): string {
+  const text = fromUtf8(bytes);
+  return text.includes('\ufffd') ? fromLatin1(bytes) : text;
+}

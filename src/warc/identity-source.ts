@@ -1,0 +1,24 @@
+/** Uncompressed files: what is read is what the records are made of, so input and output are one window and nothing is copied. */
+import { READ_CHUNK_BYTES } from '../base/index.ts';
+import { ByteWindow } from './byte-window.ts';
+import type { Member, MemberSource, PullResult } from './member-source.ts';
+
+export class IdentitySource implements MemberSource {
+  readonly input: ByteWindow;
+  inputEnded = false;
+  readonly members: Member[];
+
+  constructor(offset: number) {
+    this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
+    this.members = [{ offset, from: offset, to: undefined, length: undefined, damaged: false }];
+  }
+
+  pull(): PullResult {
+    if (!this.inputEnded) return 'need-input';
+    const member = this.members[0];
+    if (member) member.to = this.input.endPosition;
+    return 'end';
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,141 @@
+/**
+ * Puts records into members, one record a member: gzip, zstd with or without a dictionary, or no coding at all.
+ *
+ * gzip members carry no name, no time and no extra field, so that equal records make equal bytes. zstd frames carry content size, checksum and,
+ * with a dictionary, its id, as the proposed standard for `.warc.zst` asks; the dictionary stands in the file's first frame.
+ */
+import { constants, crc32 } from 'node:zlib';
+import { assert } from '../base/index.ts';
+import { type CodecHandle, deflateRawHandle, zstdCompressHandle } from './codec-handle.ts';
+import type { Coding } from './record-cursor.ts';
+
+const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3]);
+const PIECE_BYTES = 64 * 1024;
+
+export type EncoderOptions = {
+  readonly coding: Coding;
+  /** gzip 0 to 9 (6), zstd 1 to 19 (3). */
+  readonly level?: number | undefined;
+  /** For zstd: a formal dictionary. */
+  readonly dictionary?: Uint8Array | undefined;
+};
+
+export class MemberEncoder {
+  readonly coding: Coding;
+  readonly #level: number;
+  readonly #dictionary: Uint8Array | undefined;
+  #engine: CodecHandle | undefined;
+  readonly #room = Buffer.allocUnsafeSlow(PIECE_BYTES);
+
+  constructor(options: EncoderOptions) {
+    this.coding = options.coding;
+    this.#level = options.level ?? (options.coding === 'zstd' ? 3 : 6);
+    this.#dictionary = options.dictionary;
+    assert(options.dictionary === undefined || options.coding === 'zstd', 'only zstd takes a dictionary');
+  }
+
+  close(): void {
+    this.#engine?.close();
+    this.#engine = undefined;
+  }
+
+  /** What the file begins with, before its first record: the dictionary, or nothing. */
+  fileStart(): Uint8Array {
+    if (!this.#dictionary) return new Uint8Array(0);
+    const frame = Buffer.alloc(8 + this.#dictionary.length);
+    frame.writeUInt32LE(0x184d2a5d, 0);
+    frame.writeUInt32LE(this.#dictionary.length, 4);
+    frame.set(this.#dictionary, 8);
+    return frame;
+  }
+
+  /** One member that holds the parts, in order. */
+  encode(parts: readonly Uint8Array[]): Uint8Array {
+    if (this.coding === 'none') return Buffer.concat(parts);
+    if (this.coding === 'gzip') return Buffer.concat([...this.#gzip(parts)]);
+    // In one call, so that the frame's head can carry the content size.
+    const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    this.#engine ??= this.#zstdEngine(undefined);
+    return Buffer.concat([...this.#drain(this.#engine, whole, constants.ZSTD_e_end)]);
+  }
+
+  /** The same for a record that is too large for memory: its exact length must be told in advance. */
+  async *encodeStream(parts: AsyncIterable<Uint8Array>, totalBytes: number): AsyncGenerator<Uint8Array> {
+    if (this.coding === 'none') {
+      yield* parts;
+      return;
+    }
+    if (this.coding === 'zstd') {
+      yield* this.#zstdStream(parts, totalBytes);
+      return;
+    }
+    const engine = this.#gzipEngine();
+    let crc = 0;
+    let size = 0;
+    yield GZIP_HEAD;
+    for await (const part of parts) {
+      crc = crc32(part, crc);
+      size += part.length;
+      yield* this.#drain(engine, part, constants.Z_NO_FLUSH);
+    }
+    yield* this.#drain(engine, new Uint8Array(0), constants.Z_FINISH);
+    yield gzipTrailer(crc, size);
+  }
+
+  *#gzip(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+    const engine = this.#gzipEngine();
+    let crc = 0;
+    let size = 0;
+    yield GZIP_HEAD;
+    for (const [index, part] of parts.entries()) {
+      crc = crc32(part, crc);
+      size += part.length;
+      yield* this.#drain(engine, part, index === parts.length - 1 ? constants.Z_FINISH : constants.Z_NO_FLUSH);
+    }
+    yield gzipTrailer(crc, size);
+  }
+
+  #gzipEngine(): CodecHandle {
+    this.#engine ??= deflateRawHandle({ level: this.#level });
+    this.#engine.reset();
+    return this.#engine;
+  }
+
+  #zstdEngine(totalBytes: number | undefined): CodecHandle {
+    return zstdCompressHandle({
+      params: { [constants.ZSTD_c_compressionLevel]: this.#level, [constants.ZSTD_c_checksumFlag]: 1 },
+      ...(totalBytes !== undefined && { pledgedSrcSize: totalBytes }),
+      ...(this.#dictionary && { dictionary: Buffer.from(this.#dictionary) }),
+    });
+  }
+
+  async *#zstdStream(parts: AsyncIterable<Uint8Array>, totalBytes: number): AsyncGenerator<Uint8Array> {
+    const engine = this.#zstdEngine(totalBytes);
+    try {
+      for await (const part of parts) yield* this.#drain(engine, part, constants.ZSTD_e_continue);
+      yield* this.#drain(engine, new Uint8Array(0), constants.ZSTD_e_end);
+    } finally {
+      engine.close();
+    }
+  }
+
+  /** Everything the engine gives for this input. Each piece is a copy. */
+  *#drain(engine: CodecHandle, input: Uint8Array, flush: number): Generator<Uint8Array> {
+    let at = 0;
+    const room = this.#room;
+    for (;;) {
+      engine.write(input, at, input.length, room, 0, room.length, flush);
+      assert(engine.failure === undefined, `compressing failed: ${engine.failure}`);
+      at += engine.consumed;
+      if (engine.produced > 0) yield Buffer.from(room.subarray(0, engine.produced));
+      if (engine.produced < room.length && at === input.length) return;
+    }
+  }
+}
+
+function gzipTrailer(crc: number, size: number): Uint8Array {
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(crc, 0);
+  trailer.writeUInt32LE(size % 2 ** 32, 4);
+  return trailer;
+}

@@ -1,0 +1,38 @@
+/**
+ * What turns the bytes of a file into the bytes of its records: nothing, gzip or zstd, one member after another.
+ *
+ * A *member* is the smallest piece that can be decoded alone: a gzip member, a zstd frame; an uncompressed file is one single member. Sources do
+ * no I/O: the caller fills `input` and pulls decoded bytes into a window of its own. A pull does a bounded amount of work and says why it
+ * stopped.
+ */
+import type { ByteWindow } from './byte-window.ts';
+import type { FindingCode } from './finding-catalogue.ts';
+
+export type Member = {
+  /** Offset in the file. */
+  readonly offset: number;
+  /** Decoded position of its first byte. */
+  readonly from: number;
+  /** Decoded position past its last byte, once known. */
+  to: number | undefined;
+  /** Its length in the file, once known. */
+  length: number | undefined;
+  /** Set when the member could not be decoded to its end. */
+  damaged: boolean;
+};
+
+/** `data`: made progress; `need-input`: fill the input window, or set `inputEnded`; `end`: nothing more will come. */
+export type PullResult = 'data' | 'need-input' | 'end';
+
+export type FindingSink = (code: FindingCode, offset: number, detail?: string) => void;
+
+export interface MemberSource {
+  /** Where the caller puts the bytes of the file. */
+  readonly input: ByteWindow;
+  /** Set by the caller when the file has no more bytes. */
+  inputEnded: boolean;
+  /** Members begun and not yet dropped by the caller, oldest first. */
+  readonly members: Member[];
+  pull(output: ByteWindow): PullResult;
+  close(): void;
+}

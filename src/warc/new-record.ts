@@ -1,0 +1,113 @@
+/**
+ * Records to be written: every type of WARC/1.1 with the fields the standard gives it.
+ *
+ * ```
+ *   WARC/1.1 CRLF  fields...  Content-Length CRLF  CRLF  block  CRLF CRLF
+ * ```
+ * Values are written on one line as they are, in UTF-8; a value with a line end in it is a bug of the caller. Digests are those of the standard: the
+ * block digest covers every byte of the block, the payload digest the body without transfer coding (see block-scanner.ts).
+ */
+import { assert, type Digest, formatDigest, utf8 } from '../base/index.ts';
+import type { Field } from './record-head.ts';
+
+export type RecordType =
+  | 'warcinfo'
+  | 'response'
+  | 'request'
+  | 'resource'
+  | 'metadata'
+  | 'revisit'
+  | 'conversion'
+  | 'continuation';
+
+export type RevisitProfile = 'identical-payload-digest' | 'server-not-modified';
+
+export type NewRecord = {
+  readonly type: RecordType;
+  /** With angle brackets. */
+  readonly recordId: string;
+  /** WARC-Date as it shall be written. */
+  readonly date: string;
+  readonly targetUri?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly payloadDigest?: Digest | string | undefined;
+  readonly blockDigest?: Digest | string | undefined;
+  /** Set on revisits, and only there. */
+  readonly revisit?: Revisit | undefined;
+  /** Further fields in the order they shall have. */
+  readonly fields?: readonly Field[];
+};
+
+export type Revisit = {
+  readonly profile: RevisitProfile;
+  readonly refersTo?: string | undefined;
+  readonly refersToTargetUri?: string | undefined;
+  readonly refersToDate?: string | undefined;
+  /** Whether the block is a head whose body was left out: then the record says `WARC-Truncated: length`. */
+  readonly truncated?: boolean;
+};
+
+const PROFILE_PREFIX = 'http://netpreserve.org/warc/1.1/revisit/';
+const NEEDS_TARGET = new Set<RecordType>(['response', 'resource', 'request', 'revisit', 'conversion', 'continuation']);
+const HAS_NO_PAYLOAD = new Set<RecordType>(['warcinfo', 'metadata']);
+
+export const RECORD_TRAILER = utf8('\r\n\r\n');
+
+/** The profile a WARC-Profile value names; versions and the erratum of the standard's annex are read past. */
+export function revisitProfileOf(value: string): RevisitProfile | undefined {
+  const name = value.replace(/^<|>$/g, '').split('/').pop() ?? '';
+  if (name.endsWith('identical-payload-digest')) return 'identical-payload-digest';
+  return name.endsWith('server-not-modified') ? 'server-not-modified' : undefined;
+}
+
+export function fieldsOf(record: NewRecord, contentLength: number): Field[] {
+  assert(!NEEDS_TARGET.has(record.type) || record.targetUri, `a ${record.type} record needs a target URI`);
+  assert(record.type !== 'warcinfo' || !record.targetUri, 'a warcinfo record has no target URI');
+  assert((record.type === 'revisit') === (record.revisit !== undefined), 'revisits, and only they, have a profile');
+  assert(!HAS_NO_PAYLOAD.has(record.type) || !record.payloadDigest, `a ${record.type} record has no payload`);
+  const fields: Field[] = [];
+  const put = (name: string, value: string | undefined) => {
+    if (value !== undefined) fields.push({ name, value });
+  };
+  put('WARC-Type', record.type);
+  put('WARC-Record-ID', record.recordId);
+  put('WARC-Date', record.date);
+  put('WARC-Target-URI', record.targetUri);
+  if (record.revisit) {
+    put('WARC-Profile', PROFILE_PREFIX + record.revisit.profile);
+    put('WARC-Refers-To', record.revisit.refersTo);
+    put('WARC-Refers-To-Target-URI', record.revisit.refersToTargetUri);
+    put('WARC-Refers-To-Date', record.revisit.refersToDate);
+  }
+  put('WARC-Payload-Digest', digestText(record.payloadDigest));
+  put('WARC-Block-Digest', digestText(record.blockDigest));
+  if (record.revisit?.truncated) put('WARC-Truncated', 'length');
+  fields.push(...(record.fields ?? []));
+  put('Content-Type', record.contentType);
+  put('Content-Length', String(contentLength));
+  return fields;
+}
+
+function digestText(digest: Digest | string | undefined): string | undefined {
+  return typeof digest === 'object' ? formatDigest(digest) : digest;
+}
+
+/** The bytes of a head, from the version line to the empty line. */
+export function headBytes(fields: readonly Field[], version = '1.1'): Uint8Array {
+  let text = `WARC/${version}\r\n`;
+  for (const { name, value } of fields) {
+    assert(!/[\r\n]/.test(value), `the value of ${name} has a line end in it`);
+    text += `${name}: ${value}\r\n`;
+  }
+  return utf8(`${text}\r\n`);
+}
+
+/** The parts of a whole record, ready for an encoder. */
+export function recordParts(record: NewRecord, block: Uint8Array): Uint8Array[] {
+  return [headBytes(fieldsOf(record, block.length)), block, RECORD_TRAILER];
+}
+
+/** A block of `application/warc-fields`. */
+export function warcFields(fields: readonly Field[]): Uint8Array {
+  return utf8(fields.map(({ name, value }) => `${name}: ${value.replace(/[\r\n]+/g, ' ')}\r\n`).join(''));
+}

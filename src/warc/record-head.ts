@@ -1,0 +1,207 @@
+/**
+ * The head of a record, WARC or ARC, as written and as understood.
+ *
+ * ```
+ *   WARC/1.1 CRLF  name ":" value CRLF ...  CRLF          ISO 28500; LF alone and folded lines are accepted
+ * ```
+ * An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what reads records needs to know
+ * only one form. `fields` keeps the order and the spelling of the file.
+ */
+import { type EpochMs, fromLatin1, fromUtf8, LF, parseTimestamp, parseW3cDate } from '../base/index.ts';
+import type { FindingCode } from './finding-catalogue.ts';
+import type { ArcLine } from './record-start.ts';
+
+export type Field = { readonly name: string; readonly value: string };
+
+export type RecordFormat = 'warc' | 'arc';
+
+export class RecordHead {
+  readonly format: RecordFormat;
+  /** `1.1`, `1.0`, `0.17`... of a WARC record; `1`, `1.1` or `2` of an ARC record. */
+  readonly version: string;
+  readonly fields: readonly Field[];
+  /** In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record; empty when the head does not say. */
+  readonly type: string;
+  /** Bytes of the block as declared; undefined when the head does not say. */
+  readonly contentLength: number | undefined;
+  /** Offset in the file of the record, or of the compressed member it stands in. */
+  offset = 0;
+  /** Decoded bytes of the member before the record; over 0 only when records share a member. */
+  innerOffset = 0;
+  /** The head's bytes as they stand in the file, decoded. */
+  readonly bytes: Uint8Array;
+
+  constructor(format: RecordFormat, version: string, fields: readonly Field[], bytes: Uint8Array) {
+    this.format = format;
+    this.version = version;
+    this.fields = fields;
+    this.bytes = bytes;
+    this.type = (this.get('warc-type') ?? '').toLowerCase();
+    this.contentLength = parseLength(this.get('content-length'));
+  }
+
+  /** Value of the first field of this name; the name in lower case. */
+  get(name: string): string | undefined {
+    for (const field of this.fields) {
+      if (field.name.length === name.length && field.name.toLowerCase() === name) return field.value;
+    }
+    return undefined;
+  }
+
+  getAll(name: string): string[] {
+    return this.fields.filter((field) => field.name.toLowerCase() === name).map((field) => field.value);
+  }
+
+  /** WARC-Target-URI without the angle brackets that some writers put around it. */
+  get targetUri(): string | undefined {
+    const value = this.get('warc-target-uri');
+    return value === undefined ? undefined : unbracketed(value);
+  }
+
+  /** WARC-Record-ID as written, brackets included. */
+  get recordId(): string | undefined {
+    return this.get('warc-record-id');
+  }
+
+  /** WARC-Date as written. For an ARC record the date is written in the WARC form. */
+  get date(): string | undefined {
+    return this.get('warc-date');
+  }
+
+  get time(): EpochMs | undefined {
+    const date = this.date;
+    return date === undefined ? undefined : parseW3cDate(date);
+  }
+
+  get contentType(): string | undefined {
+    return this.get('content-type');
+  }
+}
+
+export function unbracketed(value: string): string {
+  return value.startsWith('<') && value.endsWith('>') ? value.slice(1, -1) : value;
+}
+
+function parseLength(value: string | undefined): number | undefined {
+  if (value === undefined || !/^\d{1,16}$/.test(value)) return undefined;
+  const length = Number(value);
+  return Number.isSafeInteger(length) ? length : undefined;
+}
+
+/** Index past the empty line that ends the head beginning at `from`, or -1 when it is not in [from, end). */
+export function headEnd(bytes: Buffer, from: number, end: number): number {
+  let line = from;
+  for (;;) {
+    const lf = bytes.indexOf(LF, line);
+    if (lf < 0 || lf >= end) return -1;
+    if (lf === line || (lf === line + 1 && bytes[line] === 0x0d)) return lf + 1;
+    line = lf + 1;
+  }
+}
+
+const SINGLE_FIELDS = new Set(['warc-type', 'warc-record-id', 'warc-date', 'content-length', 'warc-target-uri']);
+const KNOWN_VERSIONS = new Set(['1.1', '1.0', '0.17', '0.18']);
+
+export type HeadFault = { readonly code: FindingCode; readonly detail: string };
+
+/** Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown. */
+export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHead {
+  const text = isAscii(bytes) ? fromLatin1(bytes) : fromUtf8(bytes);
+  const firstLf = text.indexOf('\n');
+  const version = text.slice(5, firstLf < 0 ? text.length : firstLf).trim();
+  if (!KNOWN_VERSIONS.has(version)) faults.push({ code: 'version-unknown', detail: version.slice(0, 40) });
+  const fields = parseFields(text, firstLf < 0 ? text.length : firstLf + 1, (line) =>
+    faults.push({ code: 'field-malformed', detail: JSON.stringify(line.slice(0, 80)) }),
+  );
+  const head = new RecordHead('warc', version, fields, bytes);
+  judge(head, faults);
+  return head;
+}
+
+function isAscii(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 0x7f) return false;
+  return true;
+}
+
+/** Fields of a head from `at` on. Folded lines are joined with one space. */
+export function parseFields(text: string, at: number, malformed: (line: string) => void): Field[] {
+  const fields: { name: string; value: string }[] = [];
+  while (at < text.length) {
+    let lineEnd = text.indexOf('\n', at);
+    if (lineEnd < 0) lineEnd = text.length;
+    const stop = text.charCodeAt(lineEnd - 1) === 0x0d && lineEnd > at ? lineEnd - 1 : lineEnd;
+    const start = at;
+    at = lineEnd + 1;
+    if (stop === start) continue;
+    const first = text.charCodeAt(start);
+    const last = fields[fields.length - 1];
+    if ((first === 0x20 || first === 0x09) && last) {
+      last.value = `${last.value} ${text.slice(start, stop).trim()}`.trim();
+      continue;
+    }
+    const colon = text.indexOf(':', start);
+    if (colon <= start || colon >= stop) {
+      malformed(text.slice(start, stop));
+      continue;
+    }
+    fields.push({ name: text.slice(start, colon).trimEnd(), value: trimmed(text, colon + 1, stop) });
+  }
+  return fields;
+}
+
+function trimmed(text: string, from: number, to: number): string {
+  while (from < to && isBlank(text.charCodeAt(from))) from++;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+function judge(head: RecordHead, faults: HeadFault[]): void {
+  const seen = new Set<string>();
+  for (const field of head.fields) {
+    const name = field.name.toLowerCase();
+    if (!SINGLE_FIELDS.has(name)) continue;
+    if (seen.has(name)) faults.push({ code: 'field-duplicate', detail: field.name });
+    seen.add(name);
+  }
+  if (head.type === '') faults.push({ code: 'field-missing', detail: 'WARC-Type' });
+  if (!head.recordId) faults.push({ code: 'field-missing', detail: 'WARC-Record-ID' });
+  if (head.contentLength === undefined) {
+    faults.push({ code: 'content-length-invalid', detail: JSON.stringify(head.get('content-length') ?? null) });
+  }
+  const date = head.date;
+  if (!date) faults.push({ code: 'field-missing', detail: 'WARC-Date' });
+  else if (parseW3cDate(date) === undefined) faults.push({ code: 'date-invalid', detail: JSON.stringify(date) });
+  if (head.get('warc-target-uri')?.startsWith('<'))
+    faults.push({ code: 'target-uri-bracketed', detail: 'WARC-Target-URI' });
+}
+
+/** Gives the head line of an ARC record the form of a WARC head. */
+export function arcHead(line: ArcLine, version: string, bytes: Uint8Array, faults: HeadFault[]): RecordHead {
+  const isFiledesc = /^filedesc:/i.test(line.url);
+  const isHttp = /^https?:/i.test(line.url);
+  const fields: Field[] = [
+    { name: 'WARC-Type', value: isFiledesc ? 'filedesc' : 'response' },
+    { name: 'WARC-Target-URI', value: line.url },
+    { name: 'WARC-Date', value: dateOfTimestamp(line.timestamp) },
+    { name: 'WARC-IP-Address', value: line.address },
+    { name: 'Content-Type', value: isHttp ? 'application/http; msgtype=response' : line.mime },
+    { name: 'Content-Length', value: String(line.length) },
+    { name: 'ARC-Mime', value: line.mime },
+  ];
+  if (parseTimestamp(line.timestamp) === undefined) {
+    faults.push({ code: 'date-invalid', detail: JSON.stringify(line.timestamp) });
+  }
+  if (line.length < 0) faults.push({ code: 'content-length-invalid', detail: String(line.length) });
+  return new RecordHead('arc', version, fields, bytes);
+}
+
+function dateOfTimestamp(digits: string): string {
+  if (parseTimestamp(digits) === undefined) return digits;
+  const full = digits.padEnd(14, '0');
+  const [month, day] = [digits.length >= 6 ? full.slice(4, 6) : '01', digits.length >= 8 ? full.slice(6, 8) : '01'];
+  return `${full.slice(0, 4)}-${month}-${day}T${full.slice(8, 10)}:${full.slice(10, 12)}:${full.slice(12, 14)}Z`;
+}

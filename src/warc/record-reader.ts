@@ -1,0 +1,233 @@
+/**
+ * Ways to read records: one after another from a file or any stream of bytes, from an offset on, or a single one.
+ *
+ * `readRecords` is for everybody; the views it hands out are good until the next one is asked for. `FileFeed` is for inner loops that drive
+ * a cursor themselves, in worker threads, without a promise per piece.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { type Finding, fileError, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
+import { type Coding, codingOf, RecordCursor, type RecordTail } from './record-cursor.ts';
+import type { RecordHead } from './record-head.ts';
+import { dictionaryOfFile } from './zstd-frame.ts';
+
+/** Fills a cursor from a range of a file, synchronously. */
+export class FileFeed {
+  readonly #descriptor: number;
+  #position: number;
+  readonly #to: number;
+
+  constructor(path: string, from = 0, to = Number.POSITIVE_INFINITY) {
+    try {
+      this.#descriptor = openSync(path, 'r');
+    } catch (cause) {
+      throw fileError(cause, path);
+    }
+    this.#position = from;
+    this.#to = to;
+  }
+
+  feed(cursor: RecordCursor): void {
+    const room = cursor.reserve();
+    const wanted = Math.min(room.length, this.#to - this.#position);
+    const bytes = wanted > 0 ? readSync(this.#descriptor, room, 0, wanted, this.#position) : 0;
+    if (bytes === 0) {
+      cursor.end();
+      return;
+    }
+    this.#position += bytes;
+    cursor.commit(bytes);
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
+
+/** What the first bytes of a file say about the rest: needed by readers that begin further on. */
+export function readFileStart(path: string): FileStart {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+  try {
+    let start = Buffer.alloc(64 * 1024);
+    start = start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
+    const coding = codingOf(start);
+    if (coding !== 'zstd') return { coding, dictionary: undefined };
+    let dictionary = dictionaryOfFile(start);
+    if (dictionary === 'short' && start.length >= 8) {
+      const whole = Buffer.alloc(8 + start.readUInt32LE(4));
+      dictionary = dictionaryOfFile(whole.subarray(0, readSync(descriptor, whole, 0, whole.length, 0)));
+    }
+    return { coding, dictionary: Buffer.isBuffer(dictionary) ? dictionary : undefined };
+  } catch (cause) {
+    throw fileError(cause, path);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export type ReadOptions = {
+  /** Where to begin; the next record at or after it is the first. Only for files. */
+  offset?: number;
+  /** Where to stop: no byte at or after it is read. Only for files. */
+  end?: number;
+  /** Name of the input in findings, when it is not a file. */
+  name?: string;
+  onFinding?: (finding: Finding) => void;
+  signal?: AbortSignal;
+};
+
+/** A record while it is being read. */
+export class ReadingRecord {
+  readonly head: RecordHead;
+  /** How the record ended, once its body was read or passed over. */
+  tail: RecordTail | undefined;
+  readonly #pieces: () => Promise<Uint8Array | undefined>;
+
+  constructor(head: RecordHead, pieces: () => Promise<Uint8Array | undefined>) {
+    this.head = head;
+    this.#pieces = pieces;
+  }
+
+  /** The block, piece by piece; each piece is good until the next is asked for. */
+  async *body(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const piece = await this.#pieces();
+      if (!piece) return;
+      yield piece;
+    }
+  }
+
+  /** The whole block in memory; refuses blocks over `bytesMax`. */
+  async bytes(bytesMax: number): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    let total = 0;
+    for await (const piece of this.body()) {
+      total += piece.length;
+      if (total > bytesMax) {
+        throw new PinakesError('RECORD_TOO_LARGE', {
+          where: `offset ${this.head.offset}`,
+          detail: `over ${bytesMax} bytes`,
+        });
+      }
+      parts.push(Buffer.from(piece));
+    }
+    return Buffer.concat(parts);
+  }
+}
+
+interface ByteFeed {
+  /** Puts the next bytes into the cursor, or ends it. */
+  feed(cursor: RecordCursor): Promise<void>;
+  close(): Promise<void>;
+}
+
+class HandleFeed implements ByteFeed {
+  readonly #handle: FileHandle;
+  #position: number;
+  readonly #to: number;
+
+  constructor(handle: FileHandle, from: number, to: number) {
+    this.#handle = handle;
+    this.#position = from;
+    this.#to = to;
+  }
+
+  async feed(cursor: RecordCursor): Promise<void> {
+    const room = cursor.reserve();
+    const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.#position);
+    const bytes = wanted > 0 ? (await this.#handle.read(room, 0, wanted, this.#position)).bytesRead : 0;
+    this.#position += bytes;
+    if (bytes === 0) cursor.end();
+    else cursor.commit(bytes);
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+class StreamFeed implements ByteFeed {
+  readonly #iterator: AsyncIterator<Uint8Array>;
+  #chunk: Uint8Array = new Uint8Array(0);
+
+  constructor(stream: AsyncIterable<Uint8Array>) {
+    this.#iterator = stream[Symbol.asyncIterator]();
+  }
+
+  async feed(cursor: RecordCursor): Promise<void> {
+    while (this.#chunk.length === 0) {
+      const next = await this.#iterator.next();
+      if (next.done) {
+        cursor.end();
+        return;
+      }
+      this.#chunk = next.value;
+    }
+    const room = cursor.reserve();
+    const bytes = Math.min(room.length, this.#chunk.length);
+    room.set(this.#chunk.subarray(0, bytes));
+    this.#chunk = this.#chunk.subarray(bytes);
+    cursor.commit(bytes);
+  }
+
+  async close(): Promise<void> {
+    await this.#iterator.return?.();
+  }
+}
+
+/** All records of a file, or of a stream of its bytes, in order. What is not read of a record's body is passed over. */
+export async function* readRecords(
+  source: string | AsyncIterable<Uint8Array>,
+  options: ReadOptions = {},
+): AsyncGenerator<ReadingRecord> {
+  const isFile = typeof source === 'string';
+  const name = isFile ? source : (options.name ?? 'stream');
+  const offset = options.offset ?? 0;
+  const start = isFile && offset > 0 ? readFileStart(source) : undefined;
+  const cursor = new RecordCursor(name, { offset, coding: start?.coding, dictionary: start?.dictionary });
+  const feed = isFile ? await openFeed(source, offset, options.end) : new StreamFeed(source);
+  let record: ReadingRecord | undefined;
+
+  const next = async (): Promise<'record' | 'body' | 'end' | 'done'> => {
+    for (;;) {
+      options.signal?.throwIfAborted();
+      const step = cursor.step();
+      if (step === 'need-input') await feed.feed(cursor);
+      else if (step === 'finding') options.onFinding?.(cursor.finding);
+      else return step;
+    }
+  };
+  const piece = async (): Promise<Uint8Array | undefined> => {
+    if (!record || record.tail) return undefined;
+    if ((await next()) === 'body') return cursor.chunk;
+    record.tail = cursor.tail;
+    return undefined;
+  };
+
+  try {
+    for (;;) {
+      while (record && !record.tail) await piece();
+      if ((await next()) !== 'record') return;
+      record = new ReadingRecord(cursor.head, piece);
+      yield record;
+    }
+  } finally {
+    cursor.close();
+    await feed.close();
+  }
+}
+
+async function openFeed(path: string, from: number, to = Number.POSITIVE_INFINITY): Promise<ByteFeed> {
+  try {
+    return new HandleFeed(await open(path, 'r'), from, to);
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * How the beginning of a record is told from other bytes: the version line of a WARC record, or the one-line head of an ARC record.
+ *
+ * ```
+ *   WARC/1.1 CRLF                                                   any case; 0.17 to 1.1 are known
+ *   http://host/ 192.0.2.1 20240301100000 text/html 57 LF           ARC v1: URL IP date type length
+ *   URL IP date type code checksum location offset file length LF   ARC v2
+ * ```
+ * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right.
+ */
+import { fromLatin1, LF } from '../base/index.ts';
+
+/** As many bytes as a judgement needs, unless the line ends earlier. */
+export const RECORD_START_BYTES = 512;
+
+/** An ARC head longer than this is not one. */
+export const ARC_LINE_BYTES_MAX = 64 * 1024;
+
+/** `WARC/` in any case at this index; says nothing of what follows. */
+export function isWarcMagic(bytes: Uint8Array, at: number, end: number): boolean {
+  return (
+    end - at >= 5 &&
+    (bytes[at]! | 0x20) === 0x77 &&
+    (bytes[at + 1]! | 0x20) === 0x61 &&
+    (bytes[at + 2]! | 0x20) === 0x72 &&
+    (bytes[at + 3]! | 0x20) === 0x63 &&
+    bytes[at + 4] === 0x2f
+  );
+}
+
+/** `WARC/` and a version number, as at the beginning of a record. */
+export function isWarcStart(bytes: Uint8Array, at: number, end: number): boolean {
+  if (!isWarcMagic(bytes, at, end)) return false;
+  let digits = 0;
+  for (let i = at + 5; i < Math.min(end, at + 16); i++) {
+    const byte = bytes[i]!;
+    if (byte >= 0x30 && byte <= 0x39) digits++;
+    else if (byte === 0x0d || byte === LF) return digits > 0;
+    else if (byte !== 0x2e) return false;
+  }
+  return digits > 0;
+}
+
+const ARC_V1 = /^(\S.*) (\S+) (\d{12,17}) ([^ ]*) (-?\d+)$/;
+const ARC_V2 = /^(\S.*) (\S+) (\d{1,17}) ([^ ]*) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/;
+
+export type ArcLine = {
+  readonly url: string;
+  readonly address: string;
+  readonly timestamp: string;
+  readonly mime: string;
+  readonly status: string | undefined;
+  readonly length: number;
+  readonly version: 1 | 2;
+};
+
+/** Takes an ARC head line apart, or says that it is none. */
+export function parseArcLine(line: string): ArcLine | undefined {
+  const second = ARC_V2.exec(line);
+  if (second && isArcUrl(second[1]!)) {
+    const [, url, address, timestamp, mime, status, , , , , length] = second as unknown as string[];
+    return {
+      url: url!,
+      address: address!,
+      timestamp: timestamp!,
+      mime: mime!,
+      status: status === '-' ? undefined : status,
+      length: Number(length),
+      version: 2,
+    };
+  }
+  const first = ARC_V1.exec(line);
+  if (!first || !isArcUrl(first[1]!)) return undefined;
+  const [, url, address, timestamp, mime, length] = first as unknown as string[];
+  return {
+    url: url!,
+    address: address!,
+    timestamp: timestamp!,
+    mime: mime!,
+    status: undefined,
+    length: Number(length),
+    version: 1,
+  };
+}
+
+function isArcUrl(url: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:/i.test(url);
+}
+
+/** Whether a WARC or ARC record begins at this index. `end` may cut an ARC line short: then its visible beginning must fit. */
+export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boolean {
+  if (isWarcStart(bytes, at, end)) return true;
+  const line = fromLatin1(bytes, at, Math.min(end, at + RECORD_START_BYTES));
+  const lineEnd = line.indexOf('\n');
+  if (lineEnd < 0) return line.length >= RECORD_START_BYTES && /^(filedesc|https?|ftp|dns):\S/i.test(line);
+  return parseArcLine(line.slice(0, lineEnd).replace(/\r$/, '')) !== undefined;
+}

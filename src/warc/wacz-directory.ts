@@ -1,0 +1,159 @@
+/**
+ * The entries of a ZIP file, read from its central directory by yauzl, and distrusted: names that climb out of the package, entries that overlap, sizes that
+ * lie, encryption and unknown methods become findings, and an entry that can still be read stays listed.
+ *
+ * When the end of the file is missing or the directory is broken, the local headers that stand before each entry's bytes are walked instead
+ * (`wacz-salvage.ts`), so that a download that was cut off still gives what arrived. ENTRIES_MAX bounds memory (I9).
+ */
+import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
+import {
+  type Entry,
+  fromRandomAccessReaderPromise,
+  getFileNameLowLevel,
+  RandomAccessReader,
+  validateFileName,
+} from 'yauzl';
+import { fromUtf8, PinakesError } from '../base/index.ts';
+import { type IndexFindingCode, indexFinding, quoted, type ReportFinding } from './cdx-finding.ts';
+import { DEFLATED, LOCAL_HEADER_BYTES, STORED, type ZipEntry } from './wacz-entry.ts';
+import { salvageEntries } from './wacz-salvage.ts';
+import { type ByteSource, streamSource } from './wacz-source.ts';
+
+export const ENTRIES_MAX = 250_000;
+
+export type ZipDirectory = {
+  readonly entries: readonly ZipEntry[];
+  /** Whether the entries come from local headers, the directory being missing or broken. */
+  readonly isSalvaged: boolean;
+};
+
+/** Reads the directory; throws NOT_WARC when the source is no ZIP file at all. */
+export async function readZipDirectory(source: ByteSource, onFinding: ReportFinding): Promise<ZipDirectory> {
+  const report: Report = (code, offset, detail) =>
+    onFinding(indexFinding(code, source.name, source.fileOffset + offset, detail));
+  const entries: ZipEntry[] = [];
+  try {
+    for await (const entry of centralEntries(source)) {
+      if (entries.length >= ENTRIES_MAX) {
+        report('wacz-entries-too-many', 0, `more than ${ENTRIES_MAX}`);
+        break;
+      }
+      entries.push(entry);
+    }
+  } catch (error) {
+    if (error instanceof PinakesError) throw error;
+    const salvaged = await salvageEntries(source, ENTRIES_MAX);
+    if (salvaged.length === 0 && entries.length === 0) {
+      throw new PinakesError('NOT_WARC', { where: source.name, detail: (error as Error).message, cause: error });
+    }
+    report('wacz-directory-broken', source.size, (error as Error).message);
+    return { entries: checked(merge(entries, salvaged), source.size, report), isSalvaged: true };
+  }
+  return { entries: checked(entries, source.size, report), isSalvaged: false };
+}
+
+function merge(listed: readonly ZipEntry[], salvaged: readonly ZipEntry[]): ZipEntry[] {
+  const places = new Set(listed.map((entry) => entry.headerOffset));
+  return [...listed, ...salvaged.filter((entry) => !places.has(entry.headerOffset))];
+}
+
+async function* centralEntries(source: ByteSource): AsyncGenerator<ZipEntry> {
+  // Names are decoded and sizes compared here, because yauzl gives up the whole directory at the first bad one.
+  const options = { decodeStrings: false, validateEntrySizes: false, autoClose: false };
+  const zip = await fromRandomAccessReaderPromise(new SourceReader(source), source.size, options);
+  try {
+    for await (const entry of zip.eachEntry()) {
+      const name = nameOf(entry);
+      if (name.endsWith('/')) continue;
+      yield {
+        name,
+        method: entry.compressionMethod,
+        isEncrypted: entry.isEncrypted(),
+        compressedBytes: entry.compressedSize,
+        bytes: entry.uncompressedSize,
+        crc32: entry.crc32,
+        headerOffset: entry.relativeOffsetOfLocalHeader,
+      };
+    }
+  } finally {
+    zip.close();
+  }
+}
+
+/** Many tools write UTF-8 without setting the flag for it, so what is UTF-8 is read as such, and code page 437 is for the rest. */
+function nameOf(entry: Entry): string {
+  const name = isUtf8(entry.fileNameRaw)
+    ? fromUtf8(entry.fileNameRaw)
+    : getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
+  return name.replaceAll('\\', '/');
+}
+
+type Report = (code: IndexFindingCode, offset: number, detail: string) => void;
+
+function checked(entries: readonly ZipEntry[], size: number, report: Report): ZipEntry[] {
+  const inOrder = entries.toSorted((a, b) => a.headerOffset - b.headerOffset);
+  const kept: ZipEntry[] = [];
+  const names = new Set<string>();
+  let end = 0;
+  let endsWith = '';
+  for (const entry of inOrder) {
+    const { name, headerOffset } = entry;
+    const at = (code: IndexFindingCode, detail = '') => report(code, headerOffset, `${quoted(name)}${detail}`);
+    if (headerOffset + LOCAL_HEADER_BYTES > size) {
+      at('wacz-entry-outside');
+      continue;
+    }
+    if (headerOffset < end) at('wacz-entry-overlap', ` over ${quoted(endsWith)}`);
+    const least = headerOffset + LOCAL_HEADER_BYTES + Buffer.byteLength(name) + entry.compressedBytes;
+    if (least > size) at('wacz-entry-cut');
+    if (least > end) {
+      end = least;
+      endsWith = name;
+    }
+    if (validateFileName(name) !== null) at('wacz-entry-name');
+    if (names.has(name)) at('wacz-entry-twice');
+    names.add(name);
+    if (entry.isEncrypted) at('wacz-entry-encrypted');
+    else if (entry.method !== STORED && entry.method !== DEFLATED) at('wacz-entry-method', ` (${entry.method})`);
+    else if (entry.method === STORED && entry.bytes !== entry.compressedBytes) {
+      at('wacz-entry-size', ` (${entry.compressedBytes} bytes are stored, ${entry.bytes} declared)`);
+    }
+    kept.push(entry);
+  }
+  return kept;
+}
+
+/** yauzl's way to read from anywhere. */
+class SourceReader extends RandomAccessReader {
+  readonly #source: ByteSource;
+
+  constructor(source: ByteSource) {
+    super();
+    this.#source = source;
+  }
+
+  override _readStreamForRange(start: number, end: number): Readable {
+    return Readable.from(streamSource(this.#source, start, end));
+  }
+
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null, bytesRead?: number) => void,
+  ): void {
+    this.#source.read(position, length).then(
+      (bytes) => {
+        buffer.set(bytes, offset);
+        callback(null, bytes.length);
+      },
+      (error: Error) => callback(error),
+    );
+  }
+
+  override close(callback: (error: Error | null) => void): void {
+    setImmediate(callback, null);
+  }
+}

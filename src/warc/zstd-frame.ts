@@ -1,0 +1,332 @@
+/**
+ * zstd files frame by frame (RFC 8878), as the proposed `.warc.zst` standard lays them out.
+ *
+ * ```
+ *   [5d 2a 4d 18 size(4) dictionary]   frame frame ...             one record per frame, or several frames a record
+ *   frame = 28 b5 2f fd  descriptor  [window] [dictionary id] [content size]  blocks...  [checksum(4)]
+ *   block = 3 bytes: last(1 bit) type(2 bits) size(21 bits), then size bytes, or 1 byte when the type is RLE
+ * ```
+ * The dictionary stands bare or inside one zstd frame. Frame ends are found by walking the block heads, never by asking the decoder, whose
+ * answer differs between versions of Node.
+ */
+import { constants, zstdDecompressSync } from 'node:zlib';
+import {
+  READ_CHUNK_BYTES,
+  RESYNC_WINDOW_BYTES,
+  ZSTD_DICTIONARY_BYTES_MAX,
+  ZSTD_WINDOW_LOG_MAX,
+} from '../base/index.ts';
+import { ByteWindow } from './byte-window.ts';
+import { type CodecHandle, zstdDecompressHandle } from './codec-handle.ts';
+import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
+import { looksLikeRecord, RECORD_START_BYTES } from './record-start.ts';
+
+export const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+const DICTIONARY_FRAME_MAGIC = 0x184d2a5d;
+const SKIPPABLE_MAGIC_FIRST = 0x184d2a50;
+const SKIPPABLE_MAGIC_LAST = 0x184d2a5f;
+const FRAME_HEAD_BYTES_MAX = 18;
+const OUTPUT_BYTES = 256 * 1024;
+/** A frame may hold back its output until a whole block has come in: blocks are at most 128 KiB, and records begin in the first. */
+const PROBE_INPUT_BYTES = 128 * 1024 + FRAME_HEAD_BYTES_MAX + 3;
+
+export type ZstdFrameHead = { readonly length: number; readonly dictionaryId: number; readonly hasChecksum: boolean };
+
+/** Reads a frame head at `at`; 'short' when more bytes are needed, undefined when there is none. */
+export function parseFrameHead(bytes: Buffer, at: number, end: number): ZstdFrameHead | 'short' | undefined {
+  for (let i = 0; i < 4 && at + i < end; i++) if (bytes[at + i] !== ZSTD_MAGIC[i]) return undefined;
+  if (end - at < 5) return 'short';
+  const descriptor = bytes[at + 4]!;
+  if (descriptor & 0x08) return undefined;
+  const isSingleSegment = (descriptor & 0x20) !== 0;
+  const dictionaryIdBytes = [0, 1, 2, 4][descriptor & 3]!;
+  const contentSizeBytes = [isSingleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6]!;
+  const dictionaryIdAt = at + 5 + (isSingleSegment ? 0 : 1);
+  const length = dictionaryIdAt - at + dictionaryIdBytes + contentSizeBytes;
+  if (end - at < length) return 'short';
+  const dictionaryId = dictionaryIdBytes ? bytes.readUIntLE(dictionaryIdAt, dictionaryIdBytes) : 0;
+  return { length, dictionaryId, hasChecksum: (descriptor & 0x04) !== 0 };
+}
+
+/** Size of the skippable frame at `at`, head included; 'short' or undefined as above. */
+function skippableLength(bytes: Buffer, at: number, end: number): number | 'short' | undefined {
+  if (end - at < 4) return 'short';
+  const magic = bytes.readUInt32LE(at);
+  if (magic < SKIPPABLE_MAGIC_FIRST || magic > SKIPPABLE_MAGIC_LAST) return undefined;
+  return end - at < 8 ? 'short' : 8 + bytes.readUInt32LE(at + 4);
+}
+
+/** The dictionary in the first frame of a file, whose beginning is given; 'short' when the beginning is too short to hold it. */
+export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
+  if (start.length < 8) return start.length > 0 && start[0] === 0x5d ? 'short' : undefined;
+  if (start.readUInt32LE(0) !== DICTIONARY_FRAME_MAGIC) return undefined;
+  const size = start.readUInt32LE(4);
+  if (size > ZSTD_DICTIONARY_BYTES_MAX) return undefined;
+  if (start.length < 8 + size) return 'short';
+  const content = Buffer.from(start.subarray(8, 8 + size));
+  if (!content.subarray(0, 4).equals(ZSTD_MAGIC)) return content;
+  try {
+    return zstdDecompressSync(content, { maxOutputLength: ZSTD_DICTIONARY_BYTES_MAX });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Counts through the blocks of one frame and says how many of the bytes at hand belong to it. */
+class FrameWalk {
+  ended = false;
+  #due: 'block-head' | 'block' | 'checksum' = 'block-head';
+  #left = 0;
+  readonly #hasChecksum: boolean;
+  #isLast = false;
+  readonly #held: number[] = [];
+
+  constructor(head: ZstdFrameHead) {
+    this.#hasChecksum = head.hasChecksum;
+  }
+
+  /** Index past the last byte in [from, end) that belongs to the frame. */
+  advance(bytes: Uint8Array, from: number, end: number): number {
+    let at = from;
+    while (at < end && !this.ended) {
+      if (this.#due === 'block-head') {
+        this.#held.push(bytes[at++]!);
+        if (this.#held.length === 3) this.#readBlockHead();
+        continue;
+      }
+      const taken = Math.min(this.#left, end - at);
+      at += taken;
+      this.#left -= taken;
+      if (this.#left === 0) this.#next();
+    }
+    return at;
+  }
+
+  #readBlockHead(): void {
+    const word = this.#held[0]! | (this.#held[1]! << 8) | (this.#held[2]! << 16);
+    this.#held.length = 0;
+    this.#isLast = (word & 1) === 1;
+    const type = (word >> 1) & 3;
+    this.#left = type === 1 ? 1 : word >> 3;
+    this.#due = 'block';
+    if (this.#left === 0) this.#next();
+  }
+
+  #next(): void {
+    if (this.#due === 'checksum' || (this.#isLast && !this.#hasChecksum)) {
+      this.ended = true;
+    } else if (this.#isLast) {
+      this.#due = 'checksum';
+      this.#left = 4;
+    } else {
+      this.#due = 'block-head';
+    }
+  }
+}
+
+export class ZstdFrames implements MemberSource {
+  readonly input: ByteWindow;
+  inputEnded = false;
+  readonly members: Member[] = [];
+  readonly #report: FindingSink;
+  readonly #start: number;
+  #dictionary: Buffer | undefined;
+  #decoder: CodecHandle | undefined;
+  #state: 'between' | 'frame' | 'resync' = 'between';
+  #walk: FrameWalk | undefined;
+  #member: Member | undefined;
+  /** File position up to which the input belongs to the frame at hand. */
+  #frameTo = 0;
+  #skipTo = 0;
+  #skippedFrom = 0;
+
+  /** `dictionary`: of the file's first frame, for readers that begin further on. */
+  constructor(offset: number, report: FindingSink, dictionary?: Buffer) {
+    this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
+    this.#report = report;
+    this.#start = offset;
+    this.#dictionary = dictionary;
+  }
+
+  close(): void {
+    this.#decoder?.close();
+  }
+
+  pull(output: ByteWindow): PullResult {
+    if (this.#state === 'frame') return this.#decode(output);
+    return this.#state === 'between' ? this.#begin(output) : this.#resync(output);
+  }
+
+  #begin(output: ByteWindow): PullResult {
+    const { input } = this;
+    while (input.position < this.#skipTo && input.available > 0) {
+      input.consume(Math.min(input.available, this.#skipTo - input.position));
+    }
+    input.retainFrom(input.position, 0);
+    if (input.available === 0) return this.inputEnded ? 'end' : 'need-input';
+    const skippable = skippableLength(input.buffer, input.read, input.end);
+    if (typeof skippable === 'number') return this.#skipFrame(skippable);
+    const head = parseFrameHead(input.buffer, input.read, input.end);
+    if (skippable === 'short' || head === 'short') {
+      if (!this.inputEnded) return 'need-input';
+      this.#report('member-truncated', input.position, 'inside its head');
+      input.consume(input.available);
+      return 'end';
+    }
+    if (head === undefined) return this.#search(input.position);
+    return this.#open(head, output);
+  }
+
+  #skipFrame(length: number): PullResult {
+    const { input } = this;
+    if (input.position === this.#start && this.#start === 0) {
+      const dictionary = dictionaryOfFile(input.buffer.subarray(input.read, input.end));
+      if (dictionary === 'short' && !this.inputEnded) return 'need-input';
+      if (Buffer.isBuffer(dictionary)) this.#dictionary = dictionary;
+    }
+    this.#skipTo = input.position + length;
+    return 'data';
+  }
+
+  #open(head: ZstdFrameHead, output: ByteWindow): PullResult {
+    const { input } = this;
+    const dictionaryId = this.#dictionaryId();
+    if (head.dictionaryId !== 0 && head.dictionaryId !== dictionaryId) {
+      const detail = `it asks for ${head.dictionaryId}, the file has ${dictionaryId || 'none'}`;
+      this.#report('zstd-dictionary-missing', input.position, detail);
+    }
+    this.#member = {
+      offset: input.position,
+      from: output.endPosition,
+      to: undefined,
+      length: undefined,
+      damaged: false,
+    };
+    this.members.push(this.#member);
+    this.#walk = new FrameWalk(head);
+    this.#frameTo = input.position + head.length;
+    this.#state = 'frame';
+    return this.#decode(output);
+  }
+
+  #dictionaryId(): number {
+    const dictionary = this.#dictionary;
+    const isFormal = dictionary && dictionary.length > 8 && dictionary.readUInt32LE(0) === 0xec30a437;
+    return isFormal ? dictionary.readUInt32LE(4) : 0;
+  }
+
+  /** An engine between frames needs no reset, and would forget its dictionary by one; after a failure a fresh one takes its place. */
+  #openEngine(): CodecHandle {
+    return zstdDecompressHandle({
+      params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
+      ...(this.#dictionary && { dictionary: this.#dictionary }),
+    });
+  }
+
+  #decode(output: ByteWindow): PullResult {
+    const { input } = this;
+    const walk = this.#walk!;
+    this.#decoder ??= this.#openEngine();
+    const decoder = this.#decoder;
+    const walkFrom = input.indexOfPosition(this.#frameTo);
+    if (walkFrom < input.end) this.#frameTo = input.base + walk.advance(input.buffer, walkFrom, input.end);
+    const inputTo = Math.min(input.end, input.indexOfPosition(this.#frameTo));
+    output.reserve(OUTPUT_BYTES);
+    const at = output.end;
+    const room = Math.min(output.buffer.length, at + OUTPUT_BYTES);
+    decoder.write(input.buffer, input.read, inputTo, output.buffer, at, room);
+    if (decoder.failure !== undefined) return this.#fail(output, decoder.failure);
+    input.consume(decoder.consumed);
+    output.end = at + decoder.produced;
+    input.retainFrom(this.#member!.offset, RESYNC_WINDOW_BYTES);
+    if (output.end === room) return 'data';
+    if (walk.ended && input.position === this.#frameTo) {
+      this.#close(output, false);
+      return 'data';
+    }
+    if (decoder.produced > 0) return 'data';
+    if (!this.inputEnded) return 'need-input';
+    this.#report('member-truncated', this.#member!.offset);
+    this.#decoder?.close();
+    this.#decoder = undefined;
+    this.#close(output, true);
+    input.consume(input.available);
+    return 'data';
+  }
+
+  #fail(output: ByteWindow, message: string): PullResult {
+    const member = this.#member!;
+    const { input } = this;
+    this.#report('member-damaged', member.offset, message);
+    this.#decoder?.close();
+    this.#decoder = undefined;
+    if (member.offset >= input.keptPosition) {
+      const decoded = output.endPosition - member.from;
+      const engine = this.#openEngine();
+      engine.decodePrefix(input.buffer, input.indexOfPosition(member.offset), input.end, decoded, output);
+      engine.close();
+    }
+    this.#close(output, true);
+    return this.#search(Math.max(member.offset + 1, input.keptPosition));
+  }
+
+  #close(output: ByteWindow, damaged: boolean): void {
+    const member = this.#member!;
+    member.to = output.endPosition;
+    member.length = this.input.position - member.offset;
+    member.damaged = damaged;
+    this.#member = undefined;
+    this.#state = 'between';
+  }
+
+  #search(from: number): PullResult {
+    this.#skippedFrom = this.input.position;
+    this.input.seek(from);
+    this.#state = 'resync';
+    return 'data';
+  }
+
+  #resync(output: ByteWindow): PullResult {
+    const { input } = this;
+    for (;;) {
+      const found = input.buffer.indexOf(ZSTD_MAGIC, input.read);
+      const candidate = found < 0 || found + ZSTD_MAGIC.length > input.end ? -1 : found;
+      if (candidate < 0) {
+        const keep = this.inputEnded ? 0 : ZSTD_MAGIC.length - 1;
+        this.#skip(Math.max(0, input.available - keep));
+        if (!this.inputEnded) return 'need-input';
+        this.#reportSkipped();
+        this.#state = 'between';
+        return 'end';
+      }
+      this.#skip(candidate - input.read);
+      if (input.available < PROBE_INPUT_BYTES && !this.inputEnded) return 'need-input';
+      const head = parseFrameHead(input.buffer, input.read, input.end);
+      if (head !== 'short' && head !== undefined && this.#beginsRecord()) {
+        this.#reportSkipped();
+        return this.#open(head, output);
+      }
+      this.#skip(1);
+    }
+  }
+
+  #skip(bytes: number): void {
+    this.input.consume(bytes);
+    this.input.retainFrom(this.input.position, 0);
+  }
+
+  #reportSkipped(): void {
+    const skipped = this.input.position - this.#skippedFrom;
+    if (skipped > 0) this.#report('garbage-skipped', this.#skippedFrom, `${skipped} bytes`);
+  }
+
+  #beginsRecord(): boolean {
+    const { input } = this;
+    const engine = this.#openEngine();
+    const sample = Buffer.alloc(RECORD_START_BYTES);
+    const to = Math.min(input.end, input.read + PROBE_INPUT_BYTES);
+    engine.write(input.buffer, input.read, to, sample, 0, sample.length);
+    engine.close();
+    return engine.failure === undefined && looksLikeRecord(sample, 0, engine.produced);
+  }
+}
