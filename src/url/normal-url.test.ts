@@ -92,22 +92,26 @@ test('the normal form of any string is printable ASCII and its own normal form',
   );
 });
 
-test('URLs of a megabyte are put in order in time, whatever they hold', () => {
-  const hostile: Record<string, string> = {
-    'long host': `http://${'\u00e9'.repeat(500_000)}/`,
-    'long host behind odd slashes': ` HTTP:\\/\t${'\u00e9'.repeat(500_000)}`,
-    'long host without a scheme': '\u00e9'.repeat(500_000),
-    'long escaped host': `http://${'%C3%A9'.repeat(200_000)}/`,
-    'dot segments': `http://a${'/..'.repeat(350_000)}`,
-    spaces: `${' '.repeat(500_000)}http://[${' '.repeat(500_000)}x`,
-    'lone surrogates': '\ud800'.repeat(300_000),
-    data: `data:,${'\u00e9'.repeat(300_000)}`,
+test('hostile URLs are put in order in time, whatever they hold', () => {
+  const ideographs = Array.from({ length: 5000 }, (_, index) =>
+    String.fromCharCode(0x4e00 + ((index * 7919) % 20_000)),
+  );
+  const host = ideographs.join('');
+  const escaped = encodeURIComponent(host);
+  const hostile: Record<string, readonly string[]> = {
+    'long hosts': Array.from({ length: 60 }, (_, index) => `http://${index}${host}/`),
+    'long hosts behind odd slashes': Array.from({ length: 60 }, (_, index) => ` HTTP:\\/\t${index}${host}`),
+    'long hosts without a scheme': Array.from({ length: 60 }, (_, index) => `${index}${host}`),
+    'long escaped hosts': Array.from({ length: 60 }, (_, index) => `http://${index}${escaped}/`),
+    'dot segments': [`http://a${'/..'.repeat(200_000)}`],
+    spaces: [`${' '.repeat(50_000)}http://[${' '.repeat(50_000)}x`],
+    'lone surrogates': ['\ud800'.repeat(100_000)],
+    data: [`data:,${'\u00e9'.repeat(100_000)}`],
   };
-  for (const [what, url] of Object.entries(hostile)) {
+  for (const [what, urls] of Object.entries(hostile)) {
     const start = performance.now();
-    normalUrl(url);
+    for (const url of urls) normalUrl(url);
     const elapsedMs = performance.now() - start;
-    // The square of the length would take minutes.
-    assert.ok(elapsedMs < 10_000, `${what} took ${elapsedMs} ms`);
+    assert.ok(elapsedMs < 5000, `${what} took ${elapsedMs} ms`);
   }
 });

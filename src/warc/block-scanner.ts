@@ -19,7 +19,7 @@ import {
 } from '../base/index.ts';
 import { ChunkedBody } from './chunked-body.ts';
 import { ContentDecoders } from './content-coding.ts';
-import { type HttpHead, httpHeadLength, parseHttpHead } from './http-head.ts';
+import { type HttpHead, httpHeadLength, type MessageKind, parseHttpHead } from './http-head.ts';
 import type { RecordHead } from './record-head.ts';
 
 export type ScanWants = {
@@ -89,7 +89,7 @@ export class BlockScanner {
   readonly #total: number;
   #seenBytes = 0;
   #held: Buffer | undefined;
-  readonly #expectsHttp: boolean;
+  readonly #kind: MessageKind;
   #inHead: boolean;
   #http: HttpHead | undefined;
   #httpMissing = false;
@@ -104,8 +104,8 @@ export class BlockScanner {
   constructor(head: RecordHead, wants: ScanWants) {
     this.#wants = wants;
     this.#total = head.contentLength ?? Number.POSITIVE_INFINITY;
-    this.#expectsHttp = holdsHttp(head);
-    this.#inHead = this.#expectsHttp;
+    this.#kind = head.type === 'request' ? 'request' : 'response';
+    this.#inHead = holdsHttp(head);
     this.#block = wants.block?.length ? new Digests(wants.block) : NONE;
     this.#payload = wants.payload?.length ? new Digests(wants.payload) : NONE;
     this.#framed = wants.framed?.length ? new Digests(wants.framed) : NONE;
@@ -122,7 +122,7 @@ export class BlockScanner {
       return;
     }
     const start: Buffer = this.#held ? Buffer.concat([this.#held, chunk]) : view(chunk);
-    const length = httpHeadLength(start, isLast);
+    const length = httpHeadLength(start, this.#kind, isLast);
     if (length < 0 && start.length <= HTTP_HEAD_BYTES_MAX) {
       this.#held = this.#held ? start : Buffer.from(start);
       return;
@@ -136,7 +136,7 @@ export class BlockScanner {
     if (this.#inHead) {
       const held = this.#held ?? Buffer.alloc(0);
       this.#held = undefined;
-      this.#beginBody(held, Math.max(0, httpHeadLength(held, true)), true);
+      this.#beginBody(held, Math.max(0, httpHeadLength(held, this.#kind, true)), true);
     }
     this.#chunked?.end();
     this.#decoders?.end();

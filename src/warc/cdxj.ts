@@ -6,7 +6,7 @@
  * any order. Two dialects are understood besides: OpenWayback CDXJ 1.0 (ISO time, a record type before the object, `uri mct hsc ref rle`)
  * and InterPlanetary Wayback (`original_uri mime_type status_code`); their keys are used only where the standard one is absent.
  */
-import { formatTimestamp, parseW3cDate } from '../base/index.ts';
+import { COLON, formatTimestamp, parseW3cDate, SPACE } from '../base/index.ts';
 import {
   type CdxEntry,
   type CdxExtra,
@@ -18,8 +18,6 @@ import {
 } from './cdx-entry.ts';
 import { quoted, type ReportFault } from './cdx-finding.ts';
 
-type JsonObject = { readonly [key: string]: JsonValue };
-
 /** Reads one line without its end; undefined when it cannot be used, which has then been reported. */
 export function parseCdxjLine(line: string, report: ReportFault): CdxEntry | undefined {
   const keyEnd = line.indexOf(' ');
@@ -29,25 +27,72 @@ export function parseCdxjLine(line: string, report: ReportFault): CdxEntry | und
     return undefined;
   }
   let objectStart = timestampEnd + 1;
-  if (line.charCodeAt(objectStart) !== 0x7b) {
+  if (line.charCodeAt(objectStart) !== BRACE) {
     const afterType = line.indexOf(' {', objectStart);
     if (afterType > 0) objectStart = afterType + 1;
   }
-  const object = parseObject(line.slice(objectStart), report);
-  if (object === undefined) return undefined;
+  const members =
+    (line.includes('\\') ? undefined : parsePlainObject(line, objectStart)) ??
+    parseObject(line.slice(objectStart), report);
+  if (members === undefined) return undefined;
   let timestamp = line.slice(keyEnd + 1, timestampEnd);
   if (!isIndexTimestamp(timestamp)) {
     const time = timestamp.includes('-') ? parseW3cDate(timestamp) : undefined;
     if (time !== undefined) timestamp = formatTimestamp(time);
     else if (!checkTimestamp(timestamp, report)) return undefined;
   }
-  return entryOf(line.slice(0, keyEnd), timestamp, object, report);
+  return entryOf(line.slice(0, keyEnd), timestamp, members, report);
 }
 
-function parseObject(text: string, report: ReportFault): JsonObject | undefined {
+/**
+ * Nearly all objects are flat, without escapes, and hold texts and whole numbers; those are read where they stand, in half the time of a JSON parser. Undefined
+ * when the object has anything else in it, which is then for the parser to judge.
+ */
+function parsePlainObject(line: string, start: number): [string, JsonValue][] | undefined {
+  const members: [string, JsonValue][] = [];
+  if (line.charCodeAt(start) !== BRACE) return undefined;
+  let at = start + 1;
+  for (;;) {
+    while (line.charCodeAt(at) === SPACE) at++;
+    if (line.charCodeAt(at) !== QUOTE) return undefined;
+    const keyEnd = line.indexOf('"', at + 1);
+    const key = line.slice(at + 1, keyEnd);
+    at = keyEnd + 1;
+    if (keyEnd < 0 || line.charCodeAt(at) !== COLON) return undefined;
+    at++;
+    while (line.charCodeAt(at) === SPACE) at++;
+    if (line.charCodeAt(at) === QUOTE) {
+      const valueEnd = line.indexOf('"', at + 1);
+      if (valueEnd < 0) return undefined;
+      members.push([key, line.slice(at + 1, valueEnd)]);
+      at = valueEnd + 1;
+    } else {
+      const from = at;
+      while (isDigit(line.charCodeAt(at))) at++;
+      const isPlain = at > from && at - from < 16 && (line.charCodeAt(from) !== ZERO || at - from === 1);
+      if (!isPlain) return undefined;
+      members.push([key, Number(line.slice(from, at))]);
+    }
+    while (line.charCodeAt(at) === SPACE) at++;
+    const code = line.charCodeAt(at++);
+    if (code === BRACE_CLOSE) return at === line.length ? members : undefined;
+    if (code !== COMMA) return undefined;
+  }
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+const BRACE = 0x7b;
+const BRACE_CLOSE = 0x7d;
+const isDigit = (code: number) => code >= ZERO && code <= 0x39;
+
+function parseObject(text: string, report: ReportFault): [string, JsonValue][] | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return Object.entries(value as { [key: string]: JsonValue });
+    }
   } catch {
     // Reported below together with valid JSON that is no object.
   }
@@ -55,7 +100,14 @@ function parseObject(text: string, report: ReportFault): JsonObject | undefined 
   return undefined;
 }
 
-function entryOf(urlKey: string, timestamp: string, object: JsonObject, report: ReportFault): CdxEntry {
+const NAMED = new Set(['url', 'mime', 'status', 'digest', 'length', 'offset', 'filename', 'redirect', 'robotflags']);
+
+function entryOf(
+  urlKey: string,
+  timestamp: string,
+  members: readonly [string, JsonValue][],
+  report: ReportFault,
+): CdxEntry {
   let url: string | undefined;
   let mime: string | undefined;
   let status: string | undefined;
@@ -65,9 +117,9 @@ function entryOf(urlKey: string, timestamp: string, object: JsonObject, report: 
   let length: number | undefined;
   let offset: number | undefined;
   let filename: string | undefined;
-  let extra: [string, JsonValue][] | undefined;
-  for (const key in object) {
-    const value = object[key]!;
+  let extra: (readonly [string, JsonValue])[] | undefined;
+  for (const member of members) {
+    const [key, value] = member;
     let isTaken = true;
     if (value === null) isTaken = NAMED.has(key);
     else if (key === 'url') isTaken = (url = textOf(value)) !== undefined;
@@ -82,10 +134,10 @@ function entryOf(urlKey: string, timestamp: string, object: JsonObject, report: 
     else isTaken = false;
     if (isTaken) continue;
     if (NAMED.has(key) && value !== '-') report('cdxj-value', `${key} is ${quoted(JSON.stringify(value))}`);
-    if (extra === undefined) extra = [];
-    extra.push([key, value]);
+    if (extra === undefined) extra = [member];
+    else extra.push(member);
   }
-  const entry = {
+  const entry: CdxEntry = {
     urlKey,
     timestamp,
     url,
@@ -101,8 +153,6 @@ function entryOf(urlKey: string, timestamp: string, object: JsonObject, report: 
   };
   return url === undefined && extra !== undefined ? withDialectKeys(entry, extra) : entry;
 }
-
-const NAMED = new Set(['url', 'mime', 'status', 'digest', 'length', 'offset', 'filename', 'redirect', 'robotflags']);
 
 function textOf(value: JsonValue): string | undefined {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined;

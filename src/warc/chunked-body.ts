@@ -46,11 +46,13 @@ export class ChunkedBody {
 
   end(): void {
     if (this.#state === 'trailer' || this.#state === 'raw') return;
-    const isFresh = this.#state === 'size' && this.#line.length === 0;
-    if (this.#line.length > 0) this.#emit(Uint8Array.from(this.#line));
+    const rest = this.#line;
     this.#line = [];
     // A body without its last chunk is one that was cut off; an empty one has nothing to be broken.
-    if (!isFresh || this.#seen) this.broken = true;
+    if (this.#seen || rest.length > 0) this.broken = true;
+    // After a chunk, the beginning of a size line is framing; anywhere else it is all the payload there is.
+    const isFraming = this.#seen && /^\r?$|^[0-9a-f]+[ \t]*(;[^\n]*)?\r?$/i.test(String.fromCharCode(...rest));
+    if (!isFraming && rest.length > 0) this.#emit(Uint8Array.from(rest));
   }
 
   #seen = false;

@@ -21,7 +21,6 @@ import {
   type ZstdOptions,
 } from 'node:zlib';
 import { assert } from '../base/index.ts';
-import type { ByteWindow } from './byte-window.ts';
 
 type NativeHandle = {
   writeSync(
@@ -93,29 +92,43 @@ export class CodecHandle {
     this.produced = room - at - this.#state[0]!;
     this.consumed = to - from - this.#state[1]!;
   }
-
-  /**
-   * What can be decoded of a stream that is known to be broken, appended to `output` without its first `known` bytes.
-   *
-   * A failing engine does not say how much it had decoded before it failed. Offered little room at a time it stops short of the fault. The
-   * engine must be fresh or reset.
-   */
-  decodePrefix(input: Uint8Array, from: number, to: number, known: number, output: ByteWindow): void {
-    const piece = new Uint8Array(PREFIX_PIECE_BYTES);
-    let at = from;
-    let toSkip = known;
-    for (;;) {
-      this.write(input, at, to, piece, 0, piece.length);
-      if (this.failure !== undefined || this.produced === 0) return;
-      at += this.consumed;
-      const skipped = Math.min(toSkip, this.produced);
-      toSkip -= skipped;
-      if (skipped < this.produced) output.push(piece.subarray(skipped, this.produced));
-    }
-  }
 }
 
 const PREFIX_PIECE_BYTES = 1024;
+
+/**
+ * Every byte that can be decoded of input[from, to), a stream that is known to be broken, without the first `known` ones.
+ *
+ * A failing engine does not say how much it had decoded before it failed. Offered little room at a time it stops short of the fault: first in
+ * pieces, and past the last whole piece byte by byte.
+ */
+export function decodePrefix(
+  openEngine: () => CodecHandle,
+  input: Uint8Array,
+  from: number,
+  to: number,
+  known: number,
+  emit: (bytes: Uint8Array) => void,
+): void {
+  const piece = new Uint8Array(PREFIX_PIECE_BYTES);
+  let decoded = 0;
+  for (const room of [PREFIX_PIECE_BYTES, 1]) {
+    const engine = openEngine();
+    let at = from;
+    let again = 0;
+    for (;;) {
+      const wanted = again < decoded ? Math.min(PREFIX_PIECE_BYTES, decoded - again) : room;
+      engine.write(input, at, to, piece, 0, wanted);
+      if (engine.failure !== undefined || engine.produced === 0) break;
+      at += engine.consumed;
+      again += engine.produced;
+      const fresh = Math.min(engine.produced, again - Math.max(decoded, known));
+      if (fresh > 0) emit(piece.subarray(engine.produced - fresh, engine.produced));
+      decoded = Math.max(decoded, again);
+    }
+    engine.close();
+  }
+}
 
 export function inflateRawHandle(options: ZlibOptions = {}): CodecHandle {
   return new CodecHandle(createInflateRaw(options));

@@ -22,6 +22,7 @@ export const FINDING_CATALOGUE = {
   'content-coding-broken': warning('the body does not decode by its content coding; it is taken as it stands'),
   'content-length-invalid': error('the record does not say how long it is'),
   'content-length-long': error('the record is shorter than its Content-Length'),
+  'content-length-rewritten': warning('the record was written anew with the length it has'),
   'content-length-short': error('the record goes on past its Content-Length'),
   'date-invalid': warning('the date of the record is not a date'),
   'field-duplicate': warning('a field that may stand once stands twice; the first counts'),

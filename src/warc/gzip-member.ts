@@ -5,12 +5,13 @@
  *   1f 8b 08 FLG  MTIME(4)  XFL OS  [XLEN(2) extra] [name 00] [comment 00] [HCRC(2)]  deflate...  CRC32(4) ISIZE(4)
  * ```
  * After damage the next member is the next `1f 8b 08` that inflates to the beginning of a record: the search starts one byte
- * after the damaged member's own start, because a broken deflate stream can swallow the member that follows it before it fails.
+ * after the damaged member's own start, because a broken head or deflate stream can swallow the members that follow it before it fails, ends in the
+ * wrong place, or runs to the end of the file.
  */
 import { crc32 } from 'node:zlib';
-import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../base/index.ts';
+import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES, startsWith } from '../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
-import { type CodecHandle, inflateRawHandle } from './codec-handle.ts';
+import { type CodecHandle, decodePrefix, inflateRawHandle } from './codec-handle.ts';
 import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
 import { looksLikeRecord, RECORD_START_BYTES } from './record-start.ts';
 
@@ -41,8 +42,8 @@ export function gzipHeadLength(bytes: Uint8Array, at: number, end: number): numb
   for (const flag of [FLAG_NAME, FLAG_COMMENT]) {
     if (!(flags & flag)) continue;
     if (next >= end) return 0;
-    const nul = bytes.indexOf(0, next);
-    if (nul < 0 || nul >= end) return end - at > HEAD_BYTES_MAX ? -1 : 0;
+    const nul = bytes.subarray(0, end).indexOf(0, next);
+    if (nul < 0) return end - at > HEAD_BYTES_MAX ? -1 : 0;
     next = nul + 1;
   }
   if (flags & FLAG_HCRC) next += 2;
@@ -64,10 +65,12 @@ export class GzipMembers implements MemberSource {
   #skippedFrom = 0;
   #skippedAreNul = false;
 
-  constructor(offset: number, report: FindingSink) {
+  /** `seek`: the offset is anywhere in the file, and reading begins with the first record after it. */
+  constructor(offset: number, report: FindingSink, seek = false) {
     this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
     this.#report = report;
-    this.#skippedFrom = offset;
+    this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
+    if (seek) this.#state = 'resync';
   }
 
   close(): void {
@@ -100,10 +103,9 @@ export class GzipMembers implements MemberSource {
     if (length === 0 && !this.inputEnded) return 'need-input';
     if (length === 0) {
       this.#report('member-truncated', input.position, 'inside its head');
-      input.consume(input.available);
-      return 'end';
+      return this.#search(input.position + 1, input.endPosition);
     }
-    return this.#search(input.position);
+    return this.#search(input.position, input.position);
   }
 
   #open(headLength: number, output: ByteWindow): void {
@@ -154,10 +156,10 @@ export class GzipMembers implements MemberSource {
 
   #truncate(output: ByteWindow): PullResult {
     const member = this.#member!;
+    const { input } = this;
     this.#report('member-truncated', member.offset);
-    this.#close(output, true);
-    this.input.consume(this.input.available);
-    return 'data';
+    this.#close(output, true, input.endPosition - member.offset);
+    return this.#search(Math.max(member.offset + 1, input.keptPosition), input.endPosition);
   }
 
   #fail(output: ByteWindow, message: string): PullResult {
@@ -167,11 +169,11 @@ export class GzipMembers implements MemberSource {
     if (member.offset >= input.keptPosition) {
       const start = input.indexOfPosition(member.offset);
       const head = gzipHeadLength(input.buffer, start, input.end);
-      this.#inflater.reset();
-      this.#inflater.decodePrefix(input.buffer, start + head, input.end, this.#inflatedBytes, output);
+      const emit = (bytes: Uint8Array) => output.push(bytes);
+      decodePrefix(inflateRawHandle, input.buffer, start + head, input.end, this.#inflatedBytes, emit);
     }
-    this.#close(output, true);
-    return this.#search(Math.max(member.offset + 1, input.keptPosition));
+    this.#close(output, true, undefined);
+    return this.#search(Math.max(member.offset + 1, input.keptPosition), Number.POSITIVE_INFINITY);
   }
 
   /** The trailer of the member stands in the input, or will once more has been read. */
@@ -182,27 +184,42 @@ export class GzipMembers implements MemberSource {
       return this.#truncate(output);
     }
     const member = this.#member!;
-    const crc = input.buffer.readUInt32LE(input.read);
-    const size = input.buffer.readUInt32LE(input.read + 4);
-    if (crc !== this.#crc) this.#report('gzip-crc', member.offset);
-    if (size !== this.#inflatedBytes % 2 ** 32) this.#report('gzip-length', member.offset);
+    const isSum = input.buffer.readUInt32LE(input.read) === this.#crc;
+    const isSize = input.buffer.readUInt32LE(input.read + 4) === this.#inflatedBytes % 2 ** 32;
+    if (!isSum && !isSize) {
+      const next = input.read + TRAILER_BYTES;
+      if (input.end - next < MAGIC.length && !this.inputEnded) return 'need-input';
+      if (next < input.end && !startsWith(input.buffer, MAGIC, next)) return this.#misplace(output);
+    }
+    if (!isSum) this.#report('gzip-crc', member.offset);
+    if (!isSize) this.#report('gzip-length', member.offset);
     input.consume(TRAILER_BYTES);
-    this.#close(output, false);
+    this.#close(output, false, input.position - member.offset);
     return 'data';
   }
 
-  #close(output: ByteWindow, damaged: boolean): void {
+  /** A deflate stream that ends, but neither before its own trailer nor before another member, ended in the wrong place. */
+  #misplace(output: ByteWindow): PullResult {
+    const member = this.#member!;
+    this.#report('member-damaged', member.offset, 'no trailer where the data ends');
+    this.#close(output, true, undefined);
+    return this.#search(Math.max(member.offset + 1, this.input.keptPosition), Number.POSITIVE_INFINITY);
+  }
+
+  #close(output: ByteWindow, damaged: boolean, length: number | undefined): void {
     const member = this.#member!;
     member.to = output.endPosition;
-    member.length = this.input.position - member.offset;
+    member.length = length;
     member.damaged = damaged;
+    if (member.to === member.from) this.members.pop();
     this.#member = undefined;
     this.#state = 'between';
   }
 
-  #search(from: number): PullResult {
-    this.#skippedFrom = this.input.position;
-    this.#skippedAreNul = from === this.input.position;
+  /** Looks for the next member; bytes before `toldTo` were told of already. */
+  #search(from: number, toldTo: number): PullResult {
+    this.#skippedFrom = toldTo;
+    this.#skippedAreNul = from === toldTo;
     this.input.seek(from);
     this.#state = 'resync';
     return 'data';
@@ -211,8 +228,7 @@ export class GzipMembers implements MemberSource {
   #resync(output: ByteWindow): PullResult {
     const { input } = this;
     for (;;) {
-      const found = input.buffer.indexOf(MAGIC, input.read);
-      const candidate = found < 0 || found + MAGIC.length > input.end ? -1 : found;
+      const candidate = input.buffer.subarray(0, input.end).indexOf(MAGIC, input.read);
       if (candidate < 0) {
         const keep = this.inputEnded ? 0 : MAGIC.length - 1;
         this.#skip(Math.max(0, input.available - keep));

@@ -7,6 +7,8 @@
 import { fromLatin1, fromUtf8, HTTP_HEAD_BYTES_MAX } from '../base/index.ts';
 import { type Field, headEnd, parseFields } from './record-head.ts';
 
+const METHOD_BYTES_MAX = 32;
+
 export class HttpHead {
   /** `HTTP/1.1 200 OK` or `GET / HTTP/1.1`, as written. */
   readonly startLine: string;
@@ -48,35 +50,43 @@ export class HttpHead {
 
   /** Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as browsers have it. */
   get contentCodings(): string[] {
-    const codings: string[] = [];
-    for (const field of this.fields) {
-      const name = field.name.toLowerCase();
-      if (name !== 'content-encoding' && name !== 'transfer-encoding') continue;
-      for (const part of field.value.split(',')) {
-        const coding = part.trim().toLowerCase();
-        if (coding && coding !== 'chunked' && coding !== 'identity') codings.push(coding);
-      }
-    }
-    return codings;
+    return [...this.#codingsIn('content-encoding'), ...this.#codingsIn('transfer-encoding')];
+  }
+
+  #codingsIn(name: string): string[] {
+    const values = this.fields.filter((field) => field.name.toLowerCase() === name).map((field) => field.value);
+    const codings = values.flatMap((value) => value.split(',').map((part) => part.trim().toLowerCase()));
+    return codings.filter((coding) => coding && coding !== 'chunked' && coding !== 'identity');
   }
 }
 
+export type MessageKind = 'request' | 'response';
+
 /** Length of the HTTP head at the start of `block`; 0 when none begins there; -1 when more bytes are needed to tell. */
-export function httpHeadLength(block: Buffer, isWhole: boolean): number {
-  const kind = beginsMessage(block);
-  if (kind === 'no') return 0;
-  if (kind === 'maybe') return isWhole ? 0 : -1;
+export function httpHeadLength(block: Buffer, kind: MessageKind, isWhole: boolean): number {
+  const begins = kind === 'response' ? beginsResponse(block) : beginsRequest(block);
+  if (begins === 'no') return 0;
+  if (begins === 'maybe') return isWhole ? 0 : -1;
   const end = headEnd(block, 0, block.length);
   if (end >= 0) return end;
   if (isWhole) return block.length;
   return block.length > HTTP_HEAD_BYTES_MAX ? 0 : -1;
 }
 
-/** A response begins with `HTTP`, a request with a method, a space and a target. */
-function beginsMessage(block: Buffer): 'yes' | 'no' | 'maybe' {
-  const start = fromLatin1(block, 0, Math.min(block.length, 64));
-  if (/^(http[/ ]|[A-Za-z][A-Za-z-]{0,31} \S)/i.test(start)) return 'yes';
-  return start.length < 34 && /^[A-Za-z][A-Za-z-]*\s?$/.test(start) ? 'maybe' : start === '' ? 'maybe' : 'no';
+type Guess = 'yes' | 'no' | 'maybe';
+
+/** `HTTP/1.1`, `HTTP 200`, and the `ICY 200` of audio streams. */
+function beginsResponse(block: Buffer): Guess {
+  const start = fromLatin1(block, 0, Math.min(block.length, 5)).toLowerCase();
+  if (/^(http[/ ]|icy )/.test(start)) return 'yes';
+  return ['http/', 'http ', 'icy '].some((whole) => whole.startsWith(start)) ? 'maybe' : 'no';
+}
+
+/** A method, a space and a target. */
+function beginsRequest(block: Buffer): Guess {
+  const start = fromLatin1(block, 0, Math.min(block.length, METHOD_BYTES_MAX + 2));
+  if (/^[A-Za-z][A-Za-z-]* \S/.test(start)) return 'yes';
+  return start.length < METHOD_BYTES_MAX + 2 && /^([A-Za-z][A-Za-z-]* ?)?$/.test(start) ? 'maybe' : 'no';
 }
 
 export function parseHttpHead(bytes: Uint8Array): HttpHead {

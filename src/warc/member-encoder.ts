@@ -10,7 +10,8 @@ import { type CodecHandle, deflateRawHandle, zstdCompressHandle } from './codec-
 import type { Coding } from './record-cursor.ts';
 
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3]);
-const PIECE_BYTES = 64 * 1024;
+/** Room for what a compressor gives at once. A zstd engine holds back at most one block of 128 KiB, so this much is enough to end a frame. */
+const PIECE_BYTES = 256 * 1024;
 
 export type EncoderOptions = {
   readonly coding: Coding;
@@ -25,7 +26,7 @@ export class MemberEncoder {
   readonly #level: number;
   readonly #dictionary: Uint8Array | undefined;
   #engine: CodecHandle | undefined;
-  readonly #room = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  readonly #room = Buffer.allocUnsafeSlow(2 * PIECE_BYTES);
 
   constructor(options: EncoderOptions) {
     this.coding = options.coding;
@@ -56,13 +57,14 @@ export class MemberEncoder {
     // In one call, so that the frame's head can carry the content size.
     const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
     this.#engine ??= this.#zstdEngine(undefined);
-    return Buffer.concat([...this.#drain(this.#engine, whole, constants.ZSTD_e_end)]);
+    return this.#endFrame(this.#engine, whole);
   }
 
   /** The same for a record that is too large for memory: its exact length must be told in advance. */
   async *encodeStream(parts: AsyncIterable<Uint8Array>, totalBytes: number): AsyncGenerator<Uint8Array> {
     if (this.coding === 'none') {
-      yield* parts;
+      // Copied, like everything an engine gives: the views that a reader hands out are good only until its next one.
+      for await (const part of parts) yield Buffer.from(part);
       return;
     }
     if (this.coding === 'zstd') {
@@ -113,10 +115,20 @@ export class MemberEncoder {
     const engine = this.#zstdEngine(totalBytes);
     try {
       for await (const part of parts) yield* this.#drain(engine, part, constants.ZSTD_e_continue);
-      yield* this.#drain(engine, new Uint8Array(0), constants.ZSTD_e_end);
+      yield this.#endFrame(engine, new Uint8Array(0));
     } finally {
       engine.close();
     }
+  }
+
+  /** The rest of a frame, in one call: an engine that is asked again after the end of its frame begins another one. */
+  #endFrame(engine: CodecHandle, input: Uint8Array): Uint8Array {
+    const roomBytes = input.length + (input.length >>> 7) + PIECE_BYTES;
+    const room = roomBytes <= this.#room.length ? this.#room : Buffer.allocUnsafeSlow(roomBytes);
+    engine.write(input, 0, input.length, room, 0, room.length, constants.ZSTD_e_end);
+    assert(engine.failure === undefined, `compressing failed: ${engine.failure}`);
+    assert(engine.consumed === input.length && engine.produced < room.length, 'a zstd frame ends in one call');
+    return Buffer.from(room.subarray(0, engine.produced));
   }
 
   /** Everything the engine gives for this input. Each piece is a copy. */

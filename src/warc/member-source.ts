@@ -15,7 +15,7 @@ export type Member = {
   readonly from: number;
   /** Decoded position past its last byte, once known. */
   to: number | undefined;
-  /** Its length in the file, once known. */
+  /** Its length in the file, once known; what is left of it when the file ends inside, and never known of a damaged one. */
   length: number | undefined;
   /** Set when the member could not be decoded to its end. */
   damaged: boolean;
@@ -31,7 +31,7 @@ export interface MemberSource {
   readonly input: ByteWindow;
   /** Set by the caller when the file has no more bytes. */
   inputEnded: boolean;
-  /** Members begun and not yet dropped by the caller, oldest first. */
+  /** Members begun and not yet dropped by the caller, oldest first. One that turns out to hold nothing is forgotten. */
   readonly members: Member[];
   pull(output: ByteWindow): PullResult;
   close(): void;

@@ -55,6 +55,8 @@ export type RecordTail = {
 export type CursorOptions = {
   /** Where in the file the input begins. */
   offset?: number;
+  /** The offset is anywhere in the file: begin, without complaint, with the first record after it. Needs `coding`. */
+  seek?: boolean;
   /** Told by the first bytes when not given. */
   coding?: Coding | undefined;
   /** The dictionary of the file's first frame, when the input begins after it. */
@@ -79,6 +81,8 @@ export class RecordCursor {
   chunk!: Uint8Array;
   tail!: RecordTail;
 
+  /** How the file is compressed; known once its first bytes are. */
+  coding: Coding | undefined;
   readonly #options: CursorOptions;
   readonly #findings: Finding[] = [];
   #source: MemberSource | undefined;
@@ -142,11 +146,14 @@ export class RecordCursor {
   #start(coding: Coding): void {
     const offset = this.#options.offset ?? 0;
     const report = (code: FindingCode, at: number, detail?: string) => this.#report(code, at, detail);
-    if (coding === 'gzip') this.#source = new GzipMembers(offset, report);
-    else if (coding === 'zstd') this.#source = new ZstdFrames(offset, report, this.#options.dictionary);
+    const seek = this.#options.seek ?? false;
+    if (coding === 'gzip') this.#source = new GzipMembers(offset, report, seek);
+    else if (coding === 'zstd') this.#source = new ZstdFrames(offset, report, this.#options.dictionary, seek);
     else this.#source = new IdentitySource(offset);
+    this.coding = coding;
     this.#isIdentity = coding === 'none';
     this.#out = this.#isIdentity ? this.#source.input : new ByteWindow(0, 2 * READ_CHUNK_BYTES);
+    if (seek && this.#isIdentity) this.#beginResync(this.#out.position, true);
     this.#source.inputEnded = this.#inputEnded;
     if (this.#sniffedBytes > 0) this.#source.input.push(this.#sniffed.subarray(0, this.#sniffedBytes));
     this.#sniffed = Buffer.alloc(0);

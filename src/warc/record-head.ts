@@ -136,7 +136,9 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
     const first = text.charCodeAt(start);
     const last = fields[fields.length - 1];
     if ((first === 0x20 || first === 0x09) && last) {
-      last.value = `${last.value} ${text.slice(start, stop).trim()}`.trim();
+      // Joined without touching what is there, so that a head of nothing but folded lines costs no more than any other.
+      const rest = trimmed(text, start, stop);
+      if (rest !== '') last.value = last.value === '' ? rest : `${last.value} ${rest}`;
       continue;
     }
     const colon = text.indexOf(':', start);
@@ -195,8 +197,9 @@ export function arcHead(line: ArcLine, version: string, bytes: Uint8Array, fault
   if (parseTimestamp(line.timestamp) === undefined) {
     faults.push({ code: 'date-invalid', detail: JSON.stringify(line.timestamp) });
   }
-  if (line.length < 0) faults.push({ code: 'content-length-invalid', detail: String(line.length) });
-  return new RecordHead('arc', version, fields, bytes);
+  const head = new RecordHead('arc', version, fields, bytes);
+  if (head.contentLength === undefined) faults.push({ code: 'content-length-invalid', detail: String(line.length) });
+  return head;
 }
 
 function dateOfTimestamp(digits: string): string {

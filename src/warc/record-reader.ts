@@ -27,9 +27,14 @@ export class FileFeed {
     this.#to = to;
   }
 
+  /** Where in the file the next bytes come from. */
+  get position(): number {
+    return this.#position;
+  }
+
   feed(cursor: RecordCursor): void {
     const room = cursor.reserve();
-    const wanted = Math.min(room.length, this.#to - this.#position);
+    const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.#position);
     const bytes = wanted > 0 ? readSync(this.#descriptor, room, 0, wanted, this.#position) : 0;
     if (bytes === 0) {
       cursor.end();
@@ -47,7 +52,7 @@ export class FileFeed {
 export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
 
 /** What the first bytes of a file say about the rest: needed by readers that begin further on. */
-export function readFileStart(path: string): FileStart {
+export function readFileStart(path: string, position = 0): FileStart {
   let descriptor: number;
   try {
     descriptor = openSync(path, 'r');
@@ -56,13 +61,13 @@ export function readFileStart(path: string): FileStart {
   }
   try {
     let start = Buffer.alloc(64 * 1024);
-    start = start.subarray(0, readSync(descriptor, start, 0, start.length, 0));
+    start = start.subarray(0, readSync(descriptor, start, 0, start.length, position));
     const coding = codingOf(start);
     if (coding !== 'zstd') return { coding, dictionary: undefined };
     let dictionary = dictionaryOfFile(start);
     if (dictionary === 'short' && start.length >= 8) {
       const whole = Buffer.alloc(8 + start.readUInt32LE(4));
-      dictionary = dictionaryOfFile(whole.subarray(0, readSync(descriptor, whole, 0, whole.length, 0)));
+      dictionary = dictionaryOfFile(whole.subarray(0, readSync(descriptor, whole, 0, whole.length, position)));
     }
     return { coding, dictionary: Buffer.isBuffer(dictionary) ? dictionary : undefined };
   } catch (cause) {
@@ -77,21 +82,34 @@ export type ReadOptions = {
   offset?: number;
   /** Where to stop: no byte at or after it is read. Only for files. */
   end?: number;
-  /** Name of the input in findings, when it is not a file. */
+  /** Name of the input in findings, when it is not that of the file. */
   name?: string;
-  onFinding?: (finding: Finding) => void;
-  signal?: AbortSignal;
+  /** The part of the file that is the WARC, as in a package; offsets count from its start. */
+  range?: { start: number; length: number };
+  onFinding?: ((finding: Finding) => void) | undefined;
+  signal?: AbortSignal | undefined;
 };
 
 /** A record while it is being read. */
 export class ReadingRecord {
   readonly head: RecordHead;
+  /** Whether it stands in a gzip member or a zstd frame. */
+  readonly isCompressed: boolean;
+  /** Where in the file it begins; the same as its offset, except for a file inside a package. */
+  readonly filePosition: number;
   /** How the record ended, once its body was read or passed over. */
   tail: RecordTail | undefined;
   readonly #pieces: () => Promise<Uint8Array | undefined>;
 
-  constructor(head: RecordHead, pieces: () => Promise<Uint8Array | undefined>) {
+  constructor(
+    head: RecordHead,
+    isCompressed: boolean,
+    fileStart: number,
+    pieces: () => Promise<Uint8Array | undefined>,
+  ) {
     this.head = head;
+    this.isCompressed = isCompressed;
+    this.filePosition = fileStart + head.offset;
     this.#pieces = pieces;
   }
 
@@ -188,11 +206,11 @@ export async function* readRecords(
   options: ReadOptions = {},
 ): AsyncGenerator<ReadingRecord> {
   const isFile = typeof source === 'string';
-  const name = isFile ? source : (options.name ?? 'stream');
+  const name = options.name ?? (isFile ? source : 'stream');
   const offset = options.offset ?? 0;
-  const start = isFile && offset > 0 ? readFileStart(source) : undefined;
+  const start = isFile && offset > 0 ? readFileStart(source, options.range?.start) : undefined;
   const cursor = new RecordCursor(name, { offset, coding: start?.coding, dictionary: start?.dictionary });
-  const feed = isFile ? await openFeed(source, offset, options.end) : new StreamFeed(source);
+  const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
 
   const next = async (): Promise<'record' | 'body' | 'end' | 'done'> => {
@@ -215,7 +233,7 @@ export async function* readRecords(
     for (;;) {
       while (record && !record.tail) await piece();
       if ((await next()) !== 'record') return;
-      record = new ReadingRecord(cursor.head, piece);
+      record = new ReadingRecord(cursor.head, cursor.coding !== 'none', options.range?.start ?? 0, piece);
       yield record;
     }
   } finally {
@@ -224,9 +242,11 @@ export async function* readRecords(
   }
 }
 
-async function openFeed(path: string, from: number, to = Number.POSITIVE_INFINITY): Promise<ByteFeed> {
+async function openFeed(path: string, offset: number, { end, range }: ReadOptions): Promise<ByteFeed> {
+  const start = range?.start ?? 0;
+  const to = start + Math.min(end ?? Number.POSITIVE_INFINITY, range?.length ?? Number.POSITIVE_INFINITY);
   try {
-    return new HandleFeed(await open(path, 'r'), from, to);
+    return new HandleFeed(await open(path, 'r'), start + offset, to);
   } catch (cause) {
     throw fileError(cause, path);
   }

@@ -7,7 +7,7 @@
  * any of them (I9).
  */
 import { createReadStream } from 'node:fs';
-import { access, type FileHandle, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { access, type FileHandle, link, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
@@ -71,7 +71,7 @@ export async function writeWacz(path: string, content: NewWacz, options: WaczWri
       { path: 'pages/pages.jsonl', file: join(scratch, 'pages.jsonl'), isStored: false },
     ]);
     const { size } = await stat(partial);
-    await rename(partial, path);
+    await place(partial, path, options.replace === true);
     await syncDirectory(dirname(path));
     return { bytes: size, indexLines, pages, resources: file.resources };
   } catch (error) {
@@ -88,6 +88,19 @@ function archiveNames(warcs: readonly string[]): string[] {
     throw new PinakesError('BAD_ARGUMENT', { where: twice, detail: 'two WARC files of this name cannot share a WACZ' });
   }
   return names;
+}
+
+/** Gives the finished file its name. A link cannot replace a file that came into being meanwhile; where there are no links, renaming must do. */
+async function place(partial: string, path: string, replaces: boolean): Promise<void> {
+  if (!replaces) {
+    try {
+      await link(partial, path);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code === 'EEXIST') throw error;
+    }
+  }
+  await rename(partial, path);
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -203,6 +216,7 @@ class PackageFile {
     const output = zip.outputStream as Readable;
     // yazl does not hear a failure of its inputs; every failure is told to the output, which is being waited for.
     const fail = (error: Error) => output.destroy(error);
+    let input: Readable | undefined;
     zip.on('error', fail);
     try {
       const options = { mtime: new Date(this.#content.createdMs), mode: 0o100644 };
@@ -212,7 +226,8 @@ class PackageFile {
         });
         const member = { ...options, size, compress: !isStored };
         zip.addReadStreamLazy(name, member, (give) => {
-          give(null, Readable.from(this.#hashed(name, file, size)).on('error', fail));
+          input = Readable.from(this.#hashed(name, file, size)).on('error', fail);
+          give(null, input);
         });
       }
       // Both are made when their turn comes, and by then all hashes are known.
@@ -228,6 +243,7 @@ class PackageFile {
       for await (const chunk of output) await handle.appendFile(chunk as Uint8Array);
       await handle.sync();
     } finally {
+      input?.destroy();
       await handle.close();
     }
   }

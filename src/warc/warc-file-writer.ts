@@ -3,7 +3,7 @@
  */
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { assert, fileError, PinakesError } from '../base/index.ts';
+import { assert, fileError } from '../base/index.ts';
 import { type EncoderOptions, MemberEncoder } from './member-encoder.ts';
 import { fieldsOf, headBytes, type NewRecord, RECORD_TRAILER, recordParts } from './new-record.ts';
 
@@ -22,15 +22,18 @@ export class WarcFileWriter {
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
   #written = 0;
+  #isFinished = false;
 
   static async create(path: string, options: EncoderOptions & { force?: boolean }): Promise<WarcFileWriter> {
     const temporary = `${path}.tmp`;
+    let isReserved = false;
     try {
       if (!options.force) await (await open(path, 'wx')).close();
+      isReserved = !options.force;
       return new WarcFileWriter(path, temporary, new MemberEncoder(options), await open(temporary, 'w'));
     } catch (cause) {
-      if ((cause as { code?: string }).code === 'EEXIST') throw new PinakesError('FILE_EXISTS', { where: path, cause });
-      throw fileError(cause, path);
+      if (isReserved) await unlink(path).catch(() => {});
+      throw fileError(cause, path, 'writing');
     }
   }
 
@@ -89,20 +92,22 @@ export class WarcFileWriter {
   /** Makes everything durable under the temporary name; the file can be read back before `finish`. */
   async sync(): Promise<void> {
     await this.#flush();
-    await this.#handle.sync();
+    await this.#guarded(() => this.#handle.sync());
   }
 
   /** Makes the file durable under its own name. */
   async finish(): Promise<void> {
     await this.sync();
-    await this.#handle.close();
+    await this.#guarded(() => this.#handle.close());
     this.#encoder.close();
-    await rename(this.#temporary, this.path);
+    await this.#guarded(() => rename(this.#temporary, this.path));
+    this.#isFinished = true;
     await syncDirectory(dirname(this.path));
   }
 
-  /** Leaves nothing behind. */
+  /** Leaves nothing behind, unless the file was finished: then it stays. */
   async discard(options: { force?: boolean } = {}): Promise<void> {
+    if (this.#isFinished) return;
     await this.#handle.close().catch(() => {});
     this.#encoder.close();
     await unlink(this.#temporary).catch(() => {});
@@ -120,14 +125,20 @@ export class WarcFileWriter {
     const bytes = Buffer.concat(this.#pending);
     this.#pending = [];
     this.#pendingBytes = 0;
-    try {
+    await this.#guarded(async () => {
       for (let at = 0; at < bytes.length; ) {
         at += (await this.#handle.write(bytes, at, bytes.length - at)).bytesWritten;
       }
-    } catch (cause) {
-      throw fileError(cause, this.path);
-    }
+    });
     this.#written += bytes.length;
+  }
+
+  async #guarded(operation: () => Promise<void>): Promise<void> {
+    try {
+      await operation();
+    } catch (cause) {
+      throw fileError(cause, this.path, 'writing');
+    }
   }
 }
 

@@ -14,12 +14,13 @@
 import { assert, concat, type Digest, digestOf, startsWith } from '../base/index.ts';
 import { describeDistribution, normaliseCounts } from './zstd-fse.ts';
 import { describeHuffman } from './zstd-huffman.ts';
-import { OFFSET_CODES, type ZstdStatistics } from './zstd-statistics.ts';
+import { OFFSET_CODES } from './zstd-sequences.ts';
+import type { ZstdStatistics } from './zstd-statistics.ts';
 
 export const DICTIONARY_MAGIC: Uint8Array = Uint8Array.of(0x37, 0xa4, 0x30, 0xec);
 
 /** The entropy tables and the other fields before the content never take more than this. */
-export const DICTIONARY_HEADER_BYTES_MAX = 400;
+const HEADER_BYTES_MAX = 400;
 
 /** A content must reach as far back as the largest repeat offset. */
 export const DICTIONARY_CONTENT_BYTES_MIN = 8;
@@ -49,7 +50,7 @@ export function formatDictionary(
     new Uint8Array(Uint32Array.from(REPEAT_OFFSETS).buffer),
   ]);
   const headerBytes = head.length + tables.length;
-  assert(headerBytes <= DICTIONARY_HEADER_BYTES_MAX, 'the tables of a dictionary are small');
+  assert(headerBytes <= HEADER_BYTES_MAX, 'the tables of a dictionary are small');
   const kept = content.subarray(Math.max(0, headerBytes + content.length - options.bytesMax));
   assert(kept.length >= DICTIONARY_CONTENT_BYTES_MIN, 'a dictionary has content');
   const id = options.id ?? idFrom(digestOf('sha256', concat([tables, kept])));

@@ -17,7 +17,7 @@ import {
   ZSTD_WINDOW_LOG_MAX,
 } from '../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
-import { type CodecHandle, zstdDecompressHandle } from './codec-handle.ts';
+import { type CodecHandle, decodePrefix, zstdDecompressHandle } from './codec-handle.ts';
 import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
 import { looksLikeRecord, RECORD_START_BYTES } from './record-start.ts';
 
@@ -64,10 +64,14 @@ export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
   if (size > ZSTD_DICTIONARY_BYTES_MAX) return undefined;
   if (start.length < 8 + size) return 'short';
   const content = Buffer.from(start.subarray(8, 8 + size));
-  if (!content.subarray(0, 4).equals(ZSTD_MAGIC)) return content;
   try {
-    return zstdDecompressSync(content, { maxOutputLength: ZSTD_DICTIONARY_BYTES_MAX });
+    const isCompressed = content.subarray(0, 4).equals(ZSTD_MAGIC);
+    const options = { maxOutputLength: ZSTD_DICTIONARY_BYTES_MAX };
+    const dictionary = isCompressed ? zstdDecompressSync(content, options) : content;
+    zstdDecompressHandle({ dictionary }).close();
+    return dictionary;
   } catch {
+    // Neither a frame nor a dictionary: the file is read as one that brings none.
     return undefined;
   }
 }
@@ -137,12 +141,16 @@ export class ZstdFrames implements MemberSource {
   #member: Member | undefined;
   /** File position up to which the input belongs to the frame at hand. */
   #frameTo = 0;
+  /** Where a skippable frame begins and ends. */
+  #skipFrom = 0;
   #skipTo = 0;
   #skippedFrom = 0;
 
-  /** `dictionary`: of the file's first frame, for readers that begin further on. */
-  constructor(offset: number, report: FindingSink, dictionary?: Buffer) {
+  /** `dictionary`: of the file's first frame, for readers that begin further on; `seek`: begin with the first record after the offset. */
+  constructor(offset: number, report: FindingSink, dictionary?: Buffer, seek = false) {
     this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
+    this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
+    if (seek) this.#state = 'resync';
     this.#report = report;
     this.#start = offset;
     this.#dictionary = dictionary;
@@ -163,18 +171,23 @@ export class ZstdFrames implements MemberSource {
       input.consume(Math.min(input.available, this.#skipTo - input.position));
     }
     input.retainFrom(input.position, 0);
-    if (input.available === 0) return this.inputEnded ? 'end' : 'need-input';
+    if (input.available === 0) return this.inputEnded ? this.#end() : 'need-input';
     const skippable = skippableLength(input.buffer, input.read, input.end);
     if (typeof skippable === 'number') return this.#skipFrame(skippable);
     const head = parseFrameHead(input.buffer, input.read, input.end);
     if (skippable === 'short' || head === 'short') {
       if (!this.inputEnded) return 'need-input';
       this.#report('member-truncated', input.position, 'inside its head');
-      input.consume(input.available);
-      return 'end';
+      return this.#search(input.position + 1, input.endPosition);
     }
-    if (head === undefined) return this.#search(input.position);
+    if (head === undefined) return this.#search(input.position, input.position);
     return this.#open(head, output);
+  }
+
+  #end(): PullResult {
+    if (this.input.position < this.#skipTo) this.#report('member-truncated', this.#skipFrom, 'inside a skippable frame');
+    this.#skipTo = 0;
+    return 'end';
   }
 
   #skipFrame(length: number): PullResult {
@@ -184,6 +197,7 @@ export class ZstdFrames implements MemberSource {
       if (dictionary === 'short' && !this.inputEnded) return 'need-input';
       if (Buffer.isBuffer(dictionary)) this.#dictionary = dictionary;
     }
+    this.#skipFrom = input.position;
     this.#skipTo = input.position + length;
     return 'data';
   }
@@ -241,17 +255,23 @@ export class ZstdFrames implements MemberSource {
     input.retainFrom(this.#member!.offset, RESYNC_WINDOW_BYTES);
     if (output.end === room) return 'data';
     if (walk.ended && input.position === this.#frameTo) {
-      this.#close(output, false);
+      this.#close(output, false, input.position - this.#member!.offset);
       return 'data';
     }
     if (decoder.produced > 0) return 'data';
     if (!this.inputEnded) return 'need-input';
-    this.#report('member-truncated', this.#member!.offset);
+    return this.#truncate(output);
+  }
+
+  /** A damaged block head can make a frame seem to run to the end of the file, so frames are looked for inside it too. */
+  #truncate(output: ByteWindow): PullResult {
+    const member = this.#member!;
+    const { input } = this;
+    this.#report('member-truncated', member.offset);
     this.#decoder?.close();
     this.#decoder = undefined;
-    this.#close(output, true);
-    input.consume(input.available);
-    return 'data';
+    this.#close(output, true, input.endPosition - member.offset);
+    return this.#search(Math.max(member.offset + 1, input.keptPosition), input.endPosition);
   }
 
   #fail(output: ByteWindow, message: string): PullResult {
@@ -262,25 +282,27 @@ export class ZstdFrames implements MemberSource {
     this.#decoder = undefined;
     if (member.offset >= input.keptPosition) {
       const decoded = output.endPosition - member.from;
-      const engine = this.#openEngine();
-      engine.decodePrefix(input.buffer, input.indexOfPosition(member.offset), input.end, decoded, output);
-      engine.close();
+      const start = input.indexOfPosition(member.offset);
+      const emit = (bytes: Uint8Array) => output.push(bytes);
+      decodePrefix(() => this.#openEngine(), input.buffer, start, input.end, decoded, emit);
     }
-    this.#close(output, true);
-    return this.#search(Math.max(member.offset + 1, input.keptPosition));
+    this.#close(output, true, undefined);
+    return this.#search(Math.max(member.offset + 1, input.keptPosition), Number.POSITIVE_INFINITY);
   }
 
-  #close(output: ByteWindow, damaged: boolean): void {
+  #close(output: ByteWindow, damaged: boolean, length: number | undefined): void {
     const member = this.#member!;
     member.to = output.endPosition;
-    member.length = this.input.position - member.offset;
+    member.length = length;
     member.damaged = damaged;
+    if (member.to === member.from) this.members.pop();
     this.#member = undefined;
     this.#state = 'between';
   }
 
-  #search(from: number): PullResult {
-    this.#skippedFrom = this.input.position;
+  /** Looks for the next frame; bytes before `toldTo` were told of already. */
+  #search(from: number, toldTo: number): PullResult {
+    this.#skippedFrom = toldTo;
     this.input.seek(from);
     this.#state = 'resync';
     return 'data';
@@ -289,8 +311,7 @@ export class ZstdFrames implements MemberSource {
   #resync(output: ByteWindow): PullResult {
     const { input } = this;
     for (;;) {
-      const found = input.buffer.indexOf(ZSTD_MAGIC, input.read);
-      const candidate = found < 0 || found + ZSTD_MAGIC.length > input.end ? -1 : found;
+      const candidate = input.buffer.subarray(0, input.end).indexOf(ZSTD_MAGIC, input.read);
       if (candidate < 0) {
         const keep = this.inputEnded ? 0 : ZSTD_MAGIC.length - 1;
         this.#skip(Math.max(0, input.available - keep));

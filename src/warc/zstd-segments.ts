@@ -9,19 +9,27 @@
  *
  * Worths stand in a table by hash. Two mers that share a hash look like one, which blurs scores a little and bounds the memory.
  */
+import { assert } from '../base/index.ts';
 
 const MER_BYTES = 8;
-const HASH_BITS = Number(process.env.HB ?? 20);
-const UNCOUNTED = Number(process.env.UNC ?? 3);
+const HASH_BITS = 19;
+/** Mers whose hash has this bit are passed over, in counting as in choosing: half of them tell as much as all, in less time. */
+const PASSED_OVER = 1;
 /** A slot of the table holds the worth above and, below, how often the window over the samples has the mer now. */
 const WORTH_SHIFT = 16;
 const WORTH_ONE = 2 ** WORTH_SHIFT;
+const COUNT_MASK = WORTH_ONE - 1;
+const WORTH_MAX = WORTH_ONE * COUNT_MASK;
+/** A window has fewer mers than this, so that their number never spills into the worth. */
+const SEGMENT_BYTES_MAX = COUNT_MASK;
 /** An epoch is at least so many segments long, so that there is something to choose from. */
 const EPOCH_SEGMENTS_MIN = 10;
+/** Where worth lies so thin that segments shrink to a few bytes, going on would take hours and gain nothing. */
+const PASSES_MAX = 24;
 
 type Segment = { readonly start: number; readonly end: number; readonly score: number };
 
-/** The counted mers of worth under the window, in a ring: where they start and their slots. */
+/** The mers of worth under the window, in a ring: where they start and their slots. */
 type MerWindow = { readonly places: Int32Array; readonly slots: Int32Array };
 
 export class SegmentSource {
@@ -44,6 +52,7 @@ export class SegmentSource {
 
   /** Segments of about `segmentBytes`, together at most `contentBytesMax`, the best at the end. */
   select(segmentBytes: number, contentBytesMax: number): Uint8Array<ArrayBuffer> {
+    assert(segmentBytes >= MER_BYTES && segmentBytes <= SEGMENT_BYTES_MAX, 'a segment has mers, and not too many');
     const worths = this.#worths.slice();
     const ringLength = 2 ** Math.ceil(Math.log2(segmentBytes + 1));
     const window = { places: new Int32Array(ringLength), slots: new Int32Array(ringLength) };
@@ -51,7 +60,8 @@ export class SegmentSource {
     const epochs = this.#epochs(segmentBytes, contentBytesMax);
     let room = contentBytesMax;
     let fruitless = 0;
-    for (let round = 0; room >= MER_BYTES && fruitless < epochs.length; round++) {
+    const roundsMax = PASSES_MAX * epochs.length;
+    for (let round = 0; round < roundsMax && room >= MER_BYTES && fruitless < epochs.length; round++) {
       const [start, end] = epochs[round % epochs.length]!;
       const best = bestSegment(this.#bytes, start, end, Math.min(segmentBytes, room), worths, window);
       if (best === undefined) {
@@ -89,12 +99,16 @@ export class SegmentSource {
 }
 
 /**
- * A mer as two words of 32 bits to one hash, of which the highest bits are a place in the table and the lowest decide whether the mer is
- * counted. Rolling both words on is cheaper than reading eight bytes at each place.
+ * The hash of a mer that is given as two words of 32 bits; its highest bits are the mer's slot. Rolling both words on is cheaper than reading
+ * eight bytes at each place.
  */
 function hashOf(low: number, high: number): number {
   const mixed = Math.imul(low, 0x9e3779b1) ^ Math.imul(high ^ (low >>> 15), 0x85ebca77);
   return mixed ^ (mixed >>> 16);
+}
+
+function slotOf(hash: number): number {
+  return hash >>> (32 - HASH_BITS);
 }
 
 function wordAt(bytes: Uint8Array, at: number): number {
@@ -114,12 +128,12 @@ function countMers(
   let high = wordAt(bytes, start + 4);
   for (let next = start + MER_BYTES; ; next++) {
     const hash = hashOf(low, high);
-    if ((hash & UNCOUNTED) === 0) {
-      const slot = hash >>> (32 - HASH_BITS);
+    if ((hash & PASSED_OVER) === 0) {
+      const slot = slotOf(hash);
       const last = lastSample[slot]!;
       if (last !== sample) {
         lastSample[slot] = sample;
-        if (last >= 0) worths[slot]! += WORTH_ONE;
+        if (last >= 0 && worths[slot]! < WORTH_MAX) worths[slot]! += WORTH_ONE;
       }
     }
     if (next >= end) return;
@@ -150,26 +164,22 @@ function bestSegment(
   let bestEnd = start;
   for (let next = start + MER_BYTES; ; next++) {
     const hash = hashOf(low, high);
-    if ((hash & UNCOUNTED) === 0) {
-      const slot = hash >>> (32 - HASH_BITS);
-      const worth = worths[slot]!;
-      if (worth >= WORTH_ONE) {
-        while (tail !== head && places[tail & mask]! < next - segmentBytes) {
-          const leaving = slots[tail & mask]!;
-          const rest = --worths[leaving]!;
-          if ((rest & (WORTH_ONE - 1)) === 0) score -= rest >>> WORTH_SHIFT;
-          tail++;
-        }
-        const before = worths[slot]!++;
-        if ((before & (WORTH_ONE - 1)) === 0) score += before >>> WORTH_SHIFT;
-        places[head & mask] = next - MER_BYTES;
-        slots[head & mask] = slot;
-        head++;
-        if (score > bestScore) {
-          bestScore = score;
-          bestStart = places[tail & mask]!;
-          bestEnd = next;
-        }
+    const slot = slotOf(hash);
+    if ((hash & PASSED_OVER) === 0 && worths[slot]! >= WORTH_ONE) {
+      while (tail !== head && places[tail & mask]! < next - segmentBytes) {
+        const rest = --worths[slots[tail & mask]!]!;
+        if ((rest & COUNT_MASK) === 0) score -= rest >>> WORTH_SHIFT;
+        tail++;
+      }
+      const before = worths[slot]!++;
+      if ((before & COUNT_MASK) === 0) score += before >>> WORTH_SHIFT;
+      places[head & mask] = next - MER_BYTES;
+      slots[head & mask] = slot;
+      head++;
+      if (score > bestScore) {
+        bestScore = score;
+        bestStart = places[tail & mask]!;
+        bestEnd = next;
       }
     }
     if (next >= end) break;
@@ -180,7 +190,7 @@ function bestSegment(
   if (bestScore === 0) return undefined;
   for (let at = bestStart; at + MER_BYTES <= bestEnd; at++) {
     const hash = hashOf(wordAt(bytes, at), wordAt(bytes, at + 4));
-    if ((hash & UNCOUNTED) === 0) worths[hash >>> (32 - HASH_BITS)] = 0;
+    if ((hash & PASSED_OVER) === 0) worths[slotOf(hash)] = 0;
   }
   return { start: bestStart, end: bestEnd, score: bestScore };
 }

@@ -7,23 +7,23 @@
  * - The tables come from the frames that the samples become with the chosen content as a dictionary of raw bytes.
  * - Nothing here is random: the same samples in the same order give the same dictionary with the same zstd library.
  *
- * Memory: the samples that are used are copied once, so at most TRAINING_BYTES_MAX plus some 30 MB of tables. A caller hands at most about
- * TRAINING_BYTES_MAX of samples; of more, an even choice is used. Of each sample only the first block's worth (128 KiB) is used,
- * since a dictionary hardly serves what comes after it.
+ * Memory: the samples that are used are copied once, so at most TRAINING_BYTES_MAX plus some 20 MB of tables and frames. Of more samples
+ * an even choice is used, so a caller gains nothing by holding more than that. Of each sample only the first block's worth
+ * (128 KiB) is used, since a dictionary hardly serves what comes after it.
  */
-import { constants, zstdCompressSync } from 'node:zlib';
-import { assert, startsWith } from '../base/index.ts';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { assert, equal, startsWith } from '../base/index.ts';
 import { DICTIONARY_CONTENT_BYTES_MIN, DICTIONARY_MAGIC, formatDictionary } from './zstd-dictionary.ts';
 import { SegmentSource } from './zstd-segments.ts';
 import { countFrame, emptyStatistics, type ZstdStatistics } from './zstd-statistics.ts';
 
-/** Samples beyond this total are not all used. */
-export const TRAINING_BYTES_MAX = 64 * 1024 * 1024;
+/** Samples beyond this total are not all used: more crowd the table of mers, and the dictionary becomes no better. */
+export const TRAINING_BYTES_MAX = 24 * 1024 * 1024;
 
 /** With fewer samples that are not empty, what they share says nothing about what comes. */
 export const TRAINING_SAMPLES_MIN = 8;
 
-/** The smallest `bytesMax` there is a use for. */
+/** The smallest size to ask for: the tables take some 250 bytes of it. */
 export const DICTIONARY_BYTES_MIN = 1024;
 
 export type TrainingOptions = {
@@ -42,8 +42,13 @@ const SEGMENT_BYTES_MIN = 128;
 const SEGMENT_BYTES_FIRST = 1024;
 const SEGMENT_BYTES_MAX = 4096;
 const TRIAL_BYTES_MAX = 8 * 1024 * 1024;
+/** Loading a dictionary takes about as long as compressing some ten thousand bytes, so short samples are bounded by their number. */
+const JUDGED_SAMPLES_MAX = 500;
+const COUNTED_SAMPLES_MAX = 1000;
 const JUDGED_BYTES_MAX = 2 * 1024 * 1024;
-const COUNTED_BYTES_MAX = 6 * 1024 * 1024;
+/** The best segment size hardly depends on the level, and the highest levels are slow. */
+const JUDGED_LEVEL_MAX = 9;
+const COUNTED_BYTES_MAX = 3 * 1024 * 1024;
 /** One sample of so many is kept from the trials to judge them. */
 const JUDGED_SHARE = 8;
 
@@ -63,11 +68,14 @@ export function trainDictionary(
   );
   if (used.length < TRAINING_SAMPLES_MIN) return undefined;
   const contentBytesMax = bytesMax - HEADER_BYTES_LEAST;
-  const segmentBytes = bestSegmentBytes(used, contentBytesMax, level);
+  const segmentBytes = bestSegmentBytes(used, contentBytesMax, Math.min(level, JUDGED_LEVEL_MAX));
   if (segmentBytes === undefined) return undefined;
   const content = rawContent(new SegmentSource(used).select(segmentBytes, contentBytesMax));
   if (content === undefined) return undefined;
-  return formatDictionary(content, statisticsOf(used, content, level), { bytesMax, id });
+  const dictionary = formatDictionary(content, statisticsOf(used, content, level), { bytesMax, id });
+  const frame = compress(used[0]!, dictionary, level);
+  assert(equal(zstdDecompressSync(frame, { dictionary }), used[0]!), 'a dictionary gives back what was made with it');
+  return dictionary;
 }
 
 /** The segment size that serves unseen samples best, or undefined when none serves. */
@@ -76,6 +84,7 @@ function bestSegmentBytes(samples: readonly Uint8Array[], contentBytesMax: numbe
   const judged = evenChoice(
     samples.filter((_, index) => isJudged(index)),
     JUDGED_BYTES_MAX,
+    JUDGED_SAMPLES_MAX,
   );
   const source = new SegmentSource(
     evenChoice(
@@ -112,7 +121,7 @@ function rawContent(content: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> |
 
 function statisticsOf(samples: readonly Uint8Array[], content: Uint8Array, level: number): ZstdStatistics {
   const statistics = emptyStatistics();
-  for (const sample of evenChoice(samples, COUNTED_BYTES_MAX)) {
+  for (const sample of evenChoice(samples, COUNTED_BYTES_MAX, COUNTED_SAMPLES_MAX)) {
     countFrame(statistics, compress(sample, content, level), sample);
   }
   return statistics;
@@ -122,15 +131,24 @@ function compressedBytes(samples: readonly Uint8Array[], content: Uint8Array | u
   return samples.reduce((sum, sample) => sum + compress(sample, content, level).length, 0);
 }
 
-function compress(sample: Uint8Array, dictionary: Uint8Array | undefined, level: number): Uint8Array {
+function compress(sample: Uint8Array, dictionary: Uint8Array | undefined, level: number): Buffer {
   const params = { [constants.ZSTD_c_compressionLevel]: level };
   return zstdCompressSync(sample, dictionary ? { params, dictionary } : { params });
 }
 
-/** As many of the samples as fit, evenly spread over them. */
-function evenChoice(samples: readonly Uint8Array[], bytesMax: number): readonly Uint8Array[] {
+/** At most `samplesMax` samples of at most `bytesMax` together, evenly spread over all. */
+function evenChoice(all: readonly Uint8Array[], bytesMax: number, samplesMax = all.length): readonly Uint8Array[] {
+  const step = Math.max(1, Math.ceil(all.length / samplesMax));
+  const samples = all.filter((_, index) => index % step === 0);
   const total = samples.reduce((sum, sample) => sum + sample.length, 0);
   if (total <= bytesMax) return samples;
   const share = bytesMax / total;
-  return samples.filter((_, index) => Math.floor((index + 1) * share) > Math.floor(index * share));
+  let seen = 0;
+  let kept = 0;
+  return samples.filter((sample) => {
+    seen += sample.length;
+    if (kept + sample.length > seen * share) return false;
+    kept += sample.length;
+    return true;
+  });
 }

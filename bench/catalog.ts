@@ -1,0 +1,285 @@
+/**
+ * The catalog against raw `classic-level` writing the very same rows, and what it takes on disk.
+ *
+ * A million captures over 2,000 hosts come in random order of keys, in batches of 5,000: 55 % with a block of their own, the others with a block chosen
+ * among all earlier ones; every block has one alias. URLs are made of words, years and numbers, each of them captured once or twice.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClassicLevel } from 'classic-level';
+import { seededRandom } from '../src/base/index.ts';
+import {
+  type Alias,
+  type Block,
+  type BlockKey,
+  type Capture,
+  type Catalog,
+  type CatalogBatch,
+  openLevelCatalog,
+} from '../src/catalog/index.ts';
+import { urlKey } from '../src/url/index.ts';
+
+const CAPTURES = 1_000_000;
+const BATCH_CAPTURES = 5_000;
+const RUNS = 5;
+const RUN_BATCHES = 10;
+
+export async function benchCatalog(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-bench-catalog-'));
+  try {
+    const crawl = new Crawl(7);
+    const catalog = await openLevelCatalog(join(directory, 'catalog'));
+    const fill = await fillCatalog(catalog, crawl, CAPTURES / BATCH_CAPTURES);
+    await benchQuestions(catalog, crawl);
+    await catalog.close();
+    await compactAll(join(directory, 'catalog'));
+    const reopened = await openLevelCatalog(join(directory, 'catalog'));
+    const bytes = await reopened.bytes();
+    await reopened.close();
+    print('bytes on disk per capture', bytes / CAPTURES, 'bar <= 130');
+    print('captures written per second', CAPTURES / fill);
+    await benchInsert(join(directory, 'ratio'), crawl);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** Writing batches through the catalog, and the rows it wrote through raw LevelDB into a database with the same settings, in turns. */
+async function benchInsert(directory: string, crawl: Crawl): Promise<void> {
+  const ratios: number[] = [];
+  for (let run = 0; run < RUNS; run++) {
+    const batches = Array.from({ length: RUN_BATCHES }, () => crawl.batch(BATCH_CAPTURES));
+    const own = join(directory, `catalog-${run}`);
+    const catalog = await openLevelCatalog(own);
+    const catalogSeconds = await seconds(async () => {
+      for (const batch of batches) await catalog.write(batch);
+    });
+    await catalog.close();
+    const rows = shuffled(await rowsOf(own), run);
+    const raw = new ClassicLevel<Buffer, Buffer>(join(directory, `raw-${run}`), SETTINGS);
+    await raw.open();
+    const rawSeconds = await seconds(async () => {
+      const rowsPerBatch = Math.ceil(rows.length / RUN_BATCHES);
+      for (let at = 0; at < rows.length; at += rowsPerBatch) {
+        const chained = raw.batch();
+        for (const [key, value] of rows.slice(at, at + rowsPerBatch)) chained.put(key, value);
+        await chained.write();
+      }
+    });
+    await raw.close();
+    ratios.push(rawSeconds / catalogSeconds);
+  }
+  print(
+    'insert, ratio to raw classic-level',
+    median(ratios),
+    `bar >= 0.6, runs ${ratios.map((r) => r.toFixed(2)).join(' ')}`,
+  );
+}
+
+async function benchQuestions(catalog: Catalog, crawl: Crawl): Promise<void> {
+  const asked = 20;
+  const digests = Array.from({ length: asked }, (_, index) => crawl.digests(500, index));
+  const find = await seconds(async () => {
+    for (const some of digests) await catalog.findBlocks(some);
+  });
+  print('findBlocks, digests per second (500 a call, half of them held)', (asked * 500) / find);
+  const known = crawl.sample(2_000);
+  const nearest = await seconds(async () => {
+    for (const { urlKey: key, time } of known) await catalog.nearest(key, time + 1000);
+  });
+  print('nearest per second, one after the other', known.length / nearest);
+  const nearestTogether = await seconds(async () => {
+    for (let at = 0; at < known.length; at += 16) {
+      await Promise.all(known.slice(at, at + 16).map(({ urlKey: key, time }) => catalog.nearest(key, time + 1000)));
+    }
+  });
+  print('nearest per second, 16 at a time', known.length / nearestTogether);
+  const found = await seconds(async () => {
+    await catalog.findCaptures(known);
+  });
+  print('findCaptures per second (2,000 a call)', known.length / found);
+  let scanned = 0;
+  const scan = await seconds(async () => {
+    for await (const page of catalog.captures({})) {
+      scanned += page.length;
+      if (scanned >= 200_000) break;
+    }
+  });
+  print('captures scanned per second', scanned / scan);
+}
+
+async function fillCatalog(catalog: Catalog, crawl: Crawl, batches: number): Promise<number> {
+  let total = 0;
+  for (let index = 0; index < batches; index++) {
+    const batch = crawl.batch(BATCH_CAPTURES);
+    total += await seconds(() => catalog.write(batch));
+  }
+  return total;
+}
+
+const MIB = 1024 * 1024;
+
+/** The catalog's own, so that only its work is measured and not another setting. */
+const SETTINGS = {
+  keyEncoding: 'buffer',
+  valueEncoding: 'buffer',
+  blockSize: 16 * 1024,
+  cacheSize: 32 * MIB,
+  writeBufferSize: 16 * MIB,
+  maxFileSize: 8 * MIB,
+  maxOpenFiles: 200,
+} as const;
+
+async function compactAll(directory: string): Promise<void> {
+  const database = new ClassicLevel<Buffer, Buffer>(directory, SETTINGS);
+  await database.open();
+  await database.compactRange(Buffer.of(0), Buffer.of(255));
+  for (const table of 'abc') {
+    const bytes = await database.approximateSize(Buffer.from(table), Buffer.from([table.charCodeAt(0) + 1]));
+    print(`bytes per capture in table ${table}`, bytes / CAPTURES);
+  }
+  await database.close();
+}
+
+async function rowsOf(directory: string): Promise<[Buffer, Buffer][]> {
+  const database = new ClassicLevel<Buffer, Buffer>(directory, SETTINGS);
+  await database.open();
+  const rows = await database.iterator().all();
+  await database.close();
+  return rows;
+}
+
+/** Makes captures as a crawl of many hosts does. */
+class Crawl {
+  readonly #random: () => number;
+  readonly #words: string[];
+  readonly #hosts: string[];
+  readonly #held: number[] = [];
+  readonly #seen: Capture[] = [];
+  #made = 0;
+  #offset = 0;
+  #segment = 1;
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    this.#words = Array.from({ length: 3_000 }, () => this.#word());
+    this.#hosts = Array.from({ length: 2_000 }, () => {
+      const host = `${this.#pick(this.#words)}${this.#pick(this.#words)}.${this.#pick(['com', 'org', 'net', 'de', 'gr'])}`;
+      return `${this.#random() < 0.7 ? 'https' : 'http'}://${this.#random() < 0.5 ? 'www.' : ''}${host}`;
+    });
+  }
+
+  batch(captures: number): CatalogBatch {
+    const putCaptures: Capture[] = [];
+    const putBlocks = new Map<number, Block>();
+    const putAliases: Alias[] = [];
+    for (let index = 0; index < captures; index++) {
+      const isOwn = this.#held.length === 0 || this.#random() < 0.55;
+      const content = isOwn ? this.#made++ : this.#pick(this.#held);
+      const capture = this.#capture(blockKey(content), isOwn);
+      putCaptures.push(capture);
+      if (isOwn) {
+        this.#held.push(content);
+        putAliases.push({ declared: hash('sha1', content), block: capture.block! });
+      }
+      const references = isOwn ? 1 : 2;
+      putBlocks.set(content, { key: capture.block!, size: sizeOf(content), holder: capture.place, references });
+    }
+    return { putCaptures, putBlocks: [...putBlocks.values()], putAliases };
+  }
+
+  /** Half of them held, half not. */
+  digests(count: number, call: number): Uint8Array[] {
+    return Array.from({ length: count }, (_, index) =>
+      index % 2 === 0 ? blockKey(this.#pick(this.#held)).digest : hash('sha256', `absent ${call} ${index}`),
+    );
+  }
+
+  sample(count: number): Capture[] {
+    return Array.from({ length: count }, () => this.#pick(this.#seen));
+  }
+
+  #capture(block: BlockKey, isOwn: boolean): Capture {
+    const length = isOwn ? 1_000 + Math.floor(this.#random() ** 3 * 60_000) : 600;
+    this.#offset += length;
+    if (this.#offset > 1e9) {
+      this.#segment++;
+      this.#offset = 0;
+    }
+    const again = this.#random() < 0.2 && this.#seen.length > 0 ? this.#pick(this.#seen) : undefined;
+    const url = again?.url ?? this.#url();
+    const chance = this.#random();
+    const capture: Capture = {
+      urlKey: again?.urlKey ?? urlKey(url),
+      time: (1_600_000_000 + Math.floor(this.#random() * 150_000_000)) * 1000,
+      place: { segment: this.#segment, offset: this.#offset, length },
+      url,
+      kind: isOwn ? 'response' : 'revisit',
+      collection: 1 + Math.floor(this.#random() * 3),
+      status: chance < 0.9 ? 200 : chance < 0.95 ? 404 : 301,
+      mime: this.#pick(['text/html', 'text/html', 'image/jpeg', 'text/css', 'application/javascript']),
+      block,
+    };
+    if (this.#seen.length < 50_000) this.#seen.push(capture);
+    else this.#seen[Math.floor(this.#random() * this.#seen.length)] = capture;
+    return capture;
+  }
+
+  #url(): string {
+    let path = `/${this.#pick(this.#words)}/${2000 + Math.floor(this.#random() * 24)}`;
+    while (path.length < 32) path += `${this.#random() < 0.3 ? '/' : '-'}${this.#pick(this.#words)}`;
+    if (this.#random() < 0.1) path = path.replace(/[a-z]/, (letter) => letter.toUpperCase());
+    return `${this.#pick(this.#hosts)}${path}-${Math.floor(this.#random() * 10_000)}`;
+  }
+
+  #word(): string {
+    let word = '';
+    const syllables = 2 + Math.floor(this.#random() * 3);
+    for (let index = 0; index < syllables; index++) {
+      word += this.#pick([...'bdfghklmnprstvwz']) + this.#pick([...'aeiou']);
+    }
+    return word;
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    return items[Math.floor(this.#random() * items.length)]!;
+  }
+}
+
+function blockKey(content: number): BlockKey {
+  return { digest: hash('sha256', content), overflow: 0 };
+}
+
+function sizeOf(content: number): number {
+  return 500 + ((content * 7_919) % 90_000);
+}
+
+function hash(algorithm: string, content: number | string): Uint8Array {
+  return createHash(algorithm).update(String(content)).digest();
+}
+
+function shuffled<Item>(items: Item[], seed: number): Item[] {
+  const random = seededRandom(seed);
+  for (let at = items.length - 1; at > 0; at--) {
+    const other = Math.floor(random() * (at + 1));
+    [items[at], items[other]] = [items[other]!, items[at]!];
+  }
+  return items;
+}
+
+async function seconds(act: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await act();
+  return (performance.now() - start) / 1000;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
+
+function print(what: string, value: number, note = ''): void {
+  const text = value >= 1000 ? Math.round(value).toLocaleString('en') : value.toFixed(2);
+  process.stdout.write(`${what.padEnd(64)} ${text.padStart(10)}  ${note}\n`);
+}

@@ -1,0 +1,94 @@
+/**
+ * Visits every WARC and ARC file that the paths of a command stand for, one after another, with progress, and keeps one bad file from stopping
+ * the others. A file in which no record can be found at all is refused as NOT_WARC; its findings would be noise.
+ */
+import { type Finding, PinakesError } from '../base/index.ts';
+import { type WarcInput, warcInputs } from '../warc/index.ts';
+import { type InputFile, inputFiles } from './input-files.ts';
+import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
+import { Progress } from './progress.ts';
+import type { Terminal } from './terminal.ts';
+
+export type Visit = {
+  readonly file: InputFile;
+  /** Reading it reports progress and passes findings on. */
+  readonly input: WarcInput;
+};
+
+export type WalkOptions = {
+  readonly label: string;
+  readonly onFinding: (finding: Finding) => void;
+  readonly signal: AbortSignal;
+};
+
+/** The exit code: refused when some path or file could not be read, else `found()`. */
+export async function walkInputs(
+  terminal: Terminal,
+  paths: readonly string[],
+  options: WalkOptions,
+  visit: (visit: Visit) => Promise<void>,
+  found: () => number = () => EXIT_FINE,
+): Promise<number> {
+  const { files, failures, bytes } = await inputFiles(paths);
+  const progress = new Progress(terminal, options.label, bytes);
+  let doneBytes = 0;
+  for (const file of files) {
+    try {
+      for await (const input of warcInputs(file.path, options.onFinding)) {
+        const watched = new WatchedInput(input, options, (offset) => progress.update(doneBytes + offset, file.path));
+        await visit({ file, input: watched });
+        watched.end();
+      }
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      failures.push(error);
+    }
+    doneBytes += file.bytes;
+  }
+  progress.end();
+  return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : found();
+}
+
+/** An input that counts its records, and holds findings back until the first of them shows that this is a WARC file at all. */
+class WatchedInput implements WarcInput {
+  readonly name: string;
+  readonly filename: string;
+  readonly #input: WarcInput;
+  readonly #options: WalkOptions;
+  readonly #onOffset: (offset: number) => void;
+  #records = 0;
+  #held: Finding[] = [];
+
+  constructor(input: WarcInput, options: WalkOptions, onOffset: (offset: number) => void) {
+    this.name = input.name;
+    this.filename = input.filename;
+    this.#input = input;
+    this.#options = options;
+    this.#onOffset = onOffset;
+  }
+
+  async *read(...[options = {}]: Parameters<WarcInput['read']>): ReturnType<WarcInput['read']> {
+    const { signal } = this.#options;
+    for await (const record of this.#input.read({ ...options, signal, onFinding: (finding) => this.#pass(finding) })) {
+      if (this.#records++ === 0) this.#release();
+      this.#onOffset(record.head.offset);
+      yield record;
+    }
+  }
+
+  end(): void {
+    const isForeign = this.#records === 0 && this.#held.some((finding) => finding.code === 'garbage-skipped');
+    if (isForeign) throw new PinakesError('NOT_WARC', { where: this.name });
+    this.#release();
+  }
+
+  #pass(finding: Finding): void {
+    if (this.#records > 0) this.#options.onFinding(finding);
+    else this.#held.push(finding);
+  }
+
+  #release(): void {
+    for (const finding of this.#held) this.#options.onFinding(finding);
+    this.#held = [];
+  }
+}

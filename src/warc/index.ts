@@ -1,0 +1,45 @@
+/** warc: reads and writes WARC and ARC, gzip and zstd members, HTTP messages, CDX and WACZ. Streams; no policy. */
+export * from './block-scanner.ts';
+export {
+  CDX_9,
+  CDX_11,
+  CDX_14,
+  type CdxFormat,
+  cdxLineFormatter,
+  cdxLineParser,
+  formatCdxHeader,
+  parseCdxHeader,
+} from './cdx.ts';
+export { type CdxEntry, type CdxExtra, type JsonValue, NO_EXTRA } from './cdx-entry.ts';
+export { INDEX_FINDING_CATALOGUE } from './cdx-finding.ts';
+export { readCdx } from './cdx-reader.ts';
+export { sortLines } from './cdx-sort.ts';
+export { formatCdxjLine, parseCdxjLine } from './cdxj.ts';
+export * from './chunked-body.ts';
+export * from './content-coding.ts';
+export * from './convert.ts';
+export { dictionaryFor, type SampledFile } from './dictionary-sample.ts';
+export * from './digest-verdict.ts';
+export * from './finding-catalogue.ts';
+export * from './http-head.ts';
+export * from './index-entry.ts';
+export * from './member-encoder.ts';
+export * from './new-record.ts';
+export {
+  type Coding,
+  type CursorOptions,
+  codingOf,
+  RecordCursor,
+  type RecordTail,
+  type Step,
+} from './record-cursor.ts';
+export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
+export * from './record-reader.ts';
+export * from './scan-batch.ts';
+export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';
+export { openWacz, type Wacz, type WaczWarc } from './wacz-reader.ts';
+export { verifyWacz, type WaczVerification } from './wacz-verify.ts';
+export { type NewWacz, type WrittenWacz, writeWacz } from './wacz-writer.ts';
+export * from './warc-file-writer.ts';
+export * from './warc-input.ts';
+export { trainDictionary } from './zstd-trainer.ts';

@@ -1,0 +1,91 @@
+/**
+ * Facts about many records at once, in columns: numbers in typed arrays, digests end to end, all text in one string.
+ *
+ * This is the form in which worker threads hand over what they found. An object per record would cost more to hand over than the
+ * record cost to hash; columns move as a few buffers, and text is cut out only for the records somebody looks at.
+ */
+import type { Finding } from '../base/index.ts';
+
+/** What a scan tells of a record in text; the place in this list is the place in the batch. */
+export const SCAN_TEXTS = [
+  'type',
+  'targetUri',
+  'date',
+  'recordId',
+  'contentType',
+  'mime',
+  'payloadDigest',
+  'refersTo',
+  'refersToTargetUri',
+  'refersToDate',
+  'profile',
+  'concurrentTo',
+] as const;
+
+export type ScanText = (typeof SCAN_TEXTS)[number];
+
+export const SCAN_COMPLETE = 1;
+export const SCAN_HTTP = 2;
+export const SCAN_HTTP_MISSING = 4;
+export const SCAN_CHUNKED = 8;
+export const SCAN_ARC = 16;
+export const SCAN_SEGMENTED = 32;
+
+/** The columns as they travel. */
+export type ScanColumns = {
+  readonly count: number;
+  readonly offset: Float64Array<ArrayBuffer>;
+  /** Bytes in the file; -1 when the record shares its member with others. */
+  readonly length: Float64Array<ArrayBuffer>;
+  readonly innerOffset: Float64Array<ArrayBuffer>;
+  readonly headBytes: Uint32Array<ArrayBuffer>;
+  readonly blockBytes: Float64Array<ArrayBuffer>;
+  readonly httpHeadBytes: Uint32Array<ArrayBuffer>;
+  readonly payloadBytes: Float64Array<ArrayBuffer>;
+  readonly status: Uint16Array<ArrayBuffer>;
+  readonly flags: Uint8Array<ArrayBuffer>;
+  readonly digestBytes: number;
+  readonly digests: Uint8Array<ArrayBuffer>;
+  readonly text: string;
+  /** Where in `text` each value ends; SCAN_TEXTS.length values a record. */
+  readonly textEnds: Uint32Array<ArrayBuffer>;
+  readonly findings: readonly Finding[];
+};
+
+export function buffersOf(columns: ScanColumns): ArrayBuffer[] {
+  return Object.values(columns).flatMap((column) => (ArrayBuffer.isView(column) ? [column.buffer as ArrayBuffer] : []));
+}
+
+export class ScanBatch {
+  readonly file: string;
+  readonly columns: ScanColumns;
+
+  constructor(file: string, columns: ScanColumns) {
+    this.file = file;
+    this.columns = columns;
+  }
+
+  get count(): number {
+    return this.columns.count;
+  }
+
+  get findings(): readonly Finding[] {
+    return this.columns.findings;
+  }
+
+  /** Empty when the record does not have it. */
+  text(record: number, name: ScanText): string {
+    const at = record * SCAN_TEXTS.length + SCAN_TEXTS.indexOf(name);
+    const { text, textEnds } = this.columns;
+    return text.slice(at === 0 ? 0 : textEnds[at - 1]!, textEnds[at]);
+  }
+
+  digest(record: number): Uint8Array {
+    const { digests, digestBytes } = this.columns;
+    return digests.subarray(record * digestBytes, (record + 1) * digestBytes);
+  }
+
+  has(record: number, flag: number): boolean {
+    return (this.columns.flags[record]! & flag) !== 0;
+  }
+}

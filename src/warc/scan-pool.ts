@@ -1,0 +1,200 @@
+/**
+ * Scans files on several threads and hands the facts over in order: file by file, record by record.
+ *
+ * Files are cut into ranges of RANGE_BYTES. A thread that begins in the middle of a file looks for the next record, and such a search can be fooled by
+ * a record inside a record (an archived `.warc.gz` that did not compress further). Therefore every seam is checked: the range before says
+ * where its successor must begin, because it walked there record by record. A successor that began elsewhere is scanned again from the right place.
+ *
+ * Memory is bounded by the ranges under way, whatever the files hold (I9).
+ */
+import { statSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { type DigestAlgorithm, type ErrorCode, fileError, PinakesError } from '../base/index.ts';
+import { readFileStart } from './record-reader.ts';
+import { type ScanJob, type ScanResult, scanRange } from './scan.ts';
+import { ScanBatch } from './scan-batch.ts';
+import type { ScanAnswer } from './scan-worker.ts';
+
+const RANGE_BYTES = 8 * 1024 * 1024;
+
+export type ScanOptions = {
+  /** Threads; 0 scans on the caller's own. */
+  readonly workers?: number;
+  readonly algorithm?: DigestAlgorithm;
+  readonly rangeBytes?: number;
+  readonly signal?: AbortSignal;
+};
+
+/** The facts of one range, in order; or a file that could not be read. */
+export type ScanItem =
+  | { readonly kind: 'batch'; readonly batch: ScanBatch; readonly bytes: number }
+  | { readonly kind: 'file-end'; readonly file: string; readonly records: number }
+  | { readonly kind: 'file-failed'; readonly file: string; readonly error: PinakesError };
+
+/** Scans the files in order. A file that cannot be read costs only itself. */
+export async function* scanFiles(files: readonly string[], options: ScanOptions = {}): AsyncGenerator<ScanItem> {
+  const pool = new ScanPool(options.workers ?? 0);
+  try {
+    yield* inOrder(pool, files, options);
+  } finally {
+    await pool.close();
+  }
+}
+
+type FileScan = { readonly file: string; readonly jobs: ScanJob[]; readonly failure?: PinakesError };
+
+function planFile(file: string, options: ScanOptions): FileScan {
+  try {
+    const { size } = statSync(file);
+    const { coding, dictionary } = readFileStart(file);
+    const rangeBytes = options.rangeBytes ?? RANGE_BYTES;
+    const jobs: ScanJob[] = [];
+    for (let from = 0; from < size || from === 0; from += rangeBytes) {
+      const to = from + rangeBytes >= size ? Number.POSITIVE_INFINITY : from + rangeBytes;
+      const algorithm = options.algorithm ?? 'sha256';
+      jobs.push({ path: file, algorithm, coding, dictionary, from, to, exact: from === 0 });
+    }
+    return { file, jobs };
+  } catch (cause) {
+    const error = fileError(cause, file);
+    if (!(error instanceof PinakesError)) throw error;
+    return { file, jobs: [], failure: error };
+  }
+}
+
+async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanOptions): AsyncGenerator<ScanItem> {
+  type Ahead = { readonly plan: FileScan; readonly job: ScanJob | undefined; readonly result: Promise<ScanResult> };
+  const ahead: Ahead[] = [];
+  const source = jobsOf(files, options);
+  const fill = () => {
+    while (ahead.length < pool.ahead) {
+      const next = source.next();
+      if (next.done) return;
+      const { plan, job } = next.value;
+      const result = job ? pool.run(job) : Promise.reject(plan.failure);
+      result.catch(() => {});
+      ahead.push({ plan, job, result });
+    }
+  };
+  let mustBegin = 0;
+  let records = 0;
+  let failed = false;
+  for (;;) {
+    options.signal?.throwIfAborted();
+    fill();
+    const current = ahead.shift();
+    if (!current) return;
+    const { plan, job } = current;
+    const isFirst = job === undefined || job === plan.jobs[0];
+    const isLast = job === undefined || job === plan.jobs.at(-1);
+    if (isFirst) {
+      mustBegin = 0;
+      records = 0;
+      failed = false;
+    }
+    if (failed) continue;
+    try {
+      const result = await seamless(pool, job, current.result, mustBegin);
+      if (result) {
+        mustBegin = result.next;
+        records += result.columns.count;
+        const bytes = job ? Math.min(job.to, result.next) - job.from : 0;
+        yield { kind: 'batch', batch: new ScanBatch(plan.file, result.columns), bytes };
+      }
+      if (isLast) yield { kind: 'file-end', file: plan.file, records };
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      failed = true;
+      yield { kind: 'file-failed', file: plan.file, error };
+    }
+  }
+}
+
+/** The range's result, made again if it began in the wrong place; undefined when a record of an earlier range covers it whole. */
+async function seamless(
+  pool: ScanPool,
+  job: ScanJob | undefined,
+  result: Promise<ScanResult>,
+  mustBegin: number,
+): Promise<ScanResult | undefined> {
+  const found = await result;
+  if (!job || job.exact || found.first === mustBegin) return found;
+  if (mustBegin >= job.to) return undefined;
+  return pool.run({ ...job, from: mustBegin, exact: true });
+}
+
+function* jobsOf(
+  files: readonly string[],
+  options: ScanOptions,
+): Generator<{ plan: FileScan; job: ScanJob | undefined }> {
+  for (const file of files) {
+    const plan = planFile(file, options);
+    if (plan.failure) yield { plan, job: undefined };
+    for (const job of plan.jobs) yield { plan, job };
+  }
+}
+
+type Waiting = { job: ScanJob; resolve: (result: ScanResult) => void; reject: (error: unknown) => void };
+
+class ScanPool {
+  readonly #workers: Worker[] = [];
+  readonly #idle: Worker[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #busy = new Map<Worker, Waiting>();
+
+  constructor(workers: number) {
+    for (let i = 0; i < workers; i++) this.#start();
+  }
+
+  /** How many ranges should be under way or waiting, so that no thread stands idle. */
+  get ahead(): number {
+    return this.#workers.length === 0 ? 1 : this.#workers.length * 2 + 1;
+  }
+
+  run(job: ScanJob): Promise<ScanResult> {
+    if (this.#workers.length === 0) return Promise.try(() => scanRange(job));
+    const { promise, resolve, reject } = Promise.withResolvers<ScanResult>();
+    this.#waiting.push({ job, resolve, reject });
+    this.#dispatch();
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  }
+
+  #start(): void {
+    const worker = new Worker(new URL('./scan-worker.ts', import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: 16 },
+    });
+    worker.on('message', (answer: ScanAnswer) => {
+      const waiting = this.#busy.get(worker);
+      this.#busy.delete(worker);
+      this.#idle.push(worker);
+      if ('result' in answer) waiting?.resolve(answer.result);
+      else waiting?.reject(revive(answer));
+      this.#dispatch();
+    });
+    worker.on('error', (error) => {
+      this.#busy.get(worker)?.reject(error);
+      this.#busy.delete(worker);
+    });
+    this.#workers.push(worker);
+    this.#idle.push(worker);
+  }
+
+  #dispatch(): void {
+    while (this.#idle.length > 0 && this.#waiting.length > 0) {
+      const worker = this.#idle.pop()!;
+      const waiting = this.#waiting.shift()!;
+      this.#busy.set(worker, waiting);
+      worker.postMessage(waiting.job);
+    }
+  }
+}
+
+function revive({ failure }: Extract<ScanAnswer, { failure: unknown }>): Error {
+  const { code, where, detail } = failure;
+  if (code) return new PinakesError(code as ErrorCode, where === undefined ? {} : { where });
+  return new Error(detail);
+}

@@ -1,0 +1,168 @@
+/**
+ * The hot loop: walks the records of a file or a range of it, parses heads and hashes payloads, and gathers the facts in columns. Synchronous, on one
+ * thread; `scan-pool.ts` runs it on many.
+ */
+import { type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
+import { BlockScanner, type ScanWants } from './block-scanner.ts';
+import { type Coding, RecordCursor } from './record-cursor.ts';
+import type { RecordHead } from './record-head.ts';
+import { FileFeed } from './record-reader.ts';
+import {
+  SCAN_ARC,
+  SCAN_CHUNKED,
+  SCAN_COMPLETE,
+  SCAN_HTTP,
+  SCAN_HTTP_MISSING,
+  SCAN_SEGMENTED,
+  SCAN_TEXTS,
+  type ScanColumns,
+} from './scan-batch.ts';
+
+export type ScanJob = {
+  readonly path: string;
+  readonly algorithm: DigestAlgorithm;
+  readonly coding: Coding;
+  readonly dictionary: Uint8Array | undefined;
+  /** Records that begin in [from, to) are this job's. */
+  readonly from: number;
+  readonly to: number;
+  /** Whether `from` is known to be where a record begins. */
+  readonly exact: boolean;
+};
+
+export type ScanResult = {
+  readonly columns: ScanColumns;
+  /** Where the first record at or after `from` begins, and where the first at or after `to` does; the file's end when there is none. */
+  readonly first: number;
+  readonly next: number;
+};
+
+/** Scans one range of a file. Bytes past its end are read as far as its last record and the one after it need. */
+export function scanRange(job: ScanJob): ScanResult {
+  const feed = new FileFeed(job.path, job.from);
+  const cursor = new RecordCursor(job.path, {
+    offset: job.from,
+    coding: job.coding,
+    dictionary: job.dictionary && Buffer.from(job.dictionary),
+    seek: !job.exact,
+  });
+  const gathered = new Columns(job.algorithm);
+  const wants: ScanWants = { payload: [job.algorithm] };
+  let scanner: BlockScanner | undefined;
+  let first: number | undefined;
+  try {
+    for (;;) {
+      switch (cursor.step()) {
+        case 'need-input':
+          feed.feed(cursor);
+          break;
+        case 'finding':
+          gathered.findings.push(cursor.finding);
+          break;
+        case 'record':
+          first ??= cursor.head.offset;
+          if (cursor.head.offset >= job.to) return { columns: gathered.finish(), first, next: cursor.head.offset };
+          scanner = new BlockScanner(cursor.head, wants);
+          break;
+        case 'body':
+          scanner!.push(cursor.chunk);
+          break;
+        case 'end':
+          gathered.add(cursor.head, cursor.tail.length, cursor.tail.complete, scanner!);
+          break;
+        case 'done': {
+          const end = feed.position;
+          return { columns: gathered.finish(), first: first ?? end, next: end };
+        }
+      }
+    }
+  } finally {
+    cursor.close();
+    feed.close();
+  }
+}
+
+/** Columns while they grow. */
+class Columns {
+  readonly findings: Finding[] = [];
+  readonly #offset: number[] = [];
+  readonly #length: number[] = [];
+  readonly #innerOffset: number[] = [];
+  readonly #headBytes: number[] = [];
+  readonly #blockBytes: number[] = [];
+  readonly #httpHeadBytes: number[] = [];
+  readonly #payloadBytes: number[] = [];
+  readonly #status: number[] = [];
+  readonly #flags: number[] = [];
+  readonly #digests: Uint8Array[] = [];
+  readonly #texts: string[] = [];
+  readonly #digestBytes: number;
+
+  constructor(algorithm: DigestAlgorithm) {
+    this.#digestBytes = digestOf(algorithm, new Uint8Array(0)).bytes.length;
+  }
+
+  add(head: RecordHead, length: number | undefined, complete: boolean, scanner: BlockScanner): void {
+    const facts = scanner.end();
+    this.#offset.push(head.offset);
+    this.#length.push(length ?? -1);
+    this.#innerOffset.push(head.innerOffset);
+    this.#headBytes.push(head.bytes.length);
+    this.#blockBytes.push(facts.blockBytes);
+    this.#httpHeadBytes.push(facts.http?.bytes.length ?? 0);
+    this.#payloadBytes.push(facts.payloadBytes);
+    this.#status.push(facts.http?.status ?? 0);
+    this.#digests.push(facts.payloadDigests[0]!.bytes);
+    let flags = complete ? SCAN_COMPLETE : 0;
+    if (facts.http) flags |= SCAN_HTTP;
+    if (facts.httpMissing) flags |= SCAN_HTTP_MISSING;
+    if (facts.isChunked) flags |= SCAN_CHUNKED;
+    if (head.format === 'arc') flags |= SCAN_ARC;
+    if (head.get('warc-segment-number')) flags |= SCAN_SEGMENTED;
+    this.#flags.push(flags);
+    const mime = facts.http ? facts.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
+    this.#texts.push(
+      head.type,
+      head.targetUri ?? '',
+      head.date ?? '',
+      head.recordId ?? '',
+      head.contentType ?? '',
+      mime ?? '',
+      head.get('warc-payload-digest') ?? '',
+      head.get('warc-refers-to') ?? '',
+      head.get('warc-refers-to-target-uri') ?? '',
+      head.get('warc-refers-to-date') ?? '',
+      head.get('warc-profile') ?? '',
+      head.get('warc-concurrent-to') ?? '',
+    );
+  }
+
+  finish(): ScanColumns {
+    const count = this.#offset.length;
+    const digests = new Uint8Array(count * this.#digestBytes);
+    for (const [index, digest] of this.#digests.entries()) digests.set(digest, index * this.#digestBytes);
+    const textEnds = new Uint32Array(count * SCAN_TEXTS.length);
+    let end = 0;
+    for (const [index, text] of this.#texts.entries()) {
+      end += text.length;
+      textEnds[index] = end;
+    }
+    return {
+      count,
+      offset: Float64Array.from(this.#offset),
+      length: Float64Array.from(this.#length),
+      innerOffset: Float64Array.from(this.#innerOffset),
+      headBytes: Uint32Array.from(this.#headBytes),
+      blockBytes: Float64Array.from(this.#blockBytes),
+      httpHeadBytes: Uint32Array.from(this.#httpHeadBytes),
+      payloadBytes: Float64Array.from(this.#payloadBytes),
+      status: Uint16Array.from(this.#status),
+      flags: Uint8Array.from(this.#flags),
+      digestBytes: this.#digestBytes,
+      digests,
+      text: this.#texts.join(''),
+      textEnds,
+      findings: this.findings,
+    };
+  }
+}

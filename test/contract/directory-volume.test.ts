@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDirectoryVolume, openDirectoryVolume, type Volume } from '../../src/volume/index.ts';
+import { volumeContract } from './volume.ts';
+
+for (const handlesMax of [64, 2]) {
+  volumeContract(`in a directory, with ${handlesMax} open files`, async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'pinakes-volume-'));
+    await createDirectoryVolume('main', directory);
+    const opened: Volume[] = [];
+    const open = async () => {
+      const volume = await openDirectoryVolume('main', directory, { writable: true, handlesMax });
+      opened.push(volume);
+      return volume;
+    };
+    return {
+      volume: await open(),
+      reopen: open,
+      dispose: async () => {
+        await Promise.all(opened.map((volume) => volume.close()));
+        await rm(directory, { recursive: true });
+      },
+    };
+  });
+}
