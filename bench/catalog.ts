@@ -24,7 +24,7 @@ import { urlKey } from '../src/url/index.ts';
 const CAPTURES = 1_000_000;
 const BATCH_CAPTURES = 5_000;
 const RUNS = 5;
-const RUN_BATCHES = 10;
+const RUN_BATCHES = 20;
 
 export async function benchCatalog(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-bench-catalog-'));
@@ -53,11 +53,13 @@ async function benchInsert(directory: string, crawl: Crawl): Promise<void> {
     const batches = Array.from({ length: RUN_BATCHES }, () => crawl.batch(BATCH_CAPTURES));
     const own = join(directory, `catalog-${run}`);
     const catalog = await openLevelCatalog(own);
+    globalThis.gc?.();
     const catalogSeconds = await seconds(async () => {
       for (const batch of batches) await catalog.write(batch);
     });
     await catalog.close();
-    const rows = shuffled(await rowsOf(own), run);
+    const rows = shuffled(await rowsOf(own, batches), run);
+    globalThis.gc?.();
     const raw = new ClassicLevel<Buffer, Buffer>(join(directory, `raw-${run}`), SETTINGS);
     await raw.open();
     const rawSeconds = await seconds(async () => {
@@ -143,12 +145,16 @@ async function compactAll(directory: string): Promise<void> {
   await database.close();
 }
 
-async function rowsOf(directory: string): Promise<[Buffer, Buffer][]> {
+/** The rows that these batches wrote: all that are there, and those of blocks as often as they were put. */
+async function rowsOf(directory: string, batches: readonly CatalogBatch[]): Promise<[Buffer, Buffer][]> {
   const database = new ClassicLevel<Buffer, Buffer>(directory, SETTINGS);
   await database.open();
   const rows = await database.iterator().all();
   await database.close();
-  return rows;
+  const blockRows = new Map(rows.filter(([key]) => key[0] === 0x62).map((row) => [row[0].toString('latin1', 1), row]));
+  const puts = batches.flatMap((batch) => batch.putBlocks ?? []);
+  const others = rows.filter(([key]) => key[0] !== 0x62);
+  return [...others, ...puts.map(({ key }) => blockRows.get(Buffer.from(key.digest).toString('latin1', 0, 6))!)];
 }
 
 /** Makes captures as a crawl of many hosts does. */
@@ -221,6 +227,7 @@ class Crawl {
       status: chance < 0.9 ? 200 : chance < 0.95 ? 404 : 301,
       mime: this.#pick(['text/html', 'text/html', 'image/jpeg', 'text/css', 'application/javascript']),
       block,
+      hash: Math.floor(this.#random() * 2 ** 32),
     };
     if (this.#seen.length < 50_000) this.#seen.push(capture);
     else this.#seen[Math.floor(this.#random() * this.#seen.length)] = capture;

@@ -8,7 +8,42 @@ export type ErrorEntry = { readonly says: string; readonly advice: string; reado
 const entry = (says: string, advice: string, retryable = false): ErrorEntry => ({ says, advice, retryable });
 
 export const ERROR_CATALOGUE = {
+  ARCHIVE_BUSY: entry(
+    'another process has the archive open',
+    'Wait until it is done, or stop it. One process at a time may own an archive.',
+    true,
+  ),
+  ARCHIVE_EXISTS: entry(
+    'there is an archive here already',
+    'Choose another directory, or use the archive that is there.',
+  ),
+  ARCHIVE_MISSING: entry('there is no archive here', 'Make one with `pinakes init`, or name one with --archive.'),
   BAD_ARGUMENT: entry('the argument is not understood', 'See the command with --help for what it takes.'),
+  CATALOG_DAMAGED: entry(
+    'the catalog is damaged',
+    'Nothing archived is lost: run `pinakes rebuild`, which makes the catalog again from the segments.',
+  ),
+  CATALOG_LOCKED: entry(
+    'the catalog is in use by another process',
+    'Wait for the other command on this archive to end, or stop it.',
+    true,
+  ),
+  CATALOG_VERSION: entry(
+    'the catalog was made by another version of Pinakes',
+    'Use that version, or run `pinakes rebuild`, which makes the catalog again from the segments.',
+  ),
+  CONNECTOR_INVALID: entry(
+    'the archive.yaml of the archive cannot be understood',
+    'Mend the file; docs/archive.md shows what stands in it.',
+  ),
+  CONTENT_KEY_INVALID: entry(
+    'this is no content key',
+    'A content key looks like main:sha256:9f86d081..., as `pinakes put` prints it.',
+  ),
+  CONTENT_MISSING: entry(
+    'the archive does not hold this',
+    'Look with `pinakes get URL --at TIME`, or list with `pinakes export --format cdxj`.',
+  ),
   CONVERSION_DIFFERS: entry(
     'the converted file does not hold the same payloads as its source',
     'The source is untouched and the new file was removed. Run `pinakes warc check` on the source.',
@@ -31,6 +66,10 @@ export const ERROR_CATALOGUE = {
   FILE_EXISTS: entry('the file exists already', 'Choose another name, move it away, or give --force to replace it.'),
   FILE_IS_DIRECTORY: entry('this is a directory where a file is needed', 'Name a file inside it.'),
   FILE_MISSING: entry('there is no such file or directory', 'Check the spelling of the path.'),
+  FILE_NOT_SEEKABLE: entry(
+    'this is a pipe or a device where a file is needed',
+    'Save what comes out of it to a file, and name that.',
+  ),
   FILE_UNREADABLE: entry('the file may not be read', 'Check its permissions, or run as a user who may read it.'),
   FILE_UNWRITABLE: entry(
     'the file may not be written',
@@ -45,7 +84,38 @@ export const ERROR_CATALOGUE = {
     'the directory holds no WARC, ARC or WACZ files',
     'Name a directory that does, or the files themselves.',
   ),
+  NO_WRITABLE_VOLUME: entry(
+    'the archive has no volume that can be written to',
+    'Make one writable with `pinakes volume set`, or add one with `pinakes volume add`.',
+  ),
+  OBJECT_CHANGED: entry(
+    'the file is no longer the one that was linked',
+    'Put the file back as it was, or unlink it and add it again as it is now.',
+  ),
+  OBJECT_EXISTS: entry('the volume has an object of this name already', 'Choose another name, or remove the object.'),
+  OBJECT_MISSING: entry(
+    'the volume has no such object',
+    'Put the file back from a copy. If it was removed on purpose, run `pinakes rebuild`.',
+  ),
+  OBJECT_MOVED: entry(
+    'the object is not as its writer left it',
+    'Make sure that nothing else writes to the volume, then open the archive anew; it heals what was left half written.',
+  ),
   RECORD_TOO_LARGE: entry('the record is too large to be held in memory', 'Read its body in pieces.'),
+  VOLUME_IO: entry(
+    'the volume failed to read or write',
+    'Look at the system log and at the connection to the disk, then run it again.',
+    true,
+  ),
+  VOLUME_MISSING: entry(
+    'the volume is not there',
+    'Plug in or mount the disk, or correct the directory in the connector, and run it again.',
+    true,
+  ),
+  VOLUME_READ_ONLY: entry(
+    'the volume may only be read',
+    'Make it writable in the connector and on the disk, or write to another volume.',
+  ),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;

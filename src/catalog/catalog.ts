@@ -31,6 +31,8 @@ export type Capture = {
   readonly mime: string;
   /** The content; undefined for a revisit whose original is not known, and for what has no payload. */
   readonly block: BlockKey | undefined;
+  /** Tells the same capture from another of the same URL and time: 32 bits of what identifies its record. */
+  readonly hash: number;
 };
 
 /** One distinct content. */
@@ -59,20 +61,27 @@ export type Segment = {
   readonly deadBytes: number;
 };
 
-/** Another digest that some record declared for a block, by which foreign revisits may name it. */
+/**
+ * Another digest that some record declared for a block, by which foreign revisits may name it. Only its first 8 bytes are kept: two that begin alike
+ * and name one block are one alias.
+ */
 export type Alias = { readonly declared: Uint8Array; readonly block: BlockKey };
 
 export type Totals = {
   readonly captures: number;
   readonly blocks: number;
   readonly revisits: number;
-  /** Payload bytes as captured: every capture counts its content's size. */
+  /** Payload bytes as captured: every capture counts its content's size, nothing while its block is not held. */
   readonly payloadBytes: number;
   /** Payload bytes of distinct contents. */
   readonly uniquePayloadBytes: number;
 };
 
-/** Changes that are made together or not at all. */
+/**
+ * Changes that are made together or not at all: first the removals, then what is put; of two puts of one thing the last counts. A capture is told from
+ * others by URL key, time, segment and offset. Removing what is not there is no failure. Blocks, captures and aliases may come and go in any order: a
+ * capture or alias whose block is not held keeps naming it.
+ */
 export type CatalogBatch = {
   readonly putCaptures?: readonly Capture[];
   readonly removeCaptures?: readonly Capture[];
@@ -86,7 +95,10 @@ export type CatalogBatch = {
   /** Small values of the archive's own, by name (collections, marks, running numbers). */
   readonly putNotes?: Readonly<Record<string, string>>;
   readonly removeNotes?: readonly string[];
-  /** Whether the batch must survive power loss when the call returns. The segments are the truth: most batches need not. */
+  /**
+   * Whether this batch, and with it every batch before it, must survive power loss when the call returns. The segments are the truth: most
+   * batches need not. All survive the death of the process.
+   */
   readonly durable?: boolean;
 };
 
@@ -107,13 +119,16 @@ export interface CatalogView {
   /** Blocks of these digests with all their overflows, in order of the digests. The one question deduplication asks. */
   findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]>;
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]>;
-  /** Blocks for which some record declared this digest. */
+  /**
+   * Blocks for which some record declared a digest that begins like this one: candidates, in order of their keys, at most 256 for each. A declared
+   * digest proves nothing; who relies on it reads the content.
+   */
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]>;
-  /** Captures in order of key, time and place, in pages. */
+  /** Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant the first page is asked for. */
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
   /** For each question, the captures of this key at exactly this time. */
   findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]>;
-  /** The capture of the key nearest to the time; `notAfter` looks only back. */
+  /** The capture of the key nearest to the time, the earlier of two equally near, of one time the last; `notAfter` looks only back. */
   nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined>;
   blocks(pageSize?: number): AsyncIterable<Block[]>;
   segments(): Promise<Segment[]>;
@@ -122,7 +137,7 @@ export interface CatalogView {
 }
 
 export interface Catalog extends CatalogView {
-  /** Applies the batch atomically. Totals follow from the captures and blocks in it. */
+  /** Applies the batch atomically, after those asked for before it. Totals follow from the captures and blocks that are there. */
   write(batch: CatalogBatch): Promise<void>;
   view(): Promise<CatalogView & AsyncDisposable>;
   /** Bytes on disk, as far as known. */

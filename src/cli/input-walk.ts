@@ -33,12 +33,15 @@ export async function walkInputs(
   const progress = new Progress(terminal, options.label, bytes);
   let doneBytes = 0;
   for (const file of files) {
+    let inputs = 0;
     try {
       for await (const input of warcInputs(file.path, options.onFinding)) {
+        inputs++;
         const watched = new WatchedInput(input, options, (offset) => progress.update(doneBytes + offset, file.path));
         await visit({ file, input: watched });
-        watched.end();
       }
+      if (inputs === 0)
+        throw new PinakesError('NOT_WARC', { where: file.path, detail: 'a package without WARC files' });
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       failures.push(error);
@@ -53,6 +56,8 @@ export async function walkInputs(
 class WatchedInput implements WarcInput {
   readonly name: string;
   readonly filename: string;
+  readonly size: number;
+  readonly slice: WarcInput['slice'];
   readonly #input: WarcInput;
   readonly #options: WalkOptions;
   readonly #onOffset: (offset: number) => void;
@@ -62,6 +67,8 @@ class WatchedInput implements WarcInput {
   constructor(input: WarcInput, options: WalkOptions, onOffset: (offset: number) => void) {
     this.name = input.name;
     this.filename = input.filename;
+    this.size = input.size;
+    this.slice = input.slice;
     this.#input = input;
     this.#options = options;
     this.#onOffset = onOffset;
@@ -74,9 +81,10 @@ class WatchedInput implements WarcInput {
       this.#onOffset(record.head.offset);
       yield record;
     }
+    this.#end();
   }
 
-  end(): void {
+  #end(): void {
     const isForeign = this.#records === 0 && this.#held.some((finding) => finding.code === 'garbage-skipped');
     if (isForeign) throw new PinakesError('NOT_WARC', { where: this.name });
     this.#release();

@@ -4,7 +4,7 @@
  * 0 fine; 1 findings or differences; 2 could not do what was asked; 3 a bug; 130 interrupted.
  */
 import { PinakesError } from '../base/index.ts';
-import type { Terminal } from './terminal.ts';
+import { OutputFailed, printable, type Terminal } from './terminal.ts';
 
 export const EXIT_FINE = 0;
 export const EXIT_FOUND = 1;
@@ -16,9 +16,10 @@ export const EXIT_INTERRUPTED = 130;
 export function tellFailure(terminal: Terminal, error: unknown): number {
   terminal.clearStatus();
   if (error instanceof PinakesError) {
-    terminal.say(`pinakes: ${error.message}\n  ${error.advice}`);
+    terminal.say(`pinakes: ${printable(error.message)} [${error.code}]\n  ${error.advice}`);
     return EXIT_REFUSED;
   }
+  if (error instanceof OutputFailed) return error.isReaderGone ? EXIT_FINE : tellFailure(terminal, error.cause);
   if (error instanceof Error && error.name === 'AbortError') {
     terminal.say('pinakes: interrupted');
     return EXIT_INTERRUPTED;

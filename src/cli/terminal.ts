@@ -3,21 +3,44 @@
  * standard error. Writing waits when the reader is slow, so that a long listing never piles up in memory.
  */
 import { once } from 'node:events';
-import type { Finding } from '../base/index.ts';
+import { type Finding, fileError } from '../base/index.ts';
+
+/** Standard output takes no more: its reader is gone, as in `pinakes ... | head`, or the disk behind it is full. */
+export class OutputFailed extends Error {
+  override readonly name = 'OutputFailed';
+  /** A reader that has seen enough is no failure. */
+  readonly isReaderGone: boolean;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super('standard output takes no more', { cause: fileError(cause, 'standard output', 'writing') });
+    this.isReaderGone = cause.code === 'EPIPE';
+  }
+}
 
 export class Terminal {
   readonly isInteractive: boolean = process.stderr.isTTY === true;
+  #hasStatus = false;
+  #failure: OutputFailed | undefined;
 
-  /** `pinakes ... | head` closes the pipe early; that is no failure. */
-  endWithReader(): void {
+  /** From now on a broken output shows as `OutputFailed` from `write` and `flush`, and not as a crash. */
+  watch(): void {
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0);
-      throw error;
+      this.#failure ??= new OutputFailed(error);
     });
+    process.stderr.on('error', () => {});
   }
 
   async write(bytes: Uint8Array | string): Promise<void> {
-    if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
+    this.#throwFailure();
+    this.clearStatus();
+    if (process.stdout.write(bytes)) return;
+    await once(process.stdout, 'drain').catch(() => this.#throwFailure());
+  }
+
+  /** Waits until everything written has left the program. */
+  async flush(): Promise<void> {
+    await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+    this.#throwFailure();
   }
 
   line(text: string): Promise<void> {
@@ -30,6 +53,7 @@ export class Terminal {
 
   /** Says something to the person. */
   say(text: string): void {
+    this.clearStatus();
     process.stderr.write(`${text}\n`);
   }
 
@@ -37,17 +61,35 @@ export class Terminal {
   status(text: string): void {
     if (!this.isInteractive) return;
     const width = Math.max(20, (process.stderr.columns ?? 80) - 1);
-    process.stderr.write(`\r\x1b[K${text.slice(0, width)}`);
+    process.stderr.write(`\r\x1b[K${printable(text).slice(0, width)}`);
+    this.#hasStatus = true;
   }
 
   clearStatus(): void {
-    if (this.isInteractive) process.stderr.write('\r\x1b[K');
+    if (this.#hasStatus) process.stderr.write('\r\x1b[K');
+    this.#hasStatus = false;
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure;
   }
 }
 
 /** A finding as one line: where, how bad, which, what. */
 export function formatFinding(finding: Finding): string {
-  return `${finding.file}:${finding.offset}: ${finding.level} ${finding.code}: ${finding.message}`;
+  return printable(`${finding.file}:${finding.offset}: ${finding.level} ${finding.code}: ${finding.message}`);
+}
+
+/** Text out of archives can hold anything; control characters in it must not reach the terminal, which would obey them. */
+export function printable(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  });
+}
+
+/** `1 file`, `2 files`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];

@@ -1,37 +1,44 @@
 /** `pinakes warc cat`: one record, whole or in part, as bytes on standard output. */
-import { open } from 'node:fs/promises';
-import { type Finding, PinakesError } from '../base/index.ts';
-import { BlockScanner, type ReadingRecord, warcInputs } from '../warc/index.ts';
+import { existsSync } from 'node:fs';
+import { type Finding, PinakesError, utf8 } from '../base/index.ts';
+import {
+  BlockScanner,
+  ContentDecoders,
+  findingOf,
+  RECORD_TRAILER,
+  type ReadingRecord,
+  type WarcInput,
+  warcInputs,
+} from '../warc/index.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
-import { formatFinding } from './terminal.ts';
+import { formatFinding, type Terminal } from './terminal.ts';
 
 export type CatOptions = {
   readonly headers?: boolean;
   readonly payload?: boolean;
+  readonly decoded?: boolean;
   readonly block?: boolean;
   readonly raw?: boolean;
 };
 
+const DECODED_PIECE_BYTES = 16 * 1024;
+
 export async function warcCat(
-  context: CommandContext,
+  { terminal, signal }: CommandContext,
   path: string,
   place: string,
   options: CatOptions,
 ): Promise<number> {
-  const { terminal, signal } = context;
-  const match = /^(\d+)(?:\+(\d+))?$/.exec(place);
-  if (!match)
-    throw new PinakesError('BAD_ARGUMENT', { where: place, detail: 'an offset is a number, as `warc ls` shows it' });
-  const [offset, inner] = [Number(match[1]), Number(match[2] ?? 0)];
+  const { offset, inner } = placeOf(place);
   const findings: Finding[] = [];
-  const [file, inside] = path.includes('!') ? [path.slice(0, path.indexOf('!')), path] : [path, undefined];
-  for await (const input of warcInputs(file, (finding) => findings.push(finding))) {
-    if (inside !== undefined && input.name !== inside) continue;
-    for await (const record of input.read({ offset, signal, onFinding: (finding) => findings.push(finding) })) {
+  const onFinding = (finding: Finding) => findings.push(finding);
+  const { file, name } = packageOf(path);
+  for await (const input of theInput(file, name, onFinding)) {
+    for await (const record of input.read({ offset, signal, onFinding })) {
       if (record.head.offset !== offset) break;
-      if (record.head.innerOffset < inner) continue;
-      await print(context, file, record, options);
+      if (inner !== undefined && record.head.innerOffset !== inner) continue;
+      await print(terminal, input, record, options);
       for (const finding of findings) terminal.say(formatFinding(finding));
       return EXIT_FINE;
     }
@@ -39,56 +46,96 @@ export async function warcCat(
   throw new PinakesError('NO_RECORD', { where: `${path}:${place}` });
 }
 
-async function print(
-  { terminal }: CommandContext,
-  file: string,
-  record: ReadingRecord,
-  options: CatOptions,
-): Promise<void> {
-  if (options.raw) return printRaw(terminal, file, record);
-  if (options.headers) {
-    const scanner = new BlockScanner(record.head, {});
-    for await (const piece of record.body()) scanner.push(piece);
-    await terminal.write(record.head.bytes);
-    const { http } = scanner.end();
-    if (http) await terminal.write(http.bytes);
-    return;
-  }
-  if (options.payload) return printPayload(terminal, record);
-  if (!options.block) await terminal.write(record.head.bytes);
-  for await (const piece of record.body()) await terminal.write(Buffer.from(piece));
+/** `OFFSET`, or `OFFSET+INNER` for a record that shares its member with others. */
+function placeOf(place: string): { offset: number; inner: number | undefined } {
+  const match = /^(\d+)(?:\+(\d+))?$/.exec(place);
+  if (!match)
+    throw new PinakesError('BAD_ARGUMENT', { where: place, detail: 'an offset is a number, as `warc ls` shows it' });
+  return { offset: Number(match[1]), inner: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
-async function printPayload(terminal: CommandContext['terminal'], record: ReadingRecord): Promise<void> {
+/** `x.wacz!archive/data.warc.gz` names a file in a package, unless a file is really called so. */
+function packageOf(path: string): { file: string; name: string | undefined } {
+  for (let at = path.indexOf('!'); at >= 0 && !existsSync(path); at = path.indexOf('!', at + 1)) {
+    if (existsSync(path.slice(0, at))) return { file: path.slice(0, at), name: path };
+  }
+  return { file: path, name: undefined };
+}
+
+/** The one input that is meant; which one that is must be said when a package holds several. */
+async function* theInput(
+  file: string,
+  name: string | undefined,
+  onFinding: (finding: Finding) => void,
+): AsyncGenerator<WarcInput> {
+  const names: string[] = [];
+  for await (const input of warcInputs(file, () => {})) names.push(input.name);
+  const wanted = name ?? (names.length === 1 ? names[0]! : undefined);
+  if (wanted === undefined || !names.includes(wanted)) {
+    const detail = names.length > 0 ? `the package holds ${names.join(', ')}` : 'the package holds no WARC files';
+    throw new PinakesError('BAD_ARGUMENT', { where: name ?? file, detail });
+  }
+  for await (const input of warcInputs(file, onFinding)) if (input.name === wanted) yield input;
+}
+
+async function print(terminal: Terminal, input: WarcInput, record: ReadingRecord, options: CatOptions): Promise<void> {
+  if (options.raw) return printRaw(terminal, input, record);
+  if (options.headers) return printHeaders(terminal, record);
+  if (options.payload || options.decoded) {
+    const isBroken = await printPayload(terminal, record, options.decoded === true);
+    if (isBroken) terminal.say(formatFinding(findingOf('content-coding-broken', input.name, record.head.offset)));
+    return;
+  }
+  if (!options.block) await terminal.write(record.head.bytes);
+  for await (const piece of record.body()) await terminal.write(Buffer.from(piece));
+  // With its end, what is printed is a WARC or ARC file of one record.
+  if (!options.block && record.tail?.complete)
+    await terminal.write(record.head.format === 'arc' ? utf8('\n') : RECORD_TRAILER);
+}
+
+async function printHeaders(terminal: Terminal, record: ReadingRecord): Promise<void> {
+  const scanner = new BlockScanner(record.head, {});
+  for await (const piece of record.body()) scanner.push(piece);
+  await terminal.write(record.head.bytes);
+  const { http } = scanner.end();
+  if (http) await terminal.write(http.bytes);
+}
+
+async function printPayload(terminal: Terminal, record: ReadingRecord, isDecoded: boolean): Promise<boolean> {
   let held: Uint8Array[] = [];
-  const scanner = new BlockScanner(record.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
+  const hold = (bytes: Uint8Array) => {
+    held.push(Buffer.from(bytes));
+  };
+  let decoders: ContentDecoders | undefined;
+  const decode = (bytes: Uint8Array) => {
+    decoders ??= new ContentDecoders(scanner.http?.contentCodings ?? [], hold);
+    decoders.push(bytes);
+  };
+  const scanner: BlockScanner = new BlockScanner(record.head, { onPayload: isDecoded ? decode : hold });
   const flush = async () => {
     for (const bytes of held) await terminal.write(bytes);
     held = [];
   };
   for await (const piece of record.body()) {
-    scanner.push(piece);
-    await flush();
+    // A few bytes can decode to very many, and all of them are held until they are written.
+    for (let at = 0; at < piece.length; at += DECODED_PIECE_BYTES) {
+      scanner.push(piece.subarray(at, at + DECODED_PIECE_BYTES));
+      await flush();
+    }
   }
   scanner.end();
+  decoders?.end();
   await flush();
+  return decoders?.broken ?? false;
 }
 
 /** The bytes as they lie in the file, compressed as they are. */
-async function printRaw(terminal: CommandContext['terminal'], file: string, record: ReadingRecord): Promise<void> {
+async function printRaw(terminal: Terminal, input: WarcInput, record: ReadingRecord): Promise<void> {
   for await (const _ of record.body());
   const length = record.tail?.length;
   if (length === undefined) {
     const detail = 'it shares a compressed member with other records and has no bytes of its own';
-    throw new PinakesError('NO_RECORD', { where: `${file}:${record.head.offset}`, detail });
+    throw new PinakesError('NO_RECORD', { where: `${input.name}:${record.head.offset}`, detail });
   }
-  const handle = await open(file, 'r');
-  try {
-    const start = record.filePosition;
-    for await (const piece of handle.createReadStream({ start, end: start + length - 1, autoClose: false })) {
-      await terminal.write(piece as Uint8Array);
-    }
-  } finally {
-    await handle.close();
-  }
+  for await (const bytes of input.slice(record.head.offset, length)) await terminal.write(Buffer.from(bytes));
 }

@@ -1,39 +1,61 @@
 /** `pinakes warc check`: what is wrong in files, and whether records are what their digests say. */
 import type { Finding, FindingLevel } from '../base/index.ts';
-import { BlockScanner, findingOf, judgeDigests, verdictFindings, verdictWants, verifyWacz } from '../warc/index.ts';
+import {
+  BlockScanner,
+  type DigestVerdict,
+  findingOf,
+  judgeDigests,
+  type RecordHead,
+  verdictFindings,
+  verdictWants,
+  verifyWacz,
+} from '../warc/index.ts';
 import type { CommandContext } from './command.ts';
 import { walkInputs } from './input-walk.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
-import { formatFinding } from './terminal.ts';
+import { counted, formatFinding, printable } from './terminal.ts';
 
 export type CheckOptions = { readonly json?: boolean; readonly verbose?: boolean };
 
+type Tally = {
+  files: number;
+  records: number;
+  digestsMatched: number;
+  digestsMismatched: number;
+  digestsUnjudged: number;
+};
+
 export async function warcCheck(
-  context: CommandContext,
+  { terminal, signal }: CommandContext,
   paths: readonly string[],
   options: CheckOptions,
 ): Promise<number> {
-  const { terminal, signal } = context;
   const levels: Record<FindingLevel, number> = { error: 0, warning: 0, note: 0 };
-  const tally = { files: 0, records: 0, digestsMatched: 0, digestsMismatched: 0, digestsUnjudged: 0 };
-  const pending: Finding[] = [];
+  const tally: Tally = { files: 0, records: 0, digestsMatched: 0, digestsMismatched: 0, digestsUnjudged: 0 };
+  const packages = new Set<string>();
+  let pending: Finding[] = [];
   const onFinding = (finding: Finding) => {
     levels[finding.level]++;
     pending.push(finding);
   };
   const flush = async () => {
-    for (const finding of pending)
+    const findings = pending;
+    pending = [];
+    for (const finding of findings)
       await (options.json ? terminal.json({ kind: 'finding', ...finding }) : terminal.line(formatFinding(finding)));
-    pending.length = 0;
+  };
+  const tellRecord = async (file: string, { offset, type, targetUri }: RecordHead, verdict: DigestVerdict) => {
+    if (options.json) await terminal.json({ kind: 'record', file, offset, type, uri: targetUri ?? null, ...verdict });
+    else if (options.verbose)
+      await terminal.line(printable(`${file}:${offset}: block ${verdict.block}, payload ${verdict.payload}`));
   };
   const code = await walkInputs(
     terminal,
     paths,
     { label: 'check', onFinding, signal },
     async ({ file, input }) => {
-      tally.files++;
-      if (input.name !== file.path && !verified.has(file.path)) {
-        verified.add(file.path);
+      if (input.name !== file.path && !packages.has(file.path)) {
+        packages.add(file.path);
         for (const finding of (await verifyWacz(file.path)).findings) onFinding(finding);
       }
       for await (const record of input.read()) {
@@ -44,50 +66,35 @@ export async function warcCheck(
         for (const finding of verdictFindings(verdict, facts))
           onFinding(findingOf(finding, input.name, record.head.offset));
         tally.records++;
-        if (verdict.payload === 'none' || verdict.block === 'none') tally.digestsMismatched++;
-        else if (verdict.payload === 'unjudged' && verdict.block === 'unjudged') tally.digestsUnjudged++;
-        else tally.digestsMatched++;
+        count(tally, verdict);
         await flush();
-        if (options.json)
-          await terminal.json({
-            kind: 'record',
-            file: input.name,
-            offset: record.head.offset,
-            type: record.head.type,
-            uri: record.head.targetUri ?? null,
-            block: verdict.block,
-            payload: verdict.payload,
-          });
-        else if (options.verbose)
-          await terminal.line(
-            `${input.name}:${record.head.offset}: block ${verdict.block}, payload ${verdict.payload}`,
-          );
+        await tellRecord(input.name, record.head, verdict);
       }
+      tally.files++;
       await flush();
     },
     () => (levels.error > 0 ? EXIT_FOUND : EXIT_FINE),
   );
   await flush();
-  if (options.json)
-    await terminal.json({
-      kind: 'summary',
-      ...tally,
-      errors: levels.error,
-      warnings: levels.warning,
-      notes: levels.note,
-    });
+  const { error: errors, warning: warnings, note: notes } = levels;
+  if (options.json) await terminal.json({ kind: 'summary', ...tally, errors, warnings, notes });
   else if (tally.files > 0) await terminal.line(summary(tally, levels));
   return code;
 }
 
-const verified = new Set<string>();
+/** A record counts by the worse of its two digests. */
+function count(tally: Tally, { block, payload }: DigestVerdict): void {
+  const isJudged = (match: string) => match !== 'unjudged' && match !== 'malformed';
+  if (block === 'none' || payload === 'none') tally.digestsMismatched++;
+  else if (isJudged(block) || isJudged(payload)) tally.digestsMatched++;
+  else tally.digestsUnjudged++;
+}
 
-function summary(
-  tally: { files: number; records: number; digestsMatched: number; digestsMismatched: number; digestsUnjudged: number },
-  levels: Record<FindingLevel, number>,
-): string {
+function summary(tally: Tally, levels: Record<FindingLevel, number>): string {
   return (
-    `${tally.files} files, ${tally.records} records: ${levels.error} errors, ${levels.warning} warnings, ${levels.note} notes\n` +
-    `digests: ${tally.digestsMatched} right, ${tally.digestsMismatched} wrong, ${tally.digestsUnjudged} records without one to judge`
+    `${counted(tally.files, 'file')}, ${counted(tally.records, 'record')}: ` +
+    `${counted(levels.error, 'error')}, ${counted(levels.warning, 'warning')}, ${counted(levels.note, 'note')}\n` +
+    `digests: ${tally.digestsMatched} right, ${tally.digestsMismatched} wrong, ` +
+    `${counted(tally.digestsUnjudged, 'record')} without one to judge`
   );
 }

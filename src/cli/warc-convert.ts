@@ -1,12 +1,16 @@
-/** `pinakes warc convert`: files in another compression, or ARC files as WARC files. */
-import { mkdir, stat } from 'node:fs/promises';
+/**
+ * `pinakes warc convert`: files in another compression, or ARC files as WARC files. Sources are only read: no target may be one of them, nor what
+ * this run wrote before, whatever `--force` says.
+ */
+import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Finding, PinakesError } from '../base/index.ts';
-import { type Coding, convertFile, dictionaryFor } from '../warc/index.ts';
+import { type Finding, fileError, PinakesError } from '../base/index.ts';
+import { type Coding, type ConvertReport, convertFile, dictionaryFor } from '../warc/index.ts';
 import type { CommandContext } from './command.ts';
-import { inputFiles } from './input-files.ts';
+import { type InputFile, inputFiles } from './input-files.ts';
 import { type Visit, walkInputs } from './input-walk.ts';
-import { formatBytes, formatFinding } from './terminal.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
+import { counted, formatBytes, formatFinding, OutputFailed, printable } from './terminal.ts';
 
 export type ConvertCommandOptions = {
   readonly to: string;
@@ -19,50 +23,56 @@ export type ConvertCommandOptions = {
 
 const CODINGS: Record<string, Coding> = { warc: 'none', 'warc.gz': 'gzip', 'warc.zst': 'zstd' };
 const SUFFIX = /\.(warc|arc)(\.gz|\.zst)?(\.open)?$/i;
+const PACKAGE_SUFFIX = /\.(wacz|zip)$/i;
 
 export async function warcConvert(
   context: CommandContext,
   paths: readonly string[],
   options: ConvertCommandOptions,
 ): Promise<number> {
-  const { terminal, signal } = context;
-  const coding = CODINGS[options.to];
+  const { terminal, signal, clock, newId, software } = context;
+  const coding = Object.hasOwn(CODINGS, options.to) ? CODINGS[options.to]! : undefined;
   if (!coding)
     throw new PinakesError('BAD_ARGUMENT', { where: `--to ${options.to}`, detail: Object.keys(CODINGS).join(', ') });
   const level = levelOf(options.level, coding);
-  const dictionaries = new Dictionaries(options.dictionary, coding, level, paths);
-  if (options.out !== undefined) await mkdir(options.out, { recursive: true });
-  const onFinding = (finding: Finding) => terminal.say(formatFinding(finding));
-  return walkInputs(terminal, paths, { label: 'convert', onFinding, signal }, async ({ file, input }) => {
-    const target = targetOf(file.path, input.filename, options);
-    if (resolve(target) === resolve(file.path)) {
-      throw new PinakesError('FILE_EXISTS', {
-        where: target,
-        detail: 'it would replace its own source; give --out DIR',
-      });
-    }
+  const { files } = await inputFiles(paths);
+  const dictionaries = new Dictionaries(options.dictionary, coding, level, files);
+  const targets = new Targets(options, files);
+  let errors = 0;
+  const onFinding = (finding: Finding) => {
+    if (finding.level === 'error') errors++;
+    if (finding.level !== 'note') terminal.say(formatFinding(finding));
+  };
+  const convert = async ({ file, input }: Visit) => {
+    const target = await targets.of({ file, input });
     const dictionary = await dictionaries.of({ file, input });
-    const { clock, newId, software } = context;
     const force = options.force === true;
-    const report = await convertFile(input, target, {
-      coding,
-      level,
-      dictionary,
-      clock,
-      newId,
-      software,
-      force,
-      signal,
-      onFinding,
+    const how = { coding, level, dictionary, clock, newId, software, force, signal, onFinding };
+    const report = await convertFile(input, target, how).finally(() => targets.tidy());
+    const line = options.json
+      ? JSON.stringify({
+          file: input.name,
+          target: report.records > 0 ? target : null,
+          ...report,
+          bytesBefore: input.size,
+        })
+      : printable(reportLine(input.name, target, report, input.size));
+    // The work goes on when nobody reads its report any more.
+    await terminal.line(line).catch((error) => {
+      if (!(error instanceof OutputFailed)) throw error;
     });
-    if (report.records === 0) return;
-    const bytesBefore = file.bytes;
-    if (options.json) await terminal.json({ file: input.name, target, ...report, bytesBefore });
-    else
-      await terminal.line(
-        `${target}: ${report.records} records, ${formatBytes(bytesBefore)} -> ${formatBytes(report.bytes)}, read back and compared`,
-      );
-  });
+  };
+  const found = () => (errors > 0 ? EXIT_FOUND : EXIT_FINE);
+  const code = await walkInputs(terminal, paths, { label: 'convert', onFinding, signal }, convert, found);
+  if (errors > 0)
+    terminal.say(`${counted(errors, 'error')} in the sources: what could be read was converted. Keep the sources.`);
+  return code;
+}
+
+function reportLine(source: string, target: string, report: ConvertReport, bytesBefore: number): string {
+  if (report.records === 0) return `${source}: no records, nothing written`;
+  const sizes = `${formatBytes(bytesBefore)} -> ${formatBytes(report.bytes)}`;
+  return `${target}: ${counted(report.records, 'record')}, ${sizes}, read back and compared`;
 }
 
 function levelOf(text: string | undefined, coding: Coding): number | undefined {
@@ -75,33 +85,86 @@ function levelOf(text: string | undefined, coding: Coding): number | undefined {
   return level;
 }
 
-function targetOf(path: string, filename: string, options: ConvertCommandOptions): string {
-  const stem = basename(filename).replace(SUFFIX, '');
-  return join(options.out ?? dirname(path), `${stem}.${options.to}`);
+/** Where new files go: beside their sources, or below `--out` as their sources lie below the directory that was named. */
+class Targets {
+  readonly #options: ConvertCommandOptions;
+  readonly #sources: ReadonlySet<string>;
+  readonly #taken = new Map<string, string>();
+  /** Directories made for the last target, innermost first. */
+  #made: string[] = [];
+
+  constructor(options: ConvertCommandOptions, files: readonly InputFile[]) {
+    this.#options = options;
+    this.#sources = new Set(files.map((file) => resolve(file.path)));
+  }
+
+  /** The target, with its directory made. */
+  async of({ file, input }: Visit): Promise<string> {
+    const { out, to } = this.#options;
+    const directory = out === undefined ? dirname(file.path) : join(out, dirname(file.relative));
+    const target = join(directory, `${stemOf(file, input)}.${to}`);
+    const refuse = (detail: string) => new PinakesError('FILE_EXISTS', { where: target, detail });
+    if (resolve(target) === resolve(file.path)) throw refuse('it would replace its own source; give --out DIR');
+    if (this.#sources.has(resolve(target))) throw refuse('it is itself one of the files to convert; give --out DIR');
+    const other = this.#taken.get(target);
+    if (other !== undefined)
+      throw refuse(`${other} was just converted to it; convert ${input.name} with another --out`);
+    this.#taken.set(target, input.name);
+    try {
+      const outermost = out === undefined ? undefined : await mkdir(directory, { recursive: true });
+      this.#made = outermost === undefined ? [] : chain(directory, outermost);
+    } catch (cause) {
+      throw fileError(cause, directory, 'writing');
+    }
+    return target;
+  }
+
+  /** Takes away the directories made for a file that was not written after all. */
+  async tidy(): Promise<void> {
+    for (const directory of this.#made) {
+      const isKept = await rmdir(directory).then(
+        () => false,
+        () => true,
+      );
+      if (isKept) return;
+    }
+  }
+}
+
+/** The directories from `inner` up to `outer`. */
+function chain(inner: string, outer: string): string[] {
+  const found = [resolve(inner)];
+  while (found.at(-1) !== resolve(outer)) found.push(dirname(found.at(-1)!));
+  return found;
+}
+
+/** The name without its suffix; of a file in a package with that of the package before it, since many packages hold a `data.warc.gz`. */
+function stemOf(file: InputFile, input: Visit['input']): string {
+  const stem = input.filename.replace(SUFFIX, '');
+  return input.name === file.path ? stem : `${basename(file.path).replace(PACKAGE_SUFFIX, '')}-${stem}`;
 }
 
 /** Dictionaries as asked for: none, one a file, or one for all files of the run. */
 class Dictionaries {
   readonly #kind: string;
   readonly #level: number | undefined;
-  readonly #paths: readonly string[];
+  readonly #files: readonly InputFile[];
   #shared: Promise<Uint8Array | undefined> | undefined;
 
-  constructor(kind: string, coding: Coding, level: number | undefined, paths: readonly string[]) {
+  constructor(kind: string, coding: Coding, level: number | undefined, files: readonly InputFile[]) {
     this.#level = level;
     if (!['none', 'file', 'site'].includes(kind)) {
       throw new PinakesError('BAD_ARGUMENT', { where: `--dictionary ${kind}`, detail: 'none, file or site' });
     }
     this.#kind = coding === 'zstd' ? kind : 'none';
-    this.#paths = paths;
+    // A file inside a package is not sampled: it has no path of its own to read from.
+    this.#files = files.filter((file) => !PACKAGE_SUFFIX.test(file.path));
   }
 
   async of({ file, input }: Visit): Promise<Uint8Array | undefined> {
-    // A file inside a package is not sampled: it has no path of its own to read from.
-    if (this.#kind === 'none' || input.name !== file.path) return undefined;
-    if (this.#kind === 'file')
-      return dictionaryFor([{ path: file.path, bytes: (await stat(file.path)).size }], this.#level);
-    this.#shared ??= inputFiles(this.#paths).then(({ files }) => dictionaryFor(files, this.#level));
+    if (this.#kind === 'none') return undefined;
+    if (this.#kind === 'file') return input.name === file.path ? dictionaryFor([file], this.#level) : undefined;
+    this.#shared ??= dictionaryFor(this.#files, this.#level);
     return this.#shared;
   }
 }

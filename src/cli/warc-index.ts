@@ -31,7 +31,17 @@ export async function warcIndex(
   // The walk pushes lines and the sorter pulls them; a channel of one line between the two keeps memory flat.
   const channel = new TransformStream<string, string>();
   const writer = channel.writable.getWriter();
-  const walk = eachLine(context, paths, options, format, (line) => writer.write(line)).finally(() => writer.close());
+  const walk = eachLine(context, paths, options, format, (line) => writer.write(line)).then(
+    async (code) => {
+      await writer.close();
+      return code;
+    },
+    // Lines of a walk that broke off must not come out as if they were all.
+    async (error) => {
+      await writer.abort(error);
+      throw error;
+    },
+  );
   walk.catch(() => {});
   for await (const line of sortLines(channel.readable, { directory: tmpdir() })) await terminal.line(line);
   return walk;

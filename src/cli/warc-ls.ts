@@ -1,6 +1,5 @@
 /** `pinakes warc ls`: the records of files, one line each. */
-import type { Digest } from '../base/index.ts';
-import { formatDigest } from '../base/index.ts';
+import { type Digest, type Finding, formatDigest, parseDigest, sameDigest } from '../base/index.ts';
 import {
   type BlockFacts,
   BlockScanner,
@@ -12,19 +11,22 @@ import {
 } from '../warc/index.ts';
 import type { CommandContext } from './command.ts';
 import { walkInputs } from './input-walk.ts';
-import { formatFinding } from './terminal.ts';
+import { formatFinding, printable } from './terminal.ts';
 
 export type LsOptions = { readonly json?: boolean };
 
 export async function warcLs(context: CommandContext, paths: readonly string[], options: LsOptions): Promise<number> {
   const { terminal, signal } = context;
-  const onFinding = options.json
-    ? () => {}
-    : (finding: Parameters<typeof formatFinding>[0]) => terminal.say(formatFinding(finding));
+  const onFinding = (finding: Finding) => {
+    if (finding.level !== 'note') terminal.say(formatFinding(finding));
+  };
   return walkInputs(terminal, paths, { label: 'ls', onFinding, signal }, async ({ input }) => {
-    if (!options.json)
-      await terminal.line(`${input.name}\n${columns('OFFSET', 'LENGTH', 'TYPE', 'STATUS', 'DATE', 'URI')}`);
+    let records = 0;
     for await (const record of input.read()) {
+      if (records++ === 0 && !options.json)
+        await terminal.line(
+          `${printable(input.name)}\n${columns('OFFSET', 'LENGTH', 'TYPE', 'STATUS', 'DATE', 'URI')}`,
+        );
       const wants = options.json ? verdictWants(record.head, ['sha1']) : {};
       const scanner = new BlockScanner(record.head, wants);
       for await (const piece of record.body()) scanner.push(piece);
@@ -44,7 +46,9 @@ function row(record: ReadingRecord, facts: BlockFacts): string {
   const offset = head.innerOffset > 0 ? `${head.offset}+${head.innerOffset}` : String(head.offset);
   const status = facts.http?.status === undefined ? '' : String(facts.http.status);
   const length = tail?.length === undefined ? '-' : String(tail.length);
-  return columns(offset, length, head.type || '-', status, head.date ?? '-', head.targetUri ?? '-').trimEnd();
+  return printable(
+    columns(offset, length, head.type || '-', status, head.date ?? '-', head.targetUri ?? '-'),
+  ).trimEnd();
 }
 
 /** The record's facts under the names that lists of this kind use; absent where the record does not have them. */
@@ -64,13 +68,11 @@ function listing(record: ReadingRecord, facts: BlockFacts): Record<string, unkno
     content_length: head.contentLength ?? null,
     content_type: head.contentType ?? null,
     ...(tail?.length !== undefined && { [record.isCompressed ? 'compressed_length' : 'length']: tail.length }),
-    ...(!isComplete && { error: 'truncated body' }),
+    ...(!isComplete && { error: head.contentLength === undefined ? 'bad content-length' : 'truncated body' }),
     block_sha1: sha1Of(facts.blockDigests),
     ...blockVerdict(verdict),
-    ...(facts.http?.status !== undefined && {
-      status: facts.http.status,
-      mime: facts.http.get('content-type') ?? null,
-    }),
+    ...(facts.http &&
+      head.type !== 'request' && { status: facts.http.status ?? null, mime: facts.http.get('content-type') ?? null }),
     ...payloadFacts(head, facts, verdict),
     ...declaredFields(head),
   };
@@ -82,12 +84,12 @@ function sha1Of(digests: readonly Digest[]): string | undefined {
 }
 
 function blockVerdict(verdict: DigestVerdict): Record<string, unknown> {
-  return verdict.block === 'unjudged' || verdict.block === 'malformed'
-    ? {}
-    : { block_digest_ok: verdict.block === 'block' };
+  if (verdict.block === 'unjudged') return {};
+  return { block_digest_ok: verdict.block === 'malformed' ? null : verdict.block === 'block' };
 }
 
 const MATCH_NAMES = {
+  block: 'block',
   payload: 'dechunked',
   framed: 'raw',
   decoded: 'decoded',
@@ -97,7 +99,7 @@ const MATCH_NAMES = {
 
 function payloadFacts(head: RecordHead, facts: BlockFacts, verdict: DigestVerdict): Record<string, unknown> {
   if (!facts.http || head.type === 'request' || head.type === 'revisit') return {};
-  const matched = verdict.payload === 'payload' && !facts.isChunked ? 'framed' : verdict.payload;
+  const matched = verdict.payload === 'payload' ? payloadMatch(head, facts) : verdict.payload;
   return {
     payload_sha1_raw: sha1Of(facts.framedDigests),
     ...(matched !== 'unjudged' && { payload_digest_matches: MATCH_NAMES[matched] }),
@@ -107,6 +109,14 @@ function payloadFacts(head: RecordHead, facts: BlockFacts, verdict: DigestVerdic
       payload_sha1_dechunked: sha1Of(facts.payloadDigests),
     }),
   };
+}
+
+/** Which bytes a digest that matched was made of: without chunks the body as stored is the payload, and some writers hash the whole block. */
+function payloadMatch(head: RecordHead, facts: BlockFacts): 'block' | 'payload' | 'framed' {
+  const declared = parseDigest(head.get('warc-payload-digest') ?? '');
+  const isPayload = facts.payloadDigests.some((digest) => declared && sameDigest(digest, declared));
+  if (!isPayload) return 'block';
+  return facts.isChunked ? 'payload' : 'framed';
 }
 
 const DECLARED: readonly (readonly [name: string, field: string])[] = [

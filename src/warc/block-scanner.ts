@@ -80,7 +80,7 @@ const NONE = new Digests([]);
 export function holdsHttp(head: RecordHead): boolean {
   if (head.type !== 'response' && head.type !== 'request' && head.type !== 'revisit') return false;
   const contentType = head.contentType;
-  if (contentType !== undefined && !/^application\/http\b/i.test(contentType)) return false;
+  if (contentType !== undefined && !/^(application|message)\/http\b/i.test(contentType)) return false;
   return /^https?:/i.test(head.targetUri ?? '');
 }
 
@@ -129,6 +129,15 @@ export class BlockScanner {
     }
     this.#held = undefined;
     this.#beginBody(start, Math.max(0, length), isLast);
+  }
+
+  /** Whether the HTTP head, if there is one, has been read. */
+  get isHeadKnown(): boolean {
+    return !this.#inHead;
+  }
+
+  get http(): HttpHead | undefined {
+    return this.#http;
   }
 
   /** The block is over, whether or not all of it was there. */

@@ -75,15 +75,14 @@ export class ChunkedBody {
 
   #readSize(): void {
     const text = String.fromCharCode(...this.#line);
-    if (this.#state === 'data-end') {
-      if (text.trim() === '') {
-        this.#line = [];
-        this.#state = 'size';
-        return;
-      }
+    if (this.#state === 'data-end' && text.trim() === '') {
+      this.#line = [];
+      this.#state = 'size';
+      return;
     }
     const match = /^[ \t]*([0-9a-f]{1,12})[ \t]*(?:;[^\n]*)?\r?\n$/i.exec(text);
-    if (!match) {
+    // Data that goes on past its size is not framed by it, even where it looks like the next size.
+    if (!match || this.#state === 'data-end') {
       this.#giveUp();
       return;
     }

@@ -95,12 +95,18 @@ export class CodecHandle {
 }
 
 const PREFIX_PIECE_BYTES = 1024;
+const PREFIX_PASSES = [
+  { inputBytes: Number.POSITIVE_INFINITY, room: PREFIX_PIECE_BYTES, filling: 0 },
+  { inputBytes: 1, room: 1, filling: 0 },
+  { inputBytes: 1, room: 1, filling: 0xff },
+];
 
 /**
  * Every byte that can be decoded of input[from, to), a stream that is known to be broken, without the first `known` ones.
  *
- * A failing engine does not say how much it had decoded before it failed. Offered little room at a time it stops short of the fault: first in
- * pieces, and past the last whole piece byte by byte.
+ * A failing engine does not say how much it had decoded before it failed. Offered little at a time it stops short of the fault: first with
+ * little room, and past the last whole piece byte by byte. Of the very last byte, which can come with the failure, only a change in the room tells;
+ * two fillings are tried, because it can be the same as one of them.
  */
 export function decodePrefix(
   openEngine: () => CodecHandle,
@@ -112,19 +118,28 @@ export function decodePrefix(
 ): void {
   const piece = new Uint8Array(PREFIX_PIECE_BYTES);
   let decoded = 0;
-  for (const room of [PREFIX_PIECE_BYTES, 1]) {
+  for (const { inputBytes, room, filling } of PREFIX_PASSES) {
     const engine = openEngine();
     let at = from;
     let again = 0;
     for (;;) {
-      const wanted = again < decoded ? Math.min(PREFIX_PIECE_BYTES, decoded - again) : room;
-      engine.write(input, at, to, piece, 0, wanted);
-      if (engine.failure !== undefined || engine.produced === 0) break;
+      const isAgain = again < decoded;
+      const wanted = isAgain ? Math.min(PREFIX_PIECE_BYTES, decoded - again) : room;
+      const end = isAgain ? to : Math.min(to, at + inputBytes);
+      piece[0] = filling;
+      engine.write(input, at, end, piece, 0, wanted);
+      if (engine.failure !== undefined) {
+        if (isAgain || room > 1 || piece[0] === filling) break;
+        if (again >= known) emit(piece.subarray(0, 1));
+        decoded = again + 1;
+        break;
+      }
       at += engine.consumed;
       again += engine.produced;
       const fresh = Math.min(engine.produced, again - Math.max(decoded, known));
       if (fresh > 0) emit(piece.subarray(engine.produced - fresh, engine.produced));
       decoded = Math.max(decoded, again);
+      if (engine.produced === 0 && (engine.consumed === 0 || at === to)) break;
     }
     engine.close();
   }

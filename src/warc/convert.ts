@@ -54,13 +54,20 @@ export type ConvertReport = {
   readonly bytes: number;
 };
 
-/** Writes `input` anew at `target`. Leaves nothing behind unless the new file was read back and found right. */
+/**
+ * Writes `input` anew at `target`. Leaves nothing behind unless the new file was read back and found right; nor of an input without records, of
+ * which the report says so.
+ */
 export async function convertFile(input: WarcInput, target: string, options: ConvertOptions): Promise<ConvertReport> {
   const { coding, level, dictionary, force = false } = options;
   const writer = await WarcFileWriter.create(target, { coding, level, dictionary, force });
   const conversion = new Conversion(input, writer, options);
   try {
     await conversion.run();
+    if (conversion.records === 0) {
+      await writer.discard({ force });
+      return { records: 0, rewritten: 0, bytes: 0 };
+    }
     await writer.sync();
     const written = new Manifest();
     let records = 0;
@@ -179,7 +186,9 @@ class Conversion {
         blockDigest: facts.blockDigests[0]!,
       };
       const conversion = { newId: this.#options.newId, warcinfoId: this.#warcinfoId };
-      return headBytes(fieldsOf(convertArcHead(head, document, conversion), length));
+      const converted = convertArcHead(head, document, conversion);
+      const mark = record.tail?.complete ? [] : [{ name: 'WARC-Truncated', value: 'unspecified' }];
+      return headBytes(fieldsOf({ ...converted, fields: [...(converted.fields ?? []), ...mark] }, length));
     }
     if (length === head.contentLength && hasProperLineEnds(head.bytes)) return head.bytes;
     this.rewritten++;

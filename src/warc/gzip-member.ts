@@ -15,7 +15,7 @@ import { type CodecHandle, decodePrefix, inflateRawHandle } from './codec-handle
 import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
 import { looksLikeRecord, RECORD_START_BYTES } from './record-start.ts';
 
-const MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
+export const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
 const FLAG_HCRC = 2;
 const FLAG_EXTRA = 4;
 const FLAG_NAME = 8;
@@ -31,7 +31,7 @@ const PROBE_INPUT_BYTES = 4096;
 
 /** Length of the gzip head at `at`; 0 when more bytes are needed to tell; -1 when there is none. */
 export function gzipHeadLength(bytes: Uint8Array, at: number, end: number): number {
-  for (let i = 0; i < MAGIC.length && at + i < end; i++) if (bytes[at + i] !== MAGIC[i]) return -1;
+  for (let i = 0; i < GZIP_MAGIC.length && at + i < end; i++) if (bytes[at + i] !== GZIP_MAGIC[i]) return -1;
   if (end - at < 10) return 0;
   const flags = bytes[at + 3]!;
   let next = at + 10;
@@ -188,8 +188,9 @@ export class GzipMembers implements MemberSource {
     const isSize = input.buffer.readUInt32LE(input.read + 4) === this.#inflatedBytes % 2 ** 32;
     if (!isSum && !isSize) {
       const next = input.read + TRAILER_BYTES;
-      if (input.end - next < MAGIC.length && !this.inputEnded) return 'need-input';
-      if (next < input.end && !startsWith(input.buffer, MAGIC, next)) return this.#misplace(output);
+      if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
+      const isFollowed = next === input.end || startsWith(input.buffer, GZIP_MAGIC, next);
+      if (!isFollowed || this.#holdsMember()) return this.#misplace(output);
     }
     if (!isSum) this.#report('gzip-crc', member.offset);
     if (!isSize) this.#report('gzip-length', member.offset);
@@ -198,7 +199,22 @@ export class GzipMembers implements MemberSource {
     return 'data';
   }
 
-  /** A deflate stream that ends, but neither before its own trailer nor before another member, ended in the wrong place. */
+  /** Whether a member in which a record begins stands among the bytes of the member at hand. */
+  #holdsMember(): boolean {
+    const { input } = this;
+    const region = input.buffer.subarray(0, input.read);
+    let at = input.indexOfPosition(Math.max(this.#member!.offset + 1, input.keptPosition));
+    for (;;) {
+      at = region.indexOf(GZIP_MAGIC, at);
+      if (at < 0) return false;
+      const head = gzipHeadLength(region, at, region.length);
+      this.#prober ??= inflateRawHandle();
+      if (head > 0 && beginsRecordMember(this.#prober, region, at + head, region.length)) return true;
+      at++;
+    }
+  }
+
+  /** A deflate stream that ends, but not before its own trailer, ended in the wrong place. */
   #misplace(output: ByteWindow): PullResult {
     const member = this.#member!;
     this.#report('member-damaged', member.offset, 'no trailer where the data ends');
@@ -228,9 +244,9 @@ export class GzipMembers implements MemberSource {
   #resync(output: ByteWindow): PullResult {
     const { input } = this;
     for (;;) {
-      const candidate = input.buffer.subarray(0, input.end).indexOf(MAGIC, input.read);
+      const candidate = input.buffer.subarray(0, input.end).indexOf(GZIP_MAGIC, input.read);
       if (candidate < 0) {
-        const keep = this.inputEnded ? 0 : MAGIC.length - 1;
+        const keep = this.inputEnded ? 0 : GZIP_MAGIC.length - 1;
         this.#skip(Math.max(0, input.available - keep));
         if (!this.inputEnded) return 'need-input';
         this.#reportSkipped();
@@ -277,11 +293,14 @@ export class GzipMembers implements MemberSource {
     if (!enough) return 'need-input';
     if (head === 0) return input.available > HEAD_BYTES_MAX || this.inputEnded ? 'nothing' : 'need-input';
     this.#prober ??= inflateRawHandle();
-    this.#prober.reset();
-    const start = input.read + head;
-    const sample = Buffer.alloc(RECORD_START_BYTES);
-    this.#prober.write(input.buffer, start, Math.min(input.end, start + PROBE_INPUT_BYTES), sample, 0, sample.length);
-    if (this.#prober.failure !== undefined) return 'nothing';
-    return looksLikeRecord(sample, 0, this.#prober.produced) ? 'member' : 'nothing';
+    return beginsRecordMember(this.#prober, input.buffer, input.read + head, input.end) ? 'member' : 'nothing';
   }
+}
+
+/** Whether the deflate stream at `at` inflates to the beginning of a record. */
+export function beginsRecordMember(prober: CodecHandle, bytes: Uint8Array, at: number, end: number): boolean {
+  const sample = Buffer.alloc(RECORD_START_BYTES);
+  prober.reset();
+  prober.write(bytes, at, Math.min(end, at + PROBE_INPUT_BYTES), sample, 0, sample.length);
+  return prober.failure === undefined && looksLikeRecord(sample, 0, prober.produced);
 }

@@ -32,7 +32,7 @@ export class HttpHead {
 
   /** Status of a response; undefined for a request or an unreadable status line. */
   get status(): number | undefined {
-    const match = /^http(?:\/[\d.]+)?\s+(\d{3})(?:\s|$)/i.exec(this.startLine);
+    const match = /^(?:http(?:\/[\w.]+)?|icy)\s+(\d{3})(?:\s|$)/i.exec(this.startLine);
     return match ? Number(match[1]) : undefined;
   }
 

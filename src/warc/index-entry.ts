@@ -1,6 +1,7 @@
 /**
  * Index lines out of records, the same that cdxj-indexer makes of the same files: of responses, revisits, resources and metadata, not of
- * `application/warc-fields`. A record without a payload digest gets the SHA-1 of its stored body, chunk framing included, as there.
+ * `application/warc-fields`. A record without a payload digest gets the SHA-1 of its stored body, chunk framing included, as there; a revisit, whose
+ * body is elsewhere, gets none.
  */
 import { type DigestAlgorithm, formatDigest, formatTimestamp } from '../base/index.ts';
 import { requestBodyQuery, requestKey, urlKey } from '../url/index.ts';
@@ -62,7 +63,7 @@ async function look(record: ReadingRecord, options: IndexOptions): Promise<Seen>
   const declared = head.get('warc-payload-digest');
   const isRequest = options.withRequests === true && head.type === 'request';
   const indexed = isIndexed(head);
-  const framed: DigestAlgorithm[] = indexed && !declared ? ['sha1'] : [];
+  const framed: DigestAlgorithm[] = indexed && !declared && head.type !== 'revisit' ? ['sha1'] : [];
   const body: Uint8Array[] = [];
   let bodyBytes = 0;
   const onPayload = (bytes: Uint8Array) => {
@@ -72,20 +73,21 @@ async function look(record: ReadingRecord, options: IndexOptions): Promise<Seen>
   const scanner = new BlockScanner(head, { framed, ...(isRequest && { onPayload }) });
   for await (const piece of record.body()) scanner.push(piece);
   const facts = scanner.end();
-  const entry = indexed
-    ? entryOf(record, facts.http, declared ?? formatDigest(facts.framedDigests[0]!), options)
-    : undefined;
+  const computed = facts.framedDigests[0];
+  const digest = declared ?? (computed && formatDigest(computed));
+  const entry = indexed ? entryOf(record, facts.http, digest, options) : undefined;
   return { head, http: facts.http, body: Buffer.concat(body), entry };
 }
 
 function entryOf(
   record: ReadingRecord,
   http: HttpHead | undefined,
-  digest: string,
+  digest: string | undefined,
   options: IndexOptions,
 ): CdxEntry | undefined {
   const { head, tail } = record;
-  const url = head.targetUri;
+  // Blanks part the columns of an index, so they are escaped in URIs that hold them against the rules.
+  const url = head.targetUri?.replaceAll(' ', '%20');
   const time = head.time;
   if (url === undefined || time === undefined) return undefined;
   const isWhole = tail?.length !== undefined;

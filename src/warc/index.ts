@@ -1,4 +1,5 @@
 /** warc: reads and writes WARC and ARC, gzip and zstd members, HTTP messages, CDX and WACZ. Streams; no policy. */
+export { type ArcConversion, convertArcHead } from './arc-conversion.ts';
 export * from './block-scanner.ts';
 export {
   CDX_9,
@@ -33,6 +34,7 @@ export {
   type RecordTail,
   type Step,
 } from './record-cursor.ts';
+export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
 export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
 export * from './record-reader.ts';
 export * from './scan-batch.ts';
@@ -42,4 +44,5 @@ export { verifyWacz, type WaczVerification } from './wacz-verify.ts';
 export { type NewWacz, type WrittenWacz, writeWacz } from './wacz-writer.ts';
 export * from './warc-file-writer.ts';
 export * from './warc-input.ts';
+export { dictionaryOfFile } from './zstd-frame.ts';
 export { trainDictionary } from './zstd-trainer.ts';

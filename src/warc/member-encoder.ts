@@ -7,7 +7,7 @@
 import { constants, crc32 } from 'node:zlib';
 import { assert } from '../base/index.ts';
 import { type CodecHandle, deflateRawHandle, zstdCompressHandle } from './codec-handle.ts';
-import type { Coding } from './record-cursor.ts';
+import type { Coding } from './file-coding.ts';
 
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3]);
 /** Room for what a compressor gives at once. A zstd engine holds back at most one block of 128 KiB, so this much is enough to end a frame. */

@@ -22,22 +22,27 @@ import {
   RESYNC_WINDOW_BYTES,
 } from '../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
+import { type Coding, sniffCoding } from './file-coding.ts';
 import { type FindingCode, findingOf } from './finding-catalogue.ts';
 import { GzipMembers } from './gzip-member.ts';
 import { IdentitySource } from './identity-source.ts';
 import type { Member, MemberSource } from './member-source.ts';
 import { arcHead, type HeadFault, headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
+import { couldBeUrl, findRecord, WARC_MAGIC } from './record-search.ts';
 import {
   ARC_LINE_BYTES_MAX,
   type ArcLine,
+  arcVersionOf,
+  isWarcHead,
   isWarcStart,
+  lineEnds,
   looksLikeRecord,
   parseArcLine,
   RECORD_START_BYTES,
 } from './record-start.ts';
 import { ZstdFrames } from './zstd-frame.ts';
 
-export type Coding = 'gzip' | 'zstd' | 'none';
+export { type Coding, codingOf } from './file-coding.ts';
 
 export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'done';
 
@@ -46,7 +51,7 @@ export type RecordTail = {
   readonly bodyBytes: number;
   /** Whether the whole block was there. */
   readonly complete: boolean;
-  /** Bytes the record takes in the file, trailer included; undefined when it shares a member with the record after it. */
+  /** Bytes the record takes in the file, trailer included; undefined when it shares a member with others, or its member is damaged. */
   readonly length: number | undefined;
   /** Decoded bytes of the line ends after the block. */
   readonly trailerBytes: number;
@@ -63,16 +68,12 @@ export type CursorOptions = {
   dictionary?: Buffer | undefined;
 };
 
-const CRLFCRLF = Buffer.from('\r\n\r\n');
-const WARC_MAGIC = Buffer.from('WARC/');
+const TRAILER_BYTES = 4;
+/** More line ends than this after a record are not a trailer any more. */
+const TRAILER_BYTES_MAX = 64 * 1024;
 const WARC_START_BYTES = 16;
-
-export function codingOf(start: Uint8Array): Coding {
-  if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip';
-  if (start[0] === 0x28 && start[1] === 0xb5 && start[2] === 0x2f && start[3] === 0xfd) return 'zstd';
-  if (((start[0] ?? 0) & 0xf0) === 0x50 && start[1] === 0x2a && start[2] === 0x4d && start[3] === 0x18) return 'zstd';
-  return 'none';
-}
+/** What may be read again on account of wrong lengths, besides as much as was read: a file made of lies cannot hold a reader up. */
+const REREAD_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
 
 export class RecordCursor {
   readonly file: string;
@@ -100,10 +101,18 @@ export class RecordCursor {
   #lengthKnown = true;
   #isCut = false;
   #arcVersion: string | undefined;
+  /** Where the block of the last record ended. */
+  #endedAt = -1;
   #sharedToldOf = false;
+  /** The last border of two members that the record at hand is known to go over. */
+  #crossedAt = 0;
   #spanToldOf = false;
+  /** Bytes of the head at hand whose lines were looked at. */
+  #headScannedBytes = 0;
+  #rereadBytes = 0;
   /** Decoded position where the skipped bytes began. */
   #skippedFrom = 0;
+  #skippedOffset = 0;
   /** Skipped bytes that were part of a record already told of are not told of again. */
   #skipIsSilent = false;
   #skippedAreNul = false;
@@ -133,14 +142,19 @@ export class RecordCursor {
       return;
     }
     this.#sniffedBytes += bytes;
-    if (this.#sniffedBytes >= 4) this.#start(codingOf(this.#sniffed));
+    this.#sniff(this.#sniffedBytes === this.#sniffed.length);
   }
 
   /** The file has no more bytes. */
   end(): void {
     this.#inputEnded = true;
-    if (!this.#source) this.#start(codingOf(this.#sniffed.subarray(0, this.#sniffedBytes)));
+    if (!this.#source) this.#sniff(true);
     this.#source!.inputEnded = true;
+  }
+
+  #sniff(isAll: boolean): void {
+    const coding = sniffCoding(this.#sniffed.subarray(0, this.#sniffedBytes), isAll);
+    if (coding) this.#start(coding);
   }
 
   #start(coding: Coding): void {
@@ -240,13 +254,15 @@ export class RecordCursor {
     const out = this.#out;
     out.retainFrom(out.position, 0);
     if (!this.#fill(1)) return this.#ended ? this.#finish() : 'need-input';
-    while (out.available > 0 && isLineEnd(out.buffer[out.read]!)) out.consume(1);
+    out.consume(lineEnds(out.buffer, out.read, out.end));
     if (out.available === 0) return undefined;
     this.#dropMembers(out.position);
     if (!this.#fill(WARC_START_BYTES) && !this.#ended) return 'need-input';
+    this.#recordAt = out.position;
+    this.#crossedAt = out.position;
     this.#spanToldOf = false;
+    this.#headScannedBytes = 0;
     if (isWarcStart(out.buffer, out.read, out.end)) {
-      this.#recordAt = out.position;
       this.#state = 'head';
       return undefined;
     }
@@ -260,8 +276,11 @@ export class RecordCursor {
 
   #readArcLine(): Step | undefined {
     const out = this.#out;
-    let lineEnd = out.buffer.subarray(0, out.end).indexOf(LF, out.read);
-    if (lineEnd < 0 && out.available < ARC_LINE_BYTES_MAX && couldBeUrl(out.buffer[out.read]!)) {
+    const border = this.#nextBorder();
+    const stop = border === undefined ? out.end : out.indexOfPosition(border);
+    let lineEnd = out.buffer.subarray(0, stop).indexOf(LF, out.read);
+    const isOpen = lineEnd < 0 && border === undefined && out.available < ARC_LINE_BYTES_MAX;
+    if (isOpen && couldBeUrl(out.buffer[out.read]!)) {
       if (!this.#fill(out.available + 1) && !this.#ended) return 'need-input';
       if (!this.#ended) return undefined;
       lineEnd = out.end;
@@ -271,18 +290,17 @@ export class RecordCursor {
       this.#beginResync(out.position, false);
       return undefined;
     }
+    const lineBytes = Math.min(lineEnd + 1, out.end) - out.read;
     if (/^filedesc:/i.test(line.url)) {
-      const wanted = lineEnd + 1 - out.read + 4;
-      if (!this.#fill(wanted) && !this.#ended) return 'need-input';
-      const at = out.read + wanted - 4;
+      if (!this.#fill(lineBytes + 3) && !this.#ended) return 'need-input';
+      const at = out.read + lineBytes;
       this.#arcVersion = arcVersionOf(fromLatin1(out.buffer, at, Math.min(at + 3, out.end)));
     }
-    return this.#beginArcRecord(line, Math.min(lineEnd + 1, out.end) - out.read);
+    return this.#beginArcRecord(line, lineBytes);
   }
 
   #beginArcRecord(line: ArcLine, lineBytes: number): Step {
     const out = this.#out;
-    this.#recordAt = out.position;
     const faults: HeadFault[] = [];
     const bytes = Buffer.from(out.buffer.subarray(out.read, out.read + lineBytes));
     this.#arcVersion ??= line.version === 2 ? '2' : '1';
@@ -292,34 +310,56 @@ export class RecordCursor {
 
   #readHead(): Step | undefined {
     const out = this.#out;
-    let end = headEnd(out.buffer, out.read, out.end);
-    if (end < 0) {
-      if (out.available > RECORD_HEAD_BYTES_MAX) {
-        this.#report('head-unreadable', this.#offsetOf(this.#recordAt), `longer than ${RECORD_HEAD_BYTES_MAX} bytes`);
-        this.#beginResync(this.#recordAt + 1, true);
-        return undefined;
-      }
-      const before = out.available;
-      if (!this.#fill(before + 1) && !this.#ended) return 'need-input';
-      const border = this.#memberBefore(this.#recordAt + before).to;
-      const isNewRecord = () => looksLikeRecord(out.buffer, out.read + before, out.end);
-      if (!this.#ended && border !== this.#recordAt + before) return undefined;
-      if (!this.#ended && !this.#fill(before + RECORD_START_BYTES) && !this.#ended) return 'need-input';
-      if (!this.#ended && !isNewRecord()) return this.#spanned();
-      this.#report('head-truncated', this.#offsetOf(this.#recordAt));
-      end = out.read + before;
+    const border = this.#nextBorder();
+    const stop = border === undefined ? out.end : out.indexOfPosition(border);
+    const limit = Math.min(stop, out.read + RECORD_HEAD_BYTES_MAX);
+    const end = headEnd(out.buffer, out.read + this.#headScannedBytes, limit);
+    if (end >= 0) return this.#takeHead(end - out.read);
+    const bytes = stop - out.read;
+    if (bytes >= RECORD_HEAD_BYTES_MAX) {
+      this.#report('head-unreadable', this.#offsetOf(this.#recordAt), `longer than ${RECORD_HEAD_BYTES_MAX} bytes`);
+      this.#beginResync(this.#recordAt + 1, true);
+      return undefined;
     }
-    const length = end - out.read;
+    const lineAt = out.buffer.subarray(0, stop).lastIndexOf(LF) + 1;
+    this.#headScannedBytes = Math.max(this.#headScannedBytes, lineAt - out.read);
+    if (border === undefined) {
+      if (this.#fill(bytes + 1)) return undefined;
+      if (!this.#ended) return 'need-input';
+    } else {
+      const crossing = this.#cross(border);
+      if (crossing === 'need-input') return crossing;
+      if (crossing === 'crossed') return undefined;
+    }
+    this.#report('head-truncated', this.#offsetOf(this.#recordAt));
+    return this.#takeHead(bytes);
+  }
+
+  #takeHead(bytes: number): Step {
+    const out = this.#out;
     const faults: HeadFault[] = [];
-    const head = parseWarcHead(Buffer.from(out.buffer.subarray(out.read, end)), faults);
-    this.#beginRecord(head, faults, length);
+    const head = parseWarcHead(Buffer.from(out.buffer.subarray(out.read, out.read + bytes)), faults);
+    this.#beginRecord(head, faults, bytes);
     return 'record';
   }
 
-  #spanned(): undefined {
-    if (!this.#spanToldOf && !this.#isIdentity) this.#report('record-spans-members', this.#offsetOf(this.#recordAt));
+  /** Where the member ends that the record at hand has come to, when that is known. */
+  #nextBorder(): number | undefined {
+    const to = this.#isIdentity ? undefined : this.#memberAt(this.#crossedAt).to;
+    return to !== undefined && to > this.#crossedAt ? to : undefined;
+  }
+
+  /** Whether the record at hand goes on past the end of a member; it does not where another record begins. */
+  #cross(border: number): 'crossed' | 'cut' | 'need-input' {
+    const out = this.#out;
+    const before = border - out.position;
+    if (!this.#fill(before + RECORD_START_BYTES) && !this.#ended) return 'need-input';
+    if (out.available === before || this.#memberBefore(border).damaged) return 'cut';
+    if (looksLikeRecord(out.buffer, out.read + before, out.end)) return 'cut';
+    this.#crossedAt = border;
+    if (!this.#spanToldOf) this.#report('record-spans-members', this.#offsetOf(this.#recordAt));
     this.#spanToldOf = true;
-    return undefined;
+    return 'crossed';
   }
 
   #beginRecord(head: RecordHead, faults: readonly HeadFault[], headBytes: number): void {
@@ -327,7 +367,7 @@ export class RecordCursor {
     const member = this.#memberAt(this.#recordAt);
     head.offset = this.#offsetOf(this.#recordAt);
     head.innerOffset = this.#isIdentity ? 0 : this.#recordAt - member.from;
-    if (head.innerOffset > 0 && !this.#sharedToldOf && !isOnlyLineEnds(out, member.from, this.#recordAt)) {
+    if (head.innerOffset > 0 && !this.#sharedToldOf && this.#endedAt > member.from) {
       this.#sharedToldOf = true;
       this.#report('member-shared', head.offset);
     }
@@ -349,27 +389,20 @@ export class RecordCursor {
       this.#state = 'tail';
       return undefined;
     }
-    if (out.available === 0) {
-      const border = out.position;
-      if (!this.#fill(1)) {
-        if (!this.#ended) return 'need-input';
-        return this.#cutShort();
-      }
-      if (this.#isIdentity) return undefined;
-      const ended = this.#memberBefore(border);
-      if (ended.to !== border) return undefined;
-      if (ended.damaged || !this.#lengthKnown) return this.#cutShort();
-      if (!this.#fill(RECORD_START_BYTES) && !this.#ended) return 'need-input';
-      if (looksLikeRecord(out.buffer, out.read, out.end)) return this.#cutShort();
-      return this.#spanned();
+    if (!this.#fill(1)) return this.#ended ? this.#cutShort() : 'need-input';
+    const border = this.#nextBorder();
+    if (border === out.position) {
+      const crossing = this.#lengthKnown ? this.#cross(border) : 'cut';
+      if (crossing === 'need-input') return crossing;
+      return crossing === 'cut' ? this.#cutShort() : undefined;
     }
-    const border = this.#isIdentity ? undefined : this.#memberAt(out.position).to;
     const withinMember = border === undefined ? out.available : Math.min(out.available, border - out.position);
     const bytes = Math.min(withinMember, this.#left);
     this.chunk = out.buffer.subarray(out.read, out.read + bytes);
     this.#left -= bytes;
     out.consume(bytes);
     out.retainFrom(this.#bodyAt, RESYNC_WINDOW_BYTES);
+    this.#dropMembers(out.keptPosition);
     return 'body';
   }
 
@@ -383,51 +416,43 @@ export class RecordCursor {
   #readTail(): Step | undefined {
     if (this.#isCut) return this.#endCut();
     const out = this.#out;
-    const bodyEnd = out.position;
-    const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(bodyEnd, this.#recordAt + 1));
+    const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
+    const isKnown = () => (member ? member.to !== undefined : this.#ended);
+    const stop = () => (member?.to === undefined ? out.end : out.indexOfPosition(member.to));
+    let trailer = lineEnds(out.buffer, out.read, stop());
     // The whole trailer, and enough of what follows to tell whether a record begins there.
-    while (member ? member.to === undefined : !this.#ended) {
-      if (member && out.available >= CRLFCRLF.length + RECORD_START_BYTES) break;
-      if (!member && out.available >= CRLFCRLF.length + ARC_LINE_BYTES_MAX) break;
-      if (!member && this.#tailIsClean(bodyEnd)) break;
-      if (!this.#fill(out.available + 1)) {
-        if (!this.#ended) return 'need-input';
-        break;
-      }
+    while (!isKnown() && trailer <= TRAILER_BYTES_MAX) {
+      const following = out.available - trailer;
+      const isClean = trailer === TRAILER_BYTES && following >= WARC_START_BYTES;
+      if (isClean && isWarcStart(out.buffer, out.read + trailer, out.end)) break;
+      if (following >= RECORD_START_BYTES) break;
+      if (!this.#fill(out.available + 1) && !this.#ended) return 'need-input';
+      trailer = lineEnds(out.buffer, out.read, stop());
     }
-    const stop = member?.to === undefined ? out.end : Math.min(out.end, out.indexOfPosition(member.to));
-    let at = out.read;
-    while (at < stop && isLineEnd(out.buffer[at]!)) at++;
-    const trailer = at - out.read;
-    const isClean = this.head.format === 'arc' || (trailer === 4 && out.buffer[out.read] === 0x0d);
-    if (at === stop && (member ? member.to !== undefined : this.#ended)) {
+    const at = out.read + trailer;
+    const isOver = at === stop() && isKnown();
+    const isFollowed = !isOver && looksLikeRecord(out.buffer, at, stop());
+    // A length that is a little too long makes `ttp://` of the next ARC record's URL.
+    const isLineStart = this.head.format === 'warc' || out.buffer[at - 1] === LF;
+    if (isOver || (isFollowed && isLineStart)) {
+      const isClean = this.head.format === 'arc' || (trailer === TRAILER_BYTES && out.buffer[out.read] === 0x0d);
       if (!isClean) this.#report('trailer-missing', this.head.offset);
-      return this.#endRecord(trailer, member?.length);
+      return this.#endRecord(trailer, isOver ? member?.length : undefined);
     }
-    if (looksLikeRecord(out.buffer, at, stop)) {
-      if (!isClean) this.#report('trailer-missing', this.head.offset);
-      return this.#endRecord(trailer, undefined);
-    }
-    return this.#endMisplaced(trailer, stop);
-  }
-
-  #tailIsClean(bodyEnd: number): boolean {
-    const out = this.#out;
-    const at = out.indexOfPosition(bodyEnd) + CRLFCRLF.length;
-    return out.end - at >= WARC_START_BYTES && isWarcStart(out.buffer, at, out.end);
+    if (this.#arcVersion && !this.#fill(trailer + ARC_LINE_BYTES_MAX) && !this.#ended) return 'need-input';
+    return this.#endMisplaced(trailer, isFollowed);
   }
 
   #endRecord(trailerBytes: number, memberLength: number | undefined): Step {
     const out = this.#out;
     const bodyBytes = out.position - this.#bodyAt;
+    this.#endedAt = out.position;
     out.consume(trailerBytes);
-    const standsAlone = this.#isIdentity || (memberLength !== undefined && this.head.innerOffset === 0);
-    const length = this.#isIdentity ? out.position - this.#recordAt : memberLength;
-    const spans = !this.#isIdentity && this.#memberAt(this.#recordAt).offset !== this.head.offset;
+    const standsAlone = memberLength !== undefined && this.head.innerOffset === 0;
     this.tail = {
       bodyBytes,
       complete: !this.#isCut && this.#lengthKnown,
-      length: standsAlone && !spans ? this.#spannedLength(length) : undefined,
+      length: this.#isIdentity ? out.position - this.#recordAt : standsAlone ? this.#spannedLength() : undefined,
       trailerBytes,
     };
     this.#state = 'between';
@@ -435,30 +460,27 @@ export class RecordCursor {
   }
 
   /** A record that goes over several members takes the bytes of all of them. */
-  #spannedLength(length: number | undefined): number | undefined {
-    if (this.#isIdentity || length === undefined) return length;
+  #spannedLength(): number | undefined {
     const last = this.#memberBefore(Math.max(this.#out.position, this.#recordAt + 1));
-    return last.offset + (last.length ?? 0) - this.head.offset;
+    return last.length === undefined ? undefined : last.offset + last.length - this.head.offset;
   }
 
   /** What follows the block is no record: its length is wrong, or the bytes behind it are. */
-  #endMisplaced(trailerBytes: number, stop: number): Step {
+  #endMisplaced(trailerBytes: number, isFollowed: boolean): Step {
     const out = this.#out;
-    const bodyEnd = out.position;
     const step = this.#endRecord(0, undefined);
-    const from = Math.max(this.#bodyAt, out.keptPosition);
-    const earlier = this.#lengthKnown ? this.#candidate(from, bodyEnd) : -1;
-    const offset = this.head.offset;
-    if (earlier >= 0) {
-      this.#report('content-length-long', offset, `a record begins ${bodyEnd - earlier} bytes before its end`);
+    if (this.#lengthKnown && this.#goBack()) {
       this.tail = { ...this.tail, complete: false };
-      out.seek(earlier);
+      return step;
+    }
+    if (isFollowed) {
+      this.#report('trailer-missing', this.head.offset);
       return step;
     }
     const isNul = out.buffer[out.read + trailerBytes] === 0;
-    const isGarbageAfterTrailer = trailerBytes >= CRLFCRLF.length || isNul;
-    if (!isGarbageAfterTrailer && this.#lengthKnown) this.#report('content-length-short', offset);
-    out.seek(Math.min(out.base + stop, bodyEnd + trailerBytes));
+    const isGarbageAfterTrailer = trailerBytes >= TRAILER_BYTES || isNul;
+    if (!isGarbageAfterTrailer && this.#lengthKnown) this.#reportLength('content-length-short');
+    out.consume(trailerBytes);
     this.#beginResync(out.position, !isGarbageAfterTrailer && this.#lengthKnown);
     return step;
   }
@@ -468,48 +490,39 @@ export class RecordCursor {
     const border = out.position;
     const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
     const step = this.#endRecord(0, member?.length);
-    const from = Math.max(this.#bodyAt, out.keptPosition);
-    const earlier = this.#candidate(from, border);
-    const missing = `${this.#left} bytes are missing`;
-    if (earlier >= 0 && (this.#isIdentity || !member?.damaged)) {
-      this.#report('content-length-long', this.head.offset, `a record begins ${border - earlier} bytes before its end`);
-      out.seek(earlier);
-    } else if (this.#isIdentity) {
-      this.#report('record-truncated', this.head.offset, missing);
-    } else if (!member?.damaged) {
-      this.#report('content-length-long', this.head.offset, missing);
-    }
+    if (member?.damaged || this.#goBack()) return step;
+    const isFileEnd = this.#isIdentity;
+    this.#report(
+      isFileEnd ? 'record-truncated' : 'content-length-long',
+      this.head.offset,
+      `${this.#left} bytes are missing`,
+    );
     return step;
   }
 
-  /** Decoded position of the first record that seems to begin on a line of its own in [from, to), or -1. */
-  #candidate(from: number, to: number): number {
+  /** Goes back to the first record that begins inside the block just read, if one does: then the length of the block is too long. */
+  #goBack(): boolean {
     const out = this.#out;
-    const start = out.indexOfPosition(from);
-    const end = out.indexOfPosition(to);
-    if (this.head.format === 'arc') return this.#arcCandidate(start, end);
-    const region = out.buffer.subarray(0, out.end);
-    for (let at = region.indexOf(WARC_MAGIC, start); at >= 0 && at < end; at = region.indexOf(WARC_MAGIC, at + 1)) {
-      if (at > 0 && region[at - 1] === LF && isWarcStart(region, at, out.end)) return out.base + at;
-    }
-    return -1;
+    const from = out.indexOfPosition(Math.max(this.#bodyAt, out.keptPosition));
+    const found = findRecord(out.buffer.subarray(0, out.end), from, out.read, this.#arcVersion !== undefined);
+    if (found < 0) return false;
+    const again = out.read - found;
+    if (this.#rereadBytes + again > REREAD_BYTES_MIN + out.position) return false;
+    this.#rereadBytes += again;
+    this.#reportLength('content-length-long', `a record begins ${again} bytes before its end`);
+    out.seek(out.base + found);
+    return true;
   }
 
-  #arcCandidate(start: number, end: number): number {
-    const out = this.#out;
-    const region = out.buffer.subarray(0, out.end);
-    for (let lf = region.indexOf(LF, start); lf >= 0 && lf < end; lf = region.indexOf(LF, lf + 1)) {
-      const lineEnd = region.indexOf(LF, lf + 1);
-      if (lineEnd < 0) return -1;
-      if (lineEnd - lf > ARC_LINE_BYTES_MAX || !couldBeUrl(region[lf + 1]!)) continue;
-      if (parseArcLine(fromLatin1(region, lf + 1, lineEnd).replace(/\r$/, ''))) return out.base + lf + 1;
-    }
-    return -1;
+  /** The lengths of ARC version blocks are so often wrong that it is hardly worth telling. */
+  #reportLength(code: FindingCode, detail?: string): void {
+    this.#report(this.head.type === 'filedesc' ? 'arc-length-adjusted' : code, this.head.offset, detail);
   }
 
   #beginResync(from: number, silent: boolean): void {
     const out = this.#out;
     this.#skippedFrom = out.position;
+    this.#skippedOffset = silent ? 0 : this.#offsetOf(out.position);
     this.#skipIsSilent = silent;
     this.#skippedAreNul = !silent;
     if (from !== out.position) out.seek(from);
@@ -519,10 +532,10 @@ export class RecordCursor {
   /** Looks for the next record: at the start of each member and of each line. */
   #resync(): Step | undefined {
     const out = this.#out;
-    if (!this.#fill(RECORD_START_BYTES) && !this.#ended) return 'need-input';
+    if (!this.#fill(RECORD_START_BYTES + 1) && !this.#ended) return 'need-input';
     if (out.available === 0) return this.#endResync();
     this.#dropMembers(out.position);
-    const stop = this.#ended ? out.end : out.end - WARC_START_BYTES;
+    const stop = this.#ended ? out.end : out.end - RECORD_START_BYTES;
     let at = out.read;
     while (at < stop) {
       const position = out.base + at;
@@ -530,7 +543,8 @@ export class RecordCursor {
         !this.#isIdentity && this.#memberAt(position).from === position && position > this.#skippedFrom;
       const isLineStart = at > 0 && out.buffer[at - 1] === LF && position > this.#skippedFrom;
       const isAfterNul = this.#skippedAreNul && position > this.#skippedFrom;
-      if ((isMemberStart || isLineStart || isAfterNul) && looksLikeRecord(out.buffer, at, out.end)) {
+      const isLikely = isMemberStart || isLineStart || isAfterNul;
+      if (isLikely ? looksLikeRecord(out.buffer, at, out.end) : isWarcHead(out.buffer, at, out.end)) {
         this.#skipTo(at);
         return this.#endResync();
       }
@@ -541,15 +555,18 @@ export class RecordCursor {
     return this.#ended && out.available === 0 ? this.#endResync() : undefined;
   }
 
-  /** The next index where a line or a member begins; every index while only NULs were seen. */
+  /** The next index where a line, a member or a WARC head begins; every index while only NULs were seen. */
   #nextInteresting(from: number, stop: number): number {
     if (this.#skippedAreNul) return from;
     const out = this.#out;
-    const lf = out.buffer.subarray(0, stop).indexOf(LF, from - 1);
-    const line = lf < 0 ? stop : lf + 1;
-    if (this.#isIdentity) return line;
-    const next = this.#source!.members.find((member) => member.from > out.base + from - 1);
-    return next ? Math.min(line, Math.max(from, out.indexOfPosition(next.from))) : line;
+    const region = out.buffer.subarray(0, out.end);
+    const lf = region.indexOf(LF, from - 1);
+    const line = lf < 0 ? stop : Math.min(lf + 1, stop);
+    const magic = region.subarray(0, line + WARC_MAGIC.length).indexOf(WARC_MAGIC, from);
+    const next = magic < 0 ? line : Math.min(magic, line);
+    if (this.#isIdentity) return next;
+    const member = this.#source!.members.find(({ from: start }) => start > out.base + from - 1);
+    return member ? Math.min(next, Math.max(from, out.indexOfPosition(member.from))) : next;
   }
 
   #skipTo(index: number): void {
@@ -563,30 +580,9 @@ export class RecordCursor {
     const skipped = this.#out.position - this.#skippedFrom;
     if (skipped > 0 && !this.#skipIsSilent) {
       const code = this.#skippedAreNul ? 'padding-skipped' : 'garbage-skipped';
-      const offset = this.#isIdentity ? this.#skippedFrom : (this.#source!.members[0]?.offset ?? 0);
-      this.#report(code, offset, `${skipped} bytes`);
+      this.#report(code, this.#skippedOffset, `${skipped} bytes`);
     }
     this.#state = 'between';
     return undefined;
   }
-}
-
-function isLineEnd(byte: number): boolean {
-  return byte === 0x0d || byte === LF;
-}
-
-function couldBeUrl(byte: number): boolean {
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x7a;
-}
-
-function isOnlyLineEnds(window: ByteWindow, from: number, to: number): boolean {
-  if (from < window.keptPosition) return false;
-  for (let at = from; at < to; at++) if (!isLineEnd(window.buffer[window.indexOfPosition(at)]!)) return false;
-  return true;
-}
-
-function arcVersionOf(versionBlock: string): string {
-  if (versionBlock.startsWith('2')) return '2';
-  return versionBlock.startsWith('1 1') ? '1.1' : '1';
 }

@@ -7,17 +7,20 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Finding, fileError, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
-import { type Coding, codingOf, RecordCursor, type RecordTail } from './record-cursor.ts';
+import { type Coding, sniffCoding } from './file-coding.ts';
+import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
 import { dictionaryOfFile } from './zstd-frame.ts';
 
 /** Fills a cursor from a range of a file, synchronously. */
 export class FileFeed {
+  readonly #path: string;
   readonly #descriptor: number;
   #position: number;
   readonly #to: number;
 
   constructor(path: string, from = 0, to = Number.POSITIVE_INFINITY) {
+    this.#path = path;
     try {
       this.#descriptor = openSync(path, 'r');
     } catch (cause) {
@@ -35,7 +38,7 @@ export class FileFeed {
   feed(cursor: RecordCursor): void {
     const room = cursor.reserve();
     const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.#position);
-    const bytes = wanted > 0 ? readSync(this.#descriptor, room, 0, wanted, this.#position) : 0;
+    const bytes = wanted > 0 ? this.#read(room, wanted) : 0;
     if (bytes === 0) {
       cursor.end();
       return;
@@ -46,6 +49,14 @@ export class FileFeed {
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  #read(room: Uint8Array, wanted: number): number {
+    try {
+      return readSync(this.#descriptor, room, 0, wanted, this.#position);
+    } catch (cause) {
+      throw fileError(cause, this.#path);
+    }
   }
 }
 
@@ -62,7 +73,11 @@ export function readFileStart(path: string, position = 0): FileStart {
   try {
     let start = Buffer.alloc(64 * 1024);
     start = start.subarray(0, readSync(descriptor, start, 0, start.length, position));
-    const coding = codingOf(start);
+    if (sniffCoding(start, false) === undefined) {
+      start = Buffer.alloc(READ_CHUNK_BYTES);
+      start = start.subarray(0, readSync(descriptor, start, 0, start.length, position));
+    }
+    const coding = sniffCoding(start, true)!;
     if (coding !== 'zstd') return { coding, dictionary: undefined };
     let dictionary = dictionaryOfFile(start);
     if (dictionary === 'short' && start.length >= 8) {
@@ -86,6 +101,8 @@ export type ReadOptions = {
   name?: string;
   /** The part of the file that is the WARC, as in a package; offsets count from its start. */
   range?: { start: number; length: number };
+  /** The dictionary of the file's first frame, for a stream that begins after it. */
+  dictionary?: Buffer | undefined;
   onFinding?: ((finding: Finding) => void) | undefined;
   signal?: AbortSignal | undefined;
 };
@@ -147,11 +164,13 @@ interface ByteFeed {
 }
 
 class HandleFeed implements ByteFeed {
+  readonly #path: string;
   readonly #handle: FileHandle;
   #position: number;
   readonly #to: number;
 
-  constructor(handle: FileHandle, from: number, to: number) {
+  constructor(path: string, handle: FileHandle, from: number, to: number) {
+    this.#path = path;
     this.#handle = handle;
     this.#position = from;
     this.#to = to;
@@ -160,7 +179,7 @@ class HandleFeed implements ByteFeed {
   async feed(cursor: RecordCursor): Promise<void> {
     const room = cursor.reserve();
     const wanted = Math.min(room.length, READ_CHUNK_BYTES, this.#to - this.#position);
-    const bytes = wanted > 0 ? (await this.#handle.read(room, 0, wanted, this.#position)).bytesRead : 0;
+    const bytes = wanted > 0 ? await this.#read(room, wanted) : 0;
     this.#position += bytes;
     if (bytes === 0) cursor.end();
     else cursor.commit(bytes);
@@ -168,6 +187,14 @@ class HandleFeed implements ByteFeed {
 
   close(): Promise<void> {
     return this.#handle.close();
+  }
+
+  async #read(room: Uint8Array, wanted: number): Promise<number> {
+    try {
+      return (await this.#handle.read(room, 0, wanted, this.#position)).bytesRead;
+    } catch (cause) {
+      throw fileError(cause, this.#path);
+    }
   }
 }
 
@@ -209,7 +236,11 @@ export async function* readRecords(
   const name = options.name ?? (isFile ? source : 'stream');
   const offset = options.offset ?? 0;
   const start = isFile && offset > 0 ? readFileStart(source, options.range?.start) : undefined;
-  const cursor = new RecordCursor(name, { offset, coding: start?.coding, dictionary: start?.dictionary });
+  const cursor = new RecordCursor(name, {
+    offset,
+    coding: start?.coding,
+    dictionary: options.dictionary ?? start?.dictionary,
+  });
   const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
 
@@ -246,7 +277,7 @@ async function openFeed(path: string, offset: number, { end, range }: ReadOption
   const start = range?.start ?? 0;
   const to = start + Math.min(end ?? Number.POSITIVE_INFINITY, range?.length ?? Number.POSITIVE_INFINITY);
   try {
-    return new HandleFeed(await open(path, 'r'), start + offset, to);
+    return new HandleFeed(path, await open(path, 'r'), start + offset, to);
   } catch (cause) {
     throw fileError(cause, path);
   }

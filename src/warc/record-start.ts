@@ -41,6 +41,12 @@ export function isWarcStart(bytes: Uint8Array, at: number, end: number): boolean
   return digits > 0;
 }
 
+/** A version line and the name of a field after it: a record even where no line begins, as behind one that was torn off. */
+export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean {
+  if (!isWarcStart(bytes, at, end)) return false;
+  return /^warc\/[\d.]+\r?\n(warc-|content-)/i.test(fromLatin1(bytes, at, Math.min(end, at + 32)));
+}
+
 const ARC_V1 = /^(\S.*) (\S+) (\d{12,17}) ([^ ]*) (-?\d+)$/;
 const ARC_V2 = /^(\S.*) (\S+) (\d{1,17}) ([^ ]*) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/;
 
@@ -83,6 +89,12 @@ export function parseArcLine(line: string): ArcLine | undefined {
   };
 }
 
+/** `1`, `1.1` or `2`, told by the beginning of the version block. */
+export function arcVersionOf(versionBlock: string): string {
+  if (versionBlock.startsWith('2')) return '2';
+  return versionBlock.startsWith('1 1') ? '1.1' : '1';
+}
+
 function isArcUrl(url: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(url);
 }
@@ -94,4 +106,11 @@ export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boo
   const lineEnd = line.indexOf('\n');
   if (lineEnd < 0) return line.length >= RECORD_START_BYTES && /^(filedesc|https?|ftp|dns):\S/i.test(line);
   return parseArcLine(line.slice(0, lineEnd).replace(/\r$/, '')) !== undefined;
+}
+
+/** How many line ends stand at the beginning of bytes[from, to). */
+export function lineEnds(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to && (bytes[at] === 0x0d || bytes[at] === LF)) at++;
+  return at - from;
 }

@@ -4,7 +4,7 @@
  * This is the form in which worker threads hand over what they found. An object per record would cost more to hand over than the
  * record cost to hash; columns move as a few buffers, and text is cut out only for the records somebody looks at.
  */
-import type { Finding } from '../base/index.ts';
+import { assert, type Finding } from '../base/index.ts';
 
 /** What a scan tells of a record in text; the place in this list is the place in the batch. */
 export const SCAN_TEXTS = [
@@ -46,9 +46,13 @@ export type ScanColumns = {
   readonly flags: Uint8Array<ArrayBuffer>;
   readonly digestBytes: number;
   readonly digests: Uint8Array<ArrayBuffer>;
+  /** Names of the texts of each record: SCAN_TEXTS, then the head fields that were asked for besides, in lower case. */
+  readonly textNames: readonly string[];
   readonly text: string;
-  /** Where in `text` each value ends; SCAN_TEXTS.length values a record. */
+  /** Where in `text` each value ends; textNames.length values a record. */
   readonly textEnds: Uint32Array<ArrayBuffer>;
+  /** HTTP heads end to end, when they were asked for; httpHeadBytes tells them apart. */
+  readonly httpHeads: Uint8Array<ArrayBuffer>;
   readonly findings: readonly Finding[];
 };
 
@@ -59,6 +63,7 @@ export function buffersOf(columns: ScanColumns): ArrayBuffer[] {
 export class ScanBatch {
   readonly file: string;
   readonly columns: ScanColumns;
+  #headEnds: Float64Array | undefined;
 
   constructor(file: string, columns: ScanColumns) {
     this.file = file;
@@ -73,10 +78,12 @@ export class ScanBatch {
     return this.columns.findings;
   }
 
-  /** Empty when the record does not have it. */
-  text(record: number, name: ScanText): string {
-    const at = record * SCAN_TEXTS.length + SCAN_TEXTS.indexOf(name);
-    const { text, textEnds } = this.columns;
+  /** Empty when the record does not have it. A field asked for besides goes by its name in lower case. */
+  text(record: number, name: ScanText | `${string}-${string}`): string {
+    const { text, textEnds, textNames } = this.columns;
+    const index = textNames.indexOf(name);
+    assert(index >= 0, `the scan was not asked for ${name}`);
+    const at = record * textNames.length + index;
     return text.slice(at === 0 ? 0 : textEnds[at - 1]!, textEnds[at]);
   }
 
@@ -85,7 +92,19 @@ export class ScanBatch {
     return digests.subarray(record * digestBytes, (record + 1) * digestBytes);
   }
 
+  /** The HTTP head of a record, in a scan that was asked for them; empty when it has none. */
+  httpHead(record: number): Uint8Array {
+    this.#headEnds ??= ends(this.columns.httpHeadBytes);
+    const end = this.#headEnds[record]!;
+    return this.columns.httpHeads.subarray(end - this.columns.httpHeadBytes[record]!, end);
+  }
+
   has(record: number, flag: number): boolean {
     return (this.columns.flags[record]! & flag) !== 0;
   }
+}
+
+function ends(lengths: Uint32Array): Float64Array {
+  let end = 0;
+  return Float64Array.from(lengths, (length) => (end += length));
 }

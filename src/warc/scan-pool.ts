@@ -21,8 +21,12 @@ export type ScanOptions = {
   /** Threads; 0 scans on the caller's own. */
   readonly workers?: number;
   readonly algorithm?: DigestAlgorithm;
+  /** Head fields to tell besides the usual ones, in lower case. */
+  readonly fields?: readonly string[];
+  /** Whether to hand over the HTTP heads of records. */
+  readonly httpHeads?: boolean;
   readonly rangeBytes?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** The facts of one range, in order; or a file that could not be read. */
@@ -51,8 +55,8 @@ function planFile(file: string, options: ScanOptions): FileScan {
     const jobs: ScanJob[] = [];
     for (let from = 0; from < size || from === 0; from += rangeBytes) {
       const to = from + rangeBytes >= size ? Number.POSITIVE_INFINITY : from + rangeBytes;
-      const algorithm = options.algorithm ?? 'sha256';
-      jobs.push({ path: file, algorithm, coding, dictionary, from, to, exact: from === 0 });
+      const { algorithm = 'sha256', fields = [], httpHeads = false } = options;
+      jobs.push({ path: file, algorithm, fields, httpHeads, coding, dictionary, from, to, exact: from === 0 });
     }
     return { file, jobs };
   } catch (cause) {
@@ -96,9 +100,9 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
     try {
       const result = await seamless(pool, job, current.result, mustBegin);
       if (result) {
+        const bytes = result.next - mustBegin;
         mustBegin = result.next;
         records += result.columns.count;
-        const bytes = job ? Math.min(job.to, result.next) - job.from : 0;
         yield { kind: 'batch', batch: new ScanBatch(plan.file, result.columns), bytes };
       }
       if (isLast) yield { kind: 'file-end', file: plan.file, records };

@@ -2,7 +2,7 @@
  * The hot loop: walks the records of a file or a range of it, parses heads and hashes payloads, and gathers the facts in columns. Synchronous, on one
  * thread; `scan-pool.ts` runs it on many.
  */
-import { type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
+import { concat, type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
 import { BlockScanner, type ScanWants } from './block-scanner.ts';
 import { type Coding, RecordCursor } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
@@ -21,6 +21,10 @@ import {
 export type ScanJob = {
   readonly path: string;
   readonly algorithm: DigestAlgorithm;
+  /** Head fields to tell besides the usual ones, in lower case. */
+  readonly fields: readonly string[];
+  /** Whether to hand over the HTTP heads. */
+  readonly httpHeads: boolean;
   readonly coding: Coding;
   readonly dictionary: Uint8Array | undefined;
   /** Records that begin in [from, to) are this job's. */
@@ -32,10 +36,16 @@ export type ScanJob = {
 
 export type ScanResult = {
   readonly columns: ScanColumns;
-  /** Where the first record at or after `from` begins, and where the first at or after `to` does; the file's end when there is none. */
+  /**
+   * Where the first record at or after `from` begins, and where the first at or after `to` does; the file's end when there is none, and infinity
+   * when the search for the first was given up.
+   */
   readonly first: number;
   readonly next: number;
 };
+
+/** How far past its range a job looks for its first record. Inside a very large record every range would else read to that record's end. */
+const SEEK_PAST_BYTES = 1024 * 1024;
 
 /** Scans one range of a file. Bytes past its end are read as far as its last record and the one after it need. */
 export function scanRange(job: ScanJob): ScanResult {
@@ -46,7 +56,7 @@ export function scanRange(job: ScanJob): ScanResult {
     dictionary: job.dictionary && Buffer.from(job.dictionary),
     seek: !job.exact,
   });
-  const gathered = new Columns(job.algorithm);
+  const gathered = new Columns(job);
   const wants: ScanWants = { payload: [job.algorithm] };
   let scanner: BlockScanner | undefined;
   let first: number | undefined;
@@ -54,6 +64,9 @@ export function scanRange(job: ScanJob): ScanResult {
     for (;;) {
       switch (cursor.step()) {
         case 'need-input':
+          if (!job.exact && first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
+            return { columns: gathered.finish(0, 0), first: Number.POSITIVE_INFINITY, next: Number.POSITIVE_INFINITY };
+          }
           feed.feed(cursor);
           break;
         case 'finding':
@@ -61,7 +74,10 @@ export function scanRange(job: ScanJob): ScanResult {
           break;
         case 'record':
           first ??= cursor.head.offset;
-          if (cursor.head.offset >= job.to) return { columns: gathered.finish(), first, next: cursor.head.offset };
+          if (cursor.head.offset >= job.to) {
+            const from = job.exact ? job.from : first;
+            return { columns: gathered.finish(from, cursor.head.offset), first, next: cursor.head.offset };
+          }
           scanner = new BlockScanner(cursor.head, wants);
           break;
         case 'body':
@@ -72,7 +88,8 @@ export function scanRange(job: ScanJob): ScanResult {
           break;
         case 'done': {
           const end = feed.position;
-          return { columns: gathered.finish(), first: first ?? end, next: end };
+          const from = job.exact ? job.from : (first ?? end);
+          return { columns: gathered.finish(from, Number.POSITIVE_INFINITY), first: first ?? end, next: end };
         }
       }
     }
@@ -97,8 +114,13 @@ class Columns {
   readonly #digests: Uint8Array[] = [];
   readonly #texts: string[] = [];
   readonly #digestBytes: number;
+  readonly #fields: readonly string[];
+  readonly #keepsHeads: boolean;
+  readonly #httpHeads: Uint8Array[] = [];
 
-  constructor(algorithm: DigestAlgorithm) {
+  constructor({ algorithm, fields, httpHeads }: ScanJob) {
+    this.#fields = fields;
+    this.#keepsHeads = httpHeads;
     this.#digestBytes = digestOf(algorithm, new Uint8Array(0)).bytes.length;
   }
 
@@ -110,6 +132,7 @@ class Columns {
     this.#headBytes.push(head.bytes.length);
     this.#blockBytes.push(facts.blockBytes);
     this.#httpHeadBytes.push(facts.http?.bytes.length ?? 0);
+    if (this.#keepsHeads && facts.http) this.#httpHeads.push(facts.http.bytes);
     this.#payloadBytes.push(facts.payloadBytes);
     this.#status.push(facts.http?.status ?? 0);
     this.#digests.push(facts.payloadDigests[0]!.bytes);
@@ -135,13 +158,16 @@ class Columns {
       head.get('warc-profile') ?? '',
       head.get('warc-concurrent-to') ?? '',
     );
+    for (const field of this.#fields) this.#texts.push(head.get(field) ?? '');
   }
 
-  finish(): ScanColumns {
+  /** Of the findings only those between the first record of this range and the first of the next, so that each is told once. */
+  finish(from: number, to: number): ScanColumns {
     const count = this.#offset.length;
+    const textNames = [...SCAN_TEXTS, ...this.#fields];
     const digests = new Uint8Array(count * this.#digestBytes);
     for (const [index, digest] of this.#digests.entries()) digests.set(digest, index * this.#digestBytes);
-    const textEnds = new Uint32Array(count * SCAN_TEXTS.length);
+    const textEnds = new Uint32Array(count * textNames.length);
     let end = 0;
     for (const [index, text] of this.#texts.entries()) {
       end += text.length;
@@ -160,9 +186,11 @@ class Columns {
       flags: Uint8Array.from(this.#flags),
       digestBytes: this.#digestBytes,
       digests,
+      textNames,
       text: this.#texts.join(''),
       textEnds,
-      findings: this.findings,
+      httpHeads: concat(this.#httpHeads),
+      findings: this.findings.filter(({ offset }) => offset >= from && offset < to),
     };
   }
 }

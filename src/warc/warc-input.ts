@@ -2,52 +2,96 @@
  * The WARC and ARC files that a path stands for: itself, or those inside when it is a WACZ. A file inside a package is read where it lies, by
  * range; its records have the offsets they have in it.
  */
+import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { extname } from 'node:path';
+import { basename, extname } from 'node:path';
 import { type Finding, fileError } from '../base/index.ts';
 import { type ReadingRecord, type ReadOptions, readRecords } from './record-reader.ts';
-import { openWacz } from './wacz-reader.ts';
+import { openWacz, type WaczWarc } from './wacz-reader.ts';
 
 export type WarcInput = {
   /** How findings and lists call it: the path, followed by `!` and the name inside for a file in a package. */
   readonly name: string;
   /** File name without directories, as indexes write it. */
   readonly filename: string;
+  /** Bytes of the file; of one that a package compresses, as declared. */
+  readonly size: number;
   readonly read: (options?: Omit<ReadOptions, 'name' | 'range'>) => AsyncGenerator<ReadingRecord>;
+  /** So many of its bytes as they lie in it. */
+  readonly slice: (offset: number, length: number) => AsyncIterable<Uint8Array>;
 };
 
 const ZIP_MAGIC = Buffer.from('PK\x03\x04');
 
 export async function* warcInputs(path: string, onFinding: (finding: Finding) => void): AsyncGenerator<WarcInput> {
-  if (!(await isPackage(path))) {
-    const filename = path.split('/').pop()!;
-    yield { name: path, filename, read: (options = {}) => readRecords(path, options) };
+  const { size, isPackage } = await look(path);
+  if (!isPackage) {
+    const slice = (offset: number, length: number) => fileSlice(path, offset, length);
+    yield { name: path, filename: basename(path), size, read: (options = {}) => readRecords(path, options), slice };
     return;
   }
   const wacz = await openWacz(path, { onFinding });
   try {
-    for await (const warc of wacz.warcs()) {
-      const name = [path, ...warc.packages, warc.name].join('!');
-      const range = { start: warc.offset, length: warc.length };
-      yield {
-        name,
-        filename: warc.name.split('/').pop()!,
-        read: (options = {}) =>
-          warc.stored ? readRecords(path, { ...options, name, range }) : readRecords(warc.open(), { ...options, name }),
-      };
-    }
+    for await (const warc of wacz.warcs()) yield packedInput(path, warc);
   } finally {
     await wacz.close();
   }
 }
 
-async function isPackage(path: string): Promise<boolean> {
+function packedInput(path: string, warc: WaczWarc): WarcInput {
+  const name = [path, ...warc.packages, warc.name].join('!');
+  const range = { start: warc.offset, length: warc.length };
+  return {
+    name,
+    filename: basename(warc.name),
+    size: warc.length,
+    read: (options = {}) =>
+      warc.stored ? readRecords(path, { ...options, name, range }) : readStreamed(warc, { ...options, name }),
+    slice: (offset, length) =>
+      warc.stored ? fileSlice(path, warc.offset + offset, length) : streamSlice(warc.open(), offset, length),
+  };
+}
+
+/** A file that a package compresses has no offsets to begin at; it is read from its beginning. */
+async function* readStreamed(warc: WaczWarc, options: ReadOptions): AsyncGenerator<ReadingRecord> {
+  const { offset = 0, end = Number.POSITIVE_INFINITY, ...others } = options;
+  for await (const record of readRecords(warc.open(), others)) {
+    if (record.head.offset >= end) return;
+    if (record.head.offset >= offset) yield record;
+  }
+}
+
+async function* fileSlice(path: string, offset: number, length: number): AsyncGenerator<Uint8Array> {
+  if (length === 0) return;
+  try {
+    yield* createReadStream(path, { start: offset, end: offset + length - 1 }) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}
+
+async function* streamSlice(
+  stream: AsyncIterable<Uint8Array>,
+  offset: number,
+  length: number,
+): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for await (const bytes of stream) {
+    const part = bytes.subarray(Math.max(0, offset - at), Math.max(0, offset + length - at));
+    if (part.length > 0) yield part;
+    at += bytes.length;
+    if (at >= offset + length) return;
+  }
+}
+
+async function look(path: string): Promise<{ size: number; isPackage: boolean }> {
   try {
     const handle = await open(path, 'r');
     try {
       const start = Buffer.alloc(4);
       const { bytesRead } = await handle.read(start, 0, 4, 0);
-      return start.subarray(0, bytesRead).equals(ZIP_MAGIC) || extname(path).toLowerCase() === '.wacz';
+      const isPackage = start.subarray(0, bytesRead).equals(ZIP_MAGIC) || extname(path).toLowerCase() === '.wacz';
+      return { size: (await handle.stat()).size, isPackage };
     } finally {
       await handle.close();
     }

@@ -68,7 +68,7 @@ export function dictionaryOfFile(start: Buffer): Buffer | 'short' | undefined {
     const isCompressed = content.subarray(0, 4).equals(ZSTD_MAGIC);
     const options = { maxOutputLength: ZSTD_DICTIONARY_BYTES_MAX };
     const dictionary = isCompressed ? zstdDecompressSync(content, options) : content;
-    zstdDecompressHandle({ dictionary }).close();
+    openDecoder(dictionary).close();
     return dictionary;
   } catch {
     // Neither a frame nor a dictionary: the file is read as one that brings none.
@@ -185,7 +185,8 @@ export class ZstdFrames implements MemberSource {
   }
 
   #end(): PullResult {
-    if (this.input.position < this.#skipTo) this.#report('member-truncated', this.#skipFrom, 'inside a skippable frame');
+    if (this.input.position < this.#skipTo)
+      this.#report('member-truncated', this.#skipFrom, 'inside a skippable frame');
     this.#skipTo = 0;
     return 'end';
   }
@@ -231,10 +232,7 @@ export class ZstdFrames implements MemberSource {
 
   /** An engine between frames needs no reset, and would forget its dictionary by one; after a failure a fresh one takes its place. */
   #openEngine(): CodecHandle {
-    return zstdDecompressHandle({
-      params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
-      ...(this.#dictionary && { dictionary: this.#dictionary }),
-    });
+    return openDecoder(this.#dictionary);
   }
 
   #decode(output: ByteWindow): PullResult {
@@ -323,7 +321,8 @@ export class ZstdFrames implements MemberSource {
       this.#skip(candidate - input.read);
       if (input.available < PROBE_INPUT_BYTES && !this.inputEnded) return 'need-input';
       const head = parseFrameHead(input.buffer, input.read, input.end);
-      if (head !== 'short' && head !== undefined && this.#beginsRecord()) {
+      const isFrame = head !== 'short' && head !== undefined;
+      if (isFrame && beginsRecordFrame(this.#dictionary, input.buffer, input.read, input.end)) {
         this.#reportSkipped();
         return this.#open(head, output);
       }
@@ -340,14 +339,20 @@ export class ZstdFrames implements MemberSource {
     const skipped = this.input.position - this.#skippedFrom;
     if (skipped > 0) this.#report('garbage-skipped', this.#skippedFrom, `${skipped} bytes`);
   }
+}
 
-  #beginsRecord(): boolean {
-    const { input } = this;
-    const engine = this.#openEngine();
-    const sample = Buffer.alloc(RECORD_START_BYTES);
-    const to = Math.min(input.end, input.read + PROBE_INPUT_BYTES);
-    engine.write(input.buffer, input.read, to, sample, 0, sample.length);
-    engine.close();
-    return engine.failure === undefined && looksLikeRecord(sample, 0, engine.produced);
-  }
+/** Whether the frame at `at` decodes to the beginning of a record. */
+export function beginsRecordFrame(dictionary: Buffer | undefined, bytes: Uint8Array, at: number, end: number): boolean {
+  const engine = openDecoder(dictionary);
+  const sample = Buffer.alloc(RECORD_START_BYTES);
+  engine.write(bytes, at, Math.min(end, at + PROBE_INPUT_BYTES), sample, 0, sample.length);
+  engine.close();
+  return engine.failure === undefined && looksLikeRecord(sample, 0, engine.produced);
+}
+
+function openDecoder(dictionary: Buffer | undefined): CodecHandle {
+  return zstdDecompressHandle({
+    params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
+    ...(dictionary && { dictionary }),
+  });
 }

@@ -314,6 +314,37 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>): 
       await again.remove([]);
     });
 
+    rule(
+      'who reads while an object is replaced and removed sees the old or the new, and afterwards only the new',
+      async ({ volume }) => {
+        let going = true;
+        const seen = new Set<string>();
+        const readers = Array.from({ length: 4 }, async () => {
+          while (going) {
+            const [bytes] = await volume.read([{ name: 'a', offset: 0, length: 10 }]).catch(() => []);
+            if (bytes) seen.add(Buffer.from(bytes).toString());
+            // A turn of the event loop, so that a volume without real input and output lets others run too.
+            await new Promise(setImmediate);
+          }
+        });
+        const texts = Array.from({ length: 30 }, (_, index) => `text ${index}`);
+        for (const text of texts) {
+          await put(volume, 'new', text);
+          await volume.rename('new', 'a');
+          assert.equal(await contentsOf(volume, 'a'), text);
+          const range = { name: 'a', offset: 0, length: 10 };
+          assert.equal(Buffer.from((await volume.read([range]))[0]!).toString(), text);
+          if (texts.indexOf(text) % 3 > 0) continue;
+          await volume.remove(['a']);
+          await assert.rejects(volume.read([range]), failsWith('OBJECT_MISSING', 'a'));
+        }
+        going = false;
+        await Promise.all(readers);
+        assert.ok(seen.size > 0);
+        for (const text of seen) assert.ok(texts.includes(text), text);
+      },
+    );
+
     rule('a stream that has begun goes on when its object is renamed or removed', async ({ volume }) => {
       const bytes = randomBytes(1_000_000);
       await put(volume, 'a', bytes);

@@ -1,0 +1,28 @@
+/** The parts of an opened archive, as its works (healing, deleting, compacting...) get them. */
+import type { Clock, Finding, IdSource } from '../base/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+import type { CatalogDraft } from './catalog-draft.ts';
+import type { Collections } from './collections.ts';
+import type { RecordAccess } from './record-access.ts';
+import type { SegmentShelf } from './segment-shelf.ts';
+import type { Tombstones } from './tombstones.ts';
+import type { VolumeSet } from './volume-set.ts';
+
+export interface ArchiveParts {
+  readonly catalog: Catalog;
+  readonly volumes: VolumeSet;
+  readonly shelf: SegmentShelf;
+  readonly access: RecordAccess;
+  readonly collections: Collections;
+  readonly tombstones: Tombstones;
+  readonly clock: Clock;
+  readonly newId: IdSource;
+  /** Turns a digest into the fingerprint that identifies contents: the digest itself, but in tests of collisions. */
+  fingerprint(digest: Uint8Array): Uint8Array;
+  report(finding: Finding): void;
+  /** Runs one change of the archive at a time. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  newDraft(): CatalogDraft;
+  /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */
+  commit(draft: CatalogDraft): Promise<void>;
+}

@@ -1,0 +1,88 @@
+/**
+ * Enters the records of a segment into the catalog by reading it: after a crash what stands behind the catalogued mark (I3), at a rebuild all of it.
+ */
+import type { Finding } from '../base/index.ts';
+import type { Catalog, Segment } from '../catalog/index.ts';
+import { BlockScanner, readRecords } from '../warc/index.ts';
+import { CatalogDraft } from './catalog-draft.ts';
+import type { RecordAccess } from './record-access.ts';
+import { factsOfRecord, type RecordFacts } from './record-facts.ts';
+import { Registrar } from './registrar.ts';
+import type { VolumeSet } from './volume-set.ts';
+
+const BATCH_RECORDS = 1000;
+
+export type CataloguingParts = {
+  readonly catalog: Catalog;
+  readonly volumes: VolumeSet;
+  readonly access: RecordAccess;
+  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The facts of every record of a segment from an offset on, in order. */
+export async function* recordsOf(parts: CataloguingParts, segment: Segment, from: number): AsyncGenerator<RecordFacts> {
+  const volume = parts.volumes.get(segment.volume);
+  const dictionary = await parts.access.dictionaryOf(segment.number);
+  const records = readRecords(volume.stream(segment.name, from), {
+    name: segment.name,
+    offset: from,
+    dictionary: dictionary && Buffer.from(dictionary),
+    onFinding: parts.onFinding,
+    signal: parts.signal,
+  });
+  for await (const record of records) {
+    const scanner = new BlockScanner(record.head, { payload: ['sha256'] });
+    for await (const piece of record.body()) scanner.push(piece);
+    yield factsOfRecord(record.head, scanner.end(), record.tail?.length, record.tail?.complete ?? false);
+  }
+}
+
+/**
+ * Enters the records from `segment.bytes` on. The answer has the length up to which whole records reach; when the segment is `open`, what stands
+ * behind them is a torn tail. Blocks of deleted records are entered without references; `sweepBlocks` takes out those that stay so.
+ */
+export async function catalogueSegment(
+  parts: CataloguingParts,
+  segment: Segment,
+  dead: ReadonlySet<number>,
+): Promise<Segment> {
+  let current = segment;
+  let group: RecordFacts[] = [];
+  const commit = async () => {
+    if (group.length === 0) return;
+    const draft = new CatalogDraft(parts.catalog, { keepUnreferenced: true });
+    const registrar = new Registrar(parts.catalog, draft, parts.fingerprint);
+    await registrar.prepare(group);
+    for (const facts of group) {
+      const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };
+      await registrar.enter(facts, place, current.collection, dead.has(facts.offset));
+    }
+    const last = group.at(-1)!;
+    const deadBytes = group.reduce(
+      (sum, facts) => sum + (dead.has(facts.offset) ? (facts.length ?? 0) : 0),
+      current.deadBytes,
+    );
+    current = { ...current, bytes: last.offset + last.length!, records: current.records + group.length, deadBytes };
+    draft.putSegment(current);
+    await parts.catalog.write(draft.batch());
+    group = [];
+  };
+  for await (const facts of recordsOf(parts, segment, segment.bytes)) {
+    // A record without an end of its own is torn, or shares a member; neither is made by us, and both are left out.
+    if (!facts.isComplete || facts.length === undefined) continue;
+    group.push(facts);
+    if (group.length >= BATCH_RECORDS) await commit();
+  }
+  await commit();
+  return current;
+}
+
+/** Takes out the blocks that nothing refers to, once all segments have been read. */
+export async function sweepBlocks(catalog: Catalog): Promise<void> {
+  for await (const page of catalog.blocks()) {
+    const unreferenced = page.filter((block) => block.references === 0).map((block) => block.key);
+    if (unreferenced.length > 0) await catalog.write({ removeBlocks: unreferenced });
+  }
+}

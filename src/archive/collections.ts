@@ -1,0 +1,59 @@
+/**
+ * Collections by name and number. The truth is in the names of the segments, whose first part is the collection; the numbers are the catalog's own and
+ * live in its notes.
+ */
+import { PinakesError } from '../base/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+
+const NOTE_PREFIX = 'collection:';
+
+export class Collections {
+  readonly #catalog: Catalog;
+  readonly #numbers = new Map<string, number>();
+  readonly #names = new Map<number, string>();
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  async load(): Promise<void> {
+    this.#numbers.clear();
+    this.#names.clear();
+    for (const [note, value] of Object.entries(await this.#catalog.notes(NOTE_PREFIX))) {
+      this.#remember(note.slice(NOTE_PREFIX.length), Number(value));
+    }
+  }
+
+  /** The number of a collection; a new one when it is not there yet. */
+  async number(name: string): Promise<number> {
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: `collection ${name}`,
+        detail: 'letters, digits, dots, dashes and underscores',
+      });
+    }
+    const number = Math.max(0, ...this.#names.keys()) + 1;
+    await this.#catalog.write({ putNotes: { [NOTE_PREFIX + name]: String(number) } });
+    this.#remember(name, number);
+    return number;
+  }
+
+  find(name: string): number | undefined {
+    return this.#numbers.get(name);
+  }
+
+  name(number: number): string {
+    return this.#names.get(number) ?? `collection-${number}`;
+  }
+
+  all(): { name: string; number: number }[] {
+    return [...this.#numbers].map(([name, number]) => ({ name, number }));
+  }
+
+  #remember(name: string, number: number): void {
+    this.#numbers.set(name, number);
+    this.#names.set(number, name);
+  }
+}

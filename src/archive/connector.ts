@@ -1,0 +1,117 @@
+/**
+ * The connector: `archive.yaml`, which makes a directory an archive. It names the volumes and the policies, and together with the segments it
+ * is all that has to be kept to keep the archive.
+ */
+import { open, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { fileError, PinakesError } from '../base/index.ts';
+
+export const CONNECTOR_NAME = 'archive.yaml';
+const CONNECTOR_VERSION = 1;
+
+export type VolumeSetting = {
+  readonly name: string;
+  /** `directory`: segments of our own; `linked`: files that lie elsewhere and are only read. */
+  readonly kind: 'directory' | 'linked';
+  /** Relative to the archive's directory, or absolute. */
+  readonly path: string;
+  readonly writable: boolean;
+};
+
+export type Policies = {
+  /** A segment past this size is sealed and the next begun. */
+  readonly segmentBytesMax: number;
+  /** A smaller payload is stored again rather than referred to: the revisit would take more room (I7). */
+  readonly dedupBytesMin: number;
+};
+
+export type Connector = {
+  readonly name: string;
+  readonly volumes: readonly VolumeSetting[];
+  readonly policies: Policies;
+};
+
+export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 1024 };
+
+export const MAIN_VOLUME: VolumeSetting = { name: 'main', kind: 'directory', path: 'volumes/main', writable: true };
+
+export async function readConnector(directory: string): Promise<Connector> {
+  const path = join(directory, CONNECTOR_NAME);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as { code?: string }).code === 'ENOENT')
+      throw new PinakesError('ARCHIVE_MISSING', { where: directory, cause });
+    throw fileError(cause, path);
+  }
+  return parseConnector(text, path);
+}
+
+export function parseConnector(text: string, where: string): Connector {
+  const bad = (detail: string, cause?: unknown) => new PinakesError('CONNECTOR_INVALID', { where, detail, cause });
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (cause) {
+    throw bad((cause as Error).message.split('\n')[0]!, cause);
+  }
+  if (!isRecord(value)) throw bad('it is not a mapping');
+  if (value.version !== CONNECTOR_VERSION) throw bad(`version ${String(value.version)} is not understood`);
+  if (typeof value.name !== 'string') throw bad('name is missing');
+  const volumes = value.volumes;
+  if (!Array.isArray(volumes) || volumes.length === 0) throw bad('volumes are missing');
+  const names = new Set<string>();
+  const settings = volumes.map((volume, index): VolumeSetting => {
+    if (!isRecord(volume)) throw bad(`volume ${index + 1} is not a mapping`);
+    const { name, kind = 'directory', path, writable = kind === 'directory' } = volume;
+    if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]*$/.test(name))
+      throw bad(`volume ${index + 1} has no proper name`);
+    if (kind !== 'directory' && kind !== 'linked') throw bad(`volume ${name} is of no known kind`);
+    if (typeof path !== 'string' || typeof writable !== 'boolean')
+      throw bad(`volume ${name} has no proper path or state`);
+    if (names.has(name)) throw bad(`two volumes are called ${name}`);
+    names.add(name);
+    return { name, kind, path, writable };
+  });
+  return { name: value.name, volumes: settings, policies: parsePolicies(value.policies, bad) };
+}
+
+function parsePolicies(value: unknown, bad: (detail: string) => PinakesError): Policies {
+  if (value === undefined || value === null) return DEFAULT_POLICIES;
+  if (!isRecord(value)) throw bad('policies are not a mapping');
+  const policies: Record<string, number> = { ...DEFAULT_POLICIES };
+  for (const [name, number] of Object.entries(value)) {
+    if (!(name in DEFAULT_POLICIES)) throw bad(`there is no policy ${name}`);
+    if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
+      throw bad(`policy ${name} is not a number`);
+    policies[name] = number;
+  }
+  return policies as Policies;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Writes the connector durably: a crash leaves the old one or the new one. */
+export async function writeConnector(directory: string, connector: Connector): Promise<void> {
+  const path = join(directory, CONNECTOR_NAME);
+  const temporary = `${path}.tmp`;
+  const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify({ version: CONNECTOR_VERSION, ...connector })}`;
+  try {
+    const handle = await open(temporary, 'w');
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+    const parent = await open(dirname(path), 'r');
+    await parent.sync().finally(() => parent.close());
+  } catch (cause) {
+    throw fileError(cause, path, 'writing');
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Content keys: what store returns and what retrieve and delete take.
+ *
+ * ```
+ *   <volume>:<algorithm>:<hex digest>[~<overflow number>]        main:sha256:9f86d081...~1
+ * ```
+ * The volume says where the content was when the key was made. It is a hint: after a migration the catalog finds the content elsewhere.
+ */
+import { fromHex, PinakesError, toHex } from '../base/index.ts';
+import type { BlockKey } from '../catalog/index.ts';
+
+export type ContentKey = string;
+
+export function formatContentKey(volume: string, block: BlockKey): ContentKey {
+  return `${volume}:sha256:${toHex(block.digest)}${block.overflow > 0 ? `~${block.overflow}` : ''}`;
+}
+
+/** The block a key names. The volume may be left out. */
+export function parseContentKey(text: string): BlockKey {
+  const match = /^(?:[a-z0-9][a-z0-9-]*:)?sha256:([0-9a-f]{64})(?:~(\d{1,5}))?$/i.exec(text.trim());
+  const digest = match && fromHex(match[1]!);
+  if (!digest) throw new PinakesError('CONTENT_KEY_INVALID', { where: text.slice(0, 100) });
+  return { digest, overflow: Number(match[2] ?? 0) };
+}

@@ -1,0 +1,14 @@
+/** Runs one piece of work at a time, in the order they were asked for. A piece that fails does not keep the next from running. */
+export class Exclusive {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#last.then(work, work);
+    this.#last = next.catch(() => {});
+    return next;
+  }
+
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+}

@@ -1,0 +1,133 @@
+/** Reads single records out of segments: whole for the quick way, in pieces for large ones. */
+import { PinakesError } from '../base/index.ts';
+import type { Place } from '../catalog/index.ts';
+import {
+  BlockScanner,
+  type DecodedRecord,
+  dictionaryOfFile,
+  type HttpHead,
+  type ReadingRecord,
+  RecordDecoder,
+  type RecordHead,
+  readRecords,
+} from '../warc/index.ts';
+import type { SegmentShelf } from './segment-shelf.ts';
+import type { VolumeSet } from './volume-set.ts';
+
+/** Members up to this size are read and decoded at once. */
+const WHOLE_BYTES_MAX = 1024 * 1024;
+
+export type OpenedRecord = {
+  readonly head: RecordHead;
+  readonly http: HttpHead | undefined;
+  /** Body without transfer coding, content coding kept. To be read once, to its end or to a `return`. */
+  readonly payload: AsyncIterable<Uint8Array>;
+};
+
+export class RecordAccess {
+  readonly #volumes: VolumeSet;
+  readonly #shelf: SegmentShelf;
+  readonly #decoder = new RecordDecoder();
+  readonly #dictionaries = new Map<number, Uint8Array | undefined>();
+
+  constructor(volumes: VolumeSet, shelf: SegmentShelf) {
+    this.#volumes = volumes;
+    this.#shelf = shelf;
+  }
+
+  close(): void {
+    this.#decoder.close();
+  }
+
+  /** The member as it lies in the segment. */
+  async member(place: Place): Promise<Uint8Array> {
+    const segment = this.#shelf.get(place.segment);
+    const [bytes] = await this.#volumes
+      .get(segment.volume)
+      .read([{ name: segment.name, offset: place.offset, length: place.length }]);
+    return bytes!;
+  }
+
+  /** Head and payload of the record at a place. */
+  async open(place: Place): Promise<OpenedRecord> {
+    if (place.length <= WHOLE_BYTES_MAX) {
+      const member = await this.member(place);
+      const record = this.#decoder.decode(member, await this.dictionaryOf(place.segment));
+      if (record) return openDecoded(record);
+    }
+    return this.#openStreamed(place);
+  }
+
+  /** The dictionary that a segment brings for its members. */
+  async dictionaryOf(segmentNumber: number): Promise<Uint8Array | undefined> {
+    const segment = this.#shelf.get(segmentNumber);
+    if (!segment.name.endsWith('.zst')) return undefined;
+    if (this.#dictionaries.has(segmentNumber)) return this.#dictionaries.get(segmentNumber);
+    const volume = this.#volumes.get(segment.volume);
+    const [start] = await volume.read([{ name: segment.name, offset: 0, length: 8 }]);
+    const view = Buffer.from(start!);
+    const size = view.length === 8 && view.readUInt32LE(0) === 0x184d2a5d ? view.readUInt32LE(4) : 0;
+    const [frame] = size > 0 ? await volume.read([{ name: segment.name, offset: 0, length: 8 + size }]) : [];
+    const dictionary = frame && dictionaryOfFile(Buffer.from(frame));
+    const found = dictionary instanceof Uint8Array ? dictionary : undefined;
+    this.#dictionaries.set(segmentNumber, found);
+    return found;
+  }
+
+  /** A record in pieces, for those that are large or share their member. */
+  async *records(place: Place): AsyncGenerator<ReadingRecord> {
+    const segment = this.#shelf.get(place.segment);
+    const stream = this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
+    const dictionary = await this.dictionaryOf(place.segment);
+    yield* readRecords(stream, { name: segment.name, dictionary: dictionary && Buffer.from(dictionary) });
+  }
+
+  async #openStreamed(place: Place): Promise<OpenedRecord> {
+    const records = this.records(place);
+    const first = await records.next();
+    if (first.done) {
+      const segment = this.#shelf.get(place.segment);
+      throw new PinakesError('NO_RECORD', { where: `${segment.name}:${place.offset}` });
+    }
+    const record = first.value;
+    let held: Uint8Array[] = [];
+    const scanner = new BlockScanner(record.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
+    const body = record.body();
+    let isOver = false;
+    const pull = async () => {
+      const piece = await body.next();
+      if (piece.done) isOver = true;
+      else scanner.push(piece.value);
+    };
+    while (!isOver && !scanner.isHeadKnown) await pull();
+    const facts = isOver ? scanner.end() : undefined;
+    async function* payload(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) {
+          const pieces = held;
+          held = [];
+          yield* pieces;
+          if (isOver) break;
+          await pull();
+        }
+        if (!facts) scanner.end();
+        yield* held;
+      } finally {
+        await records.return(undefined);
+      }
+    }
+    return { head: record.head, http: facts ? facts.http : scanner.http, payload: payload() };
+  }
+}
+
+function openDecoded(record: DecodedRecord): OpenedRecord {
+  const pieces: Uint8Array[] = [];
+  const scanner = new BlockScanner(record.head, { onPayload: (bytes) => pieces.push(bytes) });
+  if (record.block.length > 0) scanner.push(record.block);
+  const { http } = scanner.end();
+  return { head: record.head, http, payload: once(pieces) };
+}
+
+async function* once(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* pieces;
+}

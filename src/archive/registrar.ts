@@ -1,0 +1,159 @@
+/**
+ * Enters records into the catalog that stand in a segment already, or are about to: captures, blocks, declared digests, reference counts.
+ *
+ * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. A capture that is there
+ * already, told by its record's id, is not entered twice.
+ */
+import { assert, parseDigest, toHex } from '../base/index.ts';
+import type { BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
+import { urlKey } from '../url/index.ts';
+import { blockId, type CatalogDraft } from './catalog-draft.ts';
+import { captureHash, captureKindOf, type RecordFacts, timeOf } from './record-facts.ts';
+import { aliasBytes, BatchMemory, resolveRevisit } from './revisit-resolution.ts';
+
+export const UNRESOLVED_NOTE = 'unresolved:';
+
+export type Registration = {
+  readonly facts: RecordFacts;
+  readonly capture: Capture | undefined;
+  /** Whether the archive has this very capture already. */
+  readonly isKnown: boolean;
+};
+
+export class Registrar {
+  readonly #catalog: CatalogView;
+  readonly #draft: CatalogDraft;
+  readonly #memory = new BatchMemory();
+  readonly #known = new Map<string, Capture[]>();
+  readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
+  readonly #fresh = new Map<string, RecordFacts>();
+
+  constructor(catalog: CatalogView, draft: CatalogDraft, fingerprint: (digest: Uint8Array) => Uint8Array) {
+    this.#catalog = catalog;
+    this.#draft = draft;
+    this.#fingerprint = fingerprint;
+  }
+
+  /** Asks the catalog everything that entering these records needs to know, in few calls. */
+  async prepare(records: readonly RecordFacts[]): Promise<void> {
+    const captures = records.filter((facts) => captureKindOf(facts) !== undefined);
+    await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
+    const questions = captures.map((facts) => ({ urlKey: urlKey(facts.url), time: timeOf(facts)! }));
+    const found = await this.#catalog.findCaptures(questions);
+    for (const [index, question] of questions.entries()) {
+      this.#known.set(`${question.time} ${question.urlKey}`, found[index]!);
+    }
+  }
+
+  /** The capture in the archive that this record is, if it is there already. */
+  findKnown(facts: RecordFacts, collection: number): Capture | undefined {
+    const time = timeOf(facts);
+    if (time === undefined) return undefined;
+    const hash = captureHash(facts);
+    const same = this.#known.get(`${time} ${urlKey(facts.url)}`) ?? [];
+    return same.find((capture) => capture.hash === hash && capture.collection === collection);
+  }
+
+  /** The block that a full record's payload is already held by: same digest and size (I7). */
+  heldBlock(facts: RecordFacts): BlockKey | undefined {
+    const blocks = this.#draft.blocksOf(this.#digest(facts));
+    if (facts.overflow > 0) return blocks.find((block) => block.key.overflow === facts.overflow)?.key;
+    return blocks.find((block) => block.size === facts.payloadBytes)?.key;
+  }
+
+  /** Enters a record at its place. `isDead`: its capture was deleted, though others may lean on the content. */
+  async enter(facts: RecordFacts, place: Place, collection: number, isDead = false): Promise<Registration> {
+    const kind = captureKindOf(facts);
+    if (!kind) return { facts, capture: undefined, isKnown: false };
+    const known = this.findKnown(facts, collection);
+    if (known) return { facts, capture: known, isKnown: true };
+    const block =
+      kind === 'revisit'
+        ? await resolveRevisit(facts, this.#catalog, this.#draft, this.#memory)
+        : this.#holdBlock(facts, place);
+    const capture: Capture = {
+      urlKey: urlKey(facts.url),
+      time: timeOf(facts)!,
+      place,
+      url: facts.url,
+      kind,
+      collection,
+      status: facts.status,
+      mime: facts.mime,
+      block,
+      hash: captureHash(facts),
+    };
+    if (isDead) return { facts, capture: undefined, isKnown: false };
+    this.#draft.putCapture(capture);
+    this.#memory.addCapture(capture);
+    this.#known.set(`${capture.time} ${capture.urlKey}`, [
+      ...(this.#known.get(`${capture.time} ${capture.urlKey}`) ?? []),
+      capture,
+    ]);
+    if (kind === 'revisit' && !block)
+      this.#draft.putNote(unresolvedNote(place), JSON.stringify([capture.urlKey, capture.time]));
+    return { facts, capture, isKnown: false };
+  }
+
+  /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. */
+  enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey): Capture {
+    const capture: Capture = {
+      urlKey: urlKey(facts.url),
+      time: timeOf(facts)!,
+      place,
+      url: facts.url,
+      kind: 'revisit',
+      collection,
+      status: facts.status,
+      mime: facts.mime,
+      block,
+      hash: captureHash(facts),
+    };
+    this.#draft.putCapture(capture);
+    this.#memory.addCapture(capture);
+    this.#declare(facts, block);
+    return capture;
+  }
+
+  /** The record that holds a block, when it was entered here and may not be readable yet. */
+  freshHolder(block: BlockKey): RecordFacts | undefined {
+    return this.#fresh.get(blockId(block));
+  }
+
+  holderOf(block: BlockKey): Place {
+    const held = this.#draft.block(block);
+    assert(held, 'a content that is held has a holder');
+    return held.holder;
+  }
+
+  #digest(facts: RecordFacts): Uint8Array {
+    return this.#fingerprint(facts.payloadDigest);
+  }
+
+  #holdBlock(facts: RecordFacts, place: Place): BlockKey {
+    const digest = this.#digest(facts);
+    const held = this.heldBlock(facts);
+    if (held) {
+      this.#declare(facts, held);
+      return held;
+    }
+    const overflow = facts.overflow > 0 ? facts.overflow : this.#draft.nextOverflow(digest);
+    const key: BlockKey = { digest: Uint8Array.from(digest), overflow };
+    this.#draft.addBlock(key, facts.payloadBytes, place);
+    this.#fresh.set(blockId(key), facts);
+    this.#declare(facts, key);
+    return key;
+  }
+
+  /** Remembers what the record's writer called the content, for revisits that call it the same. */
+  #declare(facts: RecordFacts, block: BlockKey): void {
+    const declared = parseDigest(facts.declaredDigest);
+    if (!declared || (declared.algorithm === 'sha256' && toHex(declared.bytes) === toHex(block.digest))) return;
+    this.#memory.addAlias(declared, block);
+    this.#draft.putAlias({ declared: aliasBytes(declared), block });
+  }
+}
+
+export function unresolvedNote(place: Place): string {
+  return `${UNRESOLVED_NOTE}${place.segment}:${place.offset}`;
+}

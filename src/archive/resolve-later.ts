@@ -1,0 +1,45 @@
+/**
+ * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any order, and a rebuild reads
+ * segments in the order of their names.
+ */
+import type { Capture } from '../catalog/index.ts';
+import type { UrlKey } from '../url/index.ts';
+import { BlockScanner } from '../warc/index.ts';
+import type { ArchiveParts } from './archive-parts.ts';
+import { factsOfRecord } from './record-facts.ts';
+import { UNRESOLVED_NOTE, unresolvedNote } from './registrar.ts';
+import { BatchMemory, resolveRevisit } from './revisit-resolution.ts';
+
+/** How many found their content. */
+export async function resolveLater(archive: ArchiveParts): Promise<number> {
+  let resolved = 0;
+  for (const [note, value] of Object.entries(await archive.catalog.notes(UNRESOLVED_NOTE))) {
+    const [urlKey, time] = JSON.parse(value) as [UrlKey, number];
+    const [found] = await archive.catalog.findCaptures([{ urlKey, time }]);
+    const capture = found!.find((candidate) => unresolvedNote(candidate.place) === note);
+    if (!capture || capture.block) {
+      await archive.catalog.write({ removeNotes: [note] });
+    } else if (await resolveCapture(archive, capture, note)) {
+      resolved++;
+    }
+  }
+  return resolved;
+}
+
+async function resolveCapture(archive: ArchiveParts, capture: Capture, note: string): Promise<boolean> {
+  const { head, http } = await archive.access.open(capture.place);
+  const scanner = new BlockScanner(head, { payload: ['sha256'] });
+  const facts = factsOfRecord(head, { ...scanner.end(), http }, capture.place.length, true);
+  const draft = archive.newDraft();
+  const block = await resolveRevisit(facts, archive.catalog, draft, new BatchMemory());
+  if (!block) return false;
+  draft.moveCapture(capture, { ...capture, block });
+  draft.removeNote(note);
+  await archive.catalog.write(draft.batch());
+  return true;
+}
+
+/** Captures whose content is not known. */
+export async function countUnresolved(archive: ArchiveParts): Promise<number> {
+  return Object.keys(await archive.catalog.notes(UNRESOLVED_NOTE)).length;
+}

@@ -1,0 +1,131 @@
+/**
+ * Finds the content that a revisit stands for.
+ *
+ * In this order: the SHA-256 it declares; the capture its Refers-To fields name by URI and date, to the second; any capture whose writer declared the same
+ * digest in whatever form; and, for a server's "not modified", the latest earlier capture of the same URL. Declared digests cover different
+ * bytes in the wild, so they are compared with each other, as what their writers said, and never taken for digests of our own.
+ */
+import { type Digest, isDigestOfNothing, parseDigest, parseW3cDate } from '../base/index.ts';
+import type { Block, BlockKey, Capture, CatalogView } from '../catalog/index.ts';
+import { type UrlKey, urlKey } from '../url/index.ts';
+import { revisitProfileOf } from '../warc/index.ts';
+import type { CatalogDraft } from './catalog-draft.ts';
+import { type RecordFacts, timeOf } from './record-facts.ts';
+
+const SECOND_MS = 1000;
+
+/** Captures and declared digests of the batch at hand, which the catalog does not know yet. */
+export class BatchMemory {
+  readonly #captures = new Map<string, Capture[]>();
+  readonly #aliases = new Map<string, BlockKey[]>();
+
+  addCapture(capture: Capture): void {
+    push(this.#captures, `${Math.floor(capture.time / SECOND_MS)} ${capture.urlKey}`, capture);
+  }
+
+  addAlias(declared: Digest, block: BlockKey): void {
+    push(this.#aliases, aliasText(declared), block);
+  }
+
+  captures(key: UrlKey, time: number): Capture[] {
+    return this.#captures.get(`${Math.floor(time / SECOND_MS)} ${key}`) ?? [];
+  }
+
+  aliases(declared: Digest): BlockKey[] {
+    return this.#aliases.get(aliasText(declared)) ?? [];
+  }
+}
+
+function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+function aliasText(digest: Digest): string {
+  return Buffer.from(aliasBytes(digest)).toString('latin1');
+}
+
+/** A declared digest as the catalog keeps it: the bytes say the algorithm by their number. */
+export function aliasBytes(digest: Digest): Uint8Array {
+  return digest.bytes;
+}
+
+export async function resolveRevisit(
+  facts: RecordFacts,
+  catalog: CatalogView,
+  draft: CatalogDraft,
+  memory: BatchMemory,
+): Promise<BlockKey | undefined> {
+  const parsed = parseDigest(facts.declaredDigest);
+  const declared = parsed && !isDigestOfNothing(parsed) ? parsed : undefined;
+  if (declared?.algorithm === 'sha256') {
+    await draft.load([declared.bytes]);
+    const block = pick(draft.blocksOf(declared.bytes), facts.overflow);
+    if (block) return block.key;
+  }
+  const aliases = declared
+    ? [...memory.aliases(declared), ...(await catalog.findAliases([aliasBytes(declared)]))[0]!]
+    : [];
+  const named = await namedCapture(facts, catalog, memory, aliases);
+  if (named) return known(named, draft);
+  for (const alias of aliases) {
+    const block = await known(alias, draft);
+    if (block) return block;
+  }
+  return revisitProfileOf(facts.profile) === 'server-not-modified' ? earlierCapture(facts, catalog, draft) : undefined;
+}
+
+function pick(blocks: readonly Block[], overflow: number): Block | undefined {
+  return blocks.find((block) => block.key.overflow === overflow) ?? (overflow === 0 ? blocks[0] : undefined);
+}
+
+async function known(key: BlockKey, draft: CatalogDraft): Promise<BlockKey | undefined> {
+  await draft.load([key.digest]);
+  return draft.block(key)?.key;
+}
+
+/** The content of the capture that Refers-To-Target-URI and -Date name. Several captures of one second are told apart by digest. */
+async function namedCapture(
+  facts: RecordFacts,
+  catalog: CatalogView,
+  memory: BatchMemory,
+  aliases: readonly BlockKey[],
+): Promise<BlockKey | undefined> {
+  const time = parseW3cDate(facts.refersToDate);
+  const uri = facts.refersToUri || (time === undefined ? '' : facts.url);
+  if (time === undefined || uri === '') return undefined;
+  const key = urlKey(uri);
+  const from = Math.floor(time / SECOND_MS) * SECOND_MS;
+  const found = [...memory.captures(key, time)];
+  const range = { keyFrom: key, keyTo: `${key}\0`, timeFrom: from, timeTo: from + SECOND_MS - 1 };
+  for await (const page of catalog.captures(range, 16)) {
+    found.push(...page);
+    if (found.length > 64) break;
+  }
+  const candidates = found.filter((capture) => capture.kind !== 'revisit' && capture.block !== undefined);
+  const agreeing = candidates.find((capture) => aliases.some((alias) => sameBlock(alias, capture.block!)));
+  const sameUrl = candidates.find((capture) => capture.url === uri);
+  return (agreeing ?? (aliases.length === 0 ? (sameUrl ?? candidates[0]) : undefined))?.block;
+}
+
+async function earlierCapture(
+  facts: RecordFacts,
+  catalog: CatalogView,
+  draft: CatalogDraft,
+): Promise<BlockKey | undefined> {
+  const time = timeOf(facts);
+  if (time === undefined) return undefined;
+  const key = urlKey(facts.url);
+  for await (const page of catalog.captures({ keyFrom: key, keyTo: `${key}\0`, timeTo: time, reverse: true }, 16)) {
+    const earlier = page.find(
+      (capture) => capture.kind !== 'revisit' && capture.block !== undefined && capture.time <= time,
+    );
+    if (earlier?.block) return known(earlier.block, draft);
+  }
+  return undefined;
+}
+
+function sameBlock(a: BlockKey, b: BlockKey): boolean {
+  return a.overflow === b.overflow && Buffer.compare(a.digest, b.digest) === 0;
+}

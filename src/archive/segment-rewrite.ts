@@ -1,0 +1,326 @@
+/**
+ * Writes a segment anew: without the records that were deleted, with contents promoted to revisits that lost their holder, with revisits pointed at
+ * their new holders. Everything else is copied byte for byte, whole runs at a time (I4), in the order it stood in.
+ *
+ * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an interruption leaves the
+ * old segment in force; after, the next opening finishes the exchange (see adopt.ts).
+ */
+import { assert, toHex } from '../base/index.ts';
+import type { BlockKey, Segment } from '../catalog/index.ts';
+import {
+  BlockScanner,
+  type Field,
+  fieldsOf,
+  headBytes,
+  MemberEncoder,
+  type NewRecord,
+  RECORD_TRAILER,
+  type ReadingRecord,
+  type RecordHead,
+  readRecords,
+} from '../warc/index.ts';
+import type { ArchiveParts } from './archive-parts.ts';
+import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
+import { replacesField } from './replacement.ts';
+import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
+
+/** What a revisit says of the record it leans on. */
+export type Referent = {
+  readonly refersTo: string | undefined;
+  readonly refersToTargetUri: string | undefined;
+  readonly refersToDate: string | undefined;
+};
+
+export type RewritePlan = {
+  /** Offsets of records that leave. */
+  readonly drop: ReadonlySet<number>;
+  /** Offsets of deleted records that must stay for now, because others still lean on them. */
+  readonly keepDead: ReadonlySet<number>;
+  /** Offsets of revisits that become holders, with the content they get. */
+  readonly promote: ReadonlyMap<number, BlockKey>;
+  /** Offsets of revisits whose holder moved, with the new one. */
+  readonly repoint: ReadonlyMap<number, Referent>;
+};
+
+export type Rewritten = { readonly segment: Segment; readonly promoted: ReadonlyMap<string, Referent> };
+
+const COPY_BYTES = 4 * 1024 * 1024;
+
+export async function rewriteSegment(archive: ArchiveParts, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
+  const rewrite = new Rewrite(archive, segment, plan);
+  return rewrite.run();
+}
+
+class Rewrite {
+  readonly #archive: ArchiveParts;
+  readonly #segment: Segment;
+  readonly #plan: RewritePlan;
+  readonly #promoted = new Map<string, Referent>();
+  readonly #deadOffsets: number[] = [];
+  /** Records that go with deleted captures: ids of the captures, ids they name, and visits of which nothing is left. */
+  readonly #deadIds = new Set<string>();
+  readonly #deadVisits = new Set<string>();
+  #runFrom = -1;
+  #runTo = -1;
+  #runRecords = 0;
+
+  constructor(archive: ArchiveParts, segment: Segment, plan: RewritePlan) {
+    this.#archive = archive;
+    this.#segment = segment;
+    this.#plan = plan;
+  }
+
+  async run(): Promise<Rewritten> {
+    await this.#findCompanions();
+    const { shelf, volumes, collections, access } = this.#archive;
+    const dictionary = await access.dictionaryOf(this.#segment.number);
+    const coding = this.#segment.name.endsWith('.gz') ? 'gzip' : this.#segment.name.endsWith('.zst') ? 'zstd' : 'none';
+    const kind: SegmentKind = {
+      collection: this.#segment.collection,
+      collectionName: collections.name(this.#segment.collection),
+      volume: this.#segment.volume,
+      coding,
+      dictionary,
+    };
+    const open = await shelf.begin(kind, [replacesField(this.#segment.name)]);
+    const encoder = new MemberEncoder({ coding, dictionary });
+    try {
+      let isFirst = true;
+      for await (const record of this.#records()) {
+        const isOwnWarcinfo = isFirst && record.head.type === 'warcinfo';
+        isFirst = false;
+        await this.#place(open, encoder, record, isOwnWarcinfo);
+      }
+      await this.#endRun(open);
+      await shelf.flush(open);
+      const volume = volumes.get(kind.volume);
+      await volume.sync([open.segment.name]);
+      const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
+      if (this.#deadOffsets.length > 0) await this.#archive.tombstones.add(fresh, this.#deadOffsets);
+      await volume.seal(open.segment.name);
+      return { segment: fresh, promoted: this.#promoted };
+    } catch (error) {
+      await volumes
+        .get(kind.volume)
+        .remove([open.segment.name])
+        .catch(() => {});
+      throw error;
+    } finally {
+      encoder.close();
+    }
+  }
+
+  async *#records(): AsyncGenerator<ReadingRecord> {
+    const { volumes, access } = this.#archive;
+    const dictionary = await access.dictionaryOf(this.#segment.number);
+    const stream = volumes.get(this.#segment.volume).stream(this.#segment.name, 0, this.#segment.bytes);
+    yield* readRecords(stream, { name: this.#segment.name, dictionary: dictionary && Buffer.from(dictionary) });
+  }
+
+  /** Finds out which requests and metadata records go with the captures that leave. */
+  async #findCompanions(): Promise<void> {
+    if (this.#plan.drop.size === 0) return;
+    const liveVisits = new Set<string>();
+    for await (const { head } of this.#records()) {
+      if (!isCaptureType(head)) continue;
+      if (!this.#plan.drop.has(head.offset)) {
+        liveVisits.add(visitOf(head));
+        continue;
+      }
+      for (const id of [head.recordId, ...head.getAll('warc-concurrent-to'), head.get(CAPTURE_ID_FIELD)])
+        if (id) this.#deadIds.add(id);
+      this.#deadVisits.add(visitOf(head));
+    }
+    for (const visit of liveVisits) this.#deadVisits.delete(visit);
+  }
+
+  #isCompanion(head: RecordHead): boolean {
+    if (isCaptureType(head) || head.type === 'warcinfo') return false;
+    if (head.recordId && this.#deadIds.has(head.recordId)) return true;
+    if (head.getAll('warc-concurrent-to').some((id) => this.#deadIds.has(id))) return true;
+    return head.targetUri !== undefined && this.#deadVisits.has(visitOf(head));
+  }
+
+  async #place(
+    open: OpenSegment,
+    encoder: MemberEncoder,
+    record: ReadingRecord,
+    isOwnWarcinfo: boolean,
+  ): Promise<void> {
+    const { head } = record;
+    const { offset } = head;
+    const promotion = this.#plan.promote.get(offset);
+    const referent = this.#plan.repoint.get(offset);
+    if (isOwnWarcinfo || this.#plan.drop.has(offset) || this.#isCompanion(head)) {
+      await drain(record);
+      await this.#endRun(open);
+      return;
+    }
+    if (promotion) {
+      await this.#endRun(open);
+      await this.#promote(open, encoder, record, promotion);
+      return;
+    }
+    if (referent) {
+      await this.#endRun(open);
+      const block = await record.bytes(16 * 1024 * 1024);
+      const parts = [headBytes(repointed(head, referent, this.#archive.newId()), head.version), block, RECORD_TRAILER];
+      this.#archive.shelf.append(open, encoder.encode(parts));
+      return;
+    }
+    await drain(record);
+    const length = record.tail?.length;
+    assert(length !== undefined, `a record of ${this.#segment.name} at ${offset} has no bytes of its own`);
+    if (this.#runTo !== offset) await this.#endRun(open);
+    if (this.#runFrom < 0) this.#runFrom = offset;
+    if (this.#plan.keepDead.has(offset)) this.#deadOffsets.push(open.position + offset - this.#runFrom);
+    this.#runTo = offset + length;
+    this.#runRecords++;
+  }
+
+  async #endRun(open: OpenSegment): Promise<void> {
+    if (this.#runFrom < 0) return;
+    const { shelf, volumes } = this.#archive;
+    const volume = volumes.get(this.#segment.volume);
+    for (let at = this.#runFrom; at < this.#runTo; ) {
+      const length = Math.min(COPY_BYTES, this.#runTo - at);
+      const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);
+      assert(bytes!.length === length, `${this.#segment.name} is shorter than its records`);
+      shelf.append(open, bytes!, 0);
+      if (shelf.isFull(open)) await shelf.flush(open);
+      at += length;
+    }
+    open.records += this.#runRecords;
+    this.#runFrom = -1;
+    this.#runTo = -1;
+    this.#runRecords = 0;
+  }
+
+  /** Writes the revisit anew as a full record: its own head, the payload of the record that held it so far. */
+  async #promote(open: OpenSegment, encoder: MemberEncoder, record: ReadingRecord, key: BlockKey): Promise<void> {
+    const { catalog, access, shelf, newId } = this.#archive;
+    const scanner = new BlockScanner(record.head, {});
+    for await (const piece of record.body()) scanner.push(piece);
+    const { http } = scanner.end();
+    const [block] = await catalog.getBlocks([key]);
+    assert(block, 'a content that is promoted is held');
+    const holder = await access.open(block.holder);
+    const isHttp = holder.http !== undefined;
+    const recordId = newId();
+    const ownHead = isHttp ? withCodingsOf(http?.bytes ?? holder.http!.bytes, holder.http!.fields) : new Uint8Array(0);
+    const { head } = record;
+    const fields: Field[] = head.fields
+      .filter((field) => KEPT_FIELDS.has(field.name.toLowerCase()))
+      .map(({ name, value }) => ({ name, value }));
+    fields.push({ name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' });
+    fields.push({ name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' });
+    if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
+    const contentType = isHttp
+      ? 'application/http; msgtype=response'
+      : (head.get('warc-identified-payload-type') ?? holder.head.contentType);
+    const promoted: NewRecord = {
+      type: isHttp ? 'response' : 'resource',
+      recordId,
+      date: head.date ?? '',
+      targetUri: head.targetUri,
+      payloadDigest: { algorithm: 'sha256', bytes: key.digest },
+      contentType,
+      fields,
+    };
+    const length = ownHead.length + block.size;
+    const start = headBytes(fieldsOf(promoted, length));
+    const total = start.length + length + RECORD_TRAILER.length;
+    const offset = open.position;
+    for await (const piece of encoder.encodeStream(joined(start, ownHead, holder.payload), total)) {
+      shelf.append(open, piece, 0);
+      if (shelf.isFull(open)) await shelf.flush(open);
+    }
+    open.records++;
+    assert(open.position > offset, 'a promoted record takes some bytes');
+    this.#promoted.set(`${toHex(key.digest)}~${key.overflow}`, {
+      refersTo: recordId,
+      refersToTargetUri: head.targetUri,
+      refersToDate: head.date,
+    });
+  }
+}
+
+async function drain(record: ReadingRecord): Promise<void> {
+  for await (const _ of record.body());
+}
+
+async function* joined(
+  start: Uint8Array,
+  head: Uint8Array,
+  payload: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield start;
+  if (head.length > 0) yield head;
+  yield* payload;
+  yield RECORD_TRAILER;
+}
+
+const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
+/** Fields of a revisit that stay true of the full record. */
+const KEPT_FIELDS = new Set([
+  'warc-ip-address',
+  'warc-warcinfo-id',
+  'warc-concurrent-to',
+  'warc-protocol',
+  'warc-cipher-suite',
+  'warc-identified-payload-type',
+]);
+
+function isCaptureType(head: RecordHead): boolean {
+  return CAPTURE_TYPES.has(head.type);
+}
+
+function visitOf(head: RecordHead): string {
+  return `${head.date} ${head.targetUri}`;
+}
+
+/**
+ * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding and with the content coding
+ * of the record it comes from.
+ */
+function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
+  const text = Buffer.from(ownHead).toString('latin1');
+  const end = text.indexOf('\n');
+  const [startLine, rest] = end < 0 ? [text.trimEnd(), ''] : [text.slice(0, end).trimEnd(), text.slice(end + 1)];
+  const lines = rest
+    .split(/\r?\n/)
+    .filter((line) => line !== '' && !/^(transfer-encoding|content-encoding)\s*:/i.test(line));
+  for (const field of holderFields)
+    if (field.name.toLowerCase() === 'content-encoding') lines.push(`${field.name}: ${field.value}`);
+  return Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+const REPOINTED = new Set([
+  'warc-refers-to',
+  'warc-refers-to-target-uri',
+  'warc-refers-to-date',
+  'warc-record-id',
+  'warc-previous-record-id',
+  CAPTURE_ID_FIELD,
+]);
+
+/** The fields of a revisit with a new holder and, since the record is another, a new id. */
+function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
+  const kept = head.fields.filter((field) => !REPOINTED.has(field.name.toLowerCase()));
+  const at = Math.max(
+    0,
+    kept.findIndex((field) => field.name.toLowerCase() === 'content-length'),
+  );
+  const fresh: Field[] = [
+    { name: 'WARC-Record-ID', value: newId },
+    { name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' },
+    { name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' },
+  ];
+  if (referent.refersTo) fresh.push({ name: 'WARC-Refers-To', value: referent.refersTo });
+  if (referent.refersToTargetUri) fresh.push({ name: 'WARC-Refers-To-Target-URI', value: referent.refersToTargetUri });
+  if (referent.refersToDate) fresh.push({ name: 'WARC-Refers-To-Date', value: referent.refersToDate });
+  return [...kept.slice(0, at), ...fresh, ...kept.slice(at)].map(({ name, value }) => ({
+    name,
+    value: value.replace(/[\r\n]+/g, ' '),
+  }));
+}

@@ -1,0 +1,340 @@
+/**
+ * Storing: contents come in from many callers at once and are committed in groups, many stores to one sync (I2).
+ *
+ * Each content is spooled and identified first. Then one commit at a time decides, in order of arrival, whether the archive holds it
+ * already: a new content becomes a response or resource record, a held one a revisit that points at its holder (I1, I7). The records go
+ * to their segments, the segments are synced, the catalog takes the batch, and only then are the callers told.
+ */
+import { join } from 'node:path';
+import { type EpochMs, formatW3cDate, type IdSource, toHex } from '../base/index.ts';
+import type { Block, BlockKey, Capture, Place } from '../catalog/index.ts';
+import { urlKey } from '../url/index.ts';
+import {
+  type Field,
+  fieldsOf,
+  headBytes,
+  MemberEncoder,
+  type NewRecord,
+  RECORD_TRAILER,
+  recordParts,
+} from '../warc/index.ts';
+import { blockId, type CatalogDraft } from './catalog-draft.ts';
+import type { Collections } from './collections.ts';
+import { type ContentKey, formatContentKey } from './content-key.ts';
+import type { RecordAccess } from './record-access.ts';
+import { bareMime, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
+import type { OpenSegment, SegmentShelf } from './segment-shelf.ts';
+import { type BlockSource, Spool, sameBytes } from './spool.ts';
+
+/** `regular`: same digest and size; `compare`: same bytes; `force-new`: never. */
+export type StoreMode = 'regular' | 'compare' | 'force-new';
+
+export type StoreInput =
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly time: EpochMs;
+      /** Status line and fields with the empty line, as received. */
+      readonly responseHead: Uint8Array;
+      /** The body as received, transfer coding included. */
+      readonly body: BlockSource;
+      /** The whole request message. */
+      readonly request?: Uint8Array;
+      /** Further fields of the record: WARC-IP-Address, WARC-Protocol... */
+      readonly fields?: readonly Field[];
+    }
+  | {
+      readonly kind: 'resource';
+      readonly url: string;
+      readonly time: EpochMs;
+      readonly mime: string;
+      readonly body: BlockSource;
+      readonly fields?: readonly Field[];
+    }
+  | { readonly kind: 'bytes'; readonly time: EpochMs; readonly mime?: string; readonly body: BlockSource };
+
+export type StoreOptions = { readonly collection?: string; readonly mode?: StoreMode; readonly volume?: string };
+
+export type Stored = { readonly key: ContentKey; readonly capture: Capture; readonly isNew: boolean };
+
+/** What a revisit says of the record it leans on. */
+type Referent = {
+  readonly recordId?: string | undefined;
+  readonly targetUri?: string | undefined;
+  readonly date?: string | undefined;
+};
+
+type Waiting = {
+  readonly input: StoreInput;
+  readonly options: StoreOptions;
+  readonly spool: Spool;
+  readonly resolve: (stored: Stored) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+export type StoreParts = {
+  readonly directory: string;
+  readonly shelf: SegmentShelf;
+  readonly access: RecordAccess;
+  readonly collections: Collections;
+  readonly newId: IdSource;
+  readonly dedupBytesMin: number;
+  /** Turns a digest into the fingerprint that identifies contents: the digest itself, but in tests of collisions. */
+  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  readonly chooseVolume: (digest: Uint8Array) => Promise<string>;
+  /** Runs one change of the archive at a time. */
+  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly newDraft: () => CatalogDraft;
+  readonly commit: (draft: CatalogDraft) => Promise<void>;
+  readonly rollBack: () => Promise<void>;
+};
+
+const GROUP_MAX = 512;
+
+export class StoreQueue {
+  readonly #parts: StoreParts;
+  readonly #text = new MemberEncoder({ coding: 'gzip', level: 6 });
+  readonly #packed = new MemberEncoder({ coding: 'gzip', level: 0 });
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #spools = 0;
+  /** Holders of blocks made in the commit at hand, which cannot be read yet. */
+  readonly #fresh = new Map<string, Referent>();
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+  }
+
+  async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
+    const path = join(this.#parts.directory, `spool-${process.pid}-${this.#spools++}`);
+    const start = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
+    const kind = {
+      type: input.kind === 'http' ? 'response' : 'resource',
+      url: input.kind === 'bytes' ? 'urn:bytes' : input.url,
+      contentType:
+        input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream'),
+    };
+    const spool = await Spool.take(kind, start, input.body, path);
+    try {
+      const { promise, resolve, reject } = Promise.withResolvers<Stored>();
+      this.#waiting.push({ input, options, spool, resolve, reject });
+      this.#running ??= this.#run().finally(() => {
+        this.#running = undefined;
+      });
+      return await promise;
+    } finally {
+      await spool.discard();
+    }
+  }
+
+  /** Waits until nothing is under way. */
+  async drain(): Promise<void> {
+    while (this.#running) await this.#running.catch(() => {});
+  }
+
+  async #run(): Promise<void> {
+    // Let what arrives in the same turn join the first group.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      await this.#parts.exclusive(async () => {
+        const group = this.#waiting.splice(0, GROUP_MAX);
+        await this.#commitGroup(group);
+      });
+    }
+  }
+
+  async #commitGroup(group: readonly Waiting[]): Promise<void> {
+    let draft = this.#parts.newDraft();
+    let done: { waiting: Waiting; stored: Stored }[] = [];
+    const finish = async () => {
+      await this.#parts.commit(draft);
+      this.#fresh.clear();
+      for (const { waiting, stored } of done) waiting.resolve(stored);
+      done = [];
+      draft = this.#parts.newDraft();
+    };
+    let at = 0;
+    try {
+      await draft.load(group.map((waiting) => this.#fingerprint(waiting)));
+      for (; at < group.length; at++) {
+        const waiting = group[at]!;
+        await draft.load([this.#fingerprint(waiting)]);
+        if (await this.#leansOnUncommitted(waiting, draft)) {
+          await finish();
+          await draft.load([this.#fingerprint(waiting)]);
+        }
+        done.push({ waiting, stored: await this.#write(waiting, draft) });
+      }
+      await finish();
+    } catch (error) {
+      this.#fresh.clear();
+      await this.#parts.rollBack();
+      for (const { waiting } of done) waiting.reject(error);
+      for (const waiting of group.slice(at)) waiting.reject(error);
+    }
+  }
+
+  #fingerprint({ spool }: Waiting): Uint8Array {
+    return this.#parts.fingerprint(spool.facts.payloadDigests[0]!.bytes);
+  }
+
+  /** A revisit may lean on a record of the same commit only when that stands earlier in the same segment (I1). */
+  async #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft): Promise<boolean> {
+    const dirty = new Set(this.#parts.shelf.dirty().map((open) => open.segment.number));
+    const blocks = draft.blocksOf(this.#fingerprint(waiting));
+    if (!blocks.some((block) => dirty.has(block.holder.segment))) return false;
+    if (waiting.options.mode === 'compare') return true;
+    const target = (await this.#openSegment(waiting)).segment.number;
+    return blocks.some((block) => dirty.has(block.holder.segment) && block.holder.segment !== target);
+  }
+
+  async #openSegment(waiting: Waiting): Promise<OpenSegment> {
+    const { collections, chooseVolume, shelf } = this.#parts;
+    const collectionName = waiting.options.collection ?? 'default';
+    const collection = await collections.number(collectionName);
+    const volume = waiting.options.volume ?? (await chooseVolume(this.#fingerprint(waiting)));
+    return shelf.openFor({ collection, collectionName, volume, coding: 'gzip' });
+  }
+
+  async #write(waiting: Waiting, draft: CatalogDraft): Promise<Stored> {
+    const { spool, input } = waiting;
+    const digest = this.#fingerprint(waiting);
+    const size = spool.facts.payloadBytes;
+    const mode = waiting.options.mode ?? 'regular';
+    const held = await this.#findHeld(draft, waiting, digest, size, mode);
+    const open = await this.#openSegment(waiting);
+    const isRevisit = held !== undefined && mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
+    const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
+    const recordId = this.#parts.newId();
+    const record = await this.#recordOf(waiting, recordId, key, isRevisit ? held : undefined);
+    const place = isRevisit
+      ? this.#appendRevisit(open, waiting, record)
+      : await this.#appendWhole(open, waiting, record);
+    if (input.kind === 'http' && input.request) this.#appendRequest(open, input, recordId);
+    if (!held) {
+      draft.addBlock(key, size, place);
+      this.#fresh.set(blockId(key), record);
+    }
+    const capture: Capture = {
+      urlKey: urlKey(record.targetUri!),
+      time: input.time,
+      place,
+      url: record.targetUri!,
+      kind: isRevisit ? 'revisit' : input.kind === 'http' ? 'response' : 'resource',
+      collection: open.kind.collection,
+      status: spool.facts.http?.status ?? 0,
+      mime: mimeOf(waiting),
+      block: key,
+      hash: recordHash(recordId),
+    };
+    draft.putCapture(capture);
+    return { key: formatContentKey(open.kind.volume, key), capture, isNew: !held };
+  }
+
+  async #findHeld(
+    draft: CatalogDraft,
+    waiting: Waiting,
+    digest: Uint8Array,
+    size: number,
+    mode: StoreMode,
+  ): Promise<Block | undefined> {
+    if (mode === 'force-new') return undefined;
+    for (const block of draft.blocksOf(digest)) {
+      if (block.size !== size) continue;
+      if (mode === 'regular') return block;
+      const holder = await this.#parts.access.open(block.holder);
+      if (await sameBytes(holder.payload, waiting.spool.payload())) return block;
+    }
+    return undefined;
+  }
+
+  async #recordOf(waiting: Waiting, recordId: string, key: BlockKey, held: Block | undefined): Promise<NewRecord> {
+    const { input, spool } = waiting;
+    const targetUri = input.kind === 'bytes' ? `urn:sha256:${toHex(spool.facts.payloadDigests[0]!.bytes)}` : input.url;
+    const fields: Field[] = [...('fields' in input ? (input.fields ?? []) : [])];
+    if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
+    const date = formatW3cDate(input.time);
+    const payloadDigest = spool.facts.payloadDigests[0]!;
+    const contentType =
+      input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream');
+    if (!held) {
+      const type = input.kind === 'http' ? 'response' : 'resource';
+      return {
+        type,
+        recordId,
+        date,
+        targetUri,
+        payloadDigest,
+        blockDigest: spool.facts.blockDigests[0]!,
+        contentType,
+        fields,
+      };
+    }
+    const referent = this.#fresh.get(blockId(held.key)) ?? (await this.#parts.access.open(held.holder)).head;
+    if (input.kind !== 'http') fields.push({ name: 'WARC-Identified-Payload-Type', value: contentType });
+    const revisit = {
+      profile: 'identical-payload-digest',
+      refersTo: referent.recordId,
+      refersToTargetUri: referent.targetUri,
+      refersToDate: referent.date,
+      truncated: true,
+    } as const;
+    return { type: 'revisit', recordId, date, targetUri, payloadDigest, contentType, fields, revisit };
+  }
+
+  #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {
+    const block = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
+    return this.#parts.shelf.append(open, this.#text.encode(recordParts(record, block)));
+  }
+
+  async #appendWhole(open: OpenSegment, waiting: Waiting, record: NewRecord): Promise<Place> {
+    const { shelf } = this.#parts;
+    const { spool } = waiting;
+    const encoder = isPacked(mimeOf(waiting), spool.facts.http?.contentCodings ?? []) ? this.#packed : this.#text;
+    if (spool.bytes) {
+      const place = shelf.append(open, encoder.encode(recordParts(record, spool.bytes)));
+      if (shelf.isFull(open)) await shelf.flush(open);
+      return place;
+    }
+    const offset = open.position;
+    const head = headBytes(fieldsOf(record, spool.length));
+    const total = head.length + spool.length + RECORD_TRAILER.length;
+    for await (const piece of encoder.encodeStream(whole(head, spool.stream()), total)) {
+      shelf.append(open, piece, 0);
+      if (shelf.isFull(open)) await shelf.flush(open);
+    }
+    open.records++;
+    return { segment: open.segment.number, offset, length: open.position - offset };
+  }
+
+  #appendRequest(open: OpenSegment, input: Extract<StoreInput, { kind: 'http' }>, responseId: string): void {
+    const record: NewRecord = {
+      type: 'request',
+      recordId: this.#parts.newId(),
+      date: formatW3cDate(input.time),
+      targetUri: input.url,
+      contentType: 'application/http; msgtype=request',
+      fields: [{ name: 'WARC-Concurrent-To', value: responseId }],
+    };
+    this.#parts.shelf.append(open, this.#text.encode(recordParts(record, input.request!)));
+  }
+}
+
+async function* whole(head: Uint8Array, block: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* block;
+  yield RECORD_TRAILER;
+}
+
+function mimeOf({ input, spool }: Waiting): string {
+  if (input.kind === 'http') return bareMime(spool.facts.http?.get('content-type') ?? '');
+  return bareMime(input.mime ?? 'application/octet-stream');
+}
+
+const PACKED_MIME =
+  /^(image\/(?!svg|bmp|x-ms-bmp)|video\/|audio\/(?!midi)|font\/woff|application\/(zip|gzip|x-gzip|x-7z|x-rar|x-bzip|x-xz|zstd|vnd\.openxmlformats|epub|java-archive))/;
+
+/** Contents that are compressed already are not compressed again: it would take time and save nothing. */
+function isPacked(mime: string, codings: readonly string[]): boolean {
+  return codings.length > 0 || PACKED_MIME.test(mime);
+}

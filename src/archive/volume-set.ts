@@ -1,0 +1,92 @@
+/** The volumes of an archive, opened. One that is not there costs only its own contents: whoever needs it is told its name. */
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { PinakesError } from '../base/index.ts';
+import {
+  createDirectoryVolume,
+  createLinkedVolume,
+  LinkedVolume,
+  openDirectoryVolume,
+  openLinkedVolume,
+  type Volume,
+} from '../volume/index.ts';
+import type { VolumeSetting } from './connector.ts';
+
+type Opened = {
+  readonly setting: VolumeSetting;
+  readonly volume: Volume | undefined;
+  readonly failure: PinakesError | undefined;
+};
+
+export class VolumeSet {
+  readonly #opened = new Map<string, Opened>();
+
+  static async open(directory: string, settings: readonly VolumeSetting[]): Promise<VolumeSet> {
+    const set = new VolumeSet();
+    for (const setting of settings) {
+      try {
+        set.#opened.set(setting.name, { setting, volume: await openVolume(directory, setting), failure: undefined });
+      } catch (error) {
+        if (!(error instanceof PinakesError)) throw error;
+        set.#opened.set(setting.name, { setting, volume: undefined, failure: error });
+      }
+    }
+    return set;
+  }
+
+  /** For tests and for volumes that are made elsewhere. */
+  static of(volumes: readonly { setting: VolumeSetting; volume: Volume }[]): VolumeSet {
+    const set = new VolumeSet();
+    for (const { setting, volume } of volumes) set.#opened.set(setting.name, { setting, volume, failure: undefined });
+    return set;
+  }
+
+  get(name: string): Volume {
+    const opened = this.#opened.get(name);
+    if (opened?.volume) return opened.volume;
+    throw (
+      opened?.failure ??
+      new PinakesError('VOLUME_MISSING', { where: `volume ${name}`, detail: 'the connector does not name it' })
+    );
+  }
+
+  /** The volume in which files lie that were added in place. */
+  linked(name: string): LinkedVolume | undefined {
+    const volume = this.#opened.get(name)?.volume;
+    return volume instanceof LinkedVolume ? volume : undefined;
+  }
+
+  /** Those that are there. */
+  available(): Volume[] {
+    return [...this.#opened.values()].flatMap(({ volume }) => (volume ? [volume] : []));
+  }
+
+  writable(): Volume[] {
+    return this.available().filter((volume) => volume.writable);
+  }
+
+  settings(): VolumeSetting[] {
+    return [...this.#opened.values()].map(({ setting }) => setting);
+  }
+
+  failureOf(name: string): PinakesError | undefined {
+    return this.#opened.get(name)?.failure;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.available().map((volume) => volume.close()));
+  }
+}
+
+export async function createVolume(directory: string, setting: VolumeSetting): Promise<void> {
+  const path = resolve(directory, setting.path);
+  await mkdir(dirname(path), { recursive: true });
+  if (setting.kind === 'linked') await createLinkedVolume(setting.name, path);
+  else await createDirectoryVolume(setting.name, path);
+}
+
+function openVolume(directory: string, setting: VolumeSetting): Promise<Volume> {
+  const path = resolve(directory, setting.path);
+  if (setting.kind === 'linked') return openLinkedVolume(setting.name, path);
+  return openDirectoryVolume(setting.name, path, { writable: setting.writable });
+}

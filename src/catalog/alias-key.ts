@@ -1,0 +1,36 @@
+/**
+ * Keys of aliases; their values are empty.
+ *
+ *     'a'  first 8 bytes of the declared digest   first 6 bytes of the block's digest   slot (ordered), when it is not 0
+ *
+ * Eight bytes of a digest find the candidates; a declared digest proves nothing anyway, and who relies on one reads the content.
+ */
+import { assert } from '../base/index.ts';
+import { BLOCK_PREFIX_BYTES, type BlockReference } from './block-codec.ts';
+import { RowReader, type RowWriter } from './row-bytes.ts';
+import { TABLE } from './table.ts';
+
+export const DECLARED_BYTES = 8;
+
+/** A digest that more contents declare than this says nothing about any of them. */
+export const ALIAS_CANDIDATES_MAX = 256;
+
+/** What all aliases of this declared digest begin with. */
+export function aliasStart(declared: Uint8Array): Buffer {
+  assert(declared.length >= DECLARED_BYTES, 'a declared digest is shorter than any digest');
+  return Buffer.concat([Buffer.of(TABLE.aliases), declared.subarray(0, DECLARED_BYTES)]);
+}
+
+export function writeAliasKey(writer: RowWriter, declared: Uint8Array, reference: BlockReference): void {
+  assert(declared.length >= DECLARED_BYTES, 'a declared digest is shorter than any digest');
+  writer.byte(TABLE.aliases);
+  for (let at = 0; at < DECLARED_BYTES; at++) writer.byte(declared[at]!);
+  writer.fixed(reference.prefix, BLOCK_PREFIX_BYTES);
+  if (reference.slot > 0) writer.ordered(reference.slot);
+}
+
+export function referenceOfAlias(row: Buffer): BlockReference {
+  const reader = new RowReader(row, 1 + DECLARED_BYTES);
+  const prefix = reader.fixed(BLOCK_PREFIX_BYTES);
+  return { prefix, slot: reader.isAtEnd ? 0 : reader.ordered() };
+}

@@ -1,0 +1,127 @@
+/**
+ * Values of captures; key-order.ts has their keys.
+ *
+ *     form      1        bits 0-2 kind, bit 3 has a block, bit 4 the block has a slot other than 0
+ *     url form  1        see url-difference.ts
+ *     status    varint   0 for 200, else the status plus one
+ *     collection varint
+ *     mime      varint   number in the dictionary; 0: its length in bytes as a varint and its UTF-8 follow
+ *     block     6 bytes  first bytes of the digest, when there is a block; then its slot as a varint, when it has one
+ *     hash      4 bytes  highest first
+ *     length    varint   of the record
+ *     url       rest     what the url form says
+ *
+ * What captures have most in common stands first, next to what all rows have in common, for the compressor to take together.
+ *
+ * The digest is not written whole: prefix and slot name an entry of the blocks table, which holds it and stays as long as a capture
+ * names it (see block-codec.ts). So a capture never gets another block than its own.
+ */
+import { assert } from '../base/index.ts';
+import { BLOCK_PREFIX_BYTES, type BlockReference } from './block-codec.ts';
+import type { BlockKey, Capture, CaptureKind } from './catalog.ts';
+import { isCaptureTime, readCaptureKey } from './key-order.ts';
+import { type MimeDictionary, WRITTEN_OUT } from './mime-dictionary.ts';
+import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
+import { readUrl, urlDifference, writeUrlRest } from './url-difference.ts';
+
+const KINDS: readonly CaptureKind[] = ['response', 'revisit', 'resource', 'conversion', 'metadata'];
+const KIND_BITS = 7;
+const HASH_BYTES = 4;
+const HAS_BLOCK = 8;
+const HAS_SLOT = 16;
+
+/** What of a capture concerns blocks and totals. */
+export type CaptureLink = { readonly kind: CaptureKind; readonly reference: BlockReference | undefined };
+
+/** A capture as it is read, before its block is looked up. */
+export type LinkedCapture = {
+  readonly capture: Omit<Capture, 'block'>;
+  readonly reference: BlockReference | undefined;
+};
+
+export function assertCapture(capture: Capture): void {
+  assert(isCaptureTime(capture.time), 'a capture has a time that is no whole number or beyond all years');
+  assert(capture.urlKey.isWellFormed() && capture.url.isWellFormed(), 'a URL or its key is no Unicode text');
+  assert(capture.mime.isWellFormed(), 'a media type is no Unicode text');
+  assert(capture.hash >>> 0 === capture.hash, 'the hash of a capture is no number of 32 bits');
+}
+
+export function writeCapture(
+  writer: RowWriter,
+  capture: Capture,
+  reference: BlockReference | undefined,
+  mimeNumber: number,
+): void {
+  const kind = KINDS.indexOf(capture.kind);
+  assert(kind >= 0, 'a capture has no such kind');
+  const difference = urlDifference(capture.urlKey, capture.url);
+  writer.byte(kind | (reference ? HAS_BLOCK : 0) | (reference && reference.slot > 0 ? HAS_SLOT : 0));
+  writer.byte(difference.form);
+  writer.varint(capture.status === 200 ? 0 : capture.status + 1);
+  writer.varint(capture.collection);
+  writer.varint(mimeNumber);
+  if (mimeNumber === WRITTEN_OUT) {
+    writer.varint(Buffer.byteLength(capture.mime));
+    writer.utf8(capture.mime);
+  }
+  if (reference) {
+    writer.fixed(reference.prefix, BLOCK_PREFIX_BYTES);
+    if (reference.slot > 0) writer.varint(reference.slot);
+  }
+  writer.fixed(capture.hash, HASH_BYTES);
+  writer.varint(capture.place.length);
+  writeUrlRest(writer, difference, capture.url);
+}
+
+export function readCapture(key: Buffer, value: Buffer, mimes: MimeDictionary): LinkedCapture {
+  const { urlKey, time, segment, offset } = readCaptureKey(key);
+  const reader = new RowReader(value);
+  const form = reader.byte();
+  const urlForm = reader.byte();
+  const writtenStatus = reader.varint();
+  const collection = reader.varint();
+  const mime = readMime(reader, mimes);
+  const reference = readReference(reader, form);
+  const hash = reader.fixed(HASH_BYTES);
+  const length = reader.varint();
+  const url = readUrl(reader, urlKey, urlForm);
+  if (!reader.isAtEnd) throw new DamagedRow('a capture goes on after its end');
+  const status = writtenStatus === 0 ? 200 : writtenStatus - 1;
+  const place = { segment, offset, length };
+  return { capture: { urlKey, time, place, url, kind: readKind(form), collection, status, mime, hash }, reference };
+}
+
+export function readCaptureLink(value: Buffer): CaptureLink {
+  const reader = new RowReader(value);
+  const form = reader.byte();
+  reader.byte();
+  reader.varint();
+  reader.varint();
+  if (reader.varint() === WRITTEN_OUT) reader.bytes(reader.varint());
+  return { kind: readKind(form), reference: readReference(reader, form) };
+}
+
+/** The capture with its block, in the order of properties that every capture has. */
+export function withBlock(linked: LinkedCapture, block: BlockKey | undefined): Capture {
+  return { ...linked.capture, block };
+}
+
+function readKind(form: number): CaptureKind {
+  const kind = KINDS[form & KIND_BITS];
+  if (kind === undefined || form > (KIND_BITS | HAS_BLOCK | HAS_SLOT)) throw new DamagedRow('no such form of capture');
+  return kind;
+}
+
+function readMime(reader: RowReader, mimes: MimeDictionary): string {
+  const number = reader.varint();
+  if (number === WRITTEN_OUT) return reader.utf8(reader.varint());
+  const mime = mimes.textOf(number);
+  if (mime === undefined) throw new DamagedRow(`there is no media type ${number}`);
+  return mime;
+}
+
+function readReference(reader: RowReader, form: number): BlockReference | undefined {
+  if ((form & HAS_BLOCK) === 0) return undefined;
+  const prefix = reader.fixed(BLOCK_PREFIX_BYTES);
+  return { prefix, slot: form & HAS_SLOT ? reader.varint() : 0 };
+}

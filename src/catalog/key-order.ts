@@ -1,0 +1,137 @@
+/**
+ * Keys of captures, whose byte order is that of (URL key, time, segment, offset):
+ *
+ *     'c'  URL key, escaped   00   time            segment   offset
+ *     1    n                  1    5 or 7 bytes    ordered   ordered
+ *
+ * The URL key is its UTF-8. Bytes 00 and 01 in it are written 01 01 and 01 02, so that 00 ends it, and a key that is the beginning of another
+ * stands before it, whatever follows.
+ *
+ * The time is twice the seconds since the year 0, in five bytes, highest first; when milliseconds follow, plus one, and then those in two.
+ * Whole seconds, which most dates are, thus stand before the same second's milliseconds. Every year of four digits fits.
+ *
+ * Segment and offset are `ordered` numbers (see row-bytes.ts).
+ */
+import { assert, type EpochMs, utf8 } from '../base/index.ts';
+import type { UrlKey } from '../url/index.ts';
+import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
+import { TABLE } from './table.ts';
+
+const KEY_END = 0x00;
+const ESCAPE = 0x01;
+
+const YEAR_0_SECONDS = -62_167_219_200;
+const TIME_MIN: EpochMs = YEAR_0_SECONDS * 1000;
+const TIME_MAX: EpochMs = 253_402_300_799_999;
+
+const PLAIN_KEY = /^[\x02-\x7f]*$/;
+
+export type CaptureKeyParts = {
+  readonly urlKey: UrlKey;
+  readonly time: EpochMs;
+  readonly segment: number;
+  readonly offset: number;
+};
+
+export function writeCaptureKey(writer: RowWriter, parts: CaptureKeyParts): void {
+  writeKeyAndEnd(writer, parts.urlKey);
+  writeTime(writer, parts.time);
+  writer.ordered(parts.segment);
+  writer.ordered(parts.offset);
+}
+
+export function readCaptureKey(row: Buffer): CaptureKeyParts {
+  const end = row.indexOf(KEY_END, 1);
+  if (end < 0) throw new DamagedRow('the key of a capture has no end');
+  const urlKey = readUrlKey(row.subarray(1, end)) as UrlKey;
+  const reader = new RowReader(row, end + 1);
+  const time = readTime(reader);
+  const segment = reader.ordered();
+  const offset = reader.ordered();
+  if (!reader.isAtEnd) throw new DamagedRow('the key of a capture goes on after its end');
+  return { urlKey, time, segment, offset };
+}
+
+/** The time of a capture, without reading the rest of its key. */
+export function timeOfCaptureKey(row: Buffer): EpochMs {
+  return readTime(new RowReader(row, row.indexOf(KEY_END, 1) + 1));
+}
+
+/** The key up to and without its end mark: what stands before every capture of this URL key and all that begin with it. */
+export function writeKeyStart(writer: RowWriter, key: string): void {
+  writer.byte(TABLE.captures);
+  if (PLAIN_KEY.test(key)) writer.latin1(key);
+  else writer.bytes(escaped(utf8(key)));
+}
+
+/** Stands before every capture of exactly this URL key, and behind all before it. */
+export function writeKeyAndEnd(writer: RowWriter, key: string): void {
+  writeKeyStart(writer, key);
+  writer.byte(KEY_END);
+}
+
+/** Stands before the captures of this URL key at this time or later, and behind the earlier ones. */
+export function writeKeyAndTime(writer: RowWriter, key: string, time: EpochMs): void {
+  writeKeyAndEnd(writer, key);
+  writeTime(writer, time);
+}
+
+/** Of a row's key, what ends its URL key and begins all longer and later ones. */
+export function afterUrlKeyOf(row: Buffer): Buffer {
+  return Buffer.concat([row.subarray(0, row.indexOf(KEY_END, 1)), Buffer.of(ESCAPE)]);
+}
+
+/** The row's table and URL key with this time. */
+export function atTimeOf(row: Buffer, writer: RowWriter, time: EpochMs): Buffer {
+  writer.bytes(row.subarray(0, row.indexOf(KEY_END, 1) + 1));
+  writeTime(writer, time);
+  return writer.finish();
+}
+
+/** The row's table and URL key without its end mark. */
+export function beforeUrlKeyOf(row: Buffer): Buffer {
+  return row.subarray(0, row.indexOf(KEY_END, 1));
+}
+
+/** A time that a question asks with, brought into what captures can have, and one beyond at either end. */
+export function clampTime(time: EpochMs): EpochMs {
+  return Math.min(Math.max(time, TIME_MIN), TIME_MAX + 1);
+}
+
+export function isCaptureTime(time: EpochMs): boolean {
+  return Number.isInteger(time) && time >= TIME_MIN && time <= TIME_MAX;
+}
+
+function writeTime(writer: RowWriter, time: EpochMs): void {
+  assert(Number.isInteger(time) && time >= TIME_MIN && time <= TIME_MAX + 1, 'a capture has a time beyond all years');
+  const seconds = Math.floor(time / 1000);
+  const milliseconds = time - seconds * 1000;
+  writer.fixed((seconds - YEAR_0_SECONDS) * 2 + (milliseconds > 0 ? 1 : 0), 5);
+  if (milliseconds > 0) writer.fixed(milliseconds, 2);
+}
+
+function readTime(reader: RowReader): EpochMs {
+  const doubled = reader.fixed(5);
+  const time = (Math.floor(doubled / 2) + YEAR_0_SECONDS) * 1000;
+  return doubled % 2 === 0 ? time : time + reader.fixed(2);
+}
+
+function escaped(bytes: Uint8Array): Uint8Array {
+  const written: number[] = [];
+  for (const byte of bytes) {
+    if (byte <= ESCAPE) written.push(ESCAPE, byte + 1);
+    else written.push(byte);
+  }
+  return Uint8Array.from(written);
+}
+
+function readUrlKey(bytes: Buffer): string {
+  if (!bytes.includes(ESCAPE)) return bytes.toString('utf8');
+  const read: number[] = [];
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte === ESCAPE) read.push((bytes[++at] ?? 0) - 1);
+    else read.push(byte);
+  }
+  return Buffer.from(read).toString('utf8');
+}

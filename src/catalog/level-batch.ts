@@ -1,0 +1,229 @@
+/**
+ * Turns a batch of changes into one LevelDB batch.
+ *
+ * Removals come first, then what is put; of two puts of one thing the last counts. The rows that the changes touch are read before, because a capture
+ * that replaces another must not count twice, one that is not there must not count at all, and blocks count what names them.
+ */
+import { assert, fromLatin1 } from '../base/index.ts';
+import { writeAliasKey } from './alias-key.ts';
+import { type BlockReference, prefixOf } from './block-codec.ts';
+import { BlockRows } from './block-rows.ts';
+import { assertCapture, type CaptureLink, readCaptureLink, writeCapture } from './capture-codec.ts';
+import type { Alias, Capture, CatalogBatch, Totals } from './catalog.ts';
+import { HighMarks } from './high-marks.ts';
+import { writeCaptureKey } from './key-order.ts';
+import { type Database, type DatabaseState, type Operations, putBatchRows, readRows } from './level-database.ts';
+import { isWorthNumber, mimeKey, WRITTEN_OUT } from './mime-dictionary.ts';
+import { RowWriter } from './row-bytes.ts';
+import { segmentKey, writeSegment } from './segment-codec.ts';
+import { TABLE, tableKey } from './table.ts';
+
+type Read = (keys: Buffer[]) => Promise<(Buffer | undefined)[]>;
+
+const NO_VALUE = Buffer.alloc(0);
+
+/** Fills the operations, and gives the totals after them and the media types that got a number. */
+export async function planBatch(
+  batch: CatalogBatch,
+  state: DatabaseState,
+  database: Database,
+  operations: Operations,
+): Promise<{ totals: Totals; newMimes: string[] }> {
+  const read = (keys: Buffer[]) => readRows(database, keys);
+  const highMarks = new HighMarks((key) => database.getSync(key));
+  const plan = new BatchPlan(batch, state, highMarks, operations);
+  await plan.load(read);
+  plan.applyCaptures();
+  plan.applyBlocks();
+  await plan.applyAliases(read);
+  plan.applyPlainRows();
+  return plan.finish();
+}
+
+class BatchPlan {
+  readonly #batch: CatalogBatch;
+  readonly #state: DatabaseState;
+  readonly #operations: Operations;
+  readonly #writer = new RowWriter();
+  readonly #rows = new BlockRows();
+  readonly #highMarks: HighMarks;
+  readonly #newMimes = new Map<string, number>();
+  /** What stands, or will stand, under the capture keys of the batch; nothing for captures that are certainly new. */
+  readonly #links = new Map<string, CaptureLink>();
+  /** Whether every capture put is new, and none is put twice. */
+  #areAllNew = true;
+  #removeKeys: Buffer[] = [];
+  #putKeys: Buffer[] = [];
+  #captures: number;
+  #revisits: number;
+
+  constructor(batch: CatalogBatch, state: DatabaseState, highMarks: HighMarks, operations: Operations) {
+    this.#batch = batch;
+    this.#state = state;
+    this.#highMarks = highMarks;
+    this.#operations = operations;
+    this.#captures = state.totals.captures;
+    this.#revisits = state.totals.revisits;
+  }
+
+  async load(read: Read): Promise<void> {
+    const { putCaptures = [], removeBlocks = [], putBlocks = [], removeAliases = [], putAliases = [] } = this.#batch;
+    for (const { block, place } of putCaptures) {
+      if (!this.#highMarks.raise(place)) this.#areAllNew = false;
+      if (block) this.#rows.want(prefixOf(block.digest));
+    }
+    for (const block of putBlocks) this.#rows.want(prefixOf(block.key.digest));
+    for (const key of removeBlocks) this.#rows.want(prefixOf(key.digest));
+    for (const { block } of removeAliases) this.#rows.want(prefixOf(block.digest));
+    for (const { block } of putAliases) this.#rows.want(prefixOf(block.digest));
+    // The keys of captures are made while another thread reads the rows.
+    await Promise.all([this.#rows.load(read), this.#loadLinks(read)]);
+    await this.#rows.load(read);
+  }
+
+  async #loadLinks(read: Read): Promise<void> {
+    this.#removeKeys = (this.#batch.removeCaptures ?? []).map((capture) => this.#captureKey(capture));
+    this.#putKeys = (this.#batch.putCaptures ?? []).map((capture) => this.#captureKey(capture));
+    const keys = this.#areAllNew ? this.#removeKeys : [...this.#removeKeys, ...this.#putKeys];
+    const values = await read(keys);
+    for (const [index, key] of keys.entries()) {
+      const value = values[index];
+      if (!value) continue;
+      const link = readCaptureLink(value);
+      if (link.reference) this.#rows.want(link.reference.prefix);
+      this.#links.set(fromLatin1(key), link);
+    }
+  }
+
+  applyCaptures(): void {
+    for (const key of this.#removeKeys) {
+      if (this.#unlink(fromLatin1(key))) this.#operations.del(key);
+    }
+    const putCaptures = this.#batch.putCaptures ?? [];
+    for (let index = 0; index < putCaptures.length; index++) {
+      const capture = putCaptures[index]!;
+      const key = this.#putKeys[index]!;
+      if (!this.#areAllNew) this.#unlink(fromLatin1(key));
+      const reference = this.#link(capture);
+      if (!this.#areAllNew) this.#links.set(fromLatin1(key), { kind: capture.kind, reference });
+      writeCapture(this.#writer, capture, reference, this.#mimeNumber(capture.mime));
+      this.#operations.put(key, this.#writer.finish());
+    }
+  }
+
+  applyBlocks(): void {
+    for (const key of this.#batch.removeBlocks ?? []) {
+      const entry = this.#rows.entry(key);
+      if (entry) entry.held = undefined;
+    }
+    for (const block of this.#batch.putBlocks ?? []) {
+      this.#rows.entryOrNew(prefixOf(block.key.digest), block.key).held = block;
+    }
+  }
+
+  async applyAliases(read: Read): Promise<void> {
+    const stored = await this.#storedAliases(read);
+    for (const alias of this.#batch.removeAliases ?? []) {
+      const entry = this.#rows.entry(alias.block);
+      if (!entry) continue;
+      const key = this.#aliasKey(alias, { prefix: prefixOf(alias.block.digest), slot: entry.slot });
+      if (!stored.delete(fromLatin1(key))) continue;
+      entry.aliases--;
+      this.#operations.del(key);
+    }
+    for (const alias of this.#batch.putAliases ?? []) {
+      const prefix = prefixOf(alias.block.digest);
+      const entry = this.#rows.entryOrNew(prefix, alias.block);
+      const key = this.#aliasKey(alias, { prefix, slot: entry.slot });
+      const id = fromLatin1(key);
+      if (stored.has(id)) continue;
+      stored.add(id);
+      entry.aliases++;
+      this.#operations.put(key, NO_VALUE);
+    }
+  }
+
+  applyPlainRows(): void {
+    const { removeSegments = [], putSegments = [], removeNotes = [], putNotes = {} } = this.#batch;
+    for (const number of removeSegments) this.#operations.del(segmentKey(number));
+    for (const segment of putSegments) {
+      writeSegment(this.#writer, segment);
+      this.#operations.put(segmentKey(segment.number), this.#writer.finish());
+    }
+    for (const name of removeNotes) this.#operations.del(tableKey(TABLE.notes, name));
+    for (const [name, text] of Object.entries(putNotes)) {
+      assert(name.isWellFormed() && text.isWellFormed(), `the note ${name} is no Unicode text`);
+      this.#operations.put(tableKey(TABLE.notes, name), Buffer.from(text, 'utf8'));
+    }
+    for (const [mime, number] of this.#newMimes) this.#operations.put(mimeKey(number), Buffer.from(mime, 'utf8'));
+  }
+
+  finish(): { totals: Totals; newMimes: string[] } {
+    const change = this.#rows.finish(this.#operations, this.#writer);
+    const before = this.#state.totals;
+    const totals = {
+      captures: this.#captures,
+      blocks: before.blocks + change.blocks,
+      revisits: this.#revisits,
+      payloadBytes: before.payloadBytes + change.payloadBytes,
+      uniquePayloadBytes: before.uniquePayloadBytes + change.uniquePayloadBytes,
+    };
+    this.#highMarks.finish(this.#operations);
+    putBatchRows(this.#operations, this.#state.batchNumber + 1, totals);
+    return { totals, newMimes: [...this.#newMimes.keys()] };
+  }
+
+  #captureKey(capture: Capture): Buffer {
+    assertCapture(capture);
+    const { segment, offset } = capture.place;
+    writeCaptureKey(this.#writer, { urlKey: capture.urlKey, time: capture.time, segment, offset });
+    return this.#writer.finish();
+  }
+
+  /** Takes what stands under the key out of the counts; false when nothing does. */
+  #unlink(id: string): boolean {
+    const link = this.#links.get(id);
+    if (!link) return false;
+    this.#links.delete(id);
+    this.#captures--;
+    if (link.kind === 'revisit') this.#revisits--;
+    if (link.reference) this.#rows.entryOf(link.reference).captures--;
+    return true;
+  }
+
+  #link(capture: Capture): BlockReference | undefined {
+    this.#captures++;
+    if (capture.kind === 'revisit') this.#revisits++;
+    if (!capture.block) return undefined;
+    const prefix = prefixOf(capture.block.digest);
+    const entry = this.#rows.entryOrNew(prefix, capture.block);
+    entry.captures++;
+    return { prefix, slot: entry.slot };
+  }
+
+  #mimeNumber(mime: string): number {
+    const known = this.#state.mimes.numberOf(mime) || this.#newMimes.get(mime);
+    if (known) return known;
+    const size = this.#state.mimes.size + this.#newMimes.size;
+    if (!isWorthNumber(mime, size)) return WRITTEN_OUT;
+    this.#newMimes.set(mime, size + 1);
+    return size + 1;
+  }
+
+  #aliasKey(alias: Alias, reference: BlockReference): Buffer {
+    writeAliasKey(this.#writer, alias.declared, reference);
+    return this.#writer.finish();
+  }
+
+  /** The aliases of the batch that are there already. An entry that counts none has none. */
+  async #storedAliases(read: Read): Promise<Set<string>> {
+    const keys: Buffer[] = [];
+    for (const alias of [...(this.#batch.removeAliases ?? []), ...(this.#batch.putAliases ?? [])]) {
+      const entry = this.#rows.entry(alias.block);
+      if (!entry || entry.aliases === 0) continue;
+      keys.push(this.#aliasKey(alias, { prefix: prefixOf(alias.block.digest), slot: entry.slot }));
+    }
+    const values = keys.length > 0 ? await read(keys) : [];
+    return new Set(keys.filter((_, index) => values[index] !== undefined).map((key) => fromLatin1(key)));
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * The catalog on LevelDB, one database in one directory.
+ *
+ * Changes are taken one batch after the other; questions are answered from a snapshot of their own and wait for nobody. level-database.ts has the
+ * settings, the meta rows and what becomes of them at power loss; table.ts lists the tables.
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ClassicLevel } from 'classic-level';
+import type { EpochMs } from '../base/index.ts';
+import type { UrlKey } from '../url/index.ts';
+import type {
+  Block,
+  BlockKey,
+  Capture,
+  CaptureRange,
+  Catalog,
+  CatalogBatch,
+  CatalogView,
+  Segment,
+  Totals,
+} from './catalog.ts';
+import { planBatch } from './level-batch.ts';
+import {
+  clearDatabase,
+  type Database,
+  type DatabaseState,
+  isSyncDue,
+  loadState,
+  openDatabase,
+  syncOlderLogs,
+} from './level-database.ts';
+import { levelError } from './level-error.ts';
+import { LevelView } from './level-view.ts';
+
+/** Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open. */
+export async function openLevelCatalog(directory: string): Promise<Catalog> {
+  const database = await openDatabase(directory);
+  try {
+    return new LevelCatalog(directory, database, await loadState(database));
+  } catch (error) {
+    await database.close();
+    throw levelError(error, directory);
+  }
+}
+
+/** Removes the catalog in this directory, damaged or not, so that it can be made again. Fails when it is open somewhere. */
+export async function removeLevelCatalog(directory: string): Promise<void> {
+  try {
+    await ClassicLevel.destroy(directory);
+  } catch (error) {
+    throw levelError(error, directory);
+  }
+}
+
+class LevelCatalog implements Catalog {
+  readonly #directory: string;
+  readonly #database: Database;
+  #state: DatabaseState;
+  /** Settles when the last change asked for so far is made or has failed. */
+  #lastChange: Promise<unknown> = Promise.resolve();
+
+  constructor(directory: string, database: Database, state: DatabaseState) {
+    this.#directory = directory;
+    this.#database = database;
+    this.#state = state;
+  }
+
+  write(batch: CatalogBatch): Promise<void> {
+    return this.#change(async () => {
+      const state = this.#state;
+      const operations = this.#database.batch();
+      try {
+        const { totals, newMimes } = await planBatch(batch, state, this.#database, operations);
+        const batchNumber = state.batchNumber + 1;
+        const sync = batch.durable === true || isSyncDue(batchNumber);
+        await operations.write({ sync });
+        for (const mime of newMimes) state.mimes.add(mime);
+        this.#state = { batchNumber, totals, mimes: state.mimes };
+        if (sync) await syncOlderLogs(this.#directory);
+      } finally {
+        await operations.close();
+      }
+    });
+  }
+
+  async view(): Promise<CatalogView & AsyncDisposable> {
+    const snapshot = this.#database.snapshot();
+    const view = new GuardedView(new LevelView(this.#database, snapshot, this.#state.mimes), this.#directory);
+    return Object.assign(view, { [Symbol.asyncDispose]: () => snapshot.close() });
+  }
+
+  findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
+    return this.#ask((view) => view.findBlocks(digests));
+  }
+
+  getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
+    return this.#ask((view) => view.getBlocks(keys));
+  }
+
+  findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
+    return this.#ask((view) => view.findAliases(declared));
+  }
+
+  findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
+    return this.#ask((view) => view.findCaptures(questions));
+  }
+
+  nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
+    return this.#ask((view) => view.nearest(urlKey, time, side));
+  }
+
+  segments(): Promise<Segment[]> {
+    return this.#ask((view) => view.segments());
+  }
+
+  notes(prefix?: string): Promise<Record<string, string>> {
+    return this.#ask((view) => view.notes(prefix));
+  }
+
+  totals(): Promise<Totals> {
+    return this.#ask((view) => view.totals());
+  }
+
+  async *captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
+    await using view = await this.view();
+    yield* view.captures(range, pageSize);
+  }
+
+  async *blocks(pageSize?: number): AsyncGenerator<Block[]> {
+    await using view = await this.view();
+    yield* view.blocks(pageSize);
+  }
+
+  /** Of the tables and logs. Old tables that are about to be removed count until they are. */
+  async bytes(): Promise<number> {
+    let total = 0;
+    for (const name of await readdir(this.#directory)) {
+      const info = await stat(join(this.#directory, name)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw levelError(error, this.#directory);
+      });
+      total += info?.size ?? 0;
+    }
+    return total;
+  }
+
+  clear(): Promise<void> {
+    return this.#change(async () => {
+      this.#state = await clearDatabase(this.#database);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#change(() => this.#database.close());
+  }
+
+  async #ask<Answer>(question: (view: CatalogView) => Promise<Answer>): Promise<Answer> {
+    await using view = await this.view();
+    return await question(view);
+  }
+
+  /** Makes a change when those before it are made. */
+  #change(make: () => Promise<void>): Promise<void> {
+    const change = this.#lastChange.then(make).catch((error: unknown) => {
+      throw levelError(error, this.#directory);
+    });
+    this.#lastChange = change.catch(() => undefined);
+    return change;
+  }
+}
+
+/** A view whose failures name the catalog and say what to do. */
+class GuardedView implements CatalogView {
+  readonly #view: LevelView;
+  readonly #directory: string;
+
+  constructor(view: LevelView, directory: string) {
+    this.#view = view;
+    this.#directory = directory;
+  }
+
+  findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
+    return this.#guard(this.#view.findBlocks(digests));
+  }
+
+  getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
+    return this.#guard(this.#view.getBlocks(keys));
+  }
+
+  findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
+    return this.#guard(this.#view.findAliases(declared));
+  }
+
+  findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
+    return this.#guard(this.#view.findCaptures(questions));
+  }
+
+  nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
+    return this.#guard(this.#view.nearest(urlKey, time, side));
+  }
+
+  segments(): Promise<Segment[]> {
+    return this.#guard(this.#view.segments());
+  }
+
+  notes(prefix?: string): Promise<Record<string, string>> {
+    return this.#guard(this.#view.notes(prefix));
+  }
+
+  totals(): Promise<Totals> {
+    return this.#guard(this.#view.totals());
+  }
+
+  async *captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
+    try {
+      yield* this.#view.captures(range, pageSize);
+    } catch (error) {
+      throw levelError(error, this.#directory);
+    }
+  }
+
+  async *blocks(pageSize?: number): AsyncGenerator<Block[]> {
+    try {
+      yield* this.#view.blocks(pageSize);
+    } catch (error) {
+      throw levelError(error, this.#directory);
+    }
+  }
+
+  #guard<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    return answer.catch((error: unknown) => {
+      throw levelError(error, this.#directory);
+    });
+  }
+}

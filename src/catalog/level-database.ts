@@ -1,0 +1,206 @@
+/**
+ * The LevelDB database of a catalog: how it is set, opened, checked and made durable.
+ *
+ * Meta rows:
+ *
+ *     00 'version'              text: version of the rows, space, version of the URL keys
+ *     00 'totals'               varints: number of the last batch, captures, blocks, revisits, payload bytes, unique payload bytes
+ *     00 'mark' n mod 512       varint: n, for each of the last 512 batches
+ *
+ * LevelDB loses unsynced batches at power loss, and not always the last ones: it changes log files without syncing the old one, and when
+ * it replays a log it steps over what is torn. A later batch can thus be there and an earlier one be missing, which nobody would notice: the
+ * segment's mark says that all is catalogued. Two rules against it:
+ *
+ * - A durable batch, and every 256th, is synced together with all older logs that are still there. Then all batches up to it are durable.
+ * - Every batch leaves a mark. On opening, the last 512 marks must be without a gap, else the catalog is CATALOG_DAMAGED and made again.
+ *
+ * Memory: the cache, two write buffers, and for each open table its index and filter (about 200 KB of 8 MiB): together under 150 MB.
+ */
+import { open as openFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ClassicLevel, type Snapshot } from 'classic-level';
+import { PinakesError } from '../base/index.ts';
+import { URL_KEY_VERSION } from '../url/index.ts';
+import type { Totals } from './catalog.ts';
+import { levelError } from './level-error.ts';
+import { MimeDictionary, numberOfMimeKey } from './mime-dictionary.ts';
+import { DamagedRow, RowReader, RowWriter } from './row-bytes.ts';
+import { TABLE, tableKey, tableRange } from './table.ts';
+
+export type Database = ClassicLevel<Buffer, Buffer>;
+
+const MIB = 1024 * 1024;
+
+const SETTINGS = {
+  keyEncoding: 'buffer',
+  valueEncoding: 'buffer',
+  blockSize: 16 * 1024,
+  cacheSize: 32 * MIB,
+  writeBufferSize: 16 * MIB,
+  maxFileSize: 8 * MIB,
+  maxOpenFiles: 200,
+} as const;
+
+/** Of the rows; changes whenever any codec does. */
+const ROWS_VERSION = 1;
+const VERSION = `${ROWS_VERSION} ${URL_KEY_VERSION}`;
+
+const VERSION_KEY = tableKey(TABLE.meta, 'version');
+export const TOTALS_KEY = tableKey(TABLE.meta, 'totals');
+
+const MARKS = 512;
+const BATCHES_PER_SYNC = MARKS / 2;
+
+const NOTHING: Totals = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
+
+/** What the catalog knows of the database between batches. */
+export type DatabaseState = { readonly batchNumber: number; readonly totals: Totals; readonly mimes: MimeDictionary };
+
+export type Operations = { put(key: Buffer, value: Buffer): unknown; del(key: Buffer): unknown };
+
+/** Up to so many rows are read at once on the calling thread, which is faster; more are read on another. */
+const SYNC_READS_MAX = 8;
+
+export async function openDatabase(directory: string): Promise<Database> {
+  await refuseHeadless(directory);
+  const database: Database = new ClassicLevel(directory, SETTINGS);
+  try {
+    await database.open();
+  } catch (error) {
+    throw levelError(error, directory);
+  }
+  return database;
+}
+
+/** Checks version and marks, and makes the first rows of a new database. Damage is thrown as a DamagedRow. */
+export async function loadState(database: Database): Promise<DatabaseState> {
+  const version = database.getSync(VERSION_KEY)?.toString();
+  if (version === undefined) {
+    const [first] = await database.keys({ limit: 1 }).all();
+    if (first) throw new DamagedRow('it was not finished, or cleared and not filled again');
+    return initialise(database);
+  }
+  if (version !== VERSION) {
+    const detail = `its rows and keys have the versions ${version}, this release reads ${VERSION}`;
+    throw new PinakesError('CATALOG_VERSION', { where: database.location, detail });
+  }
+  const { batchNumber, totals } = readTotals(database.getSync(TOTALS_KEY));
+  for (let number = Math.max(1, batchNumber - MARKS + 1); number <= batchNumber; number++) {
+    const mark = database.getSync(markKey(number));
+    if (!mark || new RowReader(mark).varint() !== number) {
+      throw new DamagedRow('a batch of changes is missing, as after a power failure');
+    }
+  }
+  return { batchNumber, totals, mimes: await loadMimes(database) };
+}
+
+/** Empties the database. Until it is done the version is missing, so that a catalog left half empty is never taken for whole. */
+export async function clearDatabase(database: Database): Promise<DatabaseState> {
+  await database.del(VERSION_KEY, { sync: true });
+  await database.clear();
+  const state = await initialise(database);
+  await database.compactRange(Buffer.of(0x00), Buffer.of(0xff));
+  return state;
+}
+
+async function initialise(database: Database): Promise<DatabaseState> {
+  const first = database.batch();
+  first.put(VERSION_KEY, Buffer.from(VERSION));
+  first.put(TOTALS_KEY, totalsRow(0, NOTHING));
+  await first.write({ sync: true });
+  return { batchNumber: 0, totals: NOTHING, mimes: new MimeDictionary() };
+}
+
+/** The rows that every batch brings along. */
+export function putBatchRows(operations: Operations, batchNumber: number, totals: Totals): void {
+  operations.put(TOTALS_KEY, totalsRow(batchNumber, totals));
+  const writer = new RowWriter();
+  writer.varint(batchNumber);
+  operations.put(markKey(batchNumber), writer.finish());
+}
+
+export function isSyncDue(batchNumber: number): boolean {
+  return batchNumber % BATCHES_PER_SYNC === 0;
+}
+
+/** Makes durable what stands in logs that LevelDB has left but not yet turned into tables. Called right after a synced batch. */
+export async function syncOlderLogs(directory: string): Promise<void> {
+  const logs = (await readdir(directory)).filter((name) => /^\d+\.log$/.test(name));
+  logs.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+  for (const name of logs.slice(0, -1)) {
+    const file = await openFile(join(directory, name), 'r').catch((error: NodeJS.ErrnoException) => {
+      // LevelDB removes a log once its rows stand in a synced table.
+      if (error.code !== 'ENOENT') throw error;
+    });
+    try {
+      await file?.datasync();
+    } finally {
+      await file?.close();
+    }
+  }
+}
+
+/** Values of these keys, in order; undefined for those that are not there. */
+export async function readRows(
+  database: Database,
+  keys: Buffer[],
+  snapshot?: Snapshot,
+): Promise<(Buffer | undefined)[]> {
+  const options = snapshot ? { snapshot } : {};
+  if (keys.length <= SYNC_READS_MAX) return keys.map((key) => database.getSync(key, options));
+  return database.getMany(keys, options);
+}
+
+export function totalsOf(row: Buffer | undefined): Totals {
+  return readTotals(row).totals;
+}
+
+function readTotals(row: Buffer | undefined): { batchNumber: number; totals: Totals } {
+  if (!row) throw new DamagedRow('the totals are missing');
+  const reader = new RowReader(row);
+  const batchNumber = reader.varint();
+  const totals = {
+    captures: reader.varint(),
+    blocks: reader.varint(),
+    revisits: reader.varint(),
+    payloadBytes: reader.varint(),
+    uniquePayloadBytes: reader.varint(),
+  };
+  return { batchNumber, totals };
+}
+
+function totalsRow(batchNumber: number, totals: Totals): Buffer {
+  const writer = new RowWriter();
+  writer.varint(batchNumber);
+  writer.varint(totals.captures);
+  writer.varint(totals.blocks);
+  writer.varint(totals.revisits);
+  writer.varint(totals.payloadBytes);
+  writer.varint(totals.uniquePayloadBytes);
+  return writer.finish();
+}
+
+function markKey(batchNumber: number): Buffer {
+  const at = batchNumber % MARKS;
+  return Buffer.concat([tableKey(TABLE.meta, 'mark'), Buffer.of(at >>> 8, at & 0xff)]);
+}
+
+async function loadMimes(database: Database): Promise<MimeDictionary> {
+  const mimes = new MimeDictionary();
+  const { from, to } = tableRange(TABLE.mimes);
+  for await (const [key, value] of database.iterator({ gte: from, lt: to })) {
+    if (numberOfMimeKey(key) !== mimes.size + 1) throw new DamagedRow('a media type is missing');
+    mimes.add(value.toString('utf8'));
+  }
+  return mimes;
+}
+
+/** Where LevelDB finds tables without the file that names them, it would begin anew and remove them. */
+async function refuseHeadless(directory: string): Promise<void> {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === 'ENOENT') return [];
+    throw levelError(error, directory);
+  });
+  if (names.includes('CURRENT') || !names.some((name) => /^MANIFEST-|\.(?:ldb|sst|log)$/.test(name))) return;
+  throw new PinakesError('CATALOG_DAMAGED', { where: directory, detail: 'the file CURRENT is missing' });
+}

@@ -1,0 +1,40 @@
+/** Failures of LevelDB as errors that say what to do. What is neither LevelDB's nor the file system's passes through unchanged. */
+import { fileError, PinakesError } from '../base/index.ts';
+import { DamagedRow } from './row-bytes.ts';
+
+type Failure = { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown };
+
+export function levelError(error: unknown, where: string): unknown {
+  if (error instanceof PinakesError) return error;
+  if (error instanceof DamagedRow) {
+    return new PinakesError('CATALOG_DAMAGED', { where, detail: error.message, cause: error });
+  }
+  // A failure to open is wrapped: the reason is the cause.
+  for (let failure = error as Failure | null | undefined; failure; failure = failure.cause as Failure | undefined) {
+    const translated = translate(failure, where, error);
+    if (translated) return translated;
+  }
+  return fileError(error, where, 'writing');
+}
+
+function translate(failure: Failure, where: string, cause: unknown): PinakesError | undefined {
+  const says = String(failure.message);
+  if (failure.code === 'LEVEL_LOCKED') return new PinakesError('CATALOG_LOCKED', { where, cause });
+  // Failures of a read come without a code; their sentences begin like those that have one.
+  if (failure.code === 'LEVEL_CORRUPTION' || says.startsWith('Corruption: ')) {
+    return new PinakesError('CATALOG_DAMAGED', { where, detail: says, cause });
+  }
+  if (failure.code === 'LEVEL_IO_ERROR' || says.startsWith('IO error: ')) {
+    return new PinakesError(inputOutputCode(says), { where, detail: says, cause });
+  }
+  return undefined;
+}
+
+/** LevelDB hands on the system's sentence but not its code. */
+function inputOutputCode(says: string): 'DISK_FULL' | 'FILE_UNWRITABLE' | 'CATALOG_DAMAGED' | 'DEVICE_FAILED' {
+  if (/no space left|quota exceeded/i.test(says)) return 'DISK_FULL';
+  if (/permission denied|read-only file system/i.test(says)) return 'FILE_UNWRITABLE';
+  // A table that is gone, or so short that its own numbers point past its end.
+  if (/no such file|invalid argument/i.test(says)) return 'CATALOG_DAMAGED';
+  return 'DEVICE_FAILED';
+}

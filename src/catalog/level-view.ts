@@ -1,0 +1,265 @@
+/**
+ * Questions to a LevelDB catalog, all answered from one snapshot: a capture and the block it names are of the same instant.
+ *
+ * Rows that cannot be read are thrown as DamagedRow; the catalog names the place.
+ */
+import type { Snapshot } from 'classic-level';
+import { assert, type EpochMs, equal } from '../base/index.ts';
+import type { UrlKey } from '../url/index.ts';
+import { ALIAS_CANDIDATES_MAX, aliasStart, referenceOfAlias } from './alias-key.ts';
+import {
+  type BlockEntry,
+  type BlockReference,
+  blockOf,
+  blockRowKey,
+  prefixOf,
+  prefixOfRowKey,
+  readBlockRow,
+} from './block-codec.ts';
+import { compareBlockKeys } from './block-order.ts';
+import { captureBounds } from './capture-bounds.ts';
+import { type LinkedCapture, readCapture, withBlock } from './capture-codec.ts';
+import type { Block, BlockKey, Capture, CaptureRange, CatalogView, Segment, Totals } from './catalog.ts';
+import { clampTime, timeOfCaptureKey, writeKeyAndEnd, writeKeyAndTime } from './key-order.ts';
+import { type Database, readRows, TOTALS_KEY, totalsOf } from './level-database.ts';
+import type { MimeDictionary } from './mime-dictionary.ts';
+import { DamagedRow, RowWriter } from './row-bytes.ts';
+import { readSegment } from './segment-codec.ts';
+import { TABLE, tableKey, tableRange } from './table.ts';
+
+export const PAGE_SIZE = 1000;
+
+/** Pages are cut short at this, so that long URLs do not make them large. */
+const PAGE_BYTES_MAX = 1024 * 1024;
+
+type Row = [Buffer, Buffer];
+
+export class LevelView implements CatalogView {
+  readonly #database: Database;
+  readonly #snapshot: Snapshot;
+  readonly #mimes: MimeDictionary;
+
+  constructor(database: Database, snapshot: Snapshot, mimes: MimeDictionary) {
+    this.#database = database;
+    this.#snapshot = snapshot;
+    this.#mimes = mimes;
+  }
+
+  async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
+    const rows = await this.#blockRows(digests.map(prefixOf));
+    return digests.map((digest, index) => heldBlocks(rows[index]!.filter((entry) => equal(entry.key.digest, digest))));
+  }
+
+  async getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {
+    const rows = await this.#blockRows(keys.map((key) => prefixOf(key.digest)));
+    return keys.map((key, index) => {
+      const entry = rows[index]!.find((candidate) => compareBlockKeys(candidate.key, key) === 0);
+      return entry && blockOf(entry);
+    });
+  }
+
+  async findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
+    const references: BlockReference[][] = [];
+    const { from, to } = tableRange(TABLE.aliases);
+    const iterator = this.#database.keys({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
+    try {
+      for (const digest of declared) {
+        const start = aliasStart(digest);
+        const found: BlockReference[] = [];
+        iterator.seek(start);
+        for (let isDone = false; !isDone; ) {
+          const keys = await iterator.nextv(found.length === 0 ? 2 : ALIAS_CANDIDATES_MAX);
+          const matching = keys.filter((key) => key.subarray(0, start.length).equals(start));
+          found.push(...matching.map(referenceOfAlias));
+          isDone = keys.length === 0 || matching.length < keys.length || found.length >= ALIAS_CANDIDATES_MAX;
+        }
+        references.push(found.slice(0, ALIAS_CANDIDATES_MAX));
+      }
+    } finally {
+      await iterator.close();
+    }
+    const keys = await this.#blockKeys(references.flat());
+    let at = 0;
+    return references.map((found) => {
+      at += found.length;
+      return keys.slice(at - found.length, at).sort(compareBlockKeys);
+    });
+  }
+
+  async *captures(range: CaptureRange, pageSize = PAGE_SIZE): AsyncGenerator<Capture[]> {
+    assert(pageSize > 0, 'a page holds at least one capture');
+    const bounds = captureBounds(range);
+    if (!bounds) return;
+    const { from, to, reverse } = bounds;
+    const iterator = this.#database.iterator({
+      gte: from,
+      lt: to,
+      reverse,
+      snapshot: this.#snapshot,
+      highWaterMarkBytes: PAGE_BYTES_MAX,
+    });
+    try {
+      for (;;) {
+        const rows: Row[] = await iterator.nextv(pageSize);
+        const last = rows.at(-1);
+        if (!last) return;
+        const page = await this.#readCaptures(rows.filter(([key]) => bounds.holds(timeOfCaptureKey(key))));
+        if (page.length > 0) yield page;
+        const next = bounds.skipFrom(last[0]);
+        if (next) iterator.seek(next);
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  async findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
+    const found: LinkedCapture[][] = [];
+    const { from, to } = tableRange(TABLE.captures);
+    const iterator = this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
+    const writer = new RowWriter();
+    try {
+      for (const { urlKey, time } of questions) {
+        const captures: LinkedCapture[] = [];
+        found.push(captures);
+        if (clampTime(time) !== time || !Number.isInteger(time)) continue;
+        writeKeyAndTime(writer, urlKey, time);
+        const start = writer.finish();
+        iterator.seek(start);
+        for (let isDone = false; !isDone; ) {
+          const rows: Row[] = await iterator.nextv(captures.length === 0 ? 2 : PAGE_SIZE);
+          const matching = rows.filter(([key]) => key.subarray(0, start.length).equals(start));
+          captures.push(...matching.map(([key, value]) => readCapture(key, value, this.#mimes)));
+          isDone = rows.length === 0 || matching.length < rows.length;
+        }
+      }
+    } finally {
+      await iterator.close();
+    }
+    const resolved = await this.#resolve(found.flat());
+    let at = 0;
+    return found.map((captures) => {
+      at += captures.length;
+      return resolved.slice(at - captures.length, at);
+    });
+  }
+
+  async nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
+    const [before, after] = await Promise.all([
+      this.#lastBefore(urlKey, Math.floor(time) + 1),
+      side === 'either' ? this.#firstFrom(urlKey, Math.floor(time) + 1) : undefined,
+    ]);
+    const beforeTime = before && timeOfCaptureKey(before[0]);
+    const afterTime = after && timeOfCaptureKey(after[0]);
+    const isAfterNearer = afterTime !== undefined && (beforeTime === undefined || afterTime - time < time - beforeTime);
+    const row = isAfterNearer ? await this.#lastBefore(urlKey, afterTime + 1) : before;
+    return row && (await this.#readCaptures([row]))[0];
+  }
+
+  async *blocks(pageSize = PAGE_SIZE): AsyncGenerator<Block[]> {
+    assert(pageSize > 0, 'a page holds at least one block');
+    const { from, to } = tableRange(TABLE.blocks);
+    const iterator = this.#database.iterator({
+      gte: from,
+      lt: to,
+      snapshot: this.#snapshot,
+      highWaterMarkBytes: PAGE_BYTES_MAX,
+    });
+    try {
+      for (;;) {
+        const rows: Row[] = await iterator.nextv(pageSize);
+        if (rows.length === 0) return;
+        const page = rows.flatMap(([key, value]) => heldBlocks(readBlockRow(prefixOfRowKey(key), value)));
+        for (let at = 0; at < page.length; at += pageSize) yield page.slice(at, at + pageSize);
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  async segments(): Promise<Segment[]> {
+    const { from, to } = tableRange(TABLE.segments);
+    const rows = await this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot }).all();
+    return rows.map(([key, value]) => readSegment(key, value));
+  }
+
+  async notes(prefix = ''): Promise<Record<string, string>> {
+    const from = tableKey(TABLE.notes, prefix);
+    const { to } = tableRange(TABLE.notes);
+    const notes: [string, string][] = [];
+    for await (const [key, value] of this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot })) {
+      if (!key.subarray(0, from.length).equals(from)) break;
+      notes.push([key.toString('utf8', 1), value.toString('utf8')]);
+    }
+    return Object.fromEntries(notes);
+  }
+
+  async totals(): Promise<Totals> {
+    return totalsOf(this.#database.getSync(TOTALS_KEY, { snapshot: this.#snapshot }));
+  }
+
+  /** The last capture of the key before the time. */
+  async #lastBefore(urlKey: UrlKey, time: EpochMs): Promise<Row | undefined> {
+    return this.#oneRow(keyAndEnd(urlKey), keyAndTime(urlKey, time), true);
+  }
+
+  /** The first capture of the key at the time or later. */
+  async #firstFrom(urlKey: UrlKey, time: EpochMs): Promise<Row | undefined> {
+    return this.#oneRow(keyAndTime(urlKey, time), keyAndTime(urlKey, Number.POSITIVE_INFINITY), false);
+  }
+
+  async #oneRow(gte: Buffer, lt: Buffer, reverse: boolean): Promise<Row | undefined> {
+    const iterator = this.#database.iterator({ gte, lt, reverse, limit: 1, snapshot: this.#snapshot, fillCache: true });
+    try {
+      return await iterator.next();
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  async #readCaptures(rows: readonly Row[]): Promise<Capture[]> {
+    return this.#resolve(rows.map(([key, value]) => readCapture(key, value, this.#mimes)));
+  }
+
+  async #resolve(captures: readonly LinkedCapture[]): Promise<Capture[]> {
+    const named = captures.filter((linked) => linked.reference);
+    const keys = await this.#blockKeys(named.map((linked) => linked.reference!));
+    let at = 0;
+    return captures.map((linked) => withBlock(linked, linked.reference && keys[at++]));
+  }
+
+  /** The blocks that these references name. */
+  async #blockKeys(references: readonly BlockReference[]): Promise<BlockKey[]> {
+    const rows = await this.#blockRows(references.map((reference) => reference.prefix));
+    return references.map((reference, index) => {
+      const entry = rows[index]!.find((candidate) => candidate.slot === reference.slot);
+      if (!entry) throw new DamagedRow('a capture or an alias names a block that is not there');
+      return entry.key;
+    });
+  }
+
+  /** The rows of these prefixes, each read once. */
+  async #blockRows(prefixes: readonly number[]): Promise<BlockEntry[][]> {
+    const distinct = [...new Set(prefixes)];
+    const values = await readRows(this.#database, distinct.map(blockRowKey), this.#snapshot);
+    const rows = new Map(distinct.map((prefix, index) => [prefix, readBlockRow(prefix, values[index])]));
+    return prefixes.map((prefix) => rows.get(prefix)!);
+  }
+}
+
+function heldBlocks(entries: readonly BlockEntry[]): Block[] {
+  const blocks = entries.map(blockOf).filter((block) => block !== undefined);
+  return blocks.length > 1 ? blocks.sort((a, b) => compareBlockKeys(a.key, b.key)) : blocks;
+}
+
+function keyAndEnd(urlKey: UrlKey): Buffer {
+  const writer = new RowWriter();
+  writeKeyAndEnd(writer, urlKey);
+  return writer.finish();
+}
+
+function keyAndTime(urlKey: UrlKey, time: EpochMs): Buffer {
+  const writer = new RowWriter();
+  writeKeyAndTime(writer, urlKey, clampTime(time));
+  return writer.finish();
+}

@@ -1,0 +1,32 @@
+/**
+ * The tables of the database. Each has a byte that all its keys begin with; what follows stands above the codec of the table.
+ *
+ *     00  meta       name                                   version, totals, and the marks of the last batches
+ *     'a' aliases    first 8 bytes of the declared digest, block reference        nothing
+ *     'b' blocks     first 6 bytes of the digest            all blocks that begin so        block-codec.ts
+ *     'c' captures   URL key, time, segment, offset         the rest of the capture         key-order.ts, capture-codec.ts
+ *     'h' high marks segment                               highest offset of a capture         high-marks.ts
+ *     'm' mimes      number                                 media type
+ *     'n' notes      name                                   text
+ *     's' segments   number                                 the rest of the segment         segment-codec.ts
+ */
+
+export const TABLE = {
+  meta: 0x00,
+  aliases: 0x61,
+  blocks: 0x62,
+  captures: 0x63,
+  highMarks: 0x68,
+  mimes: 0x6d,
+  notes: 0x6e,
+  segments: 0x73,
+} as const;
+
+/** Every key of a table lies from `from` up to and without `to`. */
+export function tableRange(table: number): { readonly from: Buffer; readonly to: Buffer } {
+  return { from: Buffer.of(table), to: Buffer.of(table + 1) };
+}
+
+export function tableKey(table: number, name: string): Buffer {
+  return Buffer.concat([Buffer.of(table), Buffer.from(name, 'utf8')]);
+}

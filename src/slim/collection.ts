@@ -1,0 +1,76 @@
+/**
+ * The files of a run: each with its name within the collection, where its new version goes, and where the old one is kept. Fixed when the run
+ * begins, in byte order of the paths, so that every part of a run and every resumed run sees the same order.
+ */
+import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+
+/** A file as the caller found it: `root` is the directory it was found under, or its own path. */
+export type CollectionInput = { readonly path: string; readonly root: string };
+
+export type CollectionFile = {
+  /** Absolute, with symbolic links resolved. */
+  readonly path: string;
+  /** Relative to the root, or the file's own name. */
+  readonly name: string;
+  readonly isArc: boolean;
+  /** Where the file is to be in the end: its own path, or a path below the target. */
+  readonly target: string;
+};
+
+const ARC_NAME = /\.arc(\.gz)?$/i;
+const UNLISTABLE = /[\t\r\n\ufffd]/;
+
+export function collectionOf(inputs: readonly CollectionInput[], target: string | undefined): CollectionFile[] {
+  const byPath = new Map<string, CollectionFile>();
+  const byTarget = new Map<string, string>();
+  for (const { path, root } of inputs) {
+    const real = realPath(path);
+    if (byPath.has(real)) continue;
+    const name = resolve(path) === resolve(root) ? basename(path) : relative(root, path);
+    if (UNLISTABLE.test(real)) {
+      throw new PinakesError('BAD_ARGUMENT', { where: JSON.stringify(real), detail: 'rename it: line ends and tabs cannot be listed' });
+    }
+    const isArc = ARC_NAME.test(name);
+    const place = target === undefined ? real : join(resolve(target), isArc ? warcName(name) : name);
+    const other = byTarget.get(place);
+    if (other !== undefined) {
+      throw new PinakesError('BAD_ARGUMENT', { where: path, detail: `it would have the same place as ${other}` });
+    }
+    byTarget.set(place, path);
+    byPath.set(real, { path: real, name, isArc, target: place });
+  }
+  return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** An ARC file's name as that of a WARC file with the same compression. */
+export function warcName(name: string): string {
+  return name.replace(ARC_NAME, (_, gz: string | undefined) => `.warc${gz ?? ''}`);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}
+
+export function saveCollection(path: string, files: readonly CollectionFile[]): void {
+  try {
+    writeFileSync(`${path}.tmp`, files.map((file) => `${JSON.stringify(file)}\n`).join(''), { flush: true });
+    renameSync(`${path}.tmp`, path);
+  } catch (cause) {
+    throw fileError(cause, path, 'writing');
+  }
+}
+
+export function loadCollection(path: string): CollectionFile[] {
+  try {
+    const lines = readFileSync(path, 'utf8').split('\n');
+    return lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as CollectionFile]));
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}

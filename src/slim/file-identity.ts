@@ -1,0 +1,55 @@
+/**
+ * Whether a file is still the one that was looked at: same inode, same size, same time of last change. And whether another process has it open
+ * for writing, where the system tells (Linux); elsewhere a writer shows only by the changes it makes.
+ */
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { fileError } from '../base/index.ts';
+
+export type FileIdentity = { readonly size: number; readonly modifiedNs: string; readonly inode: string };
+
+export function identityOf(path: string): FileIdentity {
+  try {
+    const { size, mtimeNs, ino, dev } = statSync(path, { bigint: true });
+    return { size: Number(size), modifiedNs: String(mtimeNs), inode: `${dev}:${ino}` };
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}
+
+export function identityIfThere(path: string): FileIdentity | undefined {
+  const info = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return info && { size: Number(info.size), modifiedNs: String(info.mtimeNs), inode: `${info.dev}:${info.ino}` };
+}
+
+export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
+  return a.size === b.size && a.modifiedNs === b.modifiedNs && a.inode === b.inode;
+}
+
+const ACCESS_MODE = 0o3;
+
+/** The files that processes have open for writing, as far as this user may see. Real paths. */
+export function filesOpenForWriting(): Set<string> {
+  const found = new Set<string>();
+  for (const pid of entries('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    for (const descriptor of entries(`/proc/${pid}/fd`)) {
+      try {
+        const path = readlinkSync(`/proc/${pid}/fd/${descriptor}`);
+        if (!path.startsWith('/') || path.startsWith('/dev/')) continue;
+        const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'latin1'));
+        if (flags && (Number.parseInt(flags[1]!, 8) & ACCESS_MODE) !== 0) found.add(path);
+      } catch {
+        // The process or its descriptor went away meanwhile.
+      }
+    }
+  }
+  return found;
+}
+
+function entries(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What a run has done so far, one JSON text a line, each durable before the next step begins. A line that was cut off by a crash is taken off
+ * when the journal is opened again: what it was going to say had no consequences yet.
+ */
+import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { fileError, PinakesError } from '../base/index.ts';
+import type { FileIdentity } from './file-identity.ts';
+import type { LineFileLengths } from './manifest-lines-file.ts';
+import type { StayReason } from './rewrite.ts';
+
+export const JOURNAL_VERSION = 1;
+
+/** What was asked for; a run is resumed only with the same. */
+export type RunTerms = {
+  readonly mode: 'in-place' | 'to';
+  readonly target: string;
+  readonly keptDirectory: string;
+  readonly algorithm: string;
+  readonly verify: string;
+  readonly minSavingBytes: number;
+};
+
+export type ScannedFile = {
+  /** Place in the list of the run's files. */
+  readonly file: number;
+  readonly identity: FileIdentity;
+  readonly records: number;
+  /** Why the file has no part in the run; empty when it has. */
+  readonly aside: string;
+};
+
+export type JournalEntry =
+  | {
+      readonly kind: 'begin';
+      readonly version: number;
+      readonly terms: RunTerms;
+      readonly startMs: number;
+      readonly prefixDigits: number;
+    }
+  | { readonly kind: 'scanned'; readonly files: readonly ScannedFile[]; readonly lines: LineFileLengths }
+  | { readonly kind: 'planned'; readonly source: string; readonly planBytes: number; readonly tally: PlanTally }
+  | {
+      readonly kind: 'written';
+      readonly file: number;
+      readonly identity: FileIdentity;
+      readonly replaced: number;
+      readonly payloadBytesSaved: number;
+      readonly stayed: Readonly<Record<StayReason, number>>;
+    }
+  | { readonly kind: 'kept'; readonly file: number }
+  | { readonly kind: 'installed'; readonly file: number }
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'restored'; readonly file: number }
+  | { readonly kind: 'undone' };
+
+export type PlanTally = { readonly duplicates: number; readonly collisions: number; readonly unusable: number };
+
+export class Journal {
+  readonly path: string;
+  readonly entries: JournalEntry[];
+  readonly #descriptor: number;
+
+  constructor(path: string) {
+    this.path = path;
+    try {
+      this.#descriptor = openSync(path, 'a+');
+      const bytes = readFileSync(this.#descriptor);
+      const whole = bytes.lastIndexOf(0x0a) + 1;
+      this.entries = parse(bytes.toString('utf8', 0, whole), path);
+      if (whole < bytes.length) {
+        ftruncateSync(this.#descriptor, whole);
+        fsyncSync(this.#descriptor);
+      }
+    } catch (cause) {
+      throw fileError(cause, path, 'writing');
+    }
+  }
+
+  add(...entries: JournalEntry[]): void {
+    const bytes = Buffer.from(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
+      fsyncSync(this.#descriptor);
+    } catch (cause) {
+      throw fileError(cause, this.path, 'writing');
+    }
+    this.entries.push(...entries);
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+function parse(text: string, path: string): JournalEntry[] {
+  try {
+    const entries = text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as JournalEntry]));
+    const [begin] = entries;
+    if (begin && (begin.kind !== 'begin' || begin.version !== JOURNAL_VERSION)) throw new Error('another version');
+    return entries;
+  } catch (cause) {
+    throw new PinakesError('SLIM_JOURNAL', { where: path, cause });
+  }
+}

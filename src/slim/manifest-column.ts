@@ -1,0 +1,79 @@
+/**
+ * The columns of a manifest: one row for each record that can hold a content or lean on one. The names are the same in Parquet files, in the
+ * text files that a run keeps while it works, and in SQL.
+ *
+ * ```
+ *   file              path, as it was given
+ *   record_offset     bytes from the start of the file; of the compressed member, when there is one
+ *   record_length     bytes in the file, compressed as they are, line ends after the record included
+ *   type              response, resource, conversion, revisit, or request (only those with a body)
+ *   uri, date         WARC-Target-URI and WARC-Date, as written; brackets around the URI are taken off
+ *   time_ms           the date as milliseconds since 1970
+ *   digest            `algorithm:` and lower-case hexadecimal, of the payload
+ *   payload_bytes     size of the payload; null in manifests that were read from text
+ *   holds             whether others may refer to this record
+ *   yields            whether it may become a revisit; never true when `holds` is not
+ *   record_id         WARC-Record-ID, brackets included
+ *   declared_digest   WARC-Payload-Digest, as written
+ *   mime, status      of the HTTP response
+ *   http_head_bytes   length of the HTTP head
+ *   chunked           whether the body is stored in chunks
+ *   refers_to, refers_to_uri, refers_to_ms, concurrent_to      what the record points at
+ *   extension         0; from 1 on for contents that share a digest with another and are not the same (null means 0)
+ * ```
+ * A resolved manifest has eight more: `copy_number`, and file, offset, length, URI, date, record id and declared digest of the original.
+ */
+
+export type ManifestColumn = { readonly name: string; readonly type: string };
+
+const column = (name: string, type: string): ManifestColumn => ({ name, type });
+
+export const MANIFEST_COLUMNS: readonly ManifestColumn[] = [
+  column('file', 'VARCHAR'),
+  column('record_offset', 'BIGINT'),
+  column('record_length', 'BIGINT'),
+  column('type', 'VARCHAR'),
+  column('uri', 'VARCHAR'),
+  column('date', 'VARCHAR'),
+  column('time_ms', 'BIGINT'),
+  column('digest', 'VARCHAR'),
+  column('payload_bytes', 'BIGINT'),
+  column('holds', 'BOOLEAN'),
+  column('yields', 'BOOLEAN'),
+  column('record_id', 'VARCHAR'),
+  column('declared_digest', 'VARCHAR'),
+  column('mime', 'VARCHAR'),
+  column('status', 'INTEGER'),
+  column('http_head_bytes', 'INTEGER'),
+  column('chunked', 'BOOLEAN'),
+  column('refers_to', 'VARCHAR'),
+  column('refers_to_uri', 'VARCHAR'),
+  column('refers_to_ms', 'BIGINT'),
+  column('concurrent_to', 'VARCHAR'),
+  column('extension', 'INTEGER'),
+];
+
+export const RESOLVED_COLUMNS: readonly ManifestColumn[] = [
+  ...MANIFEST_COLUMNS,
+  column('copy_number', 'BIGINT'),
+  column('original_file', 'VARCHAR'),
+  column('original_offset', 'BIGINT'),
+  column('original_length', 'BIGINT'),
+  column('original_uri', 'VARCHAR'),
+  column('original_date', 'VARCHAR'),
+  column('original_record_id', 'VARCHAR'),
+  column('original_declared_digest', 'VARCHAR'),
+];
+
+/** One line of text a row, values between tabs, nothing quoted: whoever writes such lines keeps tabs and line ends out of values. */
+export function linesSource(files: readonly string[], columns: readonly ManifestColumn[]): string {
+  const names = files.map((file) => `'${file.replaceAll("'", "''")}'`).join(', ');
+  const struct = columns.map(({ name, type }) => `'${name}': '${type}'`).join(', ');
+  return (
+    `read_csv([${names}], delim='\\t', quote='', escape='', header=false, auto_detect=false, nullstr='', ` +
+    `max_line_size=${LINE_BYTES_MAX}, columns={${struct}})`
+  );
+}
+
+/** No line that Pinakes writes is longer. */
+export const LINE_BYTES_MAX = 1024 * 1024;

@@ -1,0 +1,45 @@
+/**
+ * Resolving is one statement of SQL over a manifest, the same for DuckDB, which Pinakes brings, and for any other engine over the same Parquet
+ * files. docs/slim.md explains it; a test keeps the two in agreement.
+ *
+ * A cluster is all records with one digest, one size and one extension. Its original is the earliest: by date, then by file, then by offset.
+ */
+
+export const RESOLVE_STATEMENT = `SELECT
+  *,
+  row_number() OVER cluster AS copy_number,
+  first_value(file) OVER cluster AS original_file,
+  first_value(record_offset) OVER cluster AS original_offset,
+  first_value(record_length) OVER cluster AS original_length,
+  first_value(uri) OVER cluster AS original_uri,
+  first_value(date) OVER cluster AS original_date,
+  first_value(record_id) OVER cluster AS original_record_id,
+  first_value(declared_digest) OVER cluster AS original_declared_digest
+FROM manifest
+WHERE holds AND payload_bytes > 0
+WINDOW cluster AS (
+  PARTITION BY digest, payload_bytes, extension
+  ORDER BY time_ms, file, record_offset
+)`;
+
+/**
+ * The records that must stay what they are, because something in the collection finds its content through them: the originals of the revisits
+ * that are there already, by id, by URI and second, or by URI alone when the revisit says no more; and responses to requests with a body, which
+ * replay finds only beside their request.
+ */
+export const REFERENCED_STATEMENT = `SELECT file, record_offset, digest FROM (
+  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+    ON m.record_id = p.refers_to AND p.type = 'revisit'
+  UNION ALL
+  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+    ON m.uri = p.refers_to_uri AND m.time_ms // 1000 = p.refers_to_ms // 1000 AND p.type = 'revisit'
+  UNION ALL
+  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+    ON m.uri = coalesce(p.refers_to_uri, p.uri) AND p.type = 'revisit' AND p.refers_to_ms IS NULL AND p.refers_to IS NULL
+  UNION ALL
+  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+    ON m.record_id = p.concurrent_to AND p.type = 'request'
+  UNION ALL
+  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+    ON m.concurrent_to = p.record_id AND p.type = 'request'
+)`;

@@ -1,0 +1,195 @@
+/**
+ * The second pass over one file: copies it under a temporary name, with a revisit in the place of each duplicate, and reads it back. Everything
+ * between duplicates is copied as ranges of bytes, whatever it is (I4). Synchronous, for worker threads.
+ *
+ * A duplicate is read and hashed once more before it is replaced. One that is not what the plan says, or whose revisit would not save enough,
+ * stays.
+ */
+import { statSync, unlinkSync } from 'node:fs';
+import { type DigestAlgorithm, type Finding, fileError, PinakesError } from '../base/index.ts';
+import { type BlockFacts, MemberEncoder, type RecordHead } from '../warc/index.ts';
+import { ByteCopier } from './byte-copier.ts';
+import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
+import { slimFinding } from './finding-catalogue.ts';
+import { codingsOf, hasDigest } from './original-check.ts';
+import { type PlannedDuplicate, readPlan } from './plan-line.ts';
+import { readBack } from './read-back.ts';
+import { headTag, ReplacementLog } from './replacement-log.ts';
+import { revisitParts } from './revisit.ts';
+import { SpanReader, type SpanRecord } from './span-reader.ts';
+
+const DUPLICATES_AT_ONCE = 256;
+
+export type RewriteJob = {
+  readonly path: string;
+  /** Name within the collection; revisit ids are derived from it. */
+  readonly name: string;
+  /** What the file was when it was scanned. */
+  readonly identity: FileIdentity;
+  /** Where the new file is written. */
+  readonly temporary: string;
+  /** File of planned duplicates in the order of their offsets; undefined copies the file as it is. */
+  readonly plan: string | undefined;
+  readonly minSavingBytes: number;
+  /** Whether digests came from the heads of records, where they may cover chunk framing. */
+  readonly trustHeaders?: boolean | undefined;
+  readonly digestBytes?: number | undefined;
+};
+
+/** Why a duplicate was not replaced. */
+export type StayReason = 'small' | 'coding' | 'unrepeatable' | 'changed';
+
+export type RewriteReport = {
+  readonly identity: FileIdentity;
+  readonly replaced: number;
+  /** Bytes of payload that the file holds no more. */
+  readonly payloadBytesSaved: number;
+  readonly stayed: Readonly<Record<StayReason, number>>;
+  readonly findings: readonly Finding[];
+};
+
+/** Leaves nothing behind when it fails. */
+export function rewriteFile(job: RewriteJob): RewriteReport {
+  try {
+    return new Rewriting(job).run();
+  } catch (error) {
+    try {
+      unlinkSync(job.temporary);
+    } catch {
+      // It was not there, or goes with the next attempt.
+    }
+    throw error;
+  }
+}
+
+class Rewriting {
+  readonly #job: RewriteJob;
+  readonly #findings: Finding[] = [];
+  readonly #stayed: Record<StayReason, number> = { small: 0, coding: 0, unrepeatable: 0, changed: 0 };
+  #payloadBytesSaved = 0;
+  /** How far the old file is copied. */
+  #at = 0;
+
+  constructor(job: RewriteJob) {
+    this.#job = job;
+  }
+
+  run(): RewriteReport {
+    const { path, identity, temporary, plan } = this.#job;
+    this.#expectUnchanged();
+    const copier = new ByteCopier(path, temporary, modeOf(path));
+    const log = new ReplacementLog(`${temporary}.log`);
+    try {
+      if (plan !== undefined) this.#replaceAll(plan, copier, log);
+      copier.copy(this.#at, identity.size);
+      copier.sync();
+      readBack(path, identity.size, temporary, log);
+      this.#expectUnchanged();
+      return {
+        identity: identityOf(temporary),
+        replaced: log.count,
+        payloadBytesSaved: this.#payloadBytesSaved,
+        stayed: this.#stayed,
+        findings: this.#findings,
+      };
+    } finally {
+      copier.close();
+      log.close();
+      unlinkSync(log.path);
+    }
+  }
+
+  #expectUnchanged(): void {
+    const { path, identity } = this.#job;
+    if (!sameIdentity(identityOf(path), identity)) throw new PinakesError('FILE_CHANGED', { where: path });
+  }
+
+  #replaceAll(plan: string, copier: ByteCopier, log: ReplacementLog): void {
+    const reader = new SpanReader(this.#job.path);
+    const { coding, dictionary } = reader.start;
+    const encoder = new MemberEncoder({ coding, dictionary });
+    try {
+      for (const duplicates of readPlan(plan, DUPLICATES_AT_ONCE)) {
+        reader.read(duplicates, {
+          wants: (index) => {
+            const payload = [algorithmOf(duplicates[index]!)];
+            return { payload, framed: this.#job.trustHeaders ? payload : [] };
+          },
+          onRecord: (index, record) => this.#replace(duplicates[index]!, record, encoder, copier, log),
+        });
+      }
+    } finally {
+      encoder.close();
+      reader.close();
+    }
+  }
+
+  #replace(
+    planned: PlannedDuplicate,
+    record: SpanRecord | undefined,
+    encoder: MemberEncoder,
+    copier: ByteCopier,
+    log: ReplacementLog,
+  ): void {
+    if (!record || !this.#isAsPlanned(planned, record)) {
+      this.#stayed.changed++;
+      this.#findings.push(slimFinding('slim-duplicate-differs', this.#job.path, planned.offset));
+      return;
+    }
+    const { head, facts } = record;
+    if (isHalf(head, facts) || codingsOf(facts) !== planned.original.codings) {
+      this.#stayed.coding++;
+      return;
+    }
+    const { name } = this.#job;
+    const parts = revisitParts({ head, http: facts.http!, name, offset: planned.offset }, planned.original);
+    if (!parts) {
+      this.#stayed.unrepeatable++;
+      return;
+    }
+    const member = encoder.encode(parts);
+    if (planned.length - member.length < this.#job.minSavingBytes) {
+      this.#stayed.small++;
+      return;
+    }
+    copier.copy(this.#at, planned.offset);
+    copier.put(member);
+    this.#at = planned.offset + planned.length;
+    this.#payloadBytesSaved += facts.payloadBytes;
+    log.add({
+      oldOffset: planned.offset,
+      oldLength: planned.length,
+      newLength: member.length,
+      headTag: headTag(parts[0]!),
+    });
+  }
+
+  #isAsPlanned(planned: PlannedDuplicate, { head, facts }: SpanRecord): boolean {
+    return (
+      head.type === 'response' &&
+      facts.http !== undefined &&
+      head.targetUri === planned.uri &&
+      head.date === planned.date &&
+      (planned.payloadBytes === null || facts.payloadBytes === planned.payloadBytes) &&
+      facts.payloadBytes > 0 &&
+      hasDigest(facts, planned.digest, this.#job.digestBytes)
+    );
+  }
+}
+
+/** Whether the record does not hold its payload in the plain sense: cut off, or chunked in a way that only this stored form can tell. */
+export function isHalf(head: RecordHead, facts: BlockFacts): boolean {
+  return head.get('warc-truncated') !== undefined || facts.chunkingBroken;
+}
+
+function algorithmOf(planned: PlannedDuplicate): DigestAlgorithm {
+  return planned.digest.slice(0, planned.digest.indexOf(':')) as DigestAlgorithm;
+}
+
+export function modeOf(path: string): number {
+  try {
+    return statSync(path).mode & 0o777;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Where a run keeps its journal and what it needs while it works: a directory of its own for every run, numbered, in one place. Only one process
+ * at a time works there.
+ *
+ * ```
+ *   .pinakes-slim/
+ *     lock                    process that works here
+ *     run-0001/journal.jsonl  what was done; stays, for undo
+ *     run-0001/files.jsonl    the files of the run, in order
+ *     run-0001/...            lines, plans and spilled tables; gone when the run is finished
+ * ```
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+
+export const WORK_DIRECTORY = '.pinakes-slim';
+
+const LASTING = new Set(['journal.jsonl', 'files.jsonl']);
+
+export class WorkDirectory {
+  readonly path: string;
+
+  /** Takes the place for this process, or says who has it. */
+  static lock(path: string): WorkDirectory {
+    try {
+      mkdirSync(path, { recursive: true });
+      const lock = join(path, 'lock');
+      for (let attempt = 0; ; attempt++) {
+        try {
+          writeFileSync(lock, holderText(), { flag: 'wx' });
+          return new WorkDirectory(path);
+        } catch (cause) {
+          if ((cause as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) throw cause;
+          const holder = readFileSync(lock, 'utf8');
+          if (isAlive(holder)) throw new PinakesError('SLIM_LOCKED', { where: path, detail: holder.split(' ')[0]! });
+          unlinkSync(lock);
+        }
+      }
+    } catch (cause) {
+      throw fileError(cause, path, 'writing');
+    }
+  }
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  unlock(): void {
+    rmSync(join(this.path, 'lock'), { force: true });
+  }
+
+  /** Directories of the runs so far, oldest first. */
+  runs(): string[] {
+    const names = readdirSync(this.path).filter((name) => /^run-\d+$/.test(name));
+    return names.sort((a, b) => Number(a.slice(4)) - Number(b.slice(4))).map((name) => join(this.path, name));
+  }
+
+  newRun(): string {
+    const last = this.runs().at(-1);
+    const number = last === undefined ? 1 : Number(last.slice(last.lastIndexOf('-') + 1)) + 1;
+    const path = join(this.path, `run-${String(number).padStart(4, '0')}`);
+    mkdirSync(path);
+    return path;
+  }
+}
+
+/** Removes what only a run under way needs. */
+export function clearRun(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (!LASTING.has(name)) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+function holderText(): string {
+  return `${process.pid} ${bootId()}`;
+}
+
+/** A process of an earlier boot is gone, whoever has its number now. */
+function isAlive(holder: string): boolean {
+  const [pid = '', boot = ''] = holder.split(' ');
+  if (boot !== bootId() || !/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '-';
+  }
+}

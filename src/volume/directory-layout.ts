@@ -1,0 +1,183 @@
+/**
+ * How objects lie in a directory, and how what a crash left is put in order.
+ *
+ *     <directory>/.pinakes-volume                the mark
+ *     <directory>/<folder>/<object>              sealed
+ *     <directory>/<folder>/<object>.open         not sealed yet, as the field's crawlers write it
+ *     <directory>/<folder>/.renamed.<object>     sealed, in the middle of replacing an open one of its name
+ *     <directory>/<folder>/.renamed.<object>.open     not sealed, in the middle of replacing a sealed one of its name
+ *     <directory>/<folder>/.superseded.<n>.<object>   set aside: what was open under the name of a sealed object and is not its beginning
+ *
+ * The seal is in the name because a name survives what mode bits and sidecars do not: copying without attributes, object stores, other file
+ * systems. Sealing is one rename, so a crash leaves the one or the other.
+ *
+ * Both `x` and `x.open` lie there after a copying tool ran once before and once after the sealing. The sealed one counts. The other is removed when it
+ * is a beginning of the sealed one, and set aside when it is not, since nothing is thrown away that exists only once.
+ *
+ * A `.renamed.` file counts before all others of its name: with it the new object is there, whole; what remains is to remove the old one.
+ *
+ * All other files whose names are no names of objects are left alone and not shown.
+ */
+import type { Dirent } from 'node:fs';
+import { open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { equal } from '../base/index.ts';
+import { readRange } from './file-range.ts';
+import { isObjectNamePart, OPEN_SUFFIX } from './object-name.ts';
+import { mapLimited } from './operation-queue.ts';
+
+const RENAMED_PREFIX = '.renamed.';
+const SUPERSEDED_PREFIX = '.superseded.';
+const COMPARE_BYTES = 1 << 20;
+const FOLDERS_AT_ONCE = 8;
+
+export type LaidFile = { readonly name: string; readonly sealed: boolean; readonly renamed: boolean };
+
+export function folderOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf('/')));
+}
+
+/** The folders of a name from the outermost, which is the volume's own directory, to the one it lies in. */
+export function foldersOf(name: string): string[] {
+  const folders = [''];
+  for (let at = name.indexOf('/'); at >= 0; at = name.indexOf('/', at + 1)) folders.push(name.slice(0, at));
+  return folders;
+}
+
+export function pathOf(directory: string, { name, sealed, renamed }: LaidFile): string {
+  const base = name.slice(name.lastIndexOf('/') + 1);
+  return join(directory, folderOf(name), `${renamed ? RENAMED_PREFIX : ''}${base}${sealed ? '' : OPEN_SUFFIX}`);
+}
+
+/** Every file of an object in a folder and the folders inside it, and these folders, the folder itself first. */
+export async function walk(directory: string, folder = ''): Promise<{ files: LaidFile[]; folders: string[] }> {
+  const files: LaidFile[] = [];
+  const folders = [folder];
+  for (let depth = [folder]; depth.length > 0; ) {
+    const inside: string[] = [];
+    await mapLimited(depth, FOLDERS_AT_ONCE, async (at) => {
+      for (const entry of await entriesOf(join(directory, at), at !== '')) {
+        const kind = await kindOf(entry, join(directory, at));
+        if (kind === 'folder' && isObjectNamePart(entry.name)) inside.push(at ? `${at}/${entry.name}` : entry.name);
+        const file = kind === 'file' && laidFile(at, entry.name);
+        if (file) files.push(file);
+      }
+    });
+    folders.push(...inside);
+    depth = inside;
+  }
+  return { files, folders };
+}
+
+async function entriesOf(path: string, mayBeGone: boolean): Promise<Dirent[]> {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (cause) {
+    if (mayBeGone && isGone(cause)) return [];
+    throw cause;
+  }
+}
+
+async function kindOf(entry: Dirent, parent: string): Promise<'file' | 'folder' | undefined> {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'folder';
+  if (!entry.isSymbolicLink()) return undefined;
+  try {
+    const path = join(parent, entry.name);
+    if (!(await stat(path)).isDirectory()) return 'file';
+    // A link to a folder that it lies in would lead around in a circle.
+    const [target, here] = await Promise.all([realpath(path), realpath(parent)]);
+    return `${here}/`.startsWith(`${target}/`) ? undefined : 'folder';
+  } catch (cause) {
+    if (isGone(cause)) return undefined;
+    throw cause;
+  }
+}
+
+function laidFile(folder: string, file: string): LaidFile | undefined {
+  const renamed = file.startsWith(RENAMED_PREFIX);
+  const sealed = !file.endsWith(OPEN_SUFFIX);
+  const base = file.slice(renamed ? RENAMED_PREFIX.length : 0, sealed ? undefined : -OPEN_SUFFIX.length);
+  return isObjectNamePart(base) ? { name: folder ? `${folder}/${base}` : base, sealed, renamed } : undefined;
+}
+
+/** Of several files of one name the one that counts. */
+export function counting(files: readonly LaidFile[]): Map<string, LaidFile> {
+  const counts = new Map<string, LaidFile>();
+  for (const file of files) {
+    const other = counts.get(file.name);
+    if (!other || rank(file) > rank(other)) counts.set(file.name, file);
+  }
+  return counts;
+}
+
+function rank(file: LaidFile): number {
+  return (file.renamed ? 2 : 0) + (file.sealed ? 1 : 0);
+}
+
+/** Puts in order what a crash or a copying tool left. Returns the paths of files that were set aside. */
+export async function settle(directory: string, files: readonly LaidFile[]): Promise<string[]> {
+  const setAside: string[] = [];
+  const winners = counting(files);
+  for (const winner of winners.values()) if (winner.renamed) await finishRename(directory, winner);
+  for (const file of files) {
+    const winner = winners.get(file.name)!;
+    if (file !== winner && !winner.renamed) await supersede(directory, winner, file, setAside);
+  }
+  return setAside;
+}
+
+/** The second half of a rename between objects of which one is sealed and one is not. */
+export async function finishRename(directory: string, file: LaidFile): Promise<void> {
+  const replaced = pathOf(directory, { ...file, sealed: !file.sealed, renamed: false });
+  await unlink(replaced).catch(unlessGone);
+  // Were the rename to reach the disk before the removal, the old object could count again.
+  await syncFolder(join(directory, folderOf(file.name)));
+  await rename(pathOf(directory, file), pathOf(directory, { ...file, renamed: false }));
+}
+
+async function supersede(directory: string, sealed: LaidFile, other: LaidFile, setAside: string[]): Promise<void> {
+  const path = pathOf(directory, other);
+  if (await isBeginning(path, pathOf(directory, sealed))) {
+    await unlink(path);
+    return;
+  }
+  const base = other.name.slice(other.name.lastIndexOf('/') + 1);
+  for (let number = 1; ; number++) {
+    const aside = join(directory, folderOf(other.name), `${SUPERSEDED_PREFIX}${number}.${base}`);
+    if (await exists(aside)) continue;
+    await rename(path, aside);
+    setAside.push(aside);
+    return;
+  }
+}
+
+async function isBeginning(short: string, long: string): Promise<boolean> {
+  await using a = await open(short);
+  await using b = await open(long);
+  for (let offset = 0; ; offset += COMPARE_BYTES) {
+    const piece = await readRange(a, offset, COMPARE_BYTES);
+    if (piece.length === 0) return true;
+    if (!equal(piece, await readRange(b, offset, piece.length))) return false;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(unlessGone)) !== undefined;
+}
+
+/** Makes the names in a folder durable. Windows has no such call, and keeps names in a journal. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  await using folder = await open(path);
+  await folder.sync();
+}
+
+export function isGone(cause: unknown): boolean {
+  const { code } = cause as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+export function unlessGone(cause: unknown): undefined {
+  if (!isGone(cause)) throw cause;
+}

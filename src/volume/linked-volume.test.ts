@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PinakesError } from '../base/index.ts';
+import { createLinkedVolume, FINGERPRINT_BYTES, type LinkedVolume, openLinkedVolume } from './linked-volume.ts';
+
+type Place = { readonly directory: string; readonly manifest: string; open(): Promise<LinkedVolume> };
+
+async function inPlace(body: (place: Place) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'pinakes-linked-'));
+  const manifest = join(directory, 'linked.jsonl');
+  const opened: LinkedVolume[] = [];
+  try {
+    await createLinkedVolume('old', manifest);
+    const open = async () => {
+      const volume = await openLinkedVolume('old', manifest);
+      opened.push(volume);
+      return volume;
+    };
+    await body({ directory, manifest, open });
+  } finally {
+    await Promise.all(opened.map((volume) => volume.close()));
+    await rm(directory, { recursive: true });
+  }
+}
+
+function failsWith(code: string, ...named: string[]): (cause: unknown) => boolean {
+  return (cause) => {
+    assert.ok(cause instanceof PinakesError, String(cause));
+    assert.equal(cause.code, code, cause.message);
+    for (const name of named) assert.ok(cause.message.includes(name), `${cause.message} does not name ${name}`);
+    return true;
+  };
+}
+
+async function read(volume: LinkedVolume, name: string): Promise<string> {
+  const [bytes] = await volume.read([{ name, offset: 0, length: 1000 }]);
+  return Buffer.from(bytes!).toString();
+}
+
+test('files stay where they are and are objects of the volume, also after it was opened anew', async () => {
+  await inPlace(async ({ directory, open }) => {
+    const path = join(directory, 'some file.warc');
+    await writeFile(path, 'contents');
+    const volume = await open();
+    await volume.link(path, 'crawl/a.warc');
+    assert.equal(await read(volume, 'crawl/a.warc'), 'contents');
+    const again = await open();
+    assert.deepEqual(await again.list(), [{ name: 'crawl/a.warc', bytes: 8, sealed: true }]);
+    assert.equal(again.pathOf('crawl/a.warc'), path);
+    assert.equal(await read(again, 'crawl/a.warc'), 'contents');
+    assert.deepEqual(await again.space(), { freeBytes: 0, totalBytes: 8 });
+  });
+});
+
+test('unlinking forgets the name and keeps the file', async () => {
+  await inPlace(async ({ directory, open }) => {
+    const path = join(directory, 'a');
+    await writeFile(path, 'contents');
+    const volume = await open();
+    await volume.link(path, 'a');
+    await assert.rejects(volume.link(path, 'a'), failsWith('OBJECT_EXISTS', 'a'));
+    await read(volume, 'a');
+    await volume.unlink(['a', 'never']);
+    await assert.rejects(read(volume, 'a'), failsWith('OBJECT_MISSING', 'a'));
+    assert.deepEqual(await (await open()).list(), []);
+    assert.equal(await readFile(path, 'utf8'), 'contents');
+    await writeFile(path, 'other contents');
+    await volume.link(path, 'a');
+    assert.equal(await read(await open(), 'a'), 'other contents');
+  });
+});
+
+test('a file that is gone costs only itself, and is named', async () => {
+  await inPlace(async ({ directory, open }) => {
+    const [a, b] = [join(directory, 'a'), join(directory, 'b')];
+    await writeFile(a, 'a');
+    await writeFile(b, 'b');
+    const volume = await open();
+    await volume.link(a, 'a');
+    await volume.link(b, 'b');
+    await rm(a);
+    await assert.rejects(read(volume, 'a'), failsWith('FILE_MISSING', a));
+    assert.equal(await read(volume, 'b'), 'b');
+    assert.equal((await (await open()).list()).length, 2);
+    await writeFile(a, 'a');
+    assert.equal(await read(volume, 'a'), 'a');
+    await assert.rejects(volume.link(join(directory, 'c'), 'c'), failsWith('FILE_MISSING', join(directory, 'c')));
+    await assert.rejects(volume.link(directory, 'c'), failsWith('FILE_IS_DIRECTORY', directory));
+  });
+});
+
+test('a file that was cut, appended to, or changed at either end is OBJECT_CHANGED; another time of change is not held against it', async () => {
+  const long = 'x'.repeat(3 * FINGERPRINT_BYTES);
+  const changes: Record<string, (path: string) => Promise<void>> = {
+    cut: (path) => truncate(path, 10),
+    appended: (path) => appendFile(path, '!'),
+    'other beginning': (path) => writeFile(path, `y${long.slice(1)}`),
+    'other end': (path) => writeFile(path, `${long.slice(1)}y`),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    await inPlace(async ({ directory, open }) => {
+      const path = join(directory, 'a');
+      await writeFile(path, long);
+      await (await open()).link(path, 'a');
+      await change(path);
+      const volume = await open();
+      await assert.rejects(read(volume, 'a'), failsWith('OBJECT_CHANGED', path), what);
+      await assert.rejects(read(volume, 'a'), failsWith('OBJECT_CHANGED', path), what);
+      await writeFile(path, long);
+      await utimes(path, 1, 1);
+      assert.equal(await read(volume, 'a'), long.slice(0, 1000));
+    });
+  }
+});
+
+test('a file that is exchanged while its handle was let go is noticed', async () => {
+  await inPlace(async ({ directory, open }) => {
+    const volume = await open();
+    for (let index = 0; index <= 70; index++) {
+      await writeFile(join(directory, `f${index}`), `file ${index}`);
+      await volume.link(join(directory, `f${index}`), `f${index}`);
+    }
+    assert.equal(await read(volume, 'f0'), 'file 0');
+    for (let index = 1; index <= 70; index++) await read(volume, `f${index}`);
+    await writeFile(join(directory, 'other'), 'FILE 0');
+    await rename(join(directory, 'other'), join(directory, 'f0'));
+    await assert.rejects(read(volume, 'f0'), failsWith('OBJECT_CHANGED', 'f0'));
+  });
+});
+
+test('nothing can be changed but links', async () => {
+  await inPlace(async ({ directory, open }) => {
+    await writeFile(join(directory, 'a'), 'a');
+    const volume = await open();
+    await volume.link(join(directory, 'a'), 'a');
+    const refused = failsWith('VOLUME_READ_ONLY', 'old');
+    assert.equal(volume.writable, false);
+    await assert.rejects(volume.create('b'), refused);
+    await assert.rejects(volume.append('a'), refused);
+    await assert.rejects(volume.sync(['a']), refused);
+    await assert.rejects(volume.truncate('a'), refused);
+    await assert.rejects(volume.seal('a'), refused);
+    await assert.rejects(volume.rename('a'), refused);
+    await assert.rejects(volume.remove(['a']), refused);
+    assert.equal(await read(volume, 'a'), 'a');
+  });
+});
+
+test('a manifest that is not there, or is another file, is VOLUME_MISSING and never an empty volume', async () => {
+  await inPlace(async ({ directory }) => {
+    for (const text of [undefined, '', 'WARC/1.0\r\n', '{"pinakes":"linked-volume"']) {
+      const path = join(directory, 'other.jsonl');
+      if (text !== undefined) await writeFile(path, text);
+      await assert.rejects(openLinkedVolume('old', path), failsWith('VOLUME_MISSING', 'old', path));
+    }
+    await assert.rejects(createLinkedVolume('old', join(directory, 'other.jsonl')), failsWith('VOLUME_MISSING'));
+  });
+});
+
+test('a manifest whose last line was cut by a crash loses that line only, and goes on behind the last whole one', async () => {
+  await inPlace(async ({ directory, manifest, open }) => {
+    for (const name of ['a', 'b', 'c']) await writeFile(join(directory, name), name);
+    const first = await open();
+    await first.link(join(directory, 'a'), 'a');
+    await first.link(join(directory, 'b'), 'b');
+    const whole = await readFile(manifest);
+    const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
+    for (let length = lastLine; length < whole.length; length += 17) {
+      await writeFile(manifest, whole.subarray(0, length));
+      const volume = await open();
+      assert.deepEqual(volume.damagedLines, []);
+      assert.deepEqual(
+        (await volume.list()).map(({ name }) => name),
+        ['a'],
+      );
+      await volume.link(join(directory, 'c'), 'c');
+      assert.deepEqual(
+        (await (await open()).list()).map(({ name }) => name),
+        ['a', 'c'],
+      );
+    }
+  });
+});
+
+test('what was never acknowledged behind the last line is gone after the next link, however long it was', async () => {
+  await inPlace(async ({ directory, manifest, open }) => {
+    await writeFile(join(directory, 'a'), 'a');
+    await appendFile(manifest, 'x'.repeat(5000));
+    await (await open()).link(join(directory, 'a'), 'a');
+    const volume = await open();
+    assert.equal(volume.pathOf('a'), join(directory, 'a'));
+    assert.deepEqual(volume.damagedLines, []);
+    assert.doesNotMatch(await readFile(manifest, 'utf8'), /xxxx/);
+  });
+});
+
+test('a damaged line in the middle costs only itself and is told by its number', async () => {
+  await inPlace(async ({ directory, manifest, open }) => {
+    const first = await open();
+    for (const name of ['a', 'b', 'c']) {
+      await writeFile(join(directory, name), name);
+      await first.link(join(directory, name), name);
+    }
+    const lines = (await readFile(manifest, 'utf8')).split('\n');
+    lines[2] = lines[2]!.replace('"bytes":1', '"bytes":x');
+    await writeFile(manifest, lines.join('\n'));
+    const volume = await open();
+    assert.deepEqual(volume.damagedLines, [3]);
+    assert.deepEqual(
+      (await volume.list()).map(({ name }) => name),
+      ['a', 'c'],
+    );
+  });
+});
+
+test('a thousand links made at the same time share their syncs and are all there; a second writer is refused', async () => {
+  await inPlace(async ({ directory, manifest, open }) => {
+    const path = join(directory, 'a');
+    await writeFile(path, 'a');
+    const volume = await open();
+    const other = await open();
+    await Promise.all(Array.from({ length: 1000 }, (_, index) => volume.link(path, `n/${index}`)));
+    assert.equal((await (await open()).list()).length, 1000);
+    const { size } = await stat(manifest);
+    await assert.rejects(other.link(path, 'x'), failsWith('OBJECT_MOVED'));
+    assert.equal((await stat(manifest)).size, size);
+  });
+});

@@ -1,0 +1,263 @@
+/**
+ * A read-only volume of files that lie elsewhere and stay there (`add --in-place`). Its only own file is the manifest.
+ *
+ * - All objects are sealed. `list` and `stat` tell what was linked, without going to the files; whether a file is still there and still the same is
+ *   found out when it is read.
+ * - When a file is opened its length and a fingerprint of its beginning and end are compared with what was linked. One that differs fails with
+ *   OBJECT_CHANGED, one that is gone with FILE_MISSING; both name the file, and neither costs the others anything.
+ * - The time of the last change is kept for people to see. It is not held against a file, since copying back from a backup changes it.
+ *
+ * The fingerprint finds a file that was replaced, cut, or appended to; it does not find a change in the middle that keeps the length. Digests of
+ * records find that.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { assert, fileError, PinakesError, RunningDigest, toHex } from '../base/index.ts';
+import { readRange, streamRange } from './file-range.ts';
+import { type CachedHandle, HandleCache } from './handle-cache.ts';
+import { createManifest, type LinkedFile, LinkedManifest } from './linked-manifest.ts';
+import { assertObjectName, assertOffset, assertPrefix, compareNames } from './object-name.ts';
+import { mapLimited, OperationCount, OperationQueue } from './operation-queue.ts';
+import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
+import { whereIn } from './volume-error.ts';
+
+const HANDLES_MAX = 64;
+const READS_AT_ONCE = 16;
+
+export const FINGERPRINT_BYTES = 64 * 1024;
+
+/** What tells that a file was not touched since it was last checked. */
+type Checked = { readonly dev: bigint; readonly ino: bigint; readonly size: bigint; readonly ctimeNs: bigint };
+
+/** Makes the manifest of a volume without files; leaves one that is there as it is. */
+export async function createLinkedVolume(name: string, manifestPath: string): Promise<void> {
+  await createManifest(name, resolve(manifestPath));
+}
+
+export async function openLinkedVolume(name: string, manifestPath: string): Promise<LinkedVolume> {
+  return new LinkedVolume(name, await LinkedManifest.open(name, resolve(manifestPath)));
+}
+
+export class LinkedVolume implements Volume {
+  readonly name: string;
+  readonly writable = false;
+  readonly #manifest: LinkedManifest;
+  readonly #handles = new HandleCache(HANDLES_MAX, () => undefined);
+  readonly #checked = new Map<string, Checked>();
+  readonly #queue = new OperationQueue();
+  readonly #underWay = new OperationCount();
+  #closing: Promise<void> | undefined;
+
+  constructor(name: string, manifest: LinkedManifest) {
+    this.name = name;
+    this.#manifest = manifest;
+  }
+
+  /** Numbers of the manifest's lines that could not be read, from 1. The files they told of are not objects until they are linked again. */
+  get damagedLines(): readonly number[] {
+    return this.#manifest.damagedLines;
+  }
+
+  /** Where the file of an object lies. */
+  pathOf(name: string): string | undefined {
+    return this.#manifest.files.get(name)?.path;
+  }
+
+  /** Makes a file an object, durably. The file is only read. */
+  link(path: string, name: string): Promise<void> {
+    return this.#do(() =>
+      this.#queue.run([name], async () => {
+        assertObjectName(name);
+        const where = whereIn(this.name, name);
+        if (this.#manifest.files.has(name)) throw new PinakesError('OBJECT_EXISTS', { where });
+        await this.#manifest.add([await describe(resolve(path), name)]);
+      }),
+    );
+  }
+
+  /** Makes objects no longer objects, durably. Their files stay as they are; names that are not linked are no failure. */
+  unlink(names: readonly string[]): Promise<void> {
+    const distinct = [...new Set(names)];
+    return this.#do(() =>
+      this.#queue.run(distinct, async () => {
+        distinct.forEach(assertObjectName);
+        const linked = distinct.filter((name) => this.#manifest.files.has(name));
+        await this.#manifest.add(linked.map((name) => ({ unlinked: name })));
+        for (const name of linked) {
+          this.#checked.delete(name);
+          await this.#handles.drop(name);
+        }
+      }),
+    );
+  }
+
+  list(prefix = ''): Promise<ObjectInfo[]> {
+    return this.#do(async () => {
+      assertPrefix(prefix);
+      const names = [...this.#manifest.files.keys()].filter((name) => name.startsWith(prefix));
+      return names.sort(compareNames).map((name) => this.#info(name)!);
+    });
+  }
+
+  stat(names: readonly string[]): Promise<(ObjectInfo | undefined)[]> {
+    return this.#do(async () => {
+      names.forEach(assertObjectName);
+      return names.map((name) => this.#info(name));
+    });
+  }
+
+  read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
+    return this.#do(() =>
+      mapLimited(ranges, READS_AT_ONCE, async ({ name, offset, length }) => {
+        assertOffset(offset, 'the offset');
+        assertOffset(length, 'the length');
+        const handle = await this.#take(name);
+        try {
+          return await this.#naming(name, () => readRange(handle.file, offset, length));
+        } finally {
+          this.#handles.give(handle);
+        }
+      }),
+    );
+  }
+
+  async *stream(name: string, from = 0, to = Number.MAX_SAFE_INTEGER): AsyncGenerator<Uint8Array, void, void> {
+    assertOffset(from, 'the offset');
+    assertOffset(to, 'the end');
+    const handle = await this.#do(() => this.#take(name));
+    try {
+      yield* streamRange(handle.file, from, to, (action) => this.#do(() => this.#naming(name, action)));
+    } finally {
+      this.#handles.give(handle);
+    }
+  }
+
+  space(): Promise<VolumeSpace> {
+    return this.#do(async () => {
+      let totalBytes = 0;
+      for (const { bytes } of this.#manifest.files.values()) totalBytes += bytes;
+      return { freeBytes: 0, totalBytes };
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#underWay.idle().then(async () => {
+      await this.#manifest.idle();
+      await this.#handles.close();
+    });
+    return this.#closing;
+  }
+
+  create(name: string): Promise<void> {
+    return this.#refuse(name);
+  }
+
+  append(name: string): Promise<void> {
+    return this.#refuse(name);
+  }
+
+  sync(names: readonly string[]): Promise<void> {
+    return this.#refuse(names[0]);
+  }
+
+  truncate(name: string): Promise<void> {
+    return this.#refuse(name);
+  }
+
+  seal(name: string): Promise<void> {
+    return this.#refuse(name);
+  }
+
+  rename(from: string): Promise<void> {
+    return this.#refuse(from);
+  }
+
+  remove(names: readonly string[]): Promise<void> {
+    return this.#refuse(names[0]);
+  }
+
+  async #refuse(name: string | undefined): Promise<never> {
+    const detail = 'its files are only linked; unlink them instead';
+    throw new PinakesError('VOLUME_READ_ONLY', { where: whereIn(this.name, name), detail });
+  }
+
+  #do<T>(action: () => Promise<T>): Promise<T> {
+    return this.#underWay.during(async () => {
+      assert(!this.#closing, `${whereIn(this.name)} is closed`);
+      return action();
+    });
+  }
+
+  async #naming<T>(name: string, action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (cause) {
+      throw fileError(cause, this.pathOf(name) ?? name);
+    }
+  }
+
+  #info(name: string): ObjectInfo | undefined {
+    const file = this.#manifest.files.get(name);
+    return file && { name, bytes: file.bytes, sealed: true };
+  }
+
+  async #take(name: string): Promise<CachedHandle> {
+    assertObjectName(name);
+    const linked = this.#manifest.files.get(name);
+    if (!linked) throw new PinakesError('OBJECT_MISSING', { where: whereIn(this.name, name) });
+    return this.#handles.take(name, () => this.#naming(name, () => this.#open(linked)));
+  }
+
+  async #open(linked: LinkedFile): Promise<FileHandle> {
+    const file = await open(linked.path);
+    try {
+      const { dev, ino, size, ctimeNs } = await file.stat({ bigint: true });
+      const checked = this.#checked.get(linked.name);
+      const untouched =
+        checked?.dev === dev && checked.ino === ino && checked.size === size && checked.ctimeNs === ctimeNs;
+      if (!untouched) {
+        if (Number(size) !== linked.bytes) throw changed(linked, `it is ${size} bytes long, not ${linked.bytes}`);
+        const sha256 = await fingerprint(file, linked.bytes);
+        if (sha256 !== linked.sha256) throw changed(linked, 'its beginning or its end has other bytes');
+        this.#checked.set(linked.name, { dev, ino, size, ctimeNs });
+      }
+      return file;
+    } catch (cause) {
+      await file.close();
+      throw cause;
+    }
+  }
+}
+
+async function describe(path: string, name: string): Promise<LinkedFile> {
+  try {
+    await using file = await open(path);
+    const before = await file.stat();
+    if (before.isDirectory()) throw new PinakesError('FILE_IS_DIRECTORY', { where: path });
+    const linked = {
+      name,
+      path,
+      bytes: before.size,
+      mtimeMs: before.mtimeMs,
+      sha256: await fingerprint(file, before.size),
+    };
+    const after = await file.stat();
+    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) {
+      throw changed(linked, 'something writes to it');
+    }
+    return linked;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}
+
+async function fingerprint(file: FileHandle, bytes: number): Promise<string> {
+  const digest = new RunningDigest('sha256');
+  digest.update(await readRange(file, 0, Math.min(bytes, FINGERPRINT_BYTES)));
+  digest.update(await readRange(file, Math.max(0, bytes - FINGERPRINT_BYTES), Math.min(bytes, FINGERPRINT_BYTES)));
+  return toHex(digest.finish().bytes);
+}
+
+function changed({ name, path }: LinkedFile, detail: string): PinakesError {
+  return new PinakesError('OBJECT_CHANGED', { where: path, detail: `linked as ${name}; ${detail}` });
+}

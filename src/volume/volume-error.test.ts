@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AssertionError, PinakesError } from '../base/index.ts';
+import { volumeError } from './volume-error.ts';
+
+function system(code: string): Error {
+  return Object.assign(new Error(`${code}: as the system says`), { code, syscall: 'write' });
+}
+
+test('failures of the system get the code that says whether trying again can help', () => {
+  const expected = [
+    ['ENOSPC', 'DISK_FULL', true],
+    ['EDQUOT', 'DISK_FULL', true],
+    ['EIO', 'VOLUME_IO', true],
+    ['EMFILE', 'VOLUME_IO', true],
+    ['ESTALE', 'VOLUME_IO', true],
+    ['EROFS', 'VOLUME_READ_ONLY', false],
+    ['EACCES', 'FILE_UNWRITABLE', false],
+    ['EFBIG', 'FILE_UNWRITABLE', false],
+    ['ENOENT', 'OBJECT_MISSING', false],
+  ] as const;
+  for (const [name, code, retryable] of expected) {
+    const error = volumeError(system(name), 'volume main, object a', 'writing');
+    assert.ok(error instanceof PinakesError);
+    assert.deepEqual([error.code, error.retryable, error.where], [code, retryable, 'volume main, object a'], name);
+    assert.match(error.message, new RegExp(name));
+  }
+  assert.equal((volumeError(system('EACCES'), 'x', 'reading') as PinakesError).code, 'FILE_UNREADABLE');
+});
+
+test('what is no failure of the system passes unchanged', () => {
+  const bug = new AssertionError('a bug');
+  const known = new PinakesError('OBJECT_MOVED');
+  const strange = new TypeError('strange');
+  for (const cause of [bug, known, strange, undefined, 'text']) assert.equal(volumeError(cause, 'x', 'reading'), cause);
+});

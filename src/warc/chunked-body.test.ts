@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ChunkedBody } from './chunked-body.ts';
+
+function payloadOf(pieces: readonly Uint8Array[]): { payload: string; broken: boolean } {
+  const parts: Buffer[] = [];
+  const body = new ChunkedBody((bytes) => parts.push(Buffer.from(bytes)));
+  for (const piece of pieces) body.push(piece);
+  body.end();
+  return { payload: Buffer.concat(parts).toString('latin1'), broken: body.broken };
+}
+
+const read = (text: string) => payloadOf([Buffer.from(text, 'latin1')]);
+
+test('chunk framing is taken off', () => {
+  assert.deepEqual(read('d\r\n<p>hello</p>\n\r\n0\r\n\r\n'), { payload: '<p>hello</p>\n', broken: false });
+  assert.deepEqual(read('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n'), { payload: 'abcde', broken: false });
+  assert.deepEqual(read('0\r\n\r\n'), { payload: '', broken: false });
+});
+
+test('extensions, trailers, LF alone, blanks and leading zeros are accepted', () => {
+  assert.deepEqual(read('3;name="a;b"\r\nabc\r\n0\r\nX-Trailer: 1\r\n\r\n'), { payload: 'abc', broken: false });
+  assert.deepEqual(read('3\nabc\n0\n\n'), { payload: 'abc', broken: false });
+  assert.deepEqual(read('0003  \r\nabc\r\n000\r\n\r\n'), { payload: 'abc', broken: false });
+  assert.deepEqual(read('A\r\n0123456789\r\n0\r\n'), { payload: '0123456789', broken: false });
+});
+
+test('a body without framing is taken as it stands', () => {
+  assert.deepEqual(read('<html>\n</html>\n'), { payload: '<html>\n</html>\n', broken: true });
+  assert.deepEqual(read('short'), { payload: 'short', broken: true });
+  assert.deepEqual(read('\r\nabc'), { payload: '\r\nabc', broken: true });
+});
+
+test('from the first line that is no size on, the rest is taken as it stands', () => {
+  assert.deepEqual(read('3\r\nabc\r\nzz\r\nrest'), { payload: 'abczz\r\nrest', broken: true });
+  assert.deepEqual(read('2\r\nabc\r\n0\r\n\r\n'), { payload: 'abc\r\n0\r\n\r\n', broken: true });
+  const long = `3\r\nabc\r\n${'f'.repeat(300)}`;
+  assert.deepEqual(read(long), { payload: `abc${'f'.repeat(300)}`, broken: true });
+});
+
+test('a body that was cut off keeps its data and none of its framing', () => {
+  const whole = '5\r\nhello\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n';
+  const payload = 'helloabcdefghijklmnopqrstuvwxyz';
+  const ended = whole.indexOf('\r\n0\r\n') + 5;
+  // Before the first size line is whole, nothing tells that it is one.
+  for (let end = 3; end < whole.length; end++) {
+    const got = read(whole.slice(0, end));
+    assert.ok(payload.startsWith(got.payload), `cut at ${end}: ${got.payload}`);
+    assert.equal(got.broken, end < ended, `cut at ${end}`);
+  }
+});
+
+test('an empty body is not broken', () => {
+  assert.deepEqual(read(''), { payload: '', broken: false });
+});
+
+const chunkedBodies = fc
+  .array(fc.tuple(fc.uint8Array({ minLength: 1, maxLength: 50 }), fc.constantFrom('', ';x=1', ' ')), { maxLength: 6 })
+  .map((chunks) => ({
+    payload: Buffer.concat(chunks.map(([data]) => data)).toString('latin1'),
+    framed: Buffer.concat([
+      ...chunks.flatMap(([data, extension]) => [
+        Buffer.from(`${data.length.toString(16)}${extension}\r\n`),
+        Buffer.from(data),
+        Buffer.from('\r\n'),
+      ]),
+      Buffer.from('0\r\n\r\n'),
+    ]),
+  }));
+
+function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const size of sizes) pieces.push(bytes.subarray(at, (at += size)));
+  return [...pieces, bytes.subarray(at)];
+}
+
+test('what was framed comes back in pieces of any size', () => {
+  fc.assert(
+    fc.property(chunkedBodies, fc.array(fc.nat(20)), ({ payload, framed }, sizes) => {
+      assert.deepEqual(payloadOf(cut(framed, sizes)), { payload, broken: false });
+    }),
+  );
+});
+
+test('damaged framing gives the same in pieces of any size', () => {
+  const damaged = fc.tuple(chunkedBodies, fc.nat(300), fc.uint8Array({ maxLength: 5 }), fc.nat(300));
+  fc.assert(
+    fc.property(damaged, fc.array(fc.nat(20)), ([{ framed }, at, put, end], sizes) => {
+      const bytes = Buffer.concat([framed.subarray(0, at), put, framed.subarray(at)]).subarray(0, end);
+      assert.deepEqual(payloadOf(cut(bytes, sizes)), payloadOf([bytes]));
+      assert.deepEqual(payloadOf(cut(bytes, Array(bytes.length).fill(1))), payloadOf([bytes]));
+    }),
+  );
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { seededRandom } from '../base/index.ts';
+import { ContentDecoders, isKnownCoding } from './content-coding.ts';
+
+function decode(codings: readonly string[], pieces: readonly Uint8Array[]): { body: Buffer; broken: boolean } {
+  const parts: Buffer[] = [];
+  const decoders = new ContentDecoders(codings, (bytes) => parts.push(Buffer.from(bytes)));
+  for (const piece of pieces) decoders.push(piece);
+  decoders.end();
+  return { body: Buffer.concat(parts), broken: decoders.broken };
+}
+
+function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const size of sizes) pieces.push(bytes.subarray(at, (at += size)));
+  return [...pieces, bytes.subarray(at)];
+}
+
+const inPieces = (bytes: Buffer, size: number) => cut(bytes, Array(Math.ceil(bytes.length / size)).fill(size));
+
+function page(bytes: number, seed = 1): Buffer {
+  const random = seededRandom(seed);
+  const words = ['<p>', 'archive', 'record', 'payload', '</p>\n', 'digest', '0123', 'crawl'];
+  let text = '';
+  while (text.length < bytes) text += `${words[Math.floor(random() * words.length)]} ${Math.floor(random() * 1000)} `;
+  return Buffer.from(text.slice(0, bytes));
+}
+
+const CODERS: readonly [name: string, coding: string, encode: (bytes: Buffer) => Buffer][] = [
+  ['gzip', 'gzip', gzipSync],
+  ['x-gzip', 'x-gzip', gzipSync],
+  ['deflate with its head', 'deflate', deflateSync],
+  ['deflate without head', 'deflate', deflateRawSync],
+  ['br', 'br', brotliCompressSync],
+  ['zstd', 'zstd', zstdCompressSync],
+];
+
+for (const [name, coding, encode] of CODERS) {
+  test(`${name} is taken off, in pieces of any size`, () => {
+    for (const bytes of [1, 10, 5000, 600_000]) {
+      const coded = encode(page(bytes));
+      for (const size of bytes > 10_000 ? [coded.length, 5000] : [coded.length, 1, 7]) {
+        const { body, broken } = decode([coding], inPieces(coded, size));
+        assert.ok(body.equals(page(bytes)), `${bytes} bytes in pieces of ${size}`);
+        assert.equal(broken, false, `${bytes} bytes in pieces of ${size}`);
+      }
+    }
+  });
+
+  test(`${name} of nothing is nothing`, () => {
+    assert.deepEqual(decode([coding], [encode(Buffer.alloc(0))]), { body: Buffer.alloc(0), broken: false });
+    assert.deepEqual(decode([coding], []), { body: Buffer.alloc(0), broken: false });
+  });
+
+  test(`${name} that was cut off gives a beginning and is broken`, () => {
+    const coded = encode(page(50_000));
+    for (const share of [0.1, 0.5, 0.9]) {
+      const { body, broken } = decode([coding], [coded.subarray(0, Math.floor(coded.length * share))]);
+      assert.ok(broken, `cut at ${share}`);
+      assert.ok(page(50_000).subarray(0, body.length).equals(body), `cut at ${share}`);
+      // zstd gives whole blocks, of up to 128 KiB.
+      if (share > 0.4 && coding !== 'zstd') assert.ok(body.length > 1000, `cut at ${share}: ${body.length} bytes`);
+    }
+  });
+
+  test(`a body that only claims to be ${name} is taken as it stands, in pieces of any size`, () => {
+    for (const text of ['<html>plain</html>', 'x', page(9000).toString(), '\0\0\0\0 binary', 'body { color: red }']) {
+      const bytes = Buffer.from(text);
+      const whole = decode([coding], [bytes]);
+      assert.ok(whole.broken, text.slice(0, 20));
+      if (text.length > 1) assert.ok(whole.body.equals(bytes), text.slice(0, 20));
+      assert.deepEqual(decode([coding], inPieces(bytes, 1)), whole);
+    }
+  });
+}
+
+test('a body that begins with the magic of its coding and is damaged gives its beginning', () => {
+  for (const [coding, encode] of [
+    ['gzip', gzipSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    const original = page(900_000);
+    const coded = Buffer.from(encode(original));
+    coded.fill(0xff, Math.floor(coded.length * 0.9));
+    for (const size of [coded.length, 1000]) {
+      const { body, broken } = decode([coding], inPieces(coded, size));
+      assert.ok(broken);
+      const intact = body.subarray(0, Math.min(body.length, 200_000));
+      assert.ok(original.subarray(0, intact.length).equals(intact), `${coding} in pieces of ${size}`);
+      assert.ok(!body.equals(coded));
+    }
+  }
+});
+
+test('stacked codings are taken off, last applied first', () => {
+  const coded = gzipSync(brotliCompressSync(page(5000)));
+  assert.ok(decode(['br', 'gzip'], inPieces(coded, 100)).body.equals(page(5000)));
+  assert.ok(decode(['gzip', 'br'], [coded]).broken);
+  const thrice = zstdCompressSync(deflateSync(gzipSync(page(5000))));
+  assert.ok(decode(['gzip', 'deflate', 'zstd'], inPieces(thrice, 3)).body.equals(page(5000)));
+});
+
+test('an inner coding that lies leaves the outer one taken off', () => {
+  const { body, broken } = decode(['br', 'gzip'], [gzipSync(page(5000))]);
+  assert.ok(broken);
+  assert.ok(body.equals(page(5000)));
+});
+
+test('unknown codings are left on and told of', () => {
+  assert.ok(!isKnownCoding('compress') && isKnownCoding('gzip') && isKnownCoding('zstd'));
+  assert.deepEqual(decode(['compress'], [Buffer.from('abc')]), { body: Buffer.from('abc'), broken: true });
+});
+
+test('more codings than any body has are not believed', () => {
+  const coded = gzipSync(page(100));
+  assert.deepEqual(decode(Array(100_000).fill('gzip'), [coded]), { body: coded, broken: true });
+});
+
+test('several zstd frames are one body', () => {
+  const coded = Buffer.concat([zstdCompressSync(page(3000)), zstdCompressSync(page(3000, 2))]);
+  for (const size of [coded.length, 1, 50]) {
+    const { body, broken } = decode(['zstd'], inPieces(coded, size));
+    assert.ok(body.equals(Buffer.concat([page(3000), page(3000, 2)])), `in pieces of ${size}`);
+    assert.equal(broken, false);
+  }
+});
+
+test('bytes after the end of the coded body are left out', () => {
+  const coded = Buffer.concat([gzipSync(page(100)), Buffer.from('\r\n')]);
+  assert.deepEqual(decode(['gzip'], [coded]), { body: page(100), broken: false });
+});
+
+test('whether a body is decoded does not depend on the pieces it comes in', () => {
+  const bodies = fc.tuple(
+    fc.constantFrom(...CODERS.map(([, coding, encode]) => ({ coding, coded: encode(page(800)) }))),
+    fc.array(fc.tuple(fc.nat(600), fc.nat(255)), { maxLength: 3 }),
+  );
+  fc.assert(
+    fc.property(bodies, fc.array(fc.nat(100)), ([{ coding, coded }, damage], sizes) => {
+      const bytes = Buffer.from(coded);
+      for (const [at, value] of damage) if (at < bytes.length) bytes[at] = value;
+      const whole = decode([coding], [bytes]);
+      assert.deepEqual(decode([coding], cut(bytes, sizes)), whole);
+      assert.deepEqual(decode([coding], inPieces(bytes, 1)), whole);
+    }),
+    { numRuns: 200 },
+  );
+});

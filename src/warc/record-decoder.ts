@@ -1,0 +1,89 @@
+/**
+ * One record out of its member, both in memory: the quick way for random reads. The engines are kept and used again; what comes out belongs to the
+ * caller.
+ */
+import { constants } from 'node:zlib';
+import { ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
+import { type CodecHandle, inflateRawHandle, zstdDecompressHandle } from './codec-handle.ts';
+import { gzipHeadLength } from './gzip-member.ts';
+import { codingOf } from './record-cursor.ts';
+import { headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
+import { isWarcStart } from './record-start.ts';
+
+const ROOM_BYTES_START = 256 * 1024;
+
+export type DecodedRecord = { readonly head: RecordHead; readonly block: Uint8Array };
+
+export class RecordDecoder {
+  #inflater: CodecHandle | undefined;
+  readonly #zstd = new Map<Uint8Array | undefined, CodecHandle>();
+  #room = Buffer.allocUnsafeSlow(ROOM_BYTES_START);
+
+  close(): void {
+    this.#inflater?.close();
+    for (const engine of this.#zstd.values()) engine.close();
+    this.#inflater = undefined;
+    this.#zstd.clear();
+  }
+
+  /** The WARC record in a member; undefined when the member does not hold exactly one whole record. */
+  decode(member: Uint8Array, dictionary?: Uint8Array): DecodedRecord | undefined {
+    const bytes = this.decodeMember(member, dictionary);
+    if (!bytes || !isWarcStart(bytes, 0, bytes.length)) return undefined;
+    const bodyAt = headEnd(bytes, 0, bytes.length);
+    if (bodyAt < 0) return undefined;
+    const head = parseWarcHead(bytes.subarray(0, bodyAt), []);
+    const { contentLength } = head;
+    if (contentLength === undefined || bodyAt + contentLength > bytes.length) return undefined;
+    return { head, block: bytes.subarray(bodyAt, bodyAt + contentLength) };
+  }
+
+  /** The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode to its end. */
+  decodeMember(member: Uint8Array, dictionary?: Uint8Array): Buffer | undefined {
+    const coding = codingOf(member);
+    if (coding === 'none') return Buffer.from(member);
+    if (coding === 'zstd')
+      return this.#run(this.#zstdEngine(dictionary), member, 0, () => this.#forgetZstd(dictionary));
+    const start = gzipHeadLength(member, 0, member.length);
+    if (start <= 0) return undefined;
+    this.#inflater ??= inflateRawHandle();
+    this.#inflater.reset();
+    return this.#run(this.#inflater, member, start, () => {});
+  }
+
+  #zstdEngine(dictionary: Uint8Array | undefined): CodecHandle {
+    let engine = this.#zstd.get(dictionary);
+    if (!engine) {
+      const params = { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX };
+      engine = zstdDecompressHandle({ params, ...(dictionary && { dictionary: Buffer.from(dictionary) }) });
+      this.#zstd.set(dictionary, engine);
+    }
+    return engine;
+  }
+
+  /** An engine that failed, or stands in the middle of a frame, is of no further use. */
+  #forgetZstd(dictionary: Uint8Array | undefined): void {
+    this.#zstd.get(dictionary)?.close();
+    this.#zstd.delete(dictionary);
+  }
+
+  #run(engine: CodecHandle, member: Uint8Array, from: number, onFailure: () => void): Buffer | undefined {
+    let at = from;
+    let filled = 0;
+    for (;;) {
+      if (filled === this.#room.length) {
+        const larger = Buffer.allocUnsafeSlow(this.#room.length * 2);
+        this.#room.copy(larger, 0, 0, filled);
+        this.#room = larger;
+      }
+      engine.write(member, at, member.length, this.#room, filled, this.#room.length);
+      if (engine.failure !== undefined) {
+        onFailure();
+        return undefined;
+      }
+      at += engine.consumed;
+      filled += engine.produced;
+      if (filled < this.#room.length) return Buffer.from(this.#room.subarray(0, filled));
+    }
+  }
+}

@@ -1,0 +1,227 @@
+/** The part of the contract of catalogs that is about batches: totals, atomicity, order, views, and what is there afterwards. */
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { AssertionError } from '../../src/base/index.ts';
+import type { Capture, Segment } from '../../src/catalog/index.ts';
+import type { UrlKey } from '../../src/url/index.ts';
+import { all, type Behaviour, block, capture, captureAt, digest, everythingIn, NOTHING } from './catalog-fixture.ts';
+
+export function catalogBatches(name: string, behaviour: Behaviour): void {
+  describe(`${name}: totals`, () => {
+    const revisit = (first: number, changes: Partial<Capture> = {}) =>
+      capture('http://a.com/', { kind: 'revisit', block: block(first).key, ...changes });
+
+    behaviour('every capture counts the size of its content, in whatever order they come', async (catalog) => {
+      const captures = [revisit(1), revisit(1), capture('http://a.com/', { block: block(1).key }), revisit(2)];
+      const expected = { captures: 4, blocks: 1, revisits: 3, payloadBytes: 3003, uniquePayloadBytes: 1001 };
+      await catalog.write({ putCaptures: captures, putBlocks: [block(1)] });
+      assert.deepEqual(await catalog.totals(), expected);
+      await catalog.clear();
+      await catalog.write({ putCaptures: captures });
+      assert.deepEqual(await catalog.totals(), { ...NOTHING, captures: 4, revisits: 3 });
+      await catalog.write({ putBlocks: [block(1)] });
+      assert.deepEqual(await catalog.totals(), expected);
+      await catalog.write({ putBlocks: [block(1, { size: 10 })] });
+      assert.deepEqual(await catalog.totals(), { ...expected, payloadBytes: 30, uniquePayloadBytes: 10 });
+      await catalog.write({ removeBlocks: [block(1).key] });
+      assert.deepEqual(await catalog.totals(), { ...NOTHING, captures: 4, revisits: 3 });
+    });
+
+    behaviour('a capture that is put again counts once, as it was put last', async (catalog) => {
+      const first = revisit(1);
+      const again = { ...first, kind: 'response' as const, block: block(2).key, status: 404, mime: 'x/y' };
+      await catalog.write({ putCaptures: [first], putBlocks: [block(1), block(2)] });
+      await catalog.write({ putCaptures: [first] });
+      await catalog.write({ putCaptures: [first, again, first, again] });
+      assert.deepEqual(await all(catalog.captures({})), [again]);
+      const expected = { captures: 1, blocks: 2, revisits: 0, payloadBytes: 1002, uniquePayloadBytes: 2003 };
+      assert.deepEqual(await catalog.totals(), expected);
+    });
+
+    behaviour('one record may give captures of several keys and times', async (catalog) => {
+      const { place } = capture('http://a.com/');
+      const captures = ['http://a.com/', 'http://b.com/'].flatMap((url) => [
+        capture(url, { place, time: 1 }),
+        capture(url, { place, time: 2 }),
+      ]);
+      await catalog.write({ putCaptures: captures.slice(0, 2) });
+      await catalog.write({ putCaptures: captures.slice(2) });
+      await catalog.write({ putCaptures: captures });
+      assert.deepEqual(await all(catalog.captures({})), captures);
+      assert.equal((await catalog.totals()).captures, 4);
+    });
+
+    behaviour('removing counts once, and what is not there counts nothing', async (catalog) => {
+      const [one, two, three] = [revisit(1), revisit(1), revisit(1)];
+      await catalog.write({ putCaptures: [one, two], putBlocks: [block(1)] });
+      await catalog.write({ removeCaptures: [one, one, three], removeBlocks: [block(7).key] });
+      await catalog.write({ removeCaptures: [one] });
+      const expected = { captures: 1, blocks: 1, revisits: 1, payloadBytes: 1001, uniquePayloadBytes: 1001 };
+      assert.deepEqual(await catalog.totals(), expected);
+      await catalog.write({ removeCaptures: [{ ...two, status: 1, block: undefined }], removeBlocks: [block(1).key] });
+      assert.deepEqual(await everythingIn(catalog), {
+        captures: [],
+        blocks: [],
+        segments: [],
+        notes: {},
+        totals: NOTHING,
+      });
+    });
+  });
+
+  describe(`${name}: batches and views`, () => {
+    behaviour('in one batch, removals come before what is put', async (catalog) => {
+      const one = capture('http://a.com/', { block: block(1).key });
+      const alias = { declared: digest(8), block: block(1).key };
+      const batch = { putCaptures: [one], putBlocks: [block(1)], putAliases: [alias], putNotes: { a: 'b' } };
+      await catalog.write(batch);
+      const removal = {
+        removeCaptures: [one],
+        removeBlocks: [block(1).key],
+        removeAliases: [alias],
+        removeNotes: ['a'],
+      };
+      await catalog.write({ ...batch, ...removal });
+      assert.deepEqual(await all(catalog.captures({})), [one]);
+      assert.deepEqual(await all(catalog.blocks()), [block(1)]);
+      assert.deepEqual(await catalog.findAliases([digest(8)]), [[block(1).key]]);
+      assert.deepEqual(await catalog.notes(), { a: 'b' });
+      assert.equal((await catalog.totals()).payloadBytes, 1001);
+      await catalog.write(removal);
+      assert.deepEqual(await catalog.findAliases([digest(8)]), [[]]);
+      assert.deepEqual(await catalog.totals(), NOTHING);
+    });
+
+    behaviour('a batch with a fault in it changes nothing, and the next is taken', async (catalog) => {
+      const good = capture('http://a.com/', { mime: 'never/seen', block: block(1).key });
+      const before = await everythingIn(catalog);
+      const faults = [
+        { putCaptures: [good, capture('http://a.com/', { time: Number.NaN })] },
+        { putCaptures: [good, capture('http://a.com/', { time: 2 ** 52 })] },
+        { putCaptures: [good], putBlocks: [block(1, { key: { digest: new Uint8Array(20), overflow: 0 } })] },
+        { putCaptures: [good], putAliases: [{ declared: new Uint8Array(4), block: block(1).key }] },
+      ];
+      for (const fault of faults) await assert.rejects(catalog.write(fault), AssertionError);
+      assert.deepEqual(await everythingIn(catalog), before);
+      await catalog.write({ putCaptures: [good] });
+      await catalog.write({ putCaptures: [capture('http://b.com/', { mime: 'other/type' })] });
+      assert.deepEqual((await all(catalog.captures({})))[0], good);
+    });
+
+    behaviour('batches that are not waited for are taken one after the other', async (catalog) => {
+      const one = capture('http://a.com/', { block: block(1).key });
+      const writes: Promise<void>[] = [];
+      for (let index = 0; index < 30; index++) {
+        writes.push(catalog.write({ putCaptures: [{ ...one, status: index }], putBlocks: [block(1)] }));
+        if (index < 29) writes.push(catalog.write({ removeCaptures: [one] }));
+      }
+      await Promise.all(writes);
+      assert.deepEqual(await all(catalog.captures({})), [{ ...one, status: 29 }]);
+      assert.deepEqual(await catalog.totals(), {
+        captures: 1,
+        blocks: 1,
+        revisits: 0,
+        payloadBytes: 1001,
+        uniquePayloadBytes: 1001,
+      });
+    });
+
+    behaviour('what the caller does to its bytes after a batch is not seen', async (catalog) => {
+      const bytes = digest(4);
+      const key = { digest: bytes, overflow: 0 };
+      await catalog.write({
+        putBlocks: [block(4, { key })],
+        putCaptures: [capture('http://a.com/', { block: key })],
+        putAliases: [{ declared: bytes, block: key }],
+      });
+      bytes.fill(9);
+      assert.deepEqual(await catalog.findBlocks([digest(4)]), [[block(4)]]);
+      assert.deepEqual(await catalog.findAliases([digest(4)]), [[block(4).key]]);
+      assert.deepEqual((await all(catalog.captures({})))[0]!.block, block(4).key);
+    });
+
+    behaviour('I8: a view does not move', async (catalog) => {
+      const captures = ['a', 'b', 'c'].map((key) => captureAt(key, { block: block(1).key }));
+      await catalog.write({
+        putCaptures: captures,
+        putBlocks: [block(1)],
+        putAliases: [{ declared: digest(8), block: block(1).key }],
+        putNotes: { mark: '1' },
+      });
+      const before = await everythingIn(catalog);
+      await using view = await catalog.view();
+      await catalog.write({
+        removeCaptures: captures,
+        removeBlocks: [block(1).key],
+        removeAliases: [{ declared: digest(8), block: block(1).key }],
+        putNotes: { mark: '2' },
+      });
+      assert.deepEqual(await everythingIn(view), before);
+      assert.deepEqual(await view.nearest('b' as UrlKey, 0), captures[1]);
+      assert.deepEqual(await view.findBlocks([digest(1)]), [[block(1)]]);
+      assert.deepEqual(await view.findAliases([digest(8)]), [[block(1).key]]);
+      await catalog.clear();
+      await catalog.write({ putCaptures: [captureAt('x', { mime: 'first/new' })] });
+      assert.deepEqual(await everythingIn(view), before);
+      assert.equal((await all(catalog.captures({}))).length, 1);
+    });
+
+    behaviour('I8: a scan sees the captures and blocks of the instant it began at', async (catalog) => {
+      const captures = Array.from({ length: 30 }, (_, index) => captureAt('a', { time: index, block: block(1).key }));
+      await catalog.write({ putCaptures: captures, putBlocks: [block(1)] });
+      const found: Capture[] = [];
+      for await (const page of catalog.captures({}, 10)) {
+        found.push(...page);
+        await catalog.write({ removeCaptures: captures, removeBlocks: [block(1).key] });
+      }
+      assert.deepEqual(found, captures);
+    });
+
+    behaviour('clearing leaves an empty catalog that can be filled again', async (catalog, subject) => {
+      const one = capture('http://a.com/', { block: block(1).key });
+      const segment: Segment = {
+        number: 1,
+        volume: 'main',
+        name: 'a',
+        collection: 1,
+        state: 'open',
+        bytes: 1,
+        records: 1,
+        deadBytes: 0,
+      };
+      const batch = { putCaptures: [one], putBlocks: [block(1)], putNotes: { a: 'b' }, putSegments: [segment] };
+      await catalog.write({ ...batch, putAliases: [{ declared: digest(8), block: block(1).key }] });
+      await catalog.clear();
+      assert.deepEqual(await everythingIn(catalog), {
+        captures: [],
+        blocks: [],
+        segments: [],
+        notes: {},
+        totals: NOTHING,
+      });
+      assert.deepEqual(await catalog.findAliases([digest(8)]), [[]]);
+      await catalog.write(batch);
+      await catalog.close();
+      const again = await subject.open();
+      assert.deepEqual(await all(again.captures({})), [one]);
+      await again.close();
+    });
+
+    behaviour('all of it is there after closing and opening again', async (catalog, subject) => {
+      const one = capture('http://a.com/', { mime: 'some/thing', block: block(1).key });
+      await catalog.write({ putCaptures: [one], putBlocks: [block(1)], putNotes: { a: 'b' } });
+      const before = await everythingIn(catalog);
+      await catalog.close();
+      const again = await subject.open();
+      try {
+        assert.deepEqual(await everythingIn(again), before);
+        const two = capture('http://b.com/', { mime: 'other/thing', block: block(1).key });
+        await again.write({ putCaptures: [two, one] });
+        assert.deepEqual(await all(again.captures({})), [one, two]);
+        assert.equal((await again.totals()).payloadBytes, 2002);
+      } finally {
+        await again.close();
+      }
+    });
+  });
+}

@@ -1,0 +1,397 @@
+/**
+ * What every catalog does. A catalog is tried by calling `catalogContract` with a way to make one; what it leaves behind is found again by `open`.
+ */
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { BlockKey, Catalog, Segment } from '../../src/catalog/index.ts';
+import { type UrlKey, urlKey } from '../../src/url/index.ts';
+import { catalogBatches } from './catalog-batches.ts';
+import {
+  all,
+  behaviourOf,
+  block,
+  type CatalogUnderTest,
+  capture,
+  captureAt,
+  digest,
+  everythingIn,
+  NOTHING,
+} from './catalog-fixture.ts';
+
+export function catalogContract(name: string, make: () => Promise<CatalogUnderTest>): void {
+  const behaviour = behaviourOf(make);
+
+  describe(`${name}: captures`, () => {
+    behaviour('a new catalog holds nothing', async (catalog) => {
+      assert.deepEqual(await everythingIn(catalog), {
+        captures: [],
+        blocks: [],
+        segments: [],
+        notes: {},
+        totals: NOTHING,
+      });
+      assert.deepEqual(await catalog.findBlocks([digest(1)]), [[]]);
+      assert.deepEqual(await catalog.getBlocks([block(1).key]), [undefined]);
+      assert.deepEqual(await catalog.findAliases([digest(1)]), [[]]);
+      assert.deepEqual(await catalog.findCaptures([{ urlKey: urlKey('http://a.com/'), time: 0 }]), [[]]);
+      assert.equal(await catalog.nearest(urlKey('http://a.com/'), 0), undefined);
+    });
+
+    behaviour('a capture comes back as it was put, whatever its URL looks like', async (catalog) => {
+      const urls = [
+        'http://example.com/',
+        'https://example.com/',
+        'http://www.example.com/a',
+        'https://www.example.com/a/',
+        'https://www.example.com/A/B/?q=1',
+        'http://example.com/a/?b=2&a=1',
+        'http://EXAMPLE.com/Wiki/Main_Page',
+        'http://www.example.com:8080/a',
+        'http://example.com:80/a',
+        'http://www2.example.com/a',
+        'http://example.com',
+        'http://user:secret@example.com/a#fragment',
+        'http://example.com/%E4%B8%AD/%2fX',
+        'http://example.com/\u4e2d?q=\u{1f600}',
+        'http://\u4e2d.example/',
+        'http://[2001:db8::1]:81/a',
+        'http://192.168.1.254/info/',
+        'dns:example.com',
+        'urn:uuid:C1F2',
+        'filedesc://IA-001102.arc',
+        'ftp://example.com/a',
+        'not a url',
+        '',
+      ];
+      const captures = urls.map((url) => capture(url));
+      await catalog.write({ putCaptures: captures });
+      const found = await all(catalog.captures({}));
+      assert.equal(found.length, urls.length);
+      for (const put of captures) {
+        assert.deepEqual(
+          (await catalog.findCaptures([put]))[0]!.filter((other) => other.url === put.url),
+          [put],
+        );
+      }
+    });
+
+    behaviour('a capture comes back as it was put, whatever its other fields hold', async (catalog) => {
+      const url = 'http://example.com/';
+      const captures = [
+        capture(url, { kind: 'revisit', block: { digest: digest(1), overflow: 0 } }),
+        capture(url, { kind: 'resource', block: { digest: digest(1), overflow: 3 } }),
+        capture(url, { kind: 'conversion', status: 0, mime: '' }),
+        capture(url, { kind: 'metadata', status: 999, mime: 'x'.repeat(5000) }),
+        capture(url, { status: 301, mime: 'text/\u00e9\u4e2d', collection: 70_000 }),
+        capture(url, { place: { segment: 2 ** 31, offset: 2 ** 45, length: 2 ** 45 } }),
+        capture(url, { place: { segment: 0, offset: 0, length: 0 }, hash: 0xffff_ffff }),
+        capture(url, { time: Date.UTC(2024, 0, 1, 0, 0, 0, 123) }),
+      ];
+      await catalog.write({ putCaptures: captures });
+      const found = await all(catalog.captures({}));
+      for (const put of captures) {
+        assert.deepEqual(
+          found.filter((other) => other.place.offset === put.place.offset),
+          [put],
+        );
+      }
+    });
+
+    behaviour('media types beyond count come back as they were put', async (catalog) => {
+      const captures = Array.from({ length: 400 }, (_, index) => capture('http://a.com/', { mime: `type/${index}` }));
+      await catalog.write({ putCaptures: captures.slice(0, 200) });
+      await catalog.write({ putCaptures: captures.slice(100) });
+      assert.deepEqual(await all(catalog.captures({})), captures);
+    });
+
+    behaviour('captures stand in order of the bytes of their key, then of time, then of place', async (catalog) => {
+      const keys = [
+        '',
+        '\0',
+        '\0\0',
+        '\0a',
+        '\x01',
+        '\x01\0',
+        '\x02',
+        'a',
+        'a\0',
+        'a\0b',
+        'a\x01',
+        'a!',
+        'ab',
+        'a\x7f',
+      ];
+      const later = ['a\u0080', 'a\u07ff', 'a\ufffd', 'a\u{10000}', 'b', '\uffff', '\u{10ffff}'];
+      const times = [
+        Date.parse('0000-01-01T00:00:00Z'),
+        Date.UTC(1901, 0, 1),
+        -1,
+        0,
+        1,
+        999,
+        1000,
+        1001,
+        Date.UTC(2024, 0, 1),
+        Date.UTC(2101, 5, 5),
+        Date.UTC(9999, 11, 31, 23, 59, 59, 999),
+      ];
+      const offsets = [0, 1, 127, 128, 16_383, 16_384, 2 ** 31, 2 ** 32, 2 ** 40];
+      const ordered = [...keys, ...later].flatMap((key) => [
+        ...times.map((time) => captureAt(key, { time, place: { segment: 3, offset: 5, length: 1 } })),
+      ]);
+      const sorted = ordered.concat(
+        [1, 127, 128, 300, 70_000].flatMap((segment) =>
+          offsets.map((offset) => captureAt('\u{10ffff}z', { time: 5, place: { segment, offset, length: 1 } })),
+        ),
+      );
+      const shuffled = sorted.map((item, index) => ({ item, at: (index * 7919) % 1009 }));
+      shuffled.sort((a, b) => a.at - b.at);
+      await catalog.write({ putCaptures: shuffled.map(({ item }) => item) });
+      assert.deepEqual(await all(catalog.captures({})), sorted);
+      assert.deepEqual(await all(catalog.captures({ reverse: true }, 7)), sorted.toReversed());
+    });
+
+    behaviour('a range of keys has its first and lacks its last, and times are inclusive', async (catalog) => {
+      const captures = ['a', 'ab', 'b', 'ba', 'c'].flatMap((key) =>
+        [10, 20, 30].map((time) => captureAt(key, { time })),
+      );
+      await catalog.write({ putCaptures: captures });
+      const found = async (range: Parameters<Catalog['captures']>[0], pageSize?: number) =>
+        (await all(catalog.captures(range, pageSize))).map((item) => `${item.urlKey}${item.time}`).join(' ');
+      for (const pageSize of [1, 2, 1000]) {
+        assert.equal(await found({ keyFrom: 'ab', keyTo: 'ba' }, pageSize), 'ab10 ab20 ab30 b10 b20 b30');
+        assert.equal(await found({ keyFrom: 'b' }, pageSize), 'b10 b20 b30 ba10 ba20 ba30 c10 c20 c30');
+        assert.equal(await found({ keyTo: 'ab' }, pageSize), 'a10 a20 a30');
+        assert.equal(await found({ keyFrom: 'b', keyTo: 'b!', timeFrom: 20 }, pageSize), 'b20 b30');
+        assert.equal(await found({ keyFrom: 'b', keyTo: 'b!', timeFrom: 11, timeTo: 20 }, pageSize), 'b20');
+        assert.equal(await found({ timeFrom: 20, timeTo: 20 }, pageSize), 'a20 ab20 b20 ba20 c20');
+        assert.equal(await found({ timeFrom: 20, timeTo: 29, reverse: true }, pageSize), 'c20 ba20 b20 ab20 a20');
+        assert.equal(await found({ keyTo: 'b', timeTo: 10, reverse: true }, pageSize), 'ab10 a10');
+        assert.equal(await found({ keyFrom: 'b', keyTo: 'b' }, pageSize), '');
+        assert.equal(await found({ keyFrom: 'c', keyTo: 'a' }, pageSize), '');
+        assert.equal(await found({ timeFrom: 21, timeTo: 19 }, pageSize), '');
+        assert.equal(await found({ timeFrom: Number.NEGATIVE_INFINITY, timeTo: 9 }, pageSize), '');
+        assert.equal(await found({ timeTo: Number.NEGATIVE_INFINITY }, pageSize), '');
+        assert.equal(await found({ keyFrom: 'c', timeTo: Number.POSITIVE_INFINITY }, pageSize), 'c10 c20 c30');
+      }
+    });
+
+    behaviour('a scan goes on after any capture, there or not, in both directions', async (catalog) => {
+      const captures = ['a', 'a\0', 'b'].flatMap((key) => [1, 1, 2].map((time) => captureAt(key, { time })));
+      await catalog.write({ putCaptures: captures });
+      for (const [index, after] of captures.entries()) {
+        assert.deepEqual(await all(catalog.captures({ after })), captures.slice(index + 1));
+        assert.deepEqual(await all(catalog.captures({ after, reverse: true })), captures.slice(0, index).reverse());
+        assert.deepEqual(
+          await all(catalog.captures({ keyFrom: 'a', keyTo: 'b', after })),
+          captures.slice(index + 1).filter((item) => item.urlKey !== 'b'),
+        );
+      }
+      await catalog.write({ removeCaptures: [captures[3]!] });
+      assert.deepEqual(await all(catalog.captures({ after: captures[3]! })), captures.slice(4));
+    });
+
+    behaviour('pages hold at most what was asked for, and stopping early leaves nothing behind', async (catalog) => {
+      const captures = Array.from({ length: 25 }, (_, index) => captureAt('a', { time: index }));
+      await catalog.write({ putCaptures: captures });
+      for await (const page of catalog.captures({}, 10)) assert.ok(page.length <= 10);
+      for await (const page of catalog.captures({}, 10)) {
+        assert.deepEqual(page, captures.slice(0, page.length));
+        break;
+      }
+      await catalog.write({ removeCaptures: captures });
+      assert.deepEqual(await all(catalog.captures({})), []);
+    });
+
+    behaviour('captures are found by key and exact time, in order of the questions', async (catalog) => {
+      const [one, two, other] = [
+        captureAt('a', { time: 5 }),
+        captureAt('a', { time: 5 }),
+        captureAt('ab', { time: 5 }),
+      ];
+      await catalog.write({
+        putCaptures: [one, two, other, captureAt('a', { time: 6 }), captureAt('a', { time: 5001 })],
+      });
+      const ask = (key: string, time: number) => ({ urlKey: key as UrlKey, time });
+      assert.deepEqual(
+        await catalog.findCaptures([ask('ab', 5), ask('a', 5), ask('a', 4), ask('b', 5), ask('a', 5), ask('a', 5000)]),
+        [[other], [one, two], [], [], [one, two], []],
+      );
+      assert.deepEqual(await catalog.findCaptures([]), []);
+    });
+
+    behaviour('the nearest capture is the earlier of two, and of one time the last', async (catalog) => {
+      const captures = [10, 10, 20, 30, 30].map((time) => captureAt('k', { time }));
+      await catalog.write({ putCaptures: [...captures, captureAt('j', { time: 15 }), captureAt('k\0', { time: 15 })] });
+      const nearest = async (time: number, side?: 'either' | 'notAfter') => {
+        const found = await catalog.nearest('k' as UrlKey, time, side);
+        return found && captures.findIndex((item) => item.place.offset === found.place.offset);
+      };
+      const either: [number, number][] = [
+        [-5, 1],
+        [10, 1],
+        [14, 1],
+        [15, 1],
+        [16, 2],
+        [20, 2],
+        [25, 2],
+        [26, 4],
+        [30, 4],
+        [99, 4],
+      ];
+      for (const [time, index] of either) assert.equal(await nearest(time), index, `nearest to ${time}`);
+      assert.equal(await nearest(8.64e15), 4);
+      assert.equal(await nearest(-8.64e15), 1);
+      assert.equal(await nearest(9, 'notAfter'), undefined);
+      assert.equal(await nearest(10, 'notAfter'), 1);
+      assert.equal(await nearest(29, 'notAfter'), 2);
+      assert.equal(await nearest(30, 'notAfter'), 4);
+      assert.equal(await catalog.nearest('i' as UrlKey, 10), undefined);
+    });
+  });
+
+  describe(`${name}: blocks`, () => {
+    behaviour('blocks are found by digest with all their overflows, in order of the digests', async (catalog) => {
+      const blocks = [block(3), block(1), block(2, { references: 0, size: 2 ** 45 })];
+      const overflows = [2, 1].map((overflow) => block(1, { key: { digest: digest(1), overflow }, size: overflow }));
+      await catalog.write({ putBlocks: [...blocks, ...overflows] });
+      const [three, one, two] = blocks;
+      const [second, first] = overflows;
+      assert.deepEqual(await catalog.findBlocks([digest(1), digest(9), digest(3), digest(1)]), [
+        [one, first, second],
+        [],
+        [three],
+        [one, first, second],
+      ]);
+      assert.deepEqual(await catalog.getBlocks([second!.key, { digest: digest(3), overflow: 1 }, two!.key]), [
+        second,
+        undefined,
+        two,
+      ]);
+      assert.deepEqual(await all(catalog.blocks(2)), [one, first, second, two, three]);
+    });
+
+    behaviour('I7: digests that differ only in their last byte are different blocks', async (catalog) => {
+      const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
+      const blocks = [5, 4, 6].map((last) => block(last, { key: { digest: near(last), overflow: 0 } }));
+      const captures = blocks.map((item) => capture('http://a.com/', { block: item.key }));
+      await catalog.write({ putBlocks: blocks, putCaptures: captures });
+      assert.deepEqual(await catalog.findBlocks([near(4), near(5), near(6), near(7)]), [
+        [blocks[1]],
+        [blocks[0]],
+        [blocks[2]],
+        [],
+      ]);
+      assert.deepEqual(await all(catalog.captures({})), captures);
+      assert.deepEqual(await all(catalog.blocks(1)), [blocks[1], blocks[0], blocks[2]]);
+    });
+
+    behaviour('a capture keeps its block when that is removed and one with a digest like it comes', async (catalog) => {
+      const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
+      const [one, two] = [1, 2].map((last) => block(last, { key: { digest: near(last), overflow: 0 } }));
+      const first = capture('http://a.com/', { block: one!.key });
+      const second = capture('http://b.com/', { block: two!.key });
+      await catalog.write({ putBlocks: [one!], putCaptures: [first] });
+      await catalog.write({ removeBlocks: [one!.key] });
+      await catalog.write({ putBlocks: [two!], putCaptures: [second] });
+      assert.deepEqual(await all(catalog.captures({})), [first, second]);
+      assert.deepEqual(await catalog.findBlocks([near(1), near(2)]), [[], [two]]);
+      await catalog.write({ removeCaptures: [first] });
+      await catalog.write({ putCaptures: [first] });
+      assert.deepEqual(await all(catalog.captures({})), [first, second]);
+      assert.deepEqual(await all(catalog.blocks()), [two]);
+    });
+
+    behaviour('a block is replaced by a later one of its key', async (catalog) => {
+      await catalog.write({ putBlocks: [block(1)] });
+      const moved = block(1, { holder: { segment: 9, offset: 8, length: 7 }, references: 5 });
+      await catalog.write({ putBlocks: [block(1), moved] });
+      assert.deepEqual(await catalog.findBlocks([digest(1)]), [[moved]]);
+      await catalog.write({ removeBlocks: [moved.key, block(2).key] });
+      assert.deepEqual(await all(catalog.blocks()), []);
+    });
+
+    behaviour('a call may ask for hundreds of digests', async (catalog) => {
+      const blocks = Array.from({ length: 700 }, (_, index) =>
+        block(1, { key: { digest: digest(index >> 8, index & 255, 1), overflow: 0 }, size: index }),
+      );
+      await catalog.write({ putBlocks: blocks });
+      const asked = blocks.map((item) => item.key.digest).reverse();
+      assert.deepEqual(
+        await catalog.findBlocks(asked),
+        blocks.toReversed().map((item) => [item]),
+      );
+    });
+  });
+
+  describe(`${name}: aliases`, () => {
+    behaviour('blocks are found by what some record declared for them', async (catalog) => {
+      const declared = (first: number) => Uint8Array.from({ length: 20 }, (_, index) => first + index);
+      const [one, two]: BlockKey[] = [block(1).key, { digest: digest(1), overflow: 1 }];
+      await catalog.write({
+        putBlocks: [block(1)],
+        putAliases: [
+          { declared: declared(5), block: two! },
+          { declared: declared(5), block: one! },
+          { declared: declared(6), block: one! },
+          { declared: declared(6), block: one! },
+        ],
+      });
+      assert.deepEqual(await catalog.findAliases([declared(6), declared(5), declared(7)]), [[one], [one, two], []]);
+      await catalog.write({ putAliases: [{ declared: declared(6), block: one! }] });
+      await catalog.write({ removeAliases: [{ declared: declared(6), block: one! }] });
+      assert.deepEqual(await catalog.findAliases([declared(6), declared(5)]), [[], [one, two]]);
+      await catalog.write({
+        removeAliases: [
+          { declared: declared(6), block: one! },
+          { declared: declared(5), block: two! },
+        ],
+      });
+      assert.deepEqual(await catalog.findAliases([declared(5)]), [[one]]);
+    });
+
+    behaviour(
+      'an alias names its block after that is removed and another with a digest like it comes',
+      async (catalog) => {
+        const near = (last: number) => Uint8Array.from({ length: 32 }, (_, index) => (index === 31 ? last : 7));
+        const alias = { declared: digest(9), block: { digest: near(1), overflow: 0 } };
+        await catalog.write({ putBlocks: [block(1, { key: alias.block })], putAliases: [alias] });
+        await catalog.write({ removeBlocks: [alias.block] });
+        await catalog.write({ putBlocks: [block(2, { key: { digest: near(2), overflow: 0 } })] });
+        assert.deepEqual(await catalog.findAliases([digest(9)]), [[alias.block]]);
+      },
+    );
+  });
+
+  describe(`${name}: segments and notes`, () => {
+    behaviour('segments come in order of their numbers, as they were put last', async (catalog) => {
+      const segment = (number: number, changes: Partial<Segment> = {}): Segment => ({
+        number,
+        volume: 'main',
+        name: `crawl/crawl-${number}.warc.gz`,
+        collection: 1,
+        state: 'open',
+        bytes: 2 ** 40,
+        records: 7,
+        deadBytes: 0,
+        ...changes,
+      });
+      await catalog.write({ putSegments: [segment(300), segment(2), segment(70_000), segment(5)] });
+      const sealed = segment(2, { state: 'sealed', volume: 'm\u00e4in', deadBytes: 12 });
+      await catalog.write({ putSegments: [sealed], removeSegments: [5, 6] });
+      assert.deepEqual(await catalog.segments(), [sealed, segment(300), segment(70_000)]);
+    });
+
+    behaviour('notes are found by the beginning of their names', async (catalog) => {
+      const notes = { 'a/1': 'one', 'a/2': '', b: '\u4e2d', ['__proto__']: 'odd', '': 'empty name', '\uffff': 'last' };
+      await catalog.write({ putNotes: notes });
+      assert.deepEqual(await catalog.notes(), notes);
+      assert.deepEqual(await catalog.notes('a/'), { 'a/1': 'one', 'a/2': '' });
+      assert.deepEqual(await catalog.notes('c'), {});
+      await catalog.write({ removeNotes: ['a/1', 'absent', '__proto__'], putNotes: { b: 'changed' } });
+      assert.deepEqual(await catalog.notes(), { 'a/2': '', b: 'changed', '': 'empty name', '\uffff': 'last' });
+    });
+  });
+
+  catalogBatches(name, behaviour);
+}

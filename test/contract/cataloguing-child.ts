@@ -1,0 +1,14 @@
+/**
+ * Writes numbered batches into the catalog of the directory given, from the number given, and says each number once its batch is acknowledged.
+ * It never ends by itself.
+ */
+import { writeSync } from 'node:fs';
+import { openLevelCatalog } from '../../src/catalog/index.ts';
+import { numberedBatch } from './numbered-batch.ts';
+
+const [directory, first] = process.argv.slice(2);
+const catalog = await openLevelCatalog(directory!);
+for (let number = Number(first); ; number++) {
+  await catalog.write({ ...numberedBatch(number), durable: number % 3 !== 0 });
+  writeSync(1, `${number}\n`);
+}

@@ -1,0 +1,100 @@
+/** Reads a whole input from memory through cursor and scanner, counting what it costs, and gathers what was found. */
+import { type Digest, digestOf, type Random, RunningDigest, toHex } from '../../src/base/index.ts';
+import { BlockScanner, RecordCursor, type RecordHead, type RecordTail, type ScanWants } from '../../src/warc/index.ts';
+
+export type FoundRecord = {
+  readonly head: RecordHead;
+  readonly tail: RecordTail | undefined;
+  readonly bodyBytes: number;
+  readonly bodySha1: string;
+};
+
+export type Walked = {
+  readonly records: readonly FoundRecord[];
+  readonly findings: readonly { readonly code: string; readonly offset: number }[];
+  readonly steps: number;
+};
+
+/** A walk that cost more steps than any sound reading of so many bytes can: the reader turns in circles. */
+export class Hang extends Error {}
+
+const WANTS: ScanWants = { block: ['sha1'], payload: ['sha256'], framed: ['sha1'], decoded: ['sha1'] };
+const STEPS_MIN = 2000;
+const STEPS_A_BYTE = 8;
+
+/** `pieceBytes`: how much is fed at once. */
+export function walk(bytes: Buffer, pieceBytes: () => number): Walked {
+  const cursor = new RecordCursor('input');
+  const records: FoundRecord[] = [];
+  const findings: { code: string; offset: number }[] = [];
+  let fed = 0;
+  let steps = 0;
+  let head: RecordHead | undefined;
+  let scanner: BlockScanner | undefined;
+  let body = new RunningDigest('sha1');
+  let bodyBytes = 0;
+  const close = (tail: RecordTail | undefined) => {
+    scanner!.end();
+    records.push({ head: head!, tail, bodyBytes, bodySha1: hexOf(body.finish()) });
+    head = undefined;
+  };
+  try {
+    for (;;) {
+      if (++steps > STEPS_MIN + STEPS_A_BYTE * bytes.length) throw new Hang(`${steps} steps for ${bytes.length} bytes`);
+      switch (cursor.step()) {
+        case 'need-input': {
+          const room = cursor.reserve();
+          const taken = bytes.copy(room, 0, fed, fed + Math.min(room.length, pieceBytes()));
+          fed += taken;
+          if (taken === 0) cursor.end();
+          else cursor.commit(taken);
+          break;
+        }
+        case 'finding':
+          findings.push({ code: cursor.finding.code, offset: cursor.finding.offset });
+          break;
+        case 'record':
+          if (head) throw new Error('a record began inside another');
+          head = cursor.head;
+          scanner = new BlockScanner(head, WANTS);
+          body = new RunningDigest('sha1');
+          bodyBytes = 0;
+          break;
+        case 'body':
+          body.update(cursor.chunk);
+          bodyBytes += cursor.chunk.length;
+          scanner!.push(cursor.chunk);
+          break;
+        case 'end':
+          close(cursor.tail);
+          break;
+        case 'done':
+          if (head) throw new Error('the input ended inside a record');
+          return { records, findings, steps };
+      }
+    }
+  } finally {
+    cursor.close();
+  }
+}
+
+function hexOf(digest: Digest): string {
+  return toHex(digest.bytes);
+}
+
+export function sha1Of(bytes: Uint8Array): string {
+  return hexOf(digestOf('sha1', bytes));
+}
+
+const PIECE_BYTES = [1, 7, 100, 500, 500, 3000, 3000, 3000];
+
+/** Pieces of all sizes; the smallest, which take longest, seldom. */
+export function randomPieces(random: Random): () => number {
+  const largest = PIECE_BYTES[Math.floor(random() * PIECE_BYTES.length)]!;
+  return () => 1 + Math.floor(random() * largest);
+}
+
+/** All at once. */
+export function onePiece(): number {
+  return Number.POSITIVE_INFINITY;
+}
