@@ -18,7 +18,7 @@ export class SamplePages {
 
   constructor(seed: number, sites = 40) {
     this.#random = seededRandom(seed);
-    this.#words = Array.from({ length: 12_000 }, () => this.#word());
+    this.#words = Array.from({ length: 5_000 }, () => this.#word());
     this.#sites = Array.from({ length: sites }, (_, index) => ({
       host: `www.site${index}.example`,
       template: this.#template(),
@@ -55,13 +55,19 @@ export class SamplePages {
 
   #paragraph(): string {
     const random = this.#random;
-    const id = Math.floor(random() * 2 ** 31).toString(36);
-    const link = `<a href="/${this.#text(2).replaceAll(' ', '/')}/${Math.floor(random() * 100_000)}.html" class="link">${this.#text(3)}</a>`;
+    const number = Math.floor(random() * 100_000);
+    const link = `/${this.#text(1)}/${this.#text(1)}/${number}.html`;
     const sentences = Array.from(
-      { length: 2 + Math.floor(random() * 6) },
-      () => `${this.#text(6 + Math.floor(random() * 12))}.`,
+      { length: 1 + Math.floor(random() * 4) },
+      () => `${this.#text(5 + Math.floor(random() * 10))}.`,
     );
-    return `<p id="p-${id}">${sentences.join(' ')} ${link}</p>\n`;
+    return (
+      `      <article class="teaser teaser--standard" data-teaser-id="${number}">\n` +
+      `        <h3 class="teaser__title"><a class="teaser__link link link--primary" href="${link}">${this.#text(4)}</a></h3>\n` +
+      `        <p class="teaser__text paragraph paragraph--small">${sentences.join(' ')}</p>\n` +
+      `        <a class="teaser__more button button--secondary" href="${link}#more" aria-label="Read more">Read more</a>\n` +
+      '      </article>\n'
+    );
   }
 
   #template(): (title: string, main: string, page: number) => string {

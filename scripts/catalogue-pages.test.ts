@@ -3,12 +3,16 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { ERROR_CATALOGUE, type ErrorEntry } from '../src/base/index.ts';
-import { FINDING_CATALOGUE } from '../src/warc/finding-catalogue.ts';
+import { FINDING_CATALOGUE, INDEX_FINDING_CATALOGUE } from '../src/warc/index.ts';
 
 const DOCS = resolve(import.meta.dirname, '../docs');
 
 const errors: Readonly<Record<string, ErrorEntry>> = ERROR_CATALOGUE;
-const findings: Readonly<Record<string, { level: string; says: string }>> = FINDING_CATALOGUE;
+/** The finding catalogues, by the heading that their table has in docs/findings.md. */
+const findings: Readonly<Record<string, Readonly<Record<string, { level: string; says: string }>>>> = {
+  'WARC and ARC files': FINDING_CATALOGUE,
+  'Index files and WACZ packages': INDEX_FINDING_CATALOGUE,
+};
 
 /** The sections of docs/errors.md whose heading is an error code, in the order of the page. */
 function errorSections(): Map<string, string> {
@@ -17,10 +21,11 @@ function errorSections(): Map<string, string> {
   return new Map(parts.map((part) => [part.slice(0, part.indexOf('\n')).trim(), part.slice(part.indexOf('\n') + 1)]));
 }
 
-/** The rows of the table in docs/findings.md. */
-function findingRows(): { code: string; level: string; says: string }[] {
+/** The rows of the table under a heading of docs/findings.md. */
+function findingRows(heading: string): { code: string; level: string; says: string }[] {
   const page = readFileSync(join(DOCS, 'findings.md'), 'utf8');
-  const rows = page.matchAll(/^\| `(?<code>[^`]+)` +\| (?<level>\w+) +\| (?<says>.*?) +\|$/gm);
+  const section = page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
+  const rows = section.matchAll(/^\| `(?<code>[^`]+)` +\| (?<level>\w+) +\| (?<says>.*?) +\|$/gm);
   return Array.from(rows, ({ groups }) => ({ code: groups!.code!, level: groups!.level!, says: groups!.says! }));
 }
 
@@ -55,13 +60,20 @@ test('every section of docs/errors.md quotes the sentence, says what to do, and 
   }
 });
 
-test('the finding catalogue is sorted by code, and its codes are words joined by hyphens', () => {
-  const codes = Object.keys(findings);
-  assert.deepEqual(codes, codes.toSorted());
-  for (const code of codes) assert.match(code, /^[a-z]+(?:-[a-z]+)*$/);
-});
+for (const [heading, catalogue] of Object.entries(findings)) {
+  test(`the finding catalogue of ${heading} is sorted by code, and its codes are words joined by hyphens`, () => {
+    const codes = Object.keys(catalogue);
+    assert.deepEqual(codes, codes.toSorted());
+    for (const code of codes) assert.match(code, /^[a-z0-9]+(?:-[a-z0-9]+)*$/);
+  });
 
-test('docs/findings.md has one row for each code of the catalogue, in its order, with its level and its sentence', () => {
-  const expected = Object.entries(findings).map(([code, { level, says }]) => ({ code, level, says }));
-  assert.deepEqual(findingRows(), expected);
+  test(`docs/findings.md has one row for each code of ${heading}, in order, with its level and its sentence`, () => {
+    const expected = Object.entries(catalogue).map(([code, { level, says }]) => ({ code, level, says }));
+    assert.deepEqual(findingRows(heading), expected);
+  });
+}
+
+test('no code stands in two finding catalogues', () => {
+  const codes = Object.values(findings).flatMap((catalogue) => Object.keys(catalogue));
+  assert.equal(new Set(codes).size, codes.length);
 });

@@ -118,7 +118,7 @@ export class Archive implements ArchiveParts {
     this.shelf = new SegmentShelf({ volumes, policies: connector.policies, clock, newId, software });
     this.access = new RecordAccess(volumes, this.shelf);
     this.collections = new Collections(catalog);
-    this.tombstones = new Tombstones(volumes, this.fallbackVolume());
+    this.tombstones = new Tombstones(volumes);
     this.retrieval = new Retrieval(catalog, this.access);
     this.#store = new StoreQueue(this.#writingParts());
   }
@@ -165,11 +165,6 @@ export class Archive implements ArchiveParts {
 
   get connector(): Connector {
     return this.#connector;
-  }
-
-  /** The first volume of our own: it keeps what has no other place. */
-  fallbackVolume(): string {
-    return this.#connector.volumes.find((volume) => volume.kind === 'directory')?.name ?? MAIN_VOLUME.name;
   }
 
   async changeConnector(connector: Connector): Promise<void> {

@@ -4,11 +4,13 @@
  * - A segment that the catalog does not know is entered from its beginning; one that grew behind the catalogued mark, from there.
  * - Bytes behind the last whole record of an open segment are cut off.
  * - Deletions whose tombstones are durable and that the catalog had not yet heard of are carried out.
+ * - A segment that is shorter than the catalog knows it, or that cannot be read, is told of and left as it is; it costs only itself.
  * - A segment that compaction was writing when it was interrupted, still open, is removed; one that was finished takes the place of the segment
  *   it replaces.
  */
 import { PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
+import type { ObjectInfo, Volume } from '../volume/index.ts';
 import { readRecords } from '../warc/index.ts';
 import { ADOPTING_NOTE, adoptSegment } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
@@ -17,6 +19,8 @@ import { replacedBy } from './replacement.ts';
 import type { SegmentKind } from './segment-shelf.ts';
 import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 
+/** The collection of files that lie in no folder of their own. */
+const DEFAULT_COLLECTION = 'default';
 const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 
 export async function healArchive(
@@ -25,37 +29,129 @@ export async function healArchive(
   onProgress?: (segment: Segment) => void,
 ): Promise<void> {
   await finishAdoptions(archive);
-  const known = new Map(archive.shelf.all().map((segment) => [`${segment.volume} ${segment.name}`, segment]));
+  const names = new Map(archive.shelf.all().map((segment) => [segment.name, segment]));
+  const found = await listSegments(archive);
+  const volumeOf = new Map<string, Found>();
+  for (const one of found) {
+    const other = volumeOf.get(one.object.name);
+    if (!other || isBetter(one, other)) volumeOf.set(one.object.name, one);
+  }
+  for (const one of found) {
+    const { volume, object } = one;
+    const known = names.get(object.name);
+    const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
+    const healed = await sparing(archive, `${volume.name}: ${object.name}`, () =>
+      counts ? healObject(archive, parts, volume, object, known) : settleDouble(archive, volume, object),
+    );
+    if (!healed) continue;
+    names.set(healed.name, healed);
+    onProgress?.(healed);
+  }
+}
+
+type Found = { readonly volume: Volume; readonly object: ObjectInfo };
+
+/** The objects that are segments, volume by volume, in order of name. */
+async function listSegments(archive: ArchiveParts): Promise<Found[]> {
+  const found: Found[] = [];
   for (const volume of archive.volumes.available()) {
-    for (const object of await volume.list()) {
-      if (!SEGMENT_NAME.test(object.name) || object.name.endsWith(TOMBSTONES_SUFFIX)) continue;
-      const segment = known.get(`${volume.name} ${object.name}`);
-      if (segment && object.bytes === segment.bytes && object.sealed === (segment.state === 'sealed')) {
-        if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
-        continue;
+    try {
+      for (const object of await volume.list()) {
+        if (SEGMENT_NAME.test(object.name) && !object.name.endsWith(TOMBSTONES_SUFFIX)) found.push({ volume, object });
       }
-      const replaced = await replacedSegment(archive, volume.name, object.name);
-      if (replaced !== undefined && !object.sealed) {
-        await volume.remove([object.name]);
-        continue;
-      }
-      const old = replaced === undefined ? undefined : archive.shelf.byName(replaced);
-      if (old && !segment) {
-        const fresh: Segment = {
-          ...old,
-          number: archive.shelf.takeNumber(),
-          volume: volume.name,
-          name: object.name,
-          bytes: 0,
-          records: 0,
-        };
-        onProgress?.(await adoptSegment(archive, fresh, old));
-        continue;
-      }
-      const healed = await healSegment(archive, parts, volume.name, object, segment);
-      onProgress?.(healed);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      tell(archive, `volume ${volume.name}`, error);
     }
   }
+  return found;
+}
+
+/** Of two objects of one name, neither known to the catalog: a finished one before an unfinished one, the longer before the shorter. */
+function isBetter(one: Found, other: Found): boolean {
+  if (one.object.sealed !== other.object.sealed) return one.object.sealed;
+  return one.object.bytes > other.object.bytes;
+}
+
+/** Does something for one segment; what is wrong with it costs only itself. */
+async function sparing<T>(archive: ArchiveParts, where: string, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PinakesError) || !SPARED.has(error.code)) throw error;
+    tell(archive, where, error);
+    return undefined;
+  }
+}
+
+/** What is wrong with one segment, and not with the disk that the archive is about to write to. */
+const SPARED: ReadonlySet<string> = new Set([
+  'BAD_ARGUMENT',
+  'FILE_IS_DIRECTORY',
+  'FILE_MISSING',
+  'FILE_UNREADABLE',
+  'OBJECT_CHANGED',
+  'OBJECT_MISSING',
+  'OBJECT_MOVED',
+  'VOLUME_MISSING',
+]);
+
+function isMissing(error: unknown): error is PinakesError {
+  return error instanceof PinakesError && error.code === 'VOLUME_MISSING';
+}
+
+function tell(archive: ArchiveParts, file: string, error: PinakesError): void {
+  archive.report({ code: 'segment-not-healed', level: 'error', file, offset: 0, message: error.message });
+}
+
+/** The segment when something had to be done, undefined when the catalog knows all of it. */
+async function healObject(
+  archive: ArchiveParts,
+  parts: CataloguingParts,
+  volume: Volume,
+  object: ObjectInfo,
+  segment: Segment | undefined,
+): Promise<Segment | undefined> {
+  if (segment && object.bytes === segment.bytes && object.sealed === (segment.state === 'sealed')) {
+    if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
+    return undefined;
+  }
+  const replaced = await replacedSegment(archive, volume.name, object.name);
+  if (replaced !== undefined && !object.sealed) {
+    await volume.remove([object.name]);
+    return undefined;
+  }
+  const old = replaced === undefined ? undefined : archive.shelf.byName(replaced);
+  if (old && !segment) {
+    const fresh: Segment = {
+      ...old,
+      number: archive.shelf.takeNumber(),
+      volume: volume.name,
+      name: object.name,
+      bytes: 0,
+      records: 0,
+    };
+    return adoptSegment(archive, fresh, old);
+  }
+  return healSegment(archive, parts, volume.name, object, segment);
+}
+
+/**
+ * A second object of one name is a segment on its way from one volume to another (see migrate.ts): the catalog says which of them counts. A copy that
+ * was not finished is removed; a finished one is left for the next migration, which compares before it removes.
+ */
+async function settleDouble(archive: ArchiveParts, volume: Volume, object: ObjectInfo): Promise<undefined> {
+  if (!object.sealed && volume.writable) {
+    await volume.remove([object.name, object.name + TOMBSTONES_SUFFIX]);
+    return;
+  }
+  archive.report({
+    code: 'segment-doubled',
+    level: 'warning',
+    file: `${volume.name}: ${object.name}`,
+    offset: 0,
+    message: 'the segment lies in another volume too, and is read from there',
+  });
 }
 
 async function healSegment(
@@ -66,7 +162,7 @@ async function healSegment(
   known: Segment | undefined,
 ): Promise<Segment> {
   const volume = archive.volumes.get(volumeName);
-  const collectionName = object.name.split('/')[0]!;
+  const collectionName = object.name.includes('/') ? object.name.split('/')[0]! : DEFAULT_COLLECTION;
   let segment: Segment = known ?? {
     number: archive.shelf.takeNumber(),
     volume: volumeName,

@@ -6,34 +6,33 @@
  *   <offset> LF        one line a deleted record; appended and synced before the catalog forgets the capture
  * ```
  */
-import { fromLatin1, utf8 } from '../base/index.ts';
+import { fromLatin1, PinakesError, utf8 } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
+import type { Volume } from '../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 export const TOMBSTONES_SUFFIX = '.tombstones';
 
 export class Tombstones {
   readonly #volumes: VolumeSet;
-  readonly #fallback: string;
 
-  /** `fallback`: the volume that keeps the tombstones of segments in volumes that cannot be written to. */
-  constructor(volumes: VolumeSet, fallback: string) {
+  constructor(volumes: VolumeSet) {
     this.#volumes = volumes;
-    this.#fallback = fallback;
   }
 
-  /** Offsets of the deleted records of a segment. */
+  /** Offsets of the deleted records of a segment. A volume may have been read-only for a while: what lies in other volumes counts too. */
   async read(segment: Segment): Promise<Set<number>> {
     const name = segment.name + TOMBSTONES_SUFFIX;
     const offsets = new Set<number>();
-    const volume = this.#volumeOf(segment);
-    const [info] = await volume.stat([name]);
-    if (!info) return offsets;
-    const [bytes] = await volume.read([{ name, offset: 0, length: info.bytes }]);
-    // A line without its end was torn by a crash before anybody was told that the deletion had happened.
-    const text = fromLatin1(bytes!);
-    for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n'))
-      if (line !== '') offsets.add(Number(line));
+    for (const volume of this.#volumes.available()) {
+      const [info] = await volume.stat([name]);
+      if (!info) continue;
+      const [bytes] = await volume.read([{ name, offset: 0, length: info.bytes }]);
+      // A line without its end was torn by a crash before anybody was told that the deletion had happened.
+      const text = fromLatin1(bytes!);
+      for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n'))
+        if (line !== '') offsets.add(Number(line));
+    }
     return offsets;
   }
 
@@ -50,7 +49,7 @@ export class Tombstones {
   }
 
   async remove(segment: Segment): Promise<void> {
-    await this.#volumeOf(segment).remove([segment.name + TOMBSTONES_SUFFIX]);
+    for (const volume of this.#volumes.writable()) await volume.remove([segment.name + TOMBSTONES_SUFFIX]);
   }
 
   async #cutTornLine(segment: Segment, length: number): Promise<number> {
@@ -64,8 +63,11 @@ export class Tombstones {
     return whole;
   }
 
-  #volumeOf(segment: Segment) {
+  /** Beside the segment when that can be written to, else in the first volume that can. */
+  #volumeOf(segment: Segment): Volume {
     const volume = this.#volumes.get(segment.volume);
-    return volume.writable ? volume : this.#volumes.get(this.#fallback);
+    const chosen = volume.writable ? volume : this.#volumes.writable()[0];
+    if (!chosen) throw new PinakesError('NO_WRITABLE_VOLUME');
+    return chosen;
   }
 }

@@ -23,14 +23,7 @@ export class VolumeSet {
 
   static async open(directory: string, settings: readonly VolumeSetting[]): Promise<VolumeSet> {
     const set = new VolumeSet();
-    for (const setting of settings) {
-      try {
-        set.#opened.set(setting.name, { setting, volume: await openVolume(directory, setting), failure: undefined });
-      } catch (error) {
-        if (!(error instanceof PinakesError)) throw error;
-        set.#opened.set(setting.name, { setting, volume: undefined, failure: error });
-      }
-    }
+    for (const setting of settings) set.#opened.set(setting.name, await openOne(directory, setting));
     return set;
   }
 
@@ -73,6 +66,15 @@ export class VolumeSet {
     return this.#opened.get(name)?.failure;
   }
 
+  /** Opens one more volume, or one of these anew under other settings. */
+  async put(directory: string, setting: VolumeSetting): Promise<Volume> {
+    await this.#opened.get(setting.name)?.volume?.close();
+    const opened = await openOne(directory, setting);
+    this.#opened.set(setting.name, opened);
+    if (!opened.volume) throw opened.failure;
+    return opened.volume;
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.available().map((volume) => volume.close()));
   }
@@ -83,6 +85,15 @@ export async function createVolume(directory: string, setting: VolumeSetting): P
   await mkdir(dirname(path), { recursive: true });
   if (setting.kind === 'linked') await createLinkedVolume(setting.name, path);
   else await createDirectoryVolume(setting.name, path);
+}
+
+async function openOne(directory: string, setting: VolumeSetting): Promise<Opened> {
+  try {
+    return { setting, volume: await openVolume(directory, setting), failure: undefined };
+  } catch (error) {
+    if (!(error instanceof PinakesError)) throw error;
+    return { setting, volume: undefined, failure: error };
+  }
 }
 
 function openVolume(directory: string, setting: VolumeSetting): Promise<Volume> {

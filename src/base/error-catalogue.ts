@@ -58,6 +58,15 @@ export const ERROR_CATALOGUE = {
     'Free some space, or write to another disk, and run it again.',
     true,
   ),
+  ENGINE_FAILED: entry(
+    'the SQL engine could not do it',
+    'Look at what it said. Give it another --work directory with more space, or split the manifest with `pinakes slim split` and resolve the parts.',
+  ),
+  FILE_BUSY: entry(
+    'another process is writing to the file',
+    'Wait until it is done, or stop it, and run it again.',
+    true,
+  ),
   FILE_CHANGED: entry(
     'the file changed while it was read',
     'Wait until nothing writes to it any more, and run it again.',
@@ -74,6 +83,10 @@ export const ERROR_CATALOGUE = {
   FILE_UNWRITABLE: entry(
     'the file may not be written',
     'Check the permissions of its directory, or write to another place with --out.',
+  ),
+  MANIFEST_UNREADABLE: entry(
+    'this is not a manifest that Pinakes can read',
+    'Name a Parquet file that `pinakes slim sum` wrote, or a text file in the layout of warcsum.',
   ),
   NOT_WARC: entry(
     'this is neither a WARC nor an ARC file',
@@ -102,6 +115,25 @@ export const ERROR_CATALOGUE = {
     'Make sure that nothing else writes to the volume, then open the archive anew; it heals what was left half written.',
   ),
   RECORD_TOO_LARGE: entry('the record is too large to be held in memory', 'Read its body in pieces.'),
+  SLIM_JOURNAL: entry(
+    'the journal of the run cannot be read',
+    "Nothing archived is lost. Move the run's directory away and run it again; files that are slimmed already stay so.",
+  ),
+  SLIM_LOCKED: entry(
+    'another slim command is at work here',
+    'Wait for it to end. If no such process runs on any machine, remove the file `lock` there.',
+    true,
+  ),
+  SLIM_NOT_KEPT: entry('no old files were kept', 'Only a run with --keep-originals can be undone.'),
+  SLIM_READ_BACK: entry(
+    'the rewritten file is not what it should be',
+    'The old file is untouched and the new one was removed. Check the disk and the memory of the machine, then run it again.',
+    true,
+  ),
+  SLIM_UNFINISHED: entry(
+    'an unfinished run with other options is here',
+    'Run it again with the options it was begun with, or undo it.',
+  ),
   VOLUME_IO: entry(
     'the volume failed to read or write',
     'Look at the system log and at the connection to the disk, then run it again.',

@@ -23,6 +23,8 @@ const LATEST: EpochMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Time of a WARC-Date, or undefined when it is none. Missing parts count from the start of what is given. */
 export function parseW3cDate(text: string): EpochMs | undefined {
+  const quick = text.length === 20 ? parseWholeSeconds(text) : undefined;
+  if (quick !== undefined) return quick;
   const match = W3CDTF.exec(text.trim());
   if (!match) return undefined;
   const time = utc(match[1]!, match[2] ?? '01', match[3] ?? '01', match[4] ?? '0', match[5] ?? '0', match[6] ?? '0');
@@ -41,6 +43,29 @@ function offsetMs(zone: string | undefined): number | undefined {
 
 function inRange(time: EpochMs): EpochMs | undefined {
   return time >= EARLIEST && time <= LATEST ? time : undefined;
+}
+
+/** The common form `2024-03-01T10:00:00Z`, without the pattern; undefined for whatever needs a closer look. */
+function parseWholeSeconds(text: string): EpochMs | undefined {
+  const two = (at: number) => {
+    const [tens, ones] = [text.charCodeAt(at) - 0x30, text.charCodeAt(at + 1) - 0x30];
+    return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
+  };
+  if (
+    text[4] !== '-' ||
+    text[7] !== '-' ||
+    text[10] !== 'T' ||
+    text[13] !== ':' ||
+    text[16] !== ':' ||
+    text[19] !== 'Z'
+  ) {
+    return undefined;
+  }
+  const [year, month, day] = [two(0) * 100 + two(2), two(5), two(8)];
+  const [hour, minute, second] = [two(11), two(14), two(17)];
+  const isPlain =
+    year >= 1000 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && hour < 24 && minute < 60 && second < 60;
+  return isPlain ? Date.UTC(year, month - 1, day, hour, minute, second) : undefined;
 }
 
 /** Time of a timestamp of 4 to 17 digits; missing digits count down to the earliest moment it can mean. */

@@ -7,13 +7,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { basename } from 'node:path';
-import {
-  type EpochMs,
-  type Finding,
-  formatW3cDate,
-  PinakesError,
-  toHex,
-} from '../base/index.ts';
+import { type EpochMs, type Finding, formatW3cDate, PinakesError, toHex } from '../base/index.ts';
 import {
   type BlockFacts,
   BlockScanner,
@@ -30,7 +24,7 @@ import {
 } from '../warc/index.ts';
 import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
-import { codingsOf, hasDigest } from './original-check.ts';
+import { hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
 import { derivedId, revisitParts } from './revisit.ts';
 import { isHalf, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
@@ -173,13 +167,15 @@ class ArcRewriting {
     converted: NewRecord,
   ): Promise<boolean> {
     const isAsPlanned =
-      facts.http && facts.payloadBytes === planned.payloadBytes && hasDigest(facts, planned.digest, this.#job.digestBytes);
+      facts.http &&
+      facts.payloadBytes === planned.payloadBytes &&
+      hasDigest(facts, planned.digest, this.#job.digestBytes);
     if (!isAsPlanned) {
       this.#stayed.changed++;
       this.#findings.push(slimFinding('slim-duplicate-differs', this.#job.path, planned.offset));
       return false;
     }
-    if (isHalf(head, facts) || codingsOf(facts) !== planned.original.codings) {
+    if (isHalf(head, facts) || !hasCodings(facts, planned.original.codings)) {
       this.#stayed.coding++;
       return false;
     }
@@ -189,7 +185,8 @@ class ArcRewriting {
     const parts = revisitParts({ head, http, name, offset: planned.offset, fields }, planned.original);
     // Neither record is compressed yet, so their plain sizes decide.
     const plainBytes = parts?.reduce((sum, part) => sum + part.length, 0) ?? 0;
-    const convertedBytes = headBytes(fieldsOf(converted, facts.blockBytes)).length + facts.blockBytes + RECORD_TRAILER.length;
+    const convertedBytes =
+      headBytes(fieldsOf(converted, facts.blockBytes)).length + facts.blockBytes + RECORD_TRAILER.length;
     if (!parts || convertedBytes - plainBytes < this.#job.minSavingBytes) {
       this.#stayed[parts ? 'small' : 'unrepeatable']++;
       return false;

@@ -12,7 +12,7 @@ export type CollectionInput = { readonly path: string; readonly root: string };
 export type CollectionFile = {
   /** Absolute, with symbolic links resolved. */
   readonly path: string;
-  /** Relative to the root, or the file's own name. */
+  /** Relative to the root, or the file's own name; different for every file. */
   readonly name: string;
   readonly isArc: boolean;
   /** Where the file is to be in the end: its own path, or a path below the target. */
@@ -24,13 +24,17 @@ const UNLISTABLE = /[\t\r\n\ufffd]/;
 
 export function collectionOf(inputs: readonly CollectionInput[], target: string | undefined): CollectionFile[] {
   const byPath = new Map<string, CollectionFile>();
+  const names = new Set<string>();
   const byTarget = new Map<string, string>();
   for (const { path, root } of inputs) {
     const real = realPath(path);
     if (byPath.has(real)) continue;
-    const name = resolve(path) === resolve(root) ? basename(path) : relative(root, path);
+    const name = uniqueName(resolve(path) === resolve(root) ? basename(path) : relative(root, path), names);
     if (UNLISTABLE.test(real)) {
-      throw new PinakesError('BAD_ARGUMENT', { where: JSON.stringify(real), detail: 'rename it: line ends and tabs cannot be listed' });
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: JSON.stringify(real),
+        detail: 'rename it: line ends and tabs cannot be listed',
+      });
     }
     const isArc = ARC_NAME.test(name);
     const place = target === undefined ? real : join(resolve(target), isArc ? warcName(name) : name);
@@ -42,6 +46,14 @@ export function collectionOf(inputs: readonly CollectionInput[], target: string 
     byPath.set(real, { path: real, name, isArc, target: place });
   }
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Files of several roots can have one name; ids and kept copies need different ones. */
+function uniqueName(name: string, names: Set<string>): string {
+  let unique = name;
+  for (let number = 2; names.has(unique); number++) unique = `${number}~${name}`;
+  names.add(unique);
+  return unique;
 }
 
 /** An ARC file's name as that of a WARC file with the same compression. */

@@ -49,6 +49,7 @@ export type JournalEntry =
     }
   | { readonly kind: 'kept'; readonly file: number }
   | { readonly kind: 'installed'; readonly file: number }
+  | { readonly kind: 'left'; readonly file: number }
   | { readonly kind: 'finished' }
   | { readonly kind: 'restored'; readonly file: number }
   | { readonly kind: 'undone' };

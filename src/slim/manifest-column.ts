@@ -11,7 +11,7 @@
  *   time_ms           the date as milliseconds since 1970
  *   digest            `algorithm:` and lower-case hexadecimal, of the payload
  *   payload_bytes     size of the payload; null in manifests that were read from text
- *   holds             whether others may refer to this record
+ *   holds             whether others may refer to this record; never true of an empty payload
  *   yields            whether it may become a revisit; never true when `holds` is not
  *   record_id         WARC-Record-ID, brackets included
  *   declared_digest   WARC-Payload-Digest, as written

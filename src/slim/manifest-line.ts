@@ -3,14 +3,7 @@
  * into another and no object is made for a record.
  */
 import { type DigestAlgorithm, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
-import {
-  SCAN_ARC,
-  SCAN_CHUNKED,
-  SCAN_COMPLETE,
-  SCAN_HTTP,
-  SCAN_SEGMENTED,
-  type ScanBatch,
-} from '../warc/index.ts';
+import { SCAN_ARC, SCAN_CHUNKED, SCAN_COMPLETE, SCAN_HTTP, SCAN_SEGMENTED, type ScanBatch } from '../warc/index.ts';
 
 export type LineOptions = {
   readonly algorithm: DigestAlgorithm;
@@ -128,7 +121,10 @@ function isRepeatable(text: string): boolean {
 
 function clean(text: string): string {
   if (text.length <= TEXT_CHARACTERS_MAX && !UNREPEATABLE.test(text)) return text;
-  return text.slice(0, TEXT_CHARACTERS_MAX).replaceAll(/[\x00-\x1f\x7f]/g, ' ').trim();
+  return text
+    .slice(0, TEXT_CHARACTERS_MAX)
+    .replaceAll(/[\x00-\x1f\x7f]/g, ' ')
+    .trim();
 }
 
 function mimeOf(value: string): string {

@@ -28,8 +28,8 @@ export type OriginalVerdict =
       readonly isFine: true;
       /** What revisits give as their payload digest, so that indexes put both under one digest. */
       readonly digestText: string;
-      /** Content codings, joined; a duplicate with others stays what it is. */
-      readonly codings: string;
+      /** Content codings, joined; a duplicate with others stays what it is. Null when nobody looked. */
+      readonly codings: string | null;
     }
   | { readonly isFine: false; readonly reason: string };
 
@@ -87,6 +87,11 @@ export function hasDigest(facts: BlockFacts, digest: string, digestBytes: number
 
 export function codingsOf(facts: BlockFacts): string {
   return facts.http?.contentCodings.join(',') ?? '';
+}
+
+/** Whether a body can be taken for another: replay decodes with the codings of the one and shows it under the head of the other. */
+export function hasCodings(facts: BlockFacts, codings: string | null): boolean {
+  return codings === null || codingsOf(facts) === codings;
 }
 
 function digestIn(original: CheckedOriginal): { algorithm: DigestAlgorithm } {

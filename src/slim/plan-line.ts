@@ -19,7 +19,8 @@ export type PlannedOriginal = {
   /** Empty when the record has none. */
   readonly recordId: string;
   readonly digestText: string;
-  readonly codings: string;
+  /** Content codings, joined; null when nobody looked. */
+  readonly codings: string | null;
 };
 
 const CHUNK_BYTES = 256 * 1024;

@@ -16,7 +16,7 @@ export const RESOLVE_STATEMENT = `SELECT
   first_value(record_id) OVER cluster AS original_record_id,
   first_value(declared_digest) OVER cluster AS original_declared_digest
 FROM manifest
-WHERE holds AND payload_bytes > 0
+WHERE holds
 WINDOW cluster AS (
   PARTITION BY digest, payload_bytes, extension
   ORDER BY time_ms, file, record_offset

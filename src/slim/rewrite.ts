@@ -11,7 +11,7 @@ import { type BlockFacts, MemberEncoder, type RecordHead } from '../warc/index.t
 import { ByteCopier } from './byte-copier.ts';
 import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
-import { codingsOf, hasDigest } from './original-check.ts';
+import { hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
 import { readBack } from './read-back.ts';
 import { headTag, ReplacementLog } from './replacement-log.ts';
@@ -137,7 +137,7 @@ class Rewriting {
       return;
     }
     const { head, facts } = record;
-    if (isHalf(head, facts) || codingsOf(facts) !== planned.original.codings) {
+    if (isHalf(head, facts) || !hasCodings(facts, planned.original.codings)) {
       this.#stayed.coding++;
       return;
     }

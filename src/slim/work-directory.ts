@@ -63,6 +63,14 @@ export class WorkDirectory {
     mkdirSync(path);
     return path;
   }
+
+  /** A place for a run that changes nothing and leaves nothing. */
+  dryRun(): string {
+    const path = join(this.path, 'dry-run');
+    rmSync(path, { recursive: true, force: true });
+    mkdirSync(path);
+    return path;
+  }
 }
 
 /** Removes what only a run under way needs. */

@@ -62,6 +62,7 @@ export class CodecHandle {
     };
   }
 
+  /** Begins anew. Only deflate engines can be used again after a failure; of the others a fresh one must take its place. */
   reset(): void {
     this.failure = undefined;
     this.#handle.reset();

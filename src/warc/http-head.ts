@@ -5,7 +5,7 @@
  * folded lines, bytes beyond ASCII, a head that never ends.
  */
 import { fromLatin1, fromUtf8, HTTP_HEAD_BYTES_MAX } from '../base/index.ts';
-import { type Field, headEnd, parseFields } from './record-head.ts';
+import { type Field, headEnd, isNamed, parseFields } from './record-head.ts';
 
 const METHOD_BYTES_MAX = 32;
 
@@ -24,9 +24,7 @@ export class HttpHead {
 
   /** Value of the first field of this name; the name in lower case. */
   get(name: string): string | undefined {
-    for (const field of this.fields) {
-      if (field.name.length === name.length && field.name.toLowerCase() === name) return field.value;
-    }
+    for (const field of this.fields) if (isNamed(field, name)) return field.value;
     return undefined;
   }
 

@@ -89,7 +89,7 @@ export class RecordCursor {
   #source: MemberSource | undefined;
   #out!: ByteWindow;
   #isIdentity = false;
-  #sniffed = Buffer.alloc(READ_CHUNK_BYTES);
+  #sniffed = Buffer.allocUnsafeSlow(READ_CHUNK_BYTES);
   #sniffedBytes = 0;
   #inputEnded = false;
 

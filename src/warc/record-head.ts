@@ -7,11 +7,24 @@
  * An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what reads records needs to know
  * only one form. `fields` keeps the order and the spelling of the file.
  */
+import { isAscii } from 'node:buffer';
 import { type EpochMs, fromLatin1, fromUtf8, LF, parseTimestamp, parseW3cDate } from '../base/index.ts';
 import type { FindingCode } from './finding-catalogue.ts';
 import type { ArcLine } from './record-start.ts';
 
 export type Field = { readonly name: string; readonly value: string };
+
+/** Whether the field has this name, which is given in lower case. Asked some thirty times a record, so it makes no strings. */
+export function isNamed(field: Field, lowerName: string): boolean {
+  const { name } = field;
+  if (name.length !== lowerName.length) return false;
+  for (let i = 0; i < name.length; i++) {
+    const code = name.charCodeAt(i);
+    const lower = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
+    if (lower !== lowerName.charCodeAt(i)) return false;
+  }
+  return true;
+}
 
 export type RecordFormat = 'warc' | 'arc';
 
@@ -42,14 +55,12 @@ export class RecordHead {
 
   /** Value of the first field of this name; the name in lower case. */
   get(name: string): string | undefined {
-    for (const field of this.fields) {
-      if (field.name.length === name.length && field.name.toLowerCase() === name) return field.value;
-    }
+    for (const field of this.fields) if (isNamed(field, name)) return field.value;
     return undefined;
   }
 
   getAll(name: string): string[] {
-    return this.fields.filter((field) => field.name.toLowerCase() === name).map((field) => field.value);
+    return this.fields.filter((field) => isNamed(field, name)).map((field) => field.value);
   }
 
   /** WARC-Target-URI without the angle brackets that some writers put around it. */
@@ -99,7 +110,7 @@ export function headEnd(bytes: Buffer, from: number, end: number): number {
   }
 }
 
-const SINGLE_FIELDS = new Set(['warc-type', 'warc-record-id', 'warc-date', 'content-length', 'warc-target-uri']);
+const SINGLE_FIELDS = ['warc-type', 'warc-record-id', 'warc-date', 'content-length', 'warc-target-uri'];
 const KNOWN_VERSIONS = new Set(['1.1', '1.0', '0.17', '0.18']);
 
 export type HeadFault = { readonly code: FindingCode; readonly detail: string };
@@ -116,11 +127,6 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   const head = new RecordHead('warc', version, fields, bytes);
   judge(head, faults);
   return head;
-}
-
-function isAscii(bytes: Uint8Array): boolean {
-  for (let i = 0; i < bytes.length; i++) if (bytes[i]! > 0x7f) return false;
-  return true;
 }
 
 /** Fields of a head from `at` on. Folded lines are joined with one space. */
@@ -162,12 +168,11 @@ function isBlank(code: number): boolean {
 }
 
 function judge(head: RecordHead, faults: HeadFault[]): void {
-  const seen = new Set<string>();
-  for (const field of head.fields) {
-    const name = field.name.toLowerCase();
-    if (!SINGLE_FIELDS.has(name)) continue;
-    if (seen.has(name)) faults.push({ code: 'field-duplicate', detail: field.name });
-    seen.add(name);
+  for (const name of SINGLE_FIELDS) {
+    let count = 0;
+    for (const field of head.fields) {
+      if (isNamed(field, name) && ++count > 1) faults.push({ code: 'field-duplicate', detail: field.name });
+    }
   }
   if (head.type === '') faults.push({ code: 'field-missing', detail: 'WARC-Type' });
   if (!head.recordId) faults.push({ code: 'field-missing', detail: 'WARC-Record-ID' });

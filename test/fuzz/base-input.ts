@@ -3,7 +3,7 @@
  * seed makes the same bytes.
  */
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { digestOf, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
+import { assert, digestOf, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
 import {
   type Coding,
   MemberEncoder,
@@ -145,6 +145,7 @@ export function baseInputs(seed: number): BaseInput[] {
     Buffer.concat(drafts(seededRandom(seed + i), 4).map(({ block }) => block)),
   );
   const dictionary = trainDictionary(samples, { bytesMax: 4096 });
+  assert(dictionary, 'the samples make a dictionary');
   return [
     warcInput('warc.gz', 'gzip', seed),
     warcInput('warc.gz stored', 'gzip', seed + 1, 0),

@@ -26,7 +26,7 @@ export type Campaign = {
 
 const BASE_SEEDS = 16;
 /** One run in so many is done twice, in pieces and at once. */
-const COMPARED_RUNS = 4;
+const COMPARED_RUNS = 8;
 const FAILURES_MAX = 5;
 
 export function runCampaign(seed: number, runs: number): Campaign {

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -184,14 +193,25 @@ test('an interrupted convert ends with 130 and leaves nothing behind', async (t)
 
 test('an interrupted index --sort ends with 130, and prints no half an index', async (t) => {
   const at = scratch(t);
+  await writeSample(join(at, 'first.warc'), 'none');
+  appendFileSync(join(at, 'first.warc'), 'bytes of no record');
   await writeNoise(join(at, 'big.warc'), 16, 1024 * 1024);
-  const child = startPinakes(at, 'warc', 'index', '--sort', ...Array.from({ length: 600 }, () => 'big.warc'));
+  const child = startPinakes(
+    at,
+    'warc',
+    'index',
+    '--sort',
+    'first.warc',
+    ...Array.from({ length: 600 }, () => 'big.warc'),
+  );
   let out = '';
   child.stdout!.on('data', (bytes) => {
     out += bytes;
   });
   const ended = once(child, 'exit');
-  await setTimeout(2500);
+  // Its finding shows that the first file is done, and that the walk is under way.
+  const [said] = await once(child.stderr!, 'data');
+  assert.match(String(said), /first\.warc:\d+: error garbage-skipped/);
   child.kill('SIGINT');
   assert.deepEqual(await ended, [130, null]);
   assert.equal(out, '');

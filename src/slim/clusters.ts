@@ -1,0 +1,191 @@
+/**
+ * Clusters of equal records, found by SQL (see resolve-statement.ts). When bytes decide, every record of a cluster is compared with its original;
+ * those that differ get the next extension and form clusters among themselves, until none differs any more.
+ */
+import { type Finding, PinakesError } from '../base/index.ts';
+import { type Database, quoted } from './database.ts';
+import { slimFinding } from './finding-catalogue.ts';
+import type { PayloadComparison, PayloadPlace } from './payload-comparison.ts';
+import { REFERENCED_STATEMENT, RESOLVE_STATEMENT } from './resolve-statement.ts';
+import { inOrder, type SlimPool } from './slim-pool.ts';
+
+/** A record that is to become a revisit, with its original. */
+export type Duplicate = {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly uri: string;
+  readonly date: string;
+  readonly digest: string;
+  readonly payloadBytes: number | null;
+  readonly originalFile: string;
+  readonly originalOffset: number;
+  readonly originalLength: number;
+  readonly originalUri: string;
+  readonly originalDate: string;
+  readonly originalRecordId: string;
+  readonly originalDeclaredDigest: string;
+};
+
+const PAIRS_AT_ONCE = 64;
+
+export class Clusters {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Makes the views that the statements read: `manifest` from `source`, without the files put aside, with the extensions found so far, and
+   * with `yields` taken from records that others refer to.
+   */
+  async prepare(): Promise<void> {
+    await this.#database.run('CREATE OR REPLACE TEMP TABLE aside (file VARCHAR)');
+    await this.#database.run(
+      'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR)',
+    );
+    await this.#database.run(
+      'CREATE OR REPLACE TEMP TABLE collision (file VARCHAR, record_offset BIGINT, extension INTEGER)',
+    );
+  }
+
+  /** Files whose records count for nothing. */
+  async setAside(files: readonly string[]): Promise<void> {
+    for (let at = 0; at < files.length; at += 1000) {
+      const values = files.slice(at, at + 1000).map((file) => `(${quoted(file)})`);
+      await this.#database.run(`INSERT INTO aside VALUES ${values.join(', ')}`);
+    }
+  }
+
+  /** Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from. */
+  async findReferenced(source: string, pointers: string): Promise<void> {
+    await this.#database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
+    await this.#database.run(`CREATE OR REPLACE TEMP VIEW manifest AS SELECT * FROM ${source} WHERE yields`);
+    await this.#database.run(`INSERT INTO referenced ${REFERENCED_STATEMENT}`);
+  }
+
+  /** Turns to one part of the manifest; no cluster goes beyond it. */
+  async turnTo(source: string): Promise<void> {
+    await this.#database.run('DELETE FROM collision');
+    await this.#database.run(`CREATE OR REPLACE TEMP VIEW manifest AS
+      SELECT m.* REPLACE (
+        m.yields AND NOT EXISTS (
+          SELECT 1 FROM referenced AS r WHERE r.file = m.file AND r.record_offset = m.record_offset
+        ) AS yields,
+        coalesce(c.extension, m.extension, 0) AS extension
+      )
+      FROM ${source} AS m
+      ANTI JOIN aside AS a ON a.file = m.file
+      LEFT JOIN collision AS c ON c.file = m.file AND c.record_offset = m.record_offset`);
+  }
+
+  /** Compares payloads until every cluster holds one content. Says how many records had the digest of another content. */
+  async compare(pool: SlimPool, onFinding: (finding: Finding) => void): Promise<number> {
+    let collisions = 0;
+    for (let extension = 0; ; extension++) {
+      const different: { place: PayloadPlace; extension: number }[] = [];
+      for await (const { item, result } of inOrder(this.#comparisons(extension), pool.ahead, (comparisons) =>
+        pool.run({ kind: 'compare', comparisons }),
+      )) {
+        for (const [index, verdicts] of result.entries()) {
+          for (const [at, verdict] of verdicts.entries()) {
+            const place = item[index]!.duplicates[at]!;
+            if (verdict === 'same') continue;
+            const isUnreadable = verdict === 'unreadable';
+            // One that cannot be read joins no cluster: it gets a number that is nobody else's.
+            different.push({ place, extension: isUnreadable ? -1 - different.length : extension + 1 });
+            const code = isUnreadable ? 'slim-original-unusable' : 'slim-collision';
+            onFinding(slimFinding(code, place.file, place.offset));
+            if (!isUnreadable) collisions++;
+          }
+        }
+      }
+      if (different.length === 0) return collisions;
+      await this.#extend(different);
+    }
+  }
+
+  async *#comparisons(extension: number): AsyncGenerator<PayloadComparison[]> {
+    let batch: PayloadComparison[] = [];
+    let pairs = 0;
+    let current: (PayloadComparison & { duplicates: PayloadPlace[] }) | undefined;
+    const query = `SELECT file, record_offset::DOUBLE, record_length::DOUBLE, payload_bytes::DOUBLE,
+        original_file, original_offset::DOUBLE, original_length::DOUBLE
+      FROM (${RESOLVE_STATEMENT}) WHERE copy_number > 1 AND extension = ${extension}
+      ORDER BY original_file, original_offset, file, record_offset`;
+    for await (const row of this.#database.rows(query)) {
+      const [file, offset, length, payloadBytes, originalFile, originalOffset, originalLength] = row as [
+        string,
+        number,
+        number,
+        number | null,
+        string,
+        number,
+        number,
+      ];
+      const original: PayloadPlace = { file: originalFile, offset: originalOffset, length: originalLength };
+      if (
+        current?.original.file !== original.file ||
+        current.original.offset !== original.offset ||
+        pairs >= PAIRS_AT_ONCE
+      ) {
+        if (pairs >= PAIRS_AT_ONCE) {
+          yield batch;
+          batch = [];
+          pairs = 0;
+        }
+        current = { original, payloadBytes, duplicates: [] };
+        batch.push(current);
+      }
+      current.duplicates.push({ file, offset, length });
+      pairs++;
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  async #extend(different: readonly { place: PayloadPlace; extension: number }[]): Promise<void> {
+    for (let at = 0; at < different.length; at += 1000) {
+      const part = different.slice(at, at + 1000);
+      const values = part.map(({ place, extension }) => `(${quoted(place.file)}, ${place.offset}, ${extension})`);
+      const keys = part.map(({ place }) => `(${quoted(place.file)}, ${place.offset})`);
+      await this.#database.run(
+        `DELETE FROM collision WHERE (file, record_offset) IN (${keys.map((key) => `ROW${key}`).join(', ')})`,
+      );
+      await this.#database.run(`INSERT INTO collision VALUES ${values.join(', ')}`);
+    }
+  }
+
+  /** The duplicates of the part turned to, by original. */
+  async *duplicates(): AsyncGenerator<Duplicate> {
+    yield* duplicatesIn(this.#database, `(${RESOLVE_STATEMENT})`);
+  }
+}
+
+/** The duplicates of resolved rows, by original. */
+export async function* duplicatesIn(database: Database, source: string): AsyncGenerator<Duplicate> {
+  const query = `SELECT file, record_offset::DOUBLE, record_length::DOUBLE, uri, date, digest, payload_bytes::DOUBLE,
+      original_file, original_offset::DOUBLE, original_length::DOUBLE, original_uri, original_date, original_record_id,
+      original_declared_digest
+    FROM ${source} WHERE copy_number > 1 AND yields
+    ORDER BY original_file, original_offset, file, record_offset`;
+  for await (const row of database.rows(query)) {
+    if (typeof row[1] !== 'number') throw new PinakesError('MANIFEST_UNREADABLE');
+    yield {
+      file: String(row[0]),
+      offset: row[1],
+      length: Number(row[2]),
+      uri: String(row[3]),
+      date: String(row[4]),
+      digest: String(row[5]),
+      payloadBytes: row[6] === null ? null : Number(row[6]),
+      originalFile: String(row[7]),
+      originalOffset: Number(row[8]),
+      originalLength: Number(row[9]),
+      originalUri: String(row[10]),
+      originalDate: String(row[11]),
+      originalRecordId: row[12] === null ? '' : String(row[12]),
+      originalDeclaredDigest: row[13] === null ? '' : String(row[13]),
+    };
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Puts a rewritten file in the place of the old one. The old file is there under its name until the moment the new one is, and before that it can
+ * be kept elsewhere, so at no moment is a content missing from the disk.
+ */
+import { closeSync, copyFileSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, unlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+import { syncDirectory } from '../warc/index.ts';
+import { compareFiles } from './file-comparison.ts';
+import { identityIfThere, sameIdentity } from './file-identity.ts';
+
+/** Gives the file the name `target`, durably; whatever had it is gone. */
+export async function install(temporary: string, target: string): Promise<void> {
+  try {
+    renameSync(temporary, target);
+    await syncDirectory(dirname(target));
+  } catch (cause) {
+    throw fileError(cause, target, 'writing');
+  }
+}
+
+/**
+ * Makes `kept` a durable second name of the file at `path`, or a compared copy of it on another disk. Doing so again changes nothing; a
+ * different file of that name is refused.
+ */
+export async function keep(path: string, kept: string): Promise<void> {
+  try {
+    mkdirSync(dirname(kept), { recursive: true });
+    const [here, there] = [identityIfThere(path), identityIfThere(kept)];
+    if (there) {
+      if (here && (sameIdentity(here, there) || (here.size === there.size && compareFiles(path, kept)))) return;
+      throw new PinakesError('FILE_EXISTS', { where: kept });
+    }
+    if (!tryLink(path, kept)) copyDurably(path, kept);
+    await syncDirectory(dirname(kept));
+  } catch (cause) {
+    throw fileError(cause, kept, 'writing');
+  }
+}
+
+/** Moves a kept file back to its place. */
+export async function restore(kept: string, path: string): Promise<void> {
+  const temporary = `${path}.slim-old`;
+  try {
+    if (!tryLink(kept, temporary)) copyDurably(kept, temporary);
+  } catch (cause) {
+    throw fileError(cause, path, 'writing');
+  }
+  await install(temporary, path);
+  unlinkSync(kept);
+  await syncDirectory(dirname(kept));
+}
+
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST') {
+      unlinkSync(to);
+      return tryLink(from, to);
+    }
+    if (code === 'EXDEV' || code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'EMLINK')
+      return false;
+    throw cause;
+  }
+}
+
+function copyDurably(from: string, to: string): void {
+  const temporary = `${to}.tmp`;
+  copyFileSync(from, temporary);
+  const descriptor = openSync(temporary, 'r+');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  if (!compareFiles(from, temporary)) throw new PinakesError('SLIM_READ_BACK', { where: temporary });
+  renameSync(temporary, to);
+}

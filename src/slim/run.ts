@@ -1,0 +1,292 @@
+/**
+ * `slim run`: a whole collection, from scan to rewritten files, resumable at any point.
+ *
+ * ```
+ *   begin -> scanned* -> planned* -> (written -> kept -> installed)* -> finished           the journal's entries
+ * ```
+ * Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its file byte for byte, whether that
+ * file is rewritten or not; and a file takes its place only when it was read back. So a crash at any moment leaves every content on the disk, and the
+ * next run with the same arguments goes on from the journal.
+ */
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Clock, type DigestAlgorithm, type Finding, isCollisionProne, PinakesError } from '../base/index.ts';
+import { arcRecordId } from './arc-rewrite.ts';
+import { Clusters } from './clusters.ts';
+import {
+  type CollectionFile,
+  type CollectionInput,
+  collectionOf,
+  loadCollection,
+  saveCollection,
+} from './collection.ts';
+import { Database } from './database.ts';
+import { filesOpenForWriting, identityIfThere } from './file-identity.ts';
+import { slimFinding } from './finding-catalogue.ts';
+import { firstPass } from './first-pass.ts';
+import { JOURNAL_VERSION, Journal, type RunTerms, type ScannedFile } from './journal.ts';
+import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
+import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
+import { Plan } from './plan.ts';
+import { RunState, sameTerms } from './run-state.ts';
+import { type RunSummary, summaryOf } from './run-summary.ts';
+import { SecondPass } from './second-pass.ts';
+import { SlimPool } from './slim-pool.ts';
+import { clearRun, WorkDirectory } from './work-directory.ts';
+
+export type Verify = 'bytes' | 'digest';
+
+export type SlimPhase = 'scan' | 'resolve' | 'rewrite';
+
+export type SlimWatch = {
+  readonly onFinding: (finding: Finding) => void;
+  /** A file could not be read or written; the others go on. */
+  readonly onFailure: (error: PinakesError) => void;
+  readonly onProgress?: ((phase: SlimPhase, bytes: number, note: string) => void) | undefined;
+};
+
+export type SlimRunOptions = SlimWatch & {
+  readonly inputs: readonly CollectionInput[];
+  /** Where the slimmed collection goes; rewritten in place when not given. */
+  readonly target?: string | undefined;
+  /** Where old files are kept, when rewriting in place. */
+  readonly keptDirectory?: string | undefined;
+  readonly workDirectory: string;
+  readonly algorithm: DigestAlgorithm;
+  readonly verify: Verify;
+  readonly minSavingBytes: number;
+  readonly workers: number;
+  readonly clock: Clock;
+  readonly software: string;
+  /** Finds out what would be done, and does not do it. */
+  readonly dryRun?: boolean | undefined;
+  /** How many leading bytes of digests count: makes them collide, in tests. */
+  readonly digestBytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** So much is scanned between two checkpoints: what a killed run does again at most, files being scanned whole. */
+const CHECKPOINT_BYTES = 256 * 1024 * 1024;
+
+export async function slimRun(options: SlimRunOptions): Promise<RunSummary> {
+  if (options.verify === 'digest' && isCollisionProne(options.algorithm)) {
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: '--verify digest',
+      detail: `${options.algorithm} has known collisions, so bytes are compared`,
+    });
+  }
+  const work = WorkDirectory.lock(options.workDirectory);
+  try {
+    const run = openRun(work, options);
+    try {
+      return await run.go();
+    } finally {
+      run.close();
+    }
+  } finally {
+    work.unlock();
+  }
+}
+
+function termsOf(options: SlimRunOptions): RunTerms {
+  return {
+    mode: options.target === undefined ? 'in-place' : 'to',
+    target: options.target === undefined ? '' : resolve(options.target),
+    keptDirectory: options.keptDirectory === undefined ? '' : resolve(options.keptDirectory),
+    algorithm: options.algorithm,
+    verify: options.verify,
+    minSavingBytes: options.minSavingBytes,
+  };
+}
+
+/** The unfinished run of the same terms, or a new one. */
+function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
+  const terms = termsOf(options);
+  const last = options.dryRun ? undefined : work.runs().at(-1);
+  if (last !== undefined && existsSync(join(last, 'journal.jsonl'))) {
+    const journal = new Journal(join(last, 'journal.jsonl'));
+    const state = new RunState(journal);
+    if (state.begin && !state.isFinished && !state.isUndone) {
+      if (!sameTerms(state.begin.terms, terms)) {
+        journal.close();
+        throw new PinakesError('SLIM_UNFINISHED', { where: last });
+      }
+      return new Run(last, loadCollection(join(last, 'files.jsonl')), journal, state, options);
+    }
+    journal.close();
+  }
+  const files = collectionOf(options.inputs, options.target);
+  const directory = options.dryRun ? work.dryRun() : work.newRun();
+  saveCollection(join(directory, 'files.jsonl'), files);
+  const journal = new Journal(join(directory, 'journal.jsonl'));
+  return new Run(directory, files, journal, new RunState(journal), options);
+}
+
+class Run {
+  readonly #directory: string;
+  readonly #files: readonly CollectionFile[];
+  readonly #journal: Journal;
+  readonly #state: RunState;
+  readonly #options: SlimRunOptions;
+  readonly #pool: SlimPool;
+
+  constructor(
+    directory: string,
+    files: readonly CollectionFile[],
+    journal: Journal,
+    state: RunState,
+    options: SlimRunOptions,
+  ) {
+    this.#directory = directory;
+    this.#files = files;
+    this.#journal = journal;
+    this.#state = state;
+    this.#options = options;
+    this.#pool = new SlimPool(options.workers);
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+
+  async go(): Promise<RunSummary> {
+    const database = await Database.open(join(this.#directory, 'spill'));
+    try {
+      if (!this.#state.begin) this.#begin();
+      await this.#scan();
+      const plan = await this.#plan(database);
+      let failures = 0;
+      if (!this.#options.dryRun) failures = await this.#rewrite(database, plan);
+      const summary = summaryOf(this.#files, this.#state);
+      if (!this.#options.dryRun && failures === 0) this.#note({ kind: 'finished' });
+      return summary;
+    } finally {
+      await this.#pool.close();
+      database.close();
+      if (this.#options.dryRun) rmSync(this.#directory, { recursive: true, force: true });
+      else if (this.#state.isFinished) clearRun(this.#directory);
+    }
+  }
+
+  #note(entry: Parameters<Journal['add']>[0]): void {
+    this.#journal.add(entry);
+    this.#state.see(entry);
+  }
+
+  #begin(): void {
+    const bytes = this.#files.reduce((sum, file) => sum + sizeOf(file), 0);
+    this.#note({
+      kind: 'begin',
+      version: JOURNAL_VERSION,
+      terms: termsOf(this.#options),
+      startMs: this.#options.clock(),
+      prefixDigits: prefixDigitsFor(bytes),
+    });
+  }
+
+  async #scan(): Promise<void> {
+    const from = this.#state.scanned.length;
+    if (from === this.#files.length && from > 0) return;
+    const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
+    const lines = ManifestLinesFile.open(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
+    const openFiles = filesOpenForWriting();
+    const onFinding = (finding: Finding) => this.#options.onFinding(finding);
+    const paths = this.#files.slice(from).map((file) => file.path);
+    let pending: ScannedFile[] = [];
+    let pendingBytes = 0;
+    const checkpoint = () => {
+      this.#note({ kind: 'scanned', files: pending, lines: lines.checkpoint() });
+      pending = [];
+      pendingBytes = 0;
+    };
+    await firstPass(
+      paths,
+      paths,
+      {
+        add: (line, digestHex) => lines.add(line, digestHex),
+        onFile: (index, scanned, bytes) => {
+          const isBusy = scanned.aside === '' && (openFiles.has(paths[index]!) || paths[index]!.endsWith('.open'));
+          if (isBusy) onFinding(slimFinding('slim-file-busy', paths[index]!, 0));
+          pending.push({ file: from + index, ...scanned, ...(isBusy && { aside: 'busy' }) });
+          pendingBytes += bytes;
+          if (pendingBytes >= CHECKPOINT_BYTES) checkpoint();
+        },
+      },
+      {
+        algorithm,
+        workers,
+        digestBytes,
+        withArc: this.#options.target !== undefined,
+        onFinding,
+        onFailure,
+        onProgress: (bytes, file) => this.#options.onProgress?.('scan', bytes, file),
+        signal,
+      },
+    );
+    checkpoint();
+  }
+
+  async #plan(database: Database): Promise<Plan> {
+    const plan = new Plan(join(this.#directory, 'plan.tsv'), this.#state.planBytes);
+    const sources = clusterFiles(this.#directory).filter((path) => !this.#state.planned.has(path));
+    if (sources.length === 0) return plan;
+    const clusters = new Clusters(database);
+    await clusters.prepare();
+    await clusters.setAside(
+      this.#state.scanned.filter(({ aside }) => aside !== '').map(({ file }) => this.#files[file]!.path),
+    );
+    const pointers = pointerFile(this.#directory);
+    if (pointers) {
+      const everything = linesSource(clusterFiles(this.#directory), MANIFEST_COLUMNS);
+      await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
+    }
+    const numbers = new Map(this.#files.map((file, number) => [file.path, number]));
+    for (const [index, source] of sources.entries()) {
+      this.#options.signal?.throwIfAborted();
+      this.#options.onProgress?.('resolve', index, source);
+      await clusters.turnTo(linesSource([source], MANIFEST_COLUMNS));
+      const { onFinding, verify, digestBytes } = this.#options;
+      const collisions = verify === 'bytes' ? await clusters.compare(this.#pool, onFinding) : 0;
+      const found = await plan.add(clusters.duplicates(), {
+        pool: this.#pool,
+        numberOf: (file) => numbers.get(file),
+        pathOf: (file) => file,
+        originalId: (file, offset) => this.#arcId(numbers.get(file)!, offset),
+        digestBytes,
+        onFinding,
+      });
+      this.#note({ kind: 'planned', source, planBytes: plan.bytes, tally: { ...found, collisions } });
+    }
+    return plan;
+  }
+
+  #arcId(number: number, offset: number): string | undefined {
+    const file = this.#files[number]!;
+    return file.isArc ? arcRecordId(file.name, offset) : undefined;
+  }
+
+  async #rewrite(database: Database, plan: Plan): Promise<number> {
+    const { keptDirectory, software, digestBytes, onFinding, onFailure, signal } = this.#options;
+    const { startMs, terms } = this.#state.begin!;
+    const pass = new SecondPass(this.#files, this.#state, this.#journal, {
+      pool: this.#pool,
+      database,
+      directory: this.#directory,
+      software,
+      startMs,
+      minSavingBytes: terms.minSavingBytes,
+      keptDirectory: keptDirectory === undefined ? '' : terms.keptDirectory,
+      digestBytes,
+      onFinding,
+      onFailure,
+      onProgress: (bytes, file) => this.#options.onProgress?.('rewrite', bytes, file),
+      signal,
+    });
+    await pass.run(plan);
+    return pass.failures;
+  }
+}
+
+function sizeOf(file: CollectionFile): number {
+  return identityIfThere(file.path)?.size ?? 0;
+}

@@ -1,0 +1,215 @@
+/**
+ * The second pass: rewrites every file that has duplicates, on several threads, and puts each in its place when it was read back. With a target,
+ * the other files are copied as they are, so that the target holds the whole collection.
+ *
+ * A file is left as it is when it, or a file that holds one of its originals, is not what it was when the run looked at it.
+ */
+import { mkdirSync, unlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { type EpochMs, type Finding, fileError, PinakesError } from '../base/index.ts';
+import { readFileStart } from '../warc/index.ts';
+import type { CollectionFile } from './collection.ts';
+import type { Database } from './database.ts';
+import { filesOpenForWriting, identityIfThere, sameIdentity } from './file-identity.ts';
+import { slimFinding } from './finding-catalogue.ts';
+import { install, keep } from './installation.ts';
+import type { Journal, JournalEntry } from './journal.ts';
+import { type FilePlan, type Plan, plansByFile } from './plan.ts';
+import type { RewriteReport } from './rewrite.ts';
+import type { RunState } from './run-state.ts';
+import { inOrder, type SlimPool } from './slim-pool.ts';
+
+export type SecondPassOptions = {
+  readonly pool: SlimPool;
+  readonly database: Database;
+  readonly directory: string;
+  readonly software: string;
+  readonly startMs: EpochMs;
+  readonly minSavingBytes: number;
+  /** Empty when old files are not kept. */
+  readonly keptDirectory: string;
+  readonly trustHeaders?: boolean | undefined;
+  readonly digestBytes?: number | undefined;
+  readonly onFinding: (finding: Finding) => void;
+  readonly onFailure: (error: PinakesError) => void;
+  readonly onProgress?: ((bytes: number, file: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+type Work = FilePlan & { readonly plan: string | undefined };
+
+export class SecondPass {
+  readonly #files: readonly CollectionFile[];
+  readonly #state: RunState;
+  readonly #journal: Journal;
+  readonly #options: SecondPassOptions;
+  #doneBytes = 0;
+  failures = 0;
+
+  constructor(files: readonly CollectionFile[], state: RunState, journal: Journal, options: SecondPassOptions) {
+    this.#files = files;
+    this.#state = state;
+    this.#journal = journal;
+    this.#options = options;
+  }
+
+  async run(plan: Plan): Promise<void> {
+    const { pool, signal } = this.#options;
+    for await (const { item, result } of inOrder(this.#works(plan), pool.ahead, (work) => this.#rewrite(work))) {
+      signal?.throwIfAborted();
+      const { file } = item;
+      try {
+        if (result instanceof PinakesError) throw result;
+        await this.#settle(item, result);
+      } catch (error) {
+        if (!(error instanceof PinakesError)) throw error;
+        this.#leave(file, error);
+      } finally {
+        if (item.plan !== undefined) removeIfThere(item.plan);
+      }
+      this.#doneBytes += this.#state.scanned[file]?.identity.size ?? 0;
+      this.#options.onProgress?.(this.#doneBytes, this.#files[file]!.path);
+    }
+  }
+
+  /** Files to be rewritten or copied, in order; those that were settled before a crash are not among them. */
+  async *#works(plan: Plan): AsyncGenerator<Work> {
+    const place = (file: number) =>
+      this.#state.isSettled(file) ? undefined : join(this.#options.directory, `duplicates-${file}.jsonl`);
+    const isCopying = this.#state.begin!.terms.mode === 'to';
+    let next = 0;
+    const copies = function* (this: SecondPass, before: number): Generator<Work> {
+      for (; next < before; next++) {
+        if (!isCopying || this.#state.isSettled(next)) continue;
+        yield { file: next, duplicates: 0, originalFiles: new Set(), plan: undefined };
+      }
+    }.bind(this);
+    for await (const filePlan of plansByFile(this.#options.database, plan, place)) {
+      yield* copies(filePlan.file);
+      next = filePlan.file + 1;
+      yield { ...filePlan, plan: place(filePlan.file)! };
+    }
+    yield* copies(this.#files.length);
+  }
+
+  /** A failure is a result here: one file costs only itself. */
+  async #rewrite({ file, plan }: Work): Promise<RewriteReport | PinakesError | undefined> {
+    try {
+      return await this.#rewritten(file, plan);
+    } catch (error) {
+      if (error instanceof PinakesError) return error;
+      throw error;
+    }
+  }
+
+  async #rewritten(number: number, plan: string | undefined): Promise<RewriteReport | undefined> {
+    const file = this.#files[number]!;
+    const scanned = this.#state.scanned[number]!;
+    const temporary = temporaryOf(file);
+    const written = this.#state.written.get(number);
+    if (written) {
+      const found = [file.target, temporary].map(identityIfThere);
+      if (found.some((identity) => identity && sameIdentity(identity, written.identity))) return undefined;
+    }
+    const { pool, minSavingBytes, digestBytes, trustHeaders, software, startMs } = this.#options;
+    this.#prepareTarget(file);
+    const { path, name } = file;
+    const job = { path, name, identity: scanned.identity, temporary, plan, minSavingBytes, digestBytes, trustHeaders };
+    if (!file.isArc || scanned.aside !== '' || file.target === path) return pool.run({ kind: 'rewrite', job });
+    const { coding } = readFileStart(path);
+    const targetName = basename(file.target);
+    return pool.run({ kind: 'rewrite-arc', job: { ...job, coding, software, startMs, targetName } });
+  }
+
+  #prepareTarget(file: CollectionFile): void {
+    if (file.target === file.path) return;
+    if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
+    try {
+      mkdirSync(dirname(file.target), { recursive: true });
+    } catch (cause) {
+      throw fileError(cause, file.target, 'writing');
+    }
+  }
+
+  /** From written to installed, step by step, each in the journal. Everything here can be done again. */
+  async #settle({ file: number, originalFiles }: Work, report: RewriteReport | undefined): Promise<void> {
+    const file = this.#files[number]!;
+    if (report) {
+      for (const finding of report.findings) this.#options.onFinding(finding);
+      const { identity, replaced, payloadBytesSaved, stayed } = report;
+      this.#note({ kind: 'written', file: number, identity, replaced, payloadBytesSaved, stayed });
+    }
+    const written = this.#state.written.get(number)!;
+    const temporary = temporaryOf(file);
+    const isInPlace = file.target === file.path;
+    const there = identityIfThere(file.target);
+    if (!(there && sameIdentity(there, written.identity))) {
+      if (isInPlace && written.replaced === 0) removeIfThere(temporary);
+      else await this.#putInPlace(number, file, originalFiles, temporary);
+    }
+    this.#note({ kind: 'installed', file: number });
+  }
+
+  async #putInPlace(
+    number: number,
+    file: CollectionFile,
+    originalFiles: ReadonlySet<number>,
+    temporary: string,
+  ): Promise<void> {
+    try {
+      this.#expectUntouched(number);
+      for (const original of originalFiles) this.#expectUntouched(original);
+      if (file.target !== file.path) {
+        if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
+      } else {
+        if (filesOpenForWriting().has(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
+        if (this.#options.keptDirectory !== '') {
+          await keep(file.path, join(this.#options.keptDirectory, file.name));
+          this.#note({ kind: 'kept', file: number });
+        }
+      }
+    } catch (error) {
+      removeIfThere(temporary);
+      throw error;
+    }
+    await install(temporary, file.target);
+  }
+
+  #expectUntouched(number: number): void {
+    const file = this.#files[number];
+    const known = this.#state.knownIdentity(number);
+    if (!file || !known) return;
+    const now = identityIfThere(file.path);
+    if (!now || !sameIdentity(now, known)) throw new PinakesError('FILE_CHANGED', { where: file.path });
+  }
+
+  /** A file that changed under the run is not tried again: what is known of it holds no more. Other failures can be mended, and resumed. */
+  #leave(number: number, error: PinakesError): void {
+    if (error.code === 'FILE_CHANGED' || error.code === 'FILE_BUSY') {
+      const { path } = this.#files[number]!;
+      this.#options.onFinding(slimFinding('slim-file-busy', path, 0, error.where === path ? undefined : error.where));
+      this.#note({ kind: 'left', file: number });
+      return;
+    }
+    this.failures++;
+    this.#options.onFailure(error);
+  }
+
+  #note(entry: JournalEntry): void {
+    this.#journal.add(entry);
+    this.#state.see(entry);
+  }
+}
+
+/** Where the new version of a file is written: beside its place, under a name that no tool takes for a WARC file. */
+export function temporaryOf(file: CollectionFile): string {
+  return join(dirname(file.target), `.${basename(file.target)}.slim-new`);
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It is not there, which is what was wanted.
+  }
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { digestOf, seededRandom, toHex } from '../base/index.ts';
+import { type EncoderOptions, MemberEncoder } from './member-encoder.ts';
+import { recordParts } from './new-record.ts';
+import { SCAN_COMPLETE, SCAN_HTTP, SCAN_TEXTS } from './scan-batch.ts';
+import { type ScanOptions, scanFiles } from './scan-pool.ts';
+import { trainDictionary } from './zstd-trainer.ts';
+
+let directory: string;
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), 'pinakes-scan-'));
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+type Scanned = { records: string[]; findings: string[]; ends: string[]; bytes: number };
+
+async function scan(files: readonly string[], options: ScanOptions): Promise<Scanned> {
+  const scanned: Scanned = { records: [], findings: [], ends: [], bytes: 0 };
+  for await (const item of scanFiles(files, options)) {
+    if (item.kind === 'file-end') scanned.ends.push(`${item.file} ${item.records}`);
+    else if (item.kind === 'file-failed') scanned.ends.push(`${item.file} ${item.error.code}`);
+    else {
+      const { batch } = item;
+      scanned.bytes += item.bytes;
+      for (let i = 0; i < batch.count; i++) {
+        const { offset, length, innerOffset, headBytes, blockBytes, payloadBytes, status, flags } = batch.columns;
+        const numbers = [offset, length, innerOffset, headBytes, blockBytes, payloadBytes, status, flags].map(
+          (column) => column[i],
+        );
+        const texts = SCAN_TEXTS.map((name) => batch.text(i, name));
+        scanned.records.push([...numbers, toHex(batch.digest(i)), ...texts].join('|'));
+      }
+      scanned.findings.push(...batch.findings.map(({ code, offset, message }) => `${code} ${offset} ${message}`));
+    }
+  }
+  return scanned;
+}
+
+function body(seed: number): Buffer {
+  const random = seededRandom(seed);
+  const bytes = Math.floor(random() * 900);
+  if (seed % 5 === 0) return Buffer.from(Array.from({ length: bytes }, () => Math.floor(random() * 256)));
+  return Buffer.from(Array.from({ length: bytes }, () => 'abcdefgh \n'[Math.floor(random() * 10)]).join(''));
+}
+
+function records(options: EncoderOptions, count: number, first = 0): { start: Buffer; members: Buffer[] } {
+  const encoder = new MemberEncoder(options);
+  const members = Array.from({ length: count }, (_, i) => {
+    const http = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n'), body(first + i)]);
+    const record = {
+      type: 'response',
+      recordId: `<urn:uuid:${first + i}>`,
+      date: '2024-03-01T10:00:00Z',
+      targetUri: `http://example.test/${first + i}/caf\u00e9`,
+      contentType: 'application/http; msgtype=response',
+      payloadDigest: digestOf('sha1', body(first + i)),
+    } as const;
+    return Buffer.from(encoder.encode(recordParts(record, http)));
+  });
+  const start = Buffer.from(encoder.fileStart());
+  encoder.close();
+  return { start, members };
+}
+
+function file(name: string, parts: readonly Buffer[]): string {
+  const path = join(directory, name);
+  writeFileSync(path, Buffer.concat(parts));
+  return path;
+}
+
+const dictionary = trainDictionary(
+  Array.from({ length: 60 }, (_, i) => body(i * 5 + 1)).filter(({ length }) => length > 50),
+  { bytesMax: 2048 },
+);
+
+function samples(): string[] {
+  const arc = Array.from({ length: 30 }, (_, i) => {
+    const block = Buffer.concat([Buffer.from('HTTP/1.0 200 OK\r\n\r\n'), body(i)]);
+    const head = `http://example.test/${i} 192.0.2.1 20240301100000 text/html ${block.length}\n`;
+    return Buffer.concat([Buffer.from(head), block, Buffer.from('\n')]);
+  });
+  const damaged = records({ coding: 'gzip' }, 40).members;
+  damaged[10]!.fill(0xff, 150, 180);
+  damaged[20]!.writeUInt32LE(0, damaged[20]!.length - 8);
+  const plainDamaged = records({ coding: 'none' }, 40).members;
+  plainDamaged[5] = Buffer.from(
+    plainDamaged[5]!.toString('latin1').replace(/Content-Length: \d+/, 'Content-Length: 99'),
+    'latin1',
+  );
+  const withDictionary = records({ coding: 'zstd', dictionary }, 40);
+  return [
+    file('a.warc.gz', records({ coding: 'gzip' }, 40).members),
+    file('b.warc', records({ coding: 'none' }, 40).members),
+    file('c.warc.zst', records({ coding: 'zstd' }, 40).members),
+    file('d.warc.zst', [withDictionary.start, ...withDictionary.members]),
+    file('e.arc', arc),
+    file(
+      'f.arc.gz',
+      arc.map((bytes) => gzipSync(bytes)),
+    ),
+    file('damaged.warc.gz', [...damaged.slice(0, 30), Buffer.alloc(3000), ...damaged.slice(30)]),
+    file('damaged.warc', [
+      ...plainDamaged.slice(0, 30),
+      Buffer.from('garbage\n'.repeat(300)),
+      ...plainDamaged.slice(30),
+    ]),
+    file('shared.warc.gz', [gzipSync(Buffer.concat(records({ coding: 'none' }, 40).members))]),
+    file('empty.warc', []),
+  ];
+}
+
+test('ranges of any size give the same records and findings as one', async () => {
+  for (const path of samples()) {
+    const whole = await scan([path], { rangeBytes: Number.MAX_SAFE_INTEGER });
+    const size = readFileSync(path).length;
+    assert.equal(whole.bytes, size, path);
+    for (const rangeBytes of [499, 4096, size - 1, size].filter((bytes) => bytes > 0)) {
+      const ranged = await scan([path], { rangeBytes });
+      assert.deepEqual(ranged.records, whole.records, `${path} in ranges of ${rangeBytes}`);
+      assert.deepEqual(ranged.findings, whole.findings, `${path} in ranges of ${rangeBytes}`);
+      assert.deepEqual(ranged.ends, whole.ends);
+      assert.equal(ranged.bytes, size);
+    }
+  }
+});
+
+test('an archive inside a record does not fool the seams', async () => {
+  const inner = Buffer.concat(records({ coding: 'gzip' }, 30, 1000).members);
+  const innerPlain = Buffer.concat(records({ coding: 'none' }, 30, 2000).members);
+  for (const options of [{ coding: 'gzip', level: 0 }, { coding: 'none' }, { coding: 'zstd' }] as const) {
+    const encoder = new MemberEncoder(options);
+    const holders = [inner, innerPlain].map((block, i) => {
+      const targetUri = `http://example.test/archive${i}`;
+      const record = { type: 'resource', recordId: `<urn:x:${i}>`, date: '2024-03-01T10:00:00Z', targetUri } as const;
+      return Buffer.from(encoder.encode(recordParts(record, block)));
+    });
+    encoder.close();
+    const around = records(options, 6).members;
+    const path = file(`nested-${options.coding}`, [...around, ...holders, ...records(options, 6, 100).members]);
+    const whole = await scan([path], { rangeBytes: Number.MAX_SAFE_INTEGER });
+    assert.equal(whole.records.length, 14);
+    for (const rangeBytes of [313, 1000, 5000]) {
+      assert.deepEqual(await scan([path], { rangeBytes }), whole, `${options.coding} in ranges of ${rangeBytes}`);
+    }
+  }
+});
+
+test('a record much larger than a range is read once', async () => {
+  const encoder = new MemberEncoder({ coding: 'gzip', level: 0 });
+  const record = {
+    type: 'resource',
+    recordId: '<urn:x>',
+    date: '2024-03-01T10:00:00Z',
+    targetUri: 'http://a.test/',
+  } as const;
+  const large = Buffer.from(encoder.encode(recordParts(record, Buffer.alloc(12_000_000, 'x'))));
+  const around = records({ coding: 'gzip' }, 2);
+  const path = file('large.warc.gz', [...around.members, large, ...around.members]);
+  const whole = await scan([path], { rangeBytes: Number.MAX_SAFE_INTEGER });
+  assert.deepEqual(await scan([path], { rangeBytes: 500_000 }), whole);
+  assert.equal(whole.records.length, 5);
+});
+
+test('no threads, one thread and two threads agree, file by file', async () => {
+  const files = [...samples(), join(directory, 'absent.warc'), directory];
+  const [none, one, two] = await Promise.all([0, 1, 2].map((workers) => scan(files, { workers, rangeBytes: 3000 })));
+  assert.deepEqual(one, none);
+  assert.deepEqual(two, none);
+  assert.deepEqual(none!.ends.slice(-2), [
+    `${join(directory, 'absent.warc')} FILE_MISSING`,
+    `${directory} FILE_IS_DIRECTORY`,
+  ]);
+});
+
+test('facts are those of the records', async () => {
+  const { members } = records({ coding: 'gzip' }, 3);
+  const path = file('facts.warc.gz', members);
+  let seen = 0;
+  for await (const item of scanFiles([path], { algorithm: 'sha1' })) {
+    if (item.kind !== 'batch') continue;
+    const { batch } = item;
+    for (let i = 0; i < batch.count; i++) {
+      assert.deepEqual(Buffer.from(batch.digest(i)), Buffer.from(digestOf('sha1', body(i)).bytes));
+      assert.equal(batch.columns.payloadBytes[i], body(i).length);
+      assert.equal(batch.columns.length[i], members[i]!.length);
+      assert.equal(batch.columns.status[i], 200);
+      assert.equal(batch.text(i, 'targetUri'), `http://example.test/${i}/caf\u00e9`);
+      assert.equal(batch.text(i, 'mime'), 'text/html');
+      assert.equal(batch.text(i, 'refersTo'), '');
+      assert.ok(batch.has(i, SCAN_COMPLETE) && batch.has(i, SCAN_HTTP));
+      seen++;
+    }
+  }
+  assert.equal(seen, 3);
+});
+
+test('a scan can be called off', async () => {
+  const path = file('called-off.warc.gz', records({ coding: 'gzip' }, 20).members);
+  const controller = new AbortController();
+  const items = scanFiles([path], { rangeBytes: 500, workers: 1, signal: controller.signal });
+  await items.next();
+  controller.abort();
+  await assert.rejects(
+    async () => {
+      for await (const _ of items);
+    },
+    { name: 'AbortError' },
+  );
+});

@@ -1,0 +1,59 @@
+/** A campaign of the fuzzer small enough for every run of the tests; `npm run fuzz` does longer ones. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { type Campaign, reproducer, runCampaign } from './fuzz/campaign.ts';
+
+const RUNS = 20_000;
+const WARM_UP_RUNS = 500;
+const HELD_BYTES_MAX = 32 * 1024 * 1024;
+const RESIDENT_BYTES_MAX = 160 * 1024 * 1024;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function memory(): { held: number; resident: number } {
+  collectGarbage();
+  const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
+  return { held: heapUsed + arrayBuffers, resident: rss };
+}
+
+function told({ failures }: Campaign): string {
+  return failures
+    .map((failure) => [reproducer(failure), failure.input, ...failure.damages, failure.fault].join('\n  '))
+    .join('\n');
+}
+
+test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of what was not touched (I9, I10)`, (context) => {
+  const seed = Number(process.env.FUZZ_SEED ?? 20_240_301);
+  context.diagnostic(`seed ${seed}; another with FUZZ_SEED`);
+  runCampaign(seed, WARM_UP_RUNS);
+  const before = memory();
+  const campaign = runCampaign(seed, RUNS);
+  const after = memory();
+  assert.equal(campaign.failures.length, 0, told(campaign));
+  assert.equal(campaign.runs, RUNS);
+  // A fuzzer that damages nothing proves nothing: every way of telling of damage must have been met.
+  for (const code of [
+    'content-length-long',
+    'content-length-short',
+    'garbage-skipped',
+    'gzip-crc',
+    'gzip-length',
+    'head-truncated',
+    'member-damaged',
+    'member-shared',
+    'member-truncated',
+    'padding-skipped',
+    'record-truncated',
+    'trailer-missing',
+    'zstd-dictionary-missing',
+  ]) {
+    assert.ok(campaign.findings.get(code), `${code} was never met`);
+  }
+  const grown = { held: after.held - before.held, resident: after.resident - before.resident };
+  context.diagnostic(`${campaign.steps} steps; ${JSON.stringify(grown)} bytes grown`);
+  assert.ok(grown.held < HELD_BYTES_MAX, `${grown.held} bytes more are held than before`);
+  assert.ok(grown.resident < RESIDENT_BYTES_MAX, `${grown.resident} bytes more are resident than before`);
+});
