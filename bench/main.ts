@@ -1,8 +1,14 @@
 /** `npm run bench -- NAME`: runs one bench, or lists them. */
+import { benchArchive } from './archive.ts';
+import { benchCatalog } from './catalog.ts';
 import { benchScan } from './scan.ts';
+import { benchSlim } from './slim.ts';
 
 const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
+  archive: benchArchive,
+  catalog: benchCatalog,
   scan: benchScan,
+  slim: benchSlim,
 };
 
 const [name = '', ...rest] = process.argv.slice(2);

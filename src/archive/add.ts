@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { type Finding, fileError, type IdSource, type PinakesError } from '../base/index.ts';
+import { type Finding, fileError, type IdSource, PinakesError, toHex } from '../base/index.ts';
 import type { BlockKey, Catalog } from '../catalog/index.ts';
 import {
   type Coding,
@@ -46,7 +46,10 @@ const ADDED_NOTE = 'added:';
 /** Records decided on together. */
 const STEP_RECORDS = 2000;
 const COPY_BYTES = 4 * 1024 * 1024;
-const FINGERPRINT_BYTES = 64 * 1024;
+const FINGERPRINT_BYTES = 16 * 1024;
+const FINGERPRINT_SAMPLES = 17;
+/** How far a reader reads on rather than being begun anew. */
+const READ_ON_BYTES_MAX = 1024 * 1024;
 
 export type AddOptions = {
   readonly collection?: string;
@@ -91,7 +94,13 @@ export type AddParts = {
   readonly rollBack: () => Promise<void>;
 };
 
-type Ledger = { readonly file: string; readonly position: number; readonly done: boolean };
+/** How far a file has been added: up to and with the record at this offset and, where records share a member, this offset inside it. */
+type Ledger = {
+  readonly file: string;
+  readonly offset: number;
+  readonly innerOffset: number;
+  readonly done: boolean;
+};
 
 export function emptyReport(): AddReport {
   return {
@@ -164,6 +173,12 @@ class FileSource {
   #ledger: Ledger;
   readonly #encoder: MemberEncoder;
   #warcinfoId = '';
+  #reader: AsyncGenerator<ReadingRecord> | undefined;
+  #readerAt = 0;
+  #hasFindings = false;
+  /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
+  #lastVisit = '';
+  #passed: Passed = { ids: new Set(), visits: new Set() };
 
   private constructor(
     parts: AddParts,
@@ -205,7 +220,7 @@ class FileSource {
         };
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
         const held = (await parts.catalog.notes(note))[note];
-        const ledger: Ledger = held ? (JSON.parse(held) as Ledger) : { file: basename(path), position: 0, done: false };
+        const ledger: Ledger = held ? (JSON.parse(held) as Ledger) : { file: basename(path), offset: -1, innerOffset: -1, done: false };
         return new FileSource(parts, path, options, handle, coding, kind, note, ledger);
       } catch (error) {
         await handle.close();
@@ -222,21 +237,28 @@ class FileSource {
 
   async close(): Promise<void> {
     this.#encoder.close();
+    await this.#reader?.return(undefined);
     await this.#handle.close();
   }
 
+  /** A file that had something wrong with it is read again when it comes again: it may have been mended. */
   async finish(): Promise<void> {
+    if (this.#hasFindings) {
+      await this.#parts.catalog.write({ removeNotes: [this.#note] });
+      return;
+    }
     this.#ledger = { ...this.#ledger, done: true };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
+    this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
     for (let from = 0; from < batch.count; from += STEP_RECORDS) {
       const facts: RecordFacts[] = [];
       const heads: Uint8Array[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
         const one = factsOfScan(batch, record);
-        if (one.offset < this.#ledger.position) continue;
+        if (!this.#isAhead(one)) continue;
         facts.push(one);
         heads.push(batch.httpHead(record));
       }
@@ -245,17 +267,26 @@ class FileSource {
     }
   }
 
+  #isAhead({ offset, innerOffset }: RecordFacts): boolean {
+    if (offset !== this.#ledger.offset) return offset > this.#ledger.offset;
+    return innerOffset > this.#ledger.innerOffset;
+  }
+
   async #step(records: readonly RecordFacts[], heads: readonly Uint8Array[], report: AddReport): Promise<void> {
     const draft = this.#parts.newDraft();
     try {
       const registrar = new Registrar(this.#parts.catalog, draft, this.#parts.fingerprint);
       await registrar.prepare(records);
-      const step = new Step(this.#parts, this, registrar, records, heads, report);
-      await step.run(await this.#parts.shelf.openFor(this.#kind), this.#kind.collection);
-      const last = records.at(-1)!;
-      this.#ledger = { ...this.#ledger, position: last.offset + (last.length ?? 1) };
-      draft.putNote(this.#note, JSON.stringify(this.#ledger));
+      const step = new Step(this.#parts, this, registrar, records, heads, report, this.#passed);
+      const isMiddle = visitOf(records[0]!) === this.#lastVisit;
+      await step.run(await this.#parts.shelf.openFor(this.#kind, isMiddle), this.#kind.collection);
+      const { offset, innerOffset } = records.at(-1)!;
+      const ledger = { ...this.#ledger, offset, innerOffset };
+      draft.putNote(this.#note, JSON.stringify(ledger));
       await this.#parts.commit(draft);
+      this.#ledger = ledger;
+      this.#lastVisit = visitOf(records.at(-1)!);
+      this.#passed = step.passed;
     } catch (error) {
       await this.#parts.rollBack();
       throw error;
@@ -272,7 +303,7 @@ class FileSource {
     for (let at = from; at < to; ) {
       const bytes = Buffer.allocUnsafeSlow(Math.min(COPY_BYTES, to - at));
       const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, at);
-      if (bytesRead === 0) break;
+      if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
       this.#parts.shelf.append(open, bytes.subarray(0, bytesRead), 0);
       if (this.#parts.shelf.isFull(open)) await this.#parts.shelf.flush(open);
       at += bytesRead;
@@ -287,22 +318,41 @@ class FileSource {
 
   /** Writes a record anew: one that was uncompressed, shared its member, was cut short, or is ARC. */
   async rewrite(open: OpenSegment, facts: RecordFacts): Promise<{ offset: number; length: number }> {
-    for await (const record of readRecords(this.path, { offset: facts.offset, signal: this.#options.signal })) {
-      if (record.head.innerOffset < facts.innerOffset) continue;
-      const path = `${this.#parts.directory}/spool-add-${process.pid}`;
-      const kind = {
-        type: record.head.type,
-        url: record.head.targetUri ?? '',
-        contentType: record.head.contentType ?? '',
-      };
-      const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
-      try {
-        return await this.#writeSpool(open, this.#headFor(record, spool, facts), spool);
-      } finally {
-        await spool.discard();
-      }
+    const record = await this.#recordAt(facts);
+    const path = `${this.#parts.directory}/spool-add-${process.pid}`;
+    const kind = {
+      type: record.head.type,
+      url: record.head.targetUri ?? '',
+      contentType: record.head.contentType ?? '',
+    };
+    const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
+    try {
+      return await this.#writeSpool(open, this.#headFor(record, spool, facts), spool);
+    } finally {
+      await spool.discard();
     }
-    throw new Error(`no record at ${this.path}:${facts.offset}`);
+  }
+
+  /** The record to be written anew. They are asked for in order, so one reader serves them all, also those that share one member. */
+  async #recordAt({ offset, innerOffset }: RecordFacts): Promise<ReadingRecord> {
+    const isFar = innerOffset === 0 && offset > this.#readerAt + READ_ON_BYTES_MAX;
+    if (!this.#reader || isFar || offset < this.#readerAt) await this.#beginReading(offset);
+    for (let attempt = 1; ; ) {
+      const next = await this.#reader!.next();
+      const head = next.done ? undefined : next.value.head;
+      if (head) this.#readerAt = head.offset;
+      if (head?.offset === offset && head.innerOffset === innerOffset) return next.value as ReadingRecord;
+      const isPast = !head || head.offset > offset || (head.offset === offset && head.innerOffset > innerOffset);
+      if (!isPast) continue;
+      if (attempt++ > 1) throw new PinakesError('FILE_CHANGED', { where: `${this.path}:${offset}` });
+      await this.#beginReading(offset);
+    }
+  }
+
+  async #beginReading(offset: number): Promise<void> {
+    await this.#reader?.return(undefined);
+    this.#readerAt = offset;
+    this.#reader = readRecords(this.path, { offset, signal: this.#options.signal });
   }
 
   async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
@@ -359,11 +409,19 @@ async function* whole(head: Uint8Array, spool: Spool): AsyncGenerator<Uint8Array
 async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Array> {
   const hash = createHash('sha256').update(String(size));
   const piece = Buffer.alloc(FINGERPRINT_BYTES);
-  for (const position of [0, Math.max(0, size - FINGERPRINT_BYTES)]) {
+  for (let sample = 0; sample < FINGERPRINT_SAMPLES; sample++) {
+    const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
     const { bytesRead } = await handle.read(piece, 0, piece.length, position);
     hash.update(piece.subarray(0, bytesRead));
   }
   return hash.digest();
+}
+
+/** What was passed over: ids of captures and of what they name, and their visits. */
+type Passed = { readonly ids: Set<string>; readonly visits: Set<string> };
+
+function visitOf({ date, url }: RecordFacts): string {
+  return `${date} ${url}`;
 }
 
 /** One step of an add: decides record by record, and copies what is kept in runs. */
@@ -375,9 +433,9 @@ class Step {
   readonly #heads: readonly Uint8Array[];
   readonly #report: AddReport;
   #run: RecordFacts[] = [];
-  /** Records that go with captures which are passed over are passed over too. */
-  readonly #passedIds = new Set<string>();
-  readonly #passedVisits = new Set<string>();
+  /** Records that go with captures which are passed over are passed over too, also when these were the end of the step before. */
+  readonly passed: Passed = { ids: new Set(), visits: new Set() };
+  readonly #passedBefore: Passed;
 
   constructor(
     parts: AddParts,
@@ -386,7 +444,9 @@ class Step {
     records: readonly RecordFacts[],
     heads: readonly Uint8Array[],
     report: AddReport,
+    passedBefore: Passed,
   ) {
+    this.#passedBefore = passedBefore;
     this.#parts = parts;
     this.#source = source;
     this.#registrar = registrar;
@@ -397,11 +457,17 @@ class Step {
 
   async run(open: OpenSegment, collection: number): Promise<void> {
     const known = new Set<RecordFacts>();
+    const seen = new Set<string>();
     for (const facts of this.#records) {
-      if (!captureKindOf(facts) || !this.#registrar.findKnown(facts, collection)) continue;
+      if (!captureKindOf(facts)) continue;
+      // A record that stands twice in a file is one capture. Kept twice, it would outlive its own deletion.
+      const identity = `${captureIdOf(facts)} ${visitOf(facts)} ${toHex(facts.payloadDigest)}`;
+      if (seen.has(identity)) known.add(facts);
+      seen.add(identity);
+      if (known.has(facts) || !this.#registrar.findKnown(facts, collection)) continue;
       known.add(facts);
-      this.#passedIds.add(facts.recordId).add(facts.concurrentTo);
-      this.#passedVisits.add(`${facts.date} ${facts.url}`);
+      this.passed.ids.add(facts.recordId).add(facts.concurrentTo);
+      this.passed.visits.add(visitOf(facts));
     }
     const isAllKnown = this.#records.every((facts) => known.has(facts) || !captureKindOf(facts));
     for (const [index, facts] of this.#records.entries()) {
@@ -410,7 +476,7 @@ class Step {
         this.#report.capturesKnown++;
         await this.#endRun(open, collection);
       } else if (!captureKindOf(facts)) {
-        if (known.size > 0 && this.#goesWithPassed(facts, isAllKnown)) await this.#endRun(open, collection);
+        if (this.#goesWithPassed(facts, isAllKnown && known.size > 0)) await this.#endRun(open, collection);
         else await this.#keep(open, collection, facts);
       } else {
         await this.#takeCapture(open, collection, facts, this.#heads[index]!);
@@ -421,14 +487,21 @@ class Step {
 
   #goesWithPassed(facts: RecordFacts, isAllKnown: boolean): boolean {
     if (facts.type === 'warcinfo' || facts.url === '') return isAllKnown;
-    return (
-      this.#passedIds.has(facts.concurrentTo) ||
-      this.#passedIds.has(facts.recordId) ||
-      this.#passedVisits.has(`${facts.date} ${facts.url}`)
+    return [this.passed, this.#passedBefore].some(
+      ({ ids, visits }) =>
+        (facts.concurrentTo !== '' && ids.has(facts.concurrentTo)) ||
+        (facts.recordId !== '' && ids.has(facts.recordId)) ||
+        visits.has(visitOf(facts)),
     );
   }
 
   async #takeCapture(open: OpenSegment, collection: number, facts: RecordFacts, httpHead: Uint8Array): Promise<void> {
+    if (this.#registrar.findKnown(facts, collection)) {
+      // The file has this very record twice.
+      this.#report.capturesKnown++;
+      await this.#endRun(open, collection);
+      return;
+    }
     this.#report.captures++;
     const isFull = facts.type === 'response' && facts.isHttp && facts.isComplete;
     const held = facts.type === 'revisit' ? undefined : this.#registrar.heldBlock(facts);

@@ -3,17 +3,21 @@
  * the old segment held moves with it, and then the old segment goes.
  *
  * It reads the new segment back from its bytes, so what the catalog comes to say is what really stands there. Interrupted and run again it does what
- * is left to do; the next opening of the archive sees to that.
+ * is left to do: the note that names the two stays until the old segment is gone, and the next opening of the archive, or the next deletion or
+ * compaction, sees to it first.
  */
 import { assert } from '../base/index.ts';
-import type { Capture, Segment } from '../catalog/index.ts';
+import type { BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import type { CatalogDraft } from './catalog-draft.ts';
 import { recordsOf } from './cataloguing.ts';
 import { captureHash, captureKindOf, type RecordFacts, timeOf } from './record-facts.ts';
+import { unresolvedNote } from './registrar.ts';
+import { APPLIED_NOTE } from './tombstones.ts';
 
 /** Says, by name, which segment is taking which one's place right now. */
-export const ADOPTING_NOTE = 'adopting:';
+const ADOPTING_NOTE = 'adopting:';
 
 const BATCH_RECORDS = 1000;
 
@@ -21,10 +25,14 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
   const { catalog, shelf, volumes, tombstones } = archive;
   const [info] = await volumes.get(fresh.volume).stat([fresh.name]);
   assert(info?.sealed, 'only a finished segment takes the place of another');
-  const dead = await tombstones.read(fresh);
+  const exchange: Exchange = {
+    replaced,
+    dead: new Map((await tombstones.list(fresh)).map(({ offset, block }) => [offset, block])),
+    replacedDead: await tombstones.read(replaced),
+  };
   let current: Segment = { ...fresh, state: 'sealed', bytes: info.bytes, records: 0, deadBytes: 0 };
-  shelf.put(current);
   await catalog.write({ putSegments: [current], putNotes: { [ADOPTING_NOTE + fresh.name]: replaced.name } });
+  shelf.put(current);
   let group: RecordFacts[] = [];
   const parts = {
     catalog,
@@ -34,7 +42,7 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
     onFinding: (finding: Parameters<typeof archive.report>[0]) => archive.report(finding),
   };
   const commit = async () => {
-    current = await adoptGroup(archive, current, replaced, group, dead);
+    current = await adoptGroup(archive, current, exchange, group);
     group = [];
   };
   for await (const facts of recordsOf(parts, current, 0)) {
@@ -45,44 +53,70 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
   await catalog.write({
     removeSegments: [replaced.number],
     putSegments: [current],
-    removeNotes: [ADOPTING_NOTE + fresh.name],
+    putNotes: await tombstones.appliedNotes(fresh.name),
     durable: true,
   });
   shelf.put(current);
   shelf.forget(replaced.number);
-  await volumes.get(replaced.volume).remove([replaced.name]);
-  await tombstones.remove(replaced);
+  await discardReplaced(archive, current, replaced.name);
   return current;
 }
+
+/** Exchanges of segments that were begun and not finished are finished. */
+export async function finishAdoptions(archive: ArchiveParts): Promise<void> {
+  for (const [note, replacedName] of Object.entries(await archive.catalog.notes(ADOPTING_NOTE))) {
+    const fresh = archive.shelf.byName(note.slice(ADOPTING_NOTE.length));
+    const replaced = archive.shelf.byName(replacedName);
+    if (fresh && replaced) await adoptSegment(archive, fresh, replaced);
+    else if (fresh) await discardReplaced(archive, fresh, replacedName);
+    else await archive.catalog.write({ removeNotes: [note] });
+  }
+}
+
+/** The catalog speaks of the old segment no more: its bytes go, and then the note that it has to. */
+async function discardReplaced(archive: ArchiveParts, fresh: Segment, replacedName: string): Promise<void> {
+  await archive.volumes.get(fresh.volume).remove([replacedName]);
+  await archive.tombstones.remove({ name: replacedName });
+  const applied = Object.keys(await archive.catalog.notes(APPLIED_NOTE)).filter((note) => note.endsWith(`:${replacedName}`));
+  await archive.catalog.write({ removeNotes: [ADOPTING_NOTE + fresh.name, ...applied] });
+}
+
+type Exchange = {
+  readonly replaced: Segment;
+  /** Deleted records that the new segment still has, with their contents. */
+  readonly dead: ReadonlyMap<number, BlockKey | undefined>;
+  /** Offsets of the deleted records of the old one. */
+  readonly replacedDead: ReadonlySet<number>;
+};
 
 async function adoptGroup(
   archive: ArchiveParts,
   segment: Segment,
-  replaced: Segment,
+  { replaced, dead, replacedDead }: Exchange,
   group: readonly RecordFacts[],
-  dead: ReadonlySet<number>,
 ): Promise<Segment> {
   const draft = archive.newDraft();
   const captures = group.filter((facts) => captureKindOf(facts) !== undefined);
-  await draft.load(
-    captures.filter((facts) => facts.type !== 'revisit').map((facts) => archive.fingerprint(facts.payloadDigest)),
-  );
   const found = await archive.catalog.findCaptures(
     captures.map((facts) => ({ urlKey: urlKey(facts.url), time: timeOf(facts)! })),
   );
-  await draft.load(found.flat().flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
+  await draft.load([
+    ...found.flat().flatMap((capture) => (capture.block ? [capture.block.digest] : [])),
+    ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
+  ]);
   let deadBytes = segment.deadBytes;
   for (const [index, facts] of captures.entries()) {
     const place = { segment: segment.number, offset: facts.offset, length: facts.length! };
-    if (dead.has(facts.offset)) deadBytes += facts.length!;
-    else moveCapture(draft, found[index]!, facts, place, segment.collection);
-    if (facts.type === 'revisit') continue;
-    for (const block of draft.blocksOf(archive.fingerprint(facts.payloadDigest))) {
-      const isPromoted =
-        facts.captureId !== '' && block.size === facts.payloadBytes && block.key.overflow === facts.overflow;
-      const isMoved = block.holder.segment === replaced.number && block.size === facts.payloadBytes;
-      if (isMoved || (isPromoted && !dead.has(facts.offset))) draft.moveHolder(block.key, place);
+    if (!dead.has(facts.offset)) {
+      moveCapture(draft, found[index]!, facts, place, segment.collection);
+      continue;
     }
+    deadBytes += place.length;
+    const key = dead.get(facts.offset);
+    const block = facts.type === 'revisit' || !key ? undefined : draft.block(key);
+    // Where several deleted records have the content, any of them may hold it; a record that is not deleted never loses it to one that is.
+    if (block?.holder.segment === replaced.number && replacedDead.has(block.holder.offset))
+      draft.moveHolder(block.key, place);
   }
   const next: Segment = { ...segment, records: segment.records + group.length, deadBytes };
   draft.putSegment(next);
@@ -91,14 +125,28 @@ async function adoptGroup(
 }
 
 function moveCapture(
-  draft: ReturnType<ArchiveParts['newDraft']>,
+  draft: CatalogDraft,
   found: readonly Capture[],
   facts: RecordFacts,
-  place: Capture['place'],
+  place: Place,
   collection: number,
 ): void {
   const hash = captureHash(facts);
   const known = found.find((capture) => capture.hash === hash && capture.collection === collection);
   if (!known || known.place.segment === place.segment) return;
-  draft.moveCapture(known, { ...known, place, kind: captureKindOf(facts)! });
+  const isPromoted = known.kind === 'revisit' && facts.type !== 'revisit';
+  draft.moveCapture(known, {
+    ...known,
+    place,
+    kind: captureKindOf(facts)!,
+    ...(isPromoted && { status: facts.status, mime: facts.mime }),
+  });
+  if (known.kind === 'revisit' && !known.block) {
+    draft.removeNote(unresolvedNote(known.place));
+    draft.putNote(unresolvedNote(place), JSON.stringify([known.urlKey, known.time]));
+  }
+  const block = known.block && draft.block(known.block);
+  if (!block || facts.type === 'revisit') return;
+  const holdsIt = block.holder.segment === known.place.segment && block.holder.offset === known.place.offset;
+  if (holdsIt || isPromoted) draft.moveHolder(block.key, place);
 }

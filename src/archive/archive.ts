@@ -7,7 +7,9 @@ import { mkdir, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
 import { type Capture, type Catalog, openLevelCatalog, removeLevelCatalog, type Segment } from '../catalog/index.ts';
-import { type AddOptions, type AddReport, addFiles } from './add.ts';
+import type { AddOptions, AddReport } from './add.ts';
+import { addInPlace } from './add-in-place.ts';
+import { addInputs } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { CatalogDraft } from './catalog-draft.ts';
 import { type CataloguingParts, sweepBlocks } from './cataloguing.ts';
@@ -25,20 +27,39 @@ import {
 import { parseContentKey } from './content-key.ts';
 import { type DeletePreview, type DeleteReport, deleteCaptures, previewDelete } from './delete.ts';
 import { Exclusive } from './exclusive.ts';
+import { exportCdxj } from './export-cdxj.ts';
+import { exportParquet, type ParquetExportOptions, type ParquetExportReport } from './export-parquet.ts';
+import { exportWacz, type WaczExportReport } from './export-wacz.ts';
+import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
 import { healArchive } from './heal.ts';
+import { type MigrateOptions, type MigrateReport, migrateVolume } from './migrate.ts';
 import { OwnerFile } from './owner.ts';
 import { RecordAccess } from './record-access.ts';
 import { resolveLater } from './resolve-later.ts';
 import { Retrieval, type Retrieved, type RetrievedContent } from './retrieve.ts';
 import { SegmentShelf } from './segment-shelf.ts';
 import type { Selection } from './selection.ts';
+import { type ArchiveStats, archiveStats } from './stats.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './store.ts';
+import { RecordStream, type StreamParts, type StreamQuery } from './stream.ts';
+import { type StreamPiece, streamRecords, streamWarc } from './stream-output.ts';
 import { Tombstones } from './tombstones.ts';
+import { type VerifyOptions, type VerifyReport, verifyArchive } from './verify.ts';
+import {
+  addVolume,
+  linkedVolume,
+  listVolumes,
+  type NewVolume,
+  setVolumeWritable,
+  type VolumeStatus,
+} from './volume-admin.ts';
 import { chooseVolume } from './volume-choice.ts';
 import { createVolume, VolumeSet } from './volume-set.ts';
 
 const CATALOG_DIRECTORY = 'catalog';
 const SPOOL_DIRECTORY = 'spool';
+/** Stands in the catalog while it is being made again; opening an archive with it finishes the work. */
+const REBUILDING_NOTE = 'rebuilding';
 
 export type ArchiveOptions = {
   readonly clock: Clock;
@@ -85,7 +106,7 @@ export async function openArchive(directory: string, options: ArchiveOptions): P
   }
 }
 
-export class Archive implements ArchiveParts {
+export class Archive implements StreamParts {
   readonly directory: string;
   readonly catalog: Catalog;
   readonly volumes: VolumeSet;
@@ -97,6 +118,7 @@ export class Archive implements ArchiveParts {
   readonly retrieval: Retrieval;
   readonly #owner: OwnerFile;
   readonly #exclusive = new Exclusive();
+  readonly #compactions = new Exclusive();
   readonly #store: StoreQueue;
   #connector: Connector;
 
@@ -118,7 +140,7 @@ export class Archive implements ArchiveParts {
     this.shelf = new SegmentShelf({ volumes, policies: connector.policies, clock, newId, software });
     this.access = new RecordAccess(volumes, this.shelf);
     this.collections = new Collections(catalog);
-    this.tombstones = new Tombstones(volumes);
+    this.tombstones = new Tombstones(volumes, catalog);
     this.retrieval = new Retrieval(catalog, this.access);
     this.#store = new StoreQueue(this.#writingParts());
   }
@@ -148,7 +170,9 @@ export class Archive implements ArchiveParts {
     await this.collections.load();
     this.shelf.load(await this.catalog.segments());
     await healArchive(this, this.cataloguingParts());
-    await resolveLater(this);
+    const isRebuilding = REBUILDING_NOTE in (await this.catalog.notes(REBUILDING_NOTE));
+    if (isRebuilding) await this.#finishRebuild();
+    else await resolveLater(this);
   }
 
   get clock(): Clock {
@@ -227,9 +251,11 @@ export class Archive implements ArchiveParts {
     return this.#store.store(input, options);
   }
 
-  /** Takes WARC and ARC files in by copying what is new. */
-  async add(files: readonly string[], options: AddOptions = {}): Promise<AddReport> {
-    const report = await addFiles(this.#writingParts(), files, options);
+  /** Takes WARC, ARC and WACZ files in: by copying what is new, or, `inPlace`, as read-only segments where they lie. */
+  async add(files: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
+    const report = options.inPlace
+      ? await addInPlace(this, await linkedVolume(this), files, options)
+      : await addInputs(this.#writingParts(), files, options);
     const resolved = await this.exclusive(() => resolveLater(this));
     return { ...report, unresolved: Math.max(0, report.unresolved - resolved) };
   }
@@ -244,7 +270,7 @@ export class Archive implements ArchiveParts {
   }
 
   compact(options: CompactOptions = {}): Promise<CompactReport> {
-    return compactArchive(this, options);
+    return this.#compactions.run(() => compactArchive(this, options));
   }
 
   /** The capture of a URL nearest to a time, or the latest. */
@@ -263,20 +289,93 @@ export class Archive implements ArchiveParts {
     return this.retrieval.content(parseContentKey(key));
   }
 
+  /** Looks for what is wrong in segments and catalog; each problem is handed over as it is found. */
+  verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return verifyArchive(this, options);
+  }
+
+  listVolumes(): Promise<VolumeStatus[]> {
+    return listVolumes(this);
+  }
+
+  addVolume(volume: NewVolume): Promise<void> {
+    return addVolume(this, volume);
+  }
+
+  setVolumeWritable(name: string, writable: boolean): Promise<void> {
+    return setVolumeWritable(this, name, writable);
+  }
+
+  /** Moves all segments of a volume to another. */
+  migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
+    return migrateVolume(this, from, to, options);
+  }
+
+  /** Where sorting and packing may write; emptied when the archive is opened. */
+  get scratch(): string {
+    return join(this.directory, SPOOL_DIRECTORY);
+  }
+
+  /** Records of a snapshot, each exactly once, from the beginning or from a cursor. */
+  stream(query: StreamQuery = {}): Promise<RecordStream> {
+    return RecordStream.open(this, query);
+  }
+
+  /** The same as the bytes of a WARC file. */
+  streamWarc(query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
+    return streamWarc(this, query);
+  }
+
+  /** The same as lines of JSON that tell of the records. */
+  streamRecords(query: StreamQuery = {}): AsyncGenerator<{ line: string; cursor: string }> {
+    return streamRecords(this, query);
+  }
+
+  exportWarc(selection: Selection, path: string, options: WarcExportOptions): Promise<WarcExportReport> {
+    return exportWarc(this, selection, path, options);
+  }
+
+  exportWacz(selection: Selection, path: string, options: WarcExportOptions): Promise<WaczExportReport> {
+    return exportWacz(this, selection, path, options);
+  }
+
+  /** Lines of an index of the captures that a selection means; CDXJ, unless another format is given. */
+  exportCdxj(selection: Selection, format?: Parameters<typeof exportCdxj>[2]): AsyncGenerator<string> {
+    return exportCdxj(this, selection, format);
+  }
+
+  exportParquet(selection: Selection, path: string, options: ParquetExportOptions = {}): Promise<ParquetExportReport> {
+    return exportParquet(this, selection, path, options);
+  }
+
+  stats(options: { signal?: AbortSignal } = {}): Promise<ArchiveStats> {
+    return archiveStats(this, options);
+  }
+
   segments(): Segment[] {
     return this.shelf.all();
   }
 
   /** Makes the catalog again from the segments and the tombstones beside them. */
   async rebuild(options: { signal?: AbortSignal; onProgress?: (segment: Segment) => void } = {}): Promise<void> {
+    const missing = this.volumes.settings().flatMap(({ name }) => this.volumes.failureOf(name) ?? []);
+    // What a missing volume holds would leave the catalog; better no rebuild than that.
+    if (missing[0]) throw missing[0];
     await this.exclusive(async () => {
       await this.catalog.clear();
+      await this.catalog.write({ putNotes: { [REBUILDING_NOTE]: 'yes' } });
       await this.collections.load();
       this.shelf.reset();
+      this.access.forget();
       await healArchive(this, this.cataloguingParts(options.signal), options.onProgress);
-      await resolveLater(this);
-      await sweepBlocks(this.catalog);
+      await this.#finishRebuild();
     });
+  }
+
+  async #finishRebuild(): Promise<void> {
+    await resolveLater(this);
+    await sweepBlocks(this.catalog);
+    await this.catalog.write({ removeNotes: [REBUILDING_NOTE], durable: true });
   }
 
   async close(): Promise<void> {

@@ -115,6 +115,11 @@ export class CatalogDraft {
     this.#removedNotes.push(name);
   }
 
+  /** Blocks that leave with this batch. */
+  get removedBlocks(): number {
+    return this.batch().removeBlocks!.length;
+  }
+
   batch(durable = false): CatalogBatch {
     const putBlocks: Block[] = [];
     const removeBlocks: BlockKey[] = [];

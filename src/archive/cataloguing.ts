@@ -53,7 +53,7 @@ export async function catalogueSegment(
   const commit = async () => {
     if (group.length === 0) return;
     const draft = new CatalogDraft(parts.catalog, { keepUnreferenced: true });
-    const registrar = new Registrar(parts.catalog, draft, parts.fingerprint);
+    const registrar = new Registrar(parts.catalog, draft, parts.fingerprint, { isOwn: true });
     await registrar.prepare(group);
     for (const facts of group) {
       const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };

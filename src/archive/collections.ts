@@ -35,8 +35,14 @@ export class Collections {
       });
     }
     const number = Math.max(0, ...this.#names.keys()) + 1;
-    await this.#catalog.write({ putNotes: { [NOTE_PREFIX + name]: String(number) } });
+    // Remembered before it is written, so that two who ask at once never get the same number for different names.
     this.#remember(name, number);
+    try {
+      await this.#catalog.write({ putNotes: { [NOTE_PREFIX + name]: String(number) } });
+    } catch (error) {
+      this.#numbers.delete(name);
+      throw error;
+    }
     return number;
   }
 

@@ -2,18 +2,22 @@
  * Compaction: takes the bytes of what was deleted out of the segments, without breaking what stays (I5, I6).
  *
  * ```
- *   plan      which deleted records still hold contents that others refer to; for each of these contents a survivor is chosen
+ *   plan      which contents deleted records still hold, or held, that others refer to; for each that is still held so a survivor is chosen
  *   promote   segments with chosen survivors are written anew, the survivor now holding the content itself
- *   sweep     segments with deleted records, or with revisits that point at a holder that is leaving, are written anew
+ *   repoint   segments with revisits that point at a record that is leaving are written anew, pointing at the holder that stays
+ *   sweep     segments with deleted records are written anew without them
  * ```
- * Promotion comes first and whole: a deleted holder leaves only when every content it held stands elsewhere, durably. Each segment is exchanged on
- * its own; reading and storing go on in between.
+ * Each step is whole before the next begins: a deleted holder leaves only when every content it held stands elsewhere, durably, and when nothing
+ * points at it any more. Interrupted anywhere, the next compaction finds from the tombstones what is left to do. Each segment is exchanged on its own;
+ * reading, storing and deleting go on in between, so every exchange looks again at what it was planned to do.
  */
-import type { Block, Capture, Segment } from '../catalog/index.ts';
-import { adoptSegment } from './adopt.ts';
+import type { Block, BlockKey, Capture, Segment } from '../catalog/index.ts';
+import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
-import { type Referent, type RewritePlan, rewriteSegment } from './segment-rewrite.ts';
+import { replacementIn } from './heal.ts';
+import { discardRewritten, type Referent, type RewritePlan, rewriteSegment } from './segment-rewrite.ts';
+import type { Tombstone } from './tombstones.ts';
 
 export type CompactOptions = {
   readonly onProgress?: (progress: { segment: string; bytesBefore: number; bytesAfter: number }) => void;
@@ -32,29 +36,43 @@ export type CompactReport = {
 
 export async function compactArchive(archive: ArchiveParts, options: CompactOptions = {}): Promise<CompactReport> {
   const report: CompactReport = { segments: 0, promoted: 0, repointed: 0, bytesBefore: 0, bytesAfter: 0, readOnly: [] };
-  await archive.exclusive(() => sealWithDead(archive));
-  const compaction = new Compaction(archive, options, report);
-  await compaction.run();
+  await archive.exclusive(() => finishExchanges(archive));
+  await new Compaction(archive, options, report).run();
   return report;
 }
 
-/** What is to be compacted must not grow meanwhile. */
-async function sealWithDead(archive: ArchiveParts): Promise<void> {
-  for (const open of archive.shelf.openSegments()) {
-    await archive.shelf.retire(open);
-    await archive.catalog.write({ putSegments: [open.segment] });
+/** Exchanges that failed half-way are finished, or given up, before new ones begin. */
+async function finishExchanges(archive: ArchiveParts): Promise<void> {
+  await finishAdoptions(archive);
+  for (const volume of archive.volumes.writable()) {
+    for (const { name } of await volume.list()) {
+      if (!/\.warc(\.gz|\.zst)?$/.test(name) || archive.shelf.byName(name)) continue;
+      const replacement = await replacementIn(volume, name);
+      if (replacement && archive.shelf.byName(replacement.name))
+        await discardRewritten(archive, { volume: volume.name, name });
+    }
   }
 }
+
+/** What is wanted of an exchange. */
+type Wish = {
+  readonly drop?: Iterable<number>;
+  readonly promote?: ReadonlyMap<number, BlockKey>;
+  readonly repoint?: ReadonlyMap<number, Referent>;
+  /** Whether other segments may still have revisits that point at what is dropped: then only what nothing points at goes. */
+  readonly isEarly?: boolean;
+};
 
 class Compaction {
   readonly #archive: ArchiveParts;
   readonly #options: CompactOptions;
   readonly #report: CompactReport;
+  /** Deleted records of segments that can be written to, as they were when this compaction began, by where they stand now. */
   readonly #dead = new Map<number, Set<number>>();
-  /** Contents whose holder was deleted. */
+  /** Contents that deleted full records had and that are still referred to. */
+  readonly #touched = new Map<string, BlockKey>();
+  /** Those of them that a deleted record holds. */
   readonly #orphans = new Map<string, Block>();
-  /** Deleted holders that must stay: only read-only segments lean on them. */
-  readonly #bound = new Set<string>();
   readonly #referents = new Map<string, Referent>();
 
   constructor(archive: ArchiveParts, options: CompactOptions, report: CompactReport) {
@@ -67,6 +85,7 @@ class Compaction {
     await this.#findDead();
     await this.#findOrphans();
     await this.#promote();
+    await this.#repoint();
     await this.#sweep();
   }
 
@@ -77,138 +96,200 @@ class Compaction {
   async #findDead(): Promise<void> {
     for (const segment of this.#archive.shelf.all()) {
       if (segment.deadBytes === 0) continue;
-      const offsets = await this.#archive.tombstones.read(segment);
-      if (offsets.size === 0) continue;
-      if (this.#isWritable(segment)) this.#dead.set(segment.number, offsets);
-      else this.#report.readOnly.push(segment.name);
+      const tombstones = await this.#archive.tombstones.listApplied(segment);
+      if (tombstones.length === 0) continue;
+      if (!this.#isWritable(segment)) {
+        this.#report.readOnly.push(segment.name);
+        continue;
+      }
+      this.#dead.set(segment.number, new Set(tombstones.map(({ offset }) => offset)));
+      for (const { type, block } of tombstones)
+        if (type === 'full' && block) this.#touched.set(blockId(block), block);
     }
   }
 
   async #findOrphans(): Promise<void> {
-    if (this.#dead.size === 0) return;
-    for await (const page of this.#archive.catalog.blocks()) {
-      for (const block of page) {
-        if (this.#dead.get(block.holder.segment)?.has(block.holder.offset))
-          this.#orphans.set(blockId(block.key), block);
-      }
+    const touched = [...this.#touched];
+    const blocks = await this.#archive.catalog.getBlocks(touched.map(([, key]) => key));
+    for (const [index, block] of blocks.entries()) {
+      const [id] = touched[index]!;
+      if (!block) this.#touched.delete(id);
+      else if (this.#dead.get(block.holder.segment)?.has(block.holder.offset)) this.#orphans.set(id, block);
     }
   }
 
-  /** Captures that have one of the orphaned contents. */
+  /** Captures that have one of the contents that deleted records had. */
   async *#leaning(): AsyncGenerator<{ capture: Capture; id: string }> {
-    if (this.#orphans.size === 0) return;
+    if (this.#touched.size === 0) return;
     for await (const page of this.#archive.catalog.captures({})) {
       for (const capture of page) {
         const id = capture.block && blockId(capture.block);
-        if (id && this.#orphans.has(id)) yield { capture, id };
+        if (id && this.#touched.has(id)) yield { capture, id };
       }
     }
   }
 
   async #promote(): Promise<void> {
+    if (this.#orphans.size === 0) return;
     const chosen = new Map<string, Capture>();
     for await (const { capture, id } of this.#leaning()) {
+      if (!this.#orphans.has(id)) continue;
       const segment = this.#archive.shelf.find(capture.place.segment);
       if (!segment || (capture.kind === 'revisit' && !this.#isWritable(segment))) continue;
       const rival = chosen.get(id);
       if (!rival || rank(capture) < rank(rival) || (rank(capture) === rank(rival) && capture.time < rival.time))
         chosen.set(id, capture);
     }
-    const bySegment = new Map<number, Map<number, Capture>>();
-    for (const id of this.#orphans.keys()) {
-      const capture = chosen.get(id);
-      if (!capture) {
-        this.#bound.add(id);
-        continue;
-      }
+    const bySegment = new Map<number, Map<number, BlockKey>>();
+    for (const [id, capture] of chosen) {
       if (capture.kind !== 'revisit') {
         await this.#appoint(id, capture);
         continue;
       }
-      const promotions = bySegment.get(capture.place.segment) ?? new Map<number, Capture>();
-      promotions.set(capture.place.offset, capture);
+      const promotions = bySegment.get(capture.place.segment) ?? new Map<number, BlockKey>();
+      promotions.set(capture.place.offset, capture.block!);
       bySegment.set(capture.place.segment, promotions);
     }
-    for (const [number, promotions] of bySegment) {
-      const promote = new Map([...promotions].map(([offset, capture]) => [offset, capture.block!]));
-      const keepDead = this.#dead.get(number) ?? new Set<number>();
-      await this.#exchange(number, { drop: new Set(), keepDead, promote, repoint: new Map() });
-      this.#report.promoted += promotions.size;
-    }
+    for (const [number, promote] of bySegment) await this.#exchange(number, { promote });
   }
 
   /** A survivor that has the payload in its own record needs only to be named the holder. */
-  async #appoint(id: string, capture: Capture): Promise<void> {
-    const { head } = await this.#archive.access.open(capture.place);
+  async #appoint(id: string, wanted: Capture): Promise<void> {
     await this.#archive.exclusive(async () => {
+      const [found] = await this.#archive.catalog.findCaptures([wanted]);
+      const capture = found!.find(
+        ({ hash, collection }) => hash === wanted.hash && collection === wanted.collection,
+      );
+      if (!capture?.block || blockId(capture.block) !== id) return;
       const draft = this.#archive.newDraft();
-      await draft.load([capture.block!.digest]);
-      draft.moveHolder(capture.block!, capture.place);
+      await draft.load([capture.block.digest]);
+      draft.moveHolder(capture.block, capture.place);
       await this.#archive.catalog.write(draft.batch());
     });
-    this.#referents.set(id, { refersTo: head.recordId, refersToTargetUri: head.targetUri, refersToDate: head.date });
   }
 
-  async #sweep(): Promise<void> {
+  async #repoint(): Promise<void> {
     const repoints = new Map<number, Map<number, Referent>>();
     for await (const { capture, id } of this.#leaning()) {
-      const referent = this.#referents.get(id);
-      if (!referent || capture.kind !== 'revisit') continue;
       const segment = this.#archive.shelf.find(capture.place.segment);
-      if (!segment || !this.#isWritable(segment)) continue;
+      if (capture.kind !== 'revisit' || !segment || !this.#isWritable(segment)) continue;
+      const referent = await this.#referentOf(id);
+      if (!referent || (!this.#orphans.has(id) && (await this.#pointsAt(capture, referent)))) continue;
       const list = repoints.get(segment.number) ?? new Map<number, Referent>();
       list.set(capture.place.offset, referent);
       repoints.set(segment.number, list);
-      this.#report.repointed++;
     }
-    // Revisits are pointed anew before the holders they pointed at leave: first the segments that only have revisits, then the others.
-    const numbers = [...new Set([...repoints.keys(), ...this.#dead.keys()])].sort((a, b) => a - b);
-    const isDead = (number: number) => (this.#dead.get(number)?.size ?? 0) > 0;
-    for (const number of [...numbers.filter((number) => !isDead(number)), ...numbers.filter(isDead)]) {
-      const dead = this.#dead.get(number) ?? new Set<number>();
-      const keepDead = this.#boundIn(number);
-      const drop = new Set([...dead].filter((offset) => !keepDead.has(offset)));
-      const repoint = repoints.get(number) ?? new Map<number, Referent>();
-      if (drop.size === 0 && repoint.size === 0) continue;
-      await this.#exchange(number, { drop, keepDead, promote: new Map(), repoint });
-    }
+    for (const [number, repoint] of repoints)
+      await this.#exchange(number, { repoint, drop: this.#dead.get(number) ?? [], isEarly: true });
   }
 
-  #boundIn(number: number): Set<number> {
-    const offsets = new Set<number>();
-    for (const id of this.#bound) {
-      const holder = this.#orphans.get(id)!.holder;
-      if (holder.segment === number) offsets.add(holder.offset);
-    }
-    return offsets;
+  /** Whether revisits may point at a deleted record as long as not all of them have been pointed anew. */
+  #mayBePointedAt({ type, block }: Tombstone): boolean {
+    return type === 'full' && block !== undefined && this.#touched.has(blockId(block));
   }
 
-  async #exchange(number: number, plan: RewritePlan): Promise<void> {
+  /** What a revisit of this content has to say: the record that holds it, when that is to stay. */
+  async #referentOf(id: string): Promise<Referent | undefined> {
+    const known = this.#referents.get(id);
+    if (known) return known;
+    const [block] = await this.#archive.catalog.getBlocks([this.#touched.get(id)!]);
+    if (!block || this.#dead.get(block.holder.segment)?.has(block.holder.offset)) return undefined;
+    const { head } = await this.#archive.access.open(block.holder);
+    const referent = { refersTo: head.recordId, refersToTargetUri: head.targetUri, refersToDate: head.date };
+    this.#referents.set(id, referent);
+    return referent;
+  }
+
+  async #pointsAt(capture: Capture, referent: Referent): Promise<boolean> {
+    const { head } = await this.#archive.access.open(capture.place);
+    return (
+      head.get('warc-refers-to-target-uri') === referent.refersToTargetUri &&
+      head.get('warc-refers-to-date') === referent.refersToDate
+    );
+  }
+
+  async #sweep(): Promise<void> {
+    for (const [number, drop] of [...this.#dead]) await this.#exchange(number, { drop });
+  }
+
+  /** Writes a segment anew as wished, as far as the wish still holds, and puts the new one into its place. */
+  async #exchange(number: number, wish: Wish): Promise<void> {
     this.#options.signal?.throwIfAborted();
-    const old = this.#archive.shelf.get(number);
     await this.#archive.exclusive(async () => {
-      const { segment, promoted } = await rewriteSegment(this.#archive, old, plan);
-      const adopted = await adoptSegment(this.#archive, segment, old);
+      const { shelf, catalog } = this.#archive;
+      const open = shelf.openSegments().find(({ segment }) => segment.number === number);
+      if (open) {
+        await shelf.retire(open);
+        await catalog.write({ putSegments: [open.segment] });
+      }
+      const old = shelf.find(number);
+      const plan = old && (await this.#planFor(old, wish));
+      if (!old || !plan) return;
+      const { segment, promoted, keptDead } = await rewriteSegment(this.#archive, old, plan);
+      const adopted = await this.#adopt(segment, old);
       for (const [id, referent] of promoted) this.#referents.set(id, referent);
-      await this.#followTo(number, adopted, plan);
+      await this.#follow(number, adopted, keptDead);
       this.#report.segments++;
+      this.#report.promoted += plan.promote.size;
+      this.#report.repointed += plan.repoint.size;
       this.#report.bytesBefore += old.bytes;
       this.#report.bytesAfter += adopted.bytes;
       this.#options.onProgress?.({ segment: old.name, bytesBefore: old.bytes, bytesAfter: adopted.bytes });
     });
   }
 
+  async #adopt(segment: Segment, old: Segment): Promise<Segment> {
+    try {
+      return await adoptSegment(this.#archive, segment, old);
+    } catch (error) {
+      // Before the catalog has heard of it, it can be given up; after, the exchange is finished before the next change.
+      if (!this.#archive.shelf.find(segment.number)) await discardRewritten(this.#archive, segment).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** What of a wish still holds; undefined when nothing is left to do. */
+  async #planFor(segment: Segment, wish: Wish): Promise<RewritePlan | undefined> {
+    const tombstones = new Map<number, Tombstone>();
+    for (const tombstone of await this.#archive.tombstones.listApplied(segment))
+      tombstones.set(tombstone.offset, tombstone);
+    const held = await this.#heldIn(segment.number);
+    const drop = new Set<number>();
+    for (const offset of wish.drop ?? []) {
+      const tombstone = tombstones.get(offset);
+      if (!tombstone || held.has(offset) || (wish.isEarly && this.#mayBePointedAt(tombstone))) continue;
+      drop.add(offset);
+    }
+    const isLive = ([offset]: [number, unknown]) => !tombstones.has(offset);
+    const promote = new Map([...(wish.promote ?? [])].filter(isLive));
+    const repoint = new Map([...(wish.repoint ?? [])].filter(isLive));
+    if (drop.size + promote.size + repoint.size === 0) return undefined;
+    const keepDead = new Map([...tombstones].filter(([offset]) => !drop.has(offset)));
+    return { drop, keepDead, promote, repoint };
+  }
+
+  /** Offsets in a segment of deleted records that hold contents at this moment. */
+  async #heldIn(number: number): Promise<Set<number>> {
+    const here = [...this.#orphans.values()].filter(({ holder }) => holder.segment === number);
+    const blocks = await this.#archive.catalog.getBlocks(here.map(({ key }) => key));
+    return new Set(blocks.flatMap((block) => (block?.holder.segment === number ? [block.holder.offset] : [])));
+  }
+
   /** What was planned for a segment by number and offset goes on for the one that took its place. */
-  async #followTo(number: number, adopted: Segment, plan: RewritePlan): Promise<void> {
-    if (!this.#dead.delete(number) || plan.keepDead.size === 0) return;
-    this.#dead.set(adopted.number, await this.#archive.tombstones.read(adopted));
+  async #follow(number: number, adopted: Segment, keptDead: ReadonlyMap<number, number>): Promise<void> {
+    const dead = this.#dead.get(number);
+    if (!dead) return;
+    this.#dead.delete(number);
+    const stayed = [...dead].flatMap((offset) => keptDead.get(offset) ?? []);
+    if (stayed.length > 0) this.#dead.set(adopted.number, new Set(stayed));
     const orphans = [...this.#orphans].filter(([, block]) => block.holder.segment === number);
     const blocks = await this.#archive.catalog.getBlocks(orphans.map(([, block]) => block.key));
     for (const [index, [id]] of orphans.entries()) if (blocks[index]) this.#orphans.set(id, blocks[index]);
   }
 }
 
-/** Full records before revisits. */
+/** Full records before revisits, and of these the ones that carry a head of their own before those that only say "not modified". */
 function rank(capture: Capture): number {
-  return capture.kind === 'revisit' ? 1 : 0;
+  if (capture.kind !== 'revisit') return 0;
+  return capture.status === 304 ? 2 : 1;
 }

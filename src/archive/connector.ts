@@ -66,8 +66,7 @@ export function parseConnector(text: string, where: string): Connector {
   const settings = volumes.map((volume, index): VolumeSetting => {
     if (!isRecord(volume)) throw bad(`volume ${index + 1} is not a mapping`);
     const { name, kind = 'directory', path, writable = kind === 'directory' } = volume;
-    if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]*$/.test(name))
-      throw bad(`volume ${index + 1} has no proper name`);
+    if (typeof name !== 'string' || !isVolumeName(name)) throw bad(`volume ${index + 1} has no proper name`);
     if (kind !== 'directory' && kind !== 'linked') throw bad(`volume ${name} is of no known kind`);
     if (typeof path !== 'string' || typeof writable !== 'boolean')
       throw bad(`volume ${name} has no proper path or state`);
@@ -76,6 +75,10 @@ export function parseConnector(text: string, where: string): Connector {
     return { name, kind, path, writable };
   });
   return { name: value.name, volumes: settings, policies: parsePolicies(value.policies, bad) };
+}
+
+export function isVolumeName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9-]*$/.test(name);
 }
 
 function parsePolicies(value: unknown, bad: (detail: string) => PinakesError): Policies {

@@ -3,12 +3,14 @@
  * the last of them. Bytes leave the segments when they are compacted (I5, I6).
  *
  * Tombstones are durable before the catalog forgets: after a crash in between, the captures are still there, and the next opening takes them
- * out (see heal.ts), so that a deletion is never half done in the answers the archive gives.
+ * out (see finish-delete.ts), so that a deletion is never half done in the answers the archive gives.
  */
 import type { Capture } from '../catalog/index.ts';
+import { finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { type Selection, selectCaptures } from './selection.ts';
+import { appliedNote, type TombstoneMark, tombstoneOf } from './tombstones.ts';
 
 export type DeletePreview = {
   captures: number;
@@ -64,21 +66,24 @@ export async function deleteCaptures(
   selection: Selection,
   options: { signal?: AbortSignal } = {},
 ): Promise<DeleteReport> {
-  const before = await archive.catalog.totals();
   let captures = 0;
+  let contents = 0;
   for await (const page of selectCaptures(archive.catalog, selection)) {
     for (let at = 0; at < page.length; at += STEP_CAPTURES) {
       options.signal?.throwIfAborted();
       const step = page.slice(at, at + STEP_CAPTURES);
-      await archive.exclusive(() => deleteStep(archive, step));
-      captures += step.length;
+      const done = await archive.exclusive(() => deleteStep(archive, step));
+      captures += done.captures;
+      contents += done.contents;
     }
   }
-  const after = await archive.catalog.totals();
-  return { captures, contents: before.blocks - after.blocks };
+  return { captures, contents };
 }
 
-async function deleteStep(archive: ArchiveParts, captures: readonly Capture[]): Promise<void> {
+async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Promise<DeleteReport> {
+  // A segment that is taking another's place must have taken it, or its copy of what is deleted now would get no tombstone.
+  await finishAdoptions(archive);
+  const captures = await asTheyAreNow(archive, wanted);
   const bySegment = new Map<number, Capture[]>();
   for (const capture of captures) {
     const list = bySegment.get(capture.place.segment) ?? [];
@@ -87,24 +92,35 @@ async function deleteStep(archive: ArchiveParts, captures: readonly Capture[]): 
   }
   const draft = archive.newDraft();
   await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
-  for (const [number, list] of bySegment) {
-    const segment = archive.shelf.get(number);
-    await archive.tombstones.add(
-      segment,
-      list.map((capture) => capture.place.offset),
-    );
-    const deadBytes = segment.deadBytes + list.reduce((sum, capture) => sum + capture.place.length, 0);
-    draft.putSegment({ ...segment, deadBytes });
-    for (const capture of list) draft.removeCapture(capture);
+  const marks: TombstoneMark[] = [];
+  try {
+    for (const [number, list] of bySegment) {
+      const segment = archive.shelf.get(number);
+      const mark = await archive.tombstones.add(segment, list.map(tombstoneOf));
+      marks.push(mark);
+      draft.putNote(appliedNote(mark.volume, segment.name), String(mark.after));
+      const deadBytes = segment.deadBytes + list.reduce((sum, capture) => sum + capture.place.length, 0);
+      draft.putSegment({ ...segment, deadBytes });
+      for (const capture of list) draft.removeCapture(capture);
+    }
+    await archive.catalog.write(draft.batch());
+  } catch (error) {
+    for (const mark of marks) await archive.tombstones.takeBack(mark);
+    throw error;
   }
-  await archive.catalog.write(draft.batch());
   archive.shelf.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
+  return { captures: captures.length, contents: draft.removedBlocks };
 }
 
-/** Takes captures out whose tombstones are durable and that the catalog still has: a crash came between the two. */
-export async function finishDelete(archive: ArchiveParts, captures: readonly Capture[]): Promise<void> {
-  const draft = archive.newDraft();
-  await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
-  for (const capture of captures) draft.removeCapture(capture);
-  await archive.catalog.write(draft.batch());
+/** The captures as the catalog knows them at this moment: some may have moved, some may be gone. */
+async function asTheyAreNow(archive: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
+  const found = await archive.catalog.findCaptures(wanted);
+  const current = new Map<string, Capture>();
+  for (const [index, capture] of wanted.entries()) {
+    for (const now of found[index]!) {
+      if (now.hash === capture.hash && now.collection === capture.collection)
+        current.set(`${now.place.segment}:${now.place.offset}`, now);
+    }
+  }
+  return [...current.values()];
 }

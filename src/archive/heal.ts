@@ -12,10 +12,12 @@ import { PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { ObjectInfo, Volume } from '../volume/index.ts';
 import { readRecords } from '../warc/index.ts';
-import { ADOPTING_NOTE, adoptSegment } from './adopt.ts';
+import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { type CataloguingParts, catalogueSegment } from './cataloguing.ts';
-import { replacedBy } from './replacement.ts';
+import { type CataloguingParts, catalogueSegment, sweepBlocks } from './cataloguing.ts';
+import { finishDeletions } from './finish-delete.ts';
+import { type Replacement, replacementOf } from './replacement.ts';
+import { resolveLater } from './resolve-later.ts';
 import type { SegmentKind } from './segment-shelf.ts';
 import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 
@@ -36,17 +38,38 @@ export async function healArchive(
     const other = volumeOf.get(one.object.name);
     if (!other || isBetter(one, other)) volumeOf.set(one.object.name, one);
   }
+  const replacements = await findReplacements(archive, found, names);
+  let hasHealed = false;
   for (const one of found) {
     const { volume, object } = one;
+    if (replacements.has(object.name)) continue;
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
     const healed = await sparing(archive, `${volume.name}: ${object.name}`, () =>
       counts ? healObject(archive, parts, volume, object, known) : settleDouble(archive, volume, object),
     );
     if (!healed) continue;
+    hasHealed = true;
     names.set(healed.name, healed);
     onProgress?.(healed);
   }
+  await resolveLater(archive);
+  // A segment whose forebear is itself one of these comes after it.
+  const inOrder = [...replacements.values()].sort(
+    (a, b) => depth(replacements, a.object.name) - depth(replacements, b.object.name),
+  );
+  for (const one of inOrder) {
+    const where = `${one.volume.name}: ${one.object.name}`;
+    const adopted = await sparing(archive, where, () => settleReplacement(archive, one));
+    if (adopted) onProgress?.(adopted);
+  }
+  await finishDeletions(archive);
+  if (hasHealed) await sweepBlocks(archive.catalog);
+}
+
+function depth(replacements: ReadonlyMap<string, { replacement: Replacement }>, name: string): number {
+  const one = replacements.get(name);
+  return one && one.replacement.name !== name ? 1 + depth(replacements, one.replacement.name) : 0;
 }
 
 type Found = { readonly volume: Volume; readonly object: ObjectInfo };
@@ -116,24 +139,42 @@ async function healObject(
     if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
     return undefined;
   }
-  const replaced = await replacedSegment(archive, volume.name, object.name);
-  if (replaced !== undefined && !object.sealed) {
+  return healSegment(archive, parts, volume.name, object, segment);
+}
+
+/** Segments that compaction wrote, that the catalog does not know, and whose forebear is still there, or that were never finished. */
+async function findReplacements(
+  archive: ArchiveParts,
+  found: readonly Found[],
+  names: ReadonlyMap<string, Segment>,
+): Promise<Map<string, Found & { replacement: Replacement }>> {
+  const present = new Set(found.map(({ object }) => object.name));
+  const replacements = new Map<string, Found & { replacement: Replacement }>();
+  for (const one of found) {
+    if (names.has(one.object.name)) continue;
+    const where = `${one.volume.name}: ${one.object.name}`;
+    const replacement = await sparing(archive, where, () => replacementIn(one.volume, one.object.name));
+    if (replacement && (!one.object.sealed || present.has(replacement.name)))
+      replacements.set(one.object.name, { ...one, replacement });
+  }
+  return replacements;
+}
+
+/** A finished one takes the place of its forebear; one that was not finished, or that was given up, goes. */
+async function settleReplacement(
+  archive: ArchiveParts,
+  { volume, object, replacement }: Found & { replacement: Replacement },
+): Promise<Segment | undefined> {
+  const old = archive.shelf.byName(replacement.name);
+  const isCurrent = old && replacement.tombstoneBytes === (await archive.tombstones.bytes(old.name));
+  if (!object.sealed || !isCurrent) {
     await volume.remove([object.name]);
+    await archive.tombstones.remove(object);
     return undefined;
   }
-  const old = replaced === undefined ? undefined : archive.shelf.byName(replaced);
-  if (old && !segment) {
-    const fresh: Segment = {
-      ...old,
-      number: archive.shelf.takeNumber(),
-      volume: volume.name,
-      name: object.name,
-      bytes: 0,
-      records: 0,
-    };
-    return adoptSegment(archive, fresh, old);
-  }
-  return healSegment(archive, parts, volume.name, object, segment);
+  const number = archive.shelf.takeNumber();
+  const fresh: Segment = { ...old, number, volume: volume.name, name: object.name, bytes: 0, records: 0 };
+  return adoptSegment(archive, fresh, old);
 }
 
 /**
@@ -142,7 +183,7 @@ async function healObject(
  */
 async function settleDouble(archive: ArchiveParts, volume: Volume, object: ObjectInfo): Promise<undefined> {
   if (!object.sealed && volume.writable) {
-    await volume.remove([object.name, object.name + TOMBSTONES_SUFFIX]);
+    await volume.remove([object.name]);
     return;
   }
   archive.report({
@@ -212,22 +253,11 @@ async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<v
   archive.shelf.resume(segment, kind);
 }
 
-/** The name of the segment that this one was to take the place of, as its warcinfo says. */
-async function replacedSegment(archive: ArchiveParts, volumeName: string, name: string): Promise<string | undefined> {
-  const stream = archive.volumes.get(volumeName).stream(name, 0, 64 * 1024);
-  for await (const record of readRecords(stream, { name })) {
+/** Which segment this one was to take the place of, as its warcinfo says. */
+export async function replacementIn(volume: Volume, name: string): Promise<Replacement | undefined> {
+  for await (const record of readRecords(volume.stream(name), { name })) {
     if (record.head.type !== 'warcinfo') return undefined;
-    return replacedBy(await record.bytes(64 * 1024));
+    return replacementOf(await record.bytes(64 * 1024));
   }
   return undefined;
-}
-
-/** Exchanges of segments that were begun and not finished are finished. */
-async function finishAdoptions(archive: ArchiveParts): Promise<void> {
-  for (const [note, replacedName] of Object.entries(await archive.catalog.notes(ADOPTING_NOTE))) {
-    const fresh = archive.shelf.byName(note.slice(ADOPTING_NOTE.length));
-    const replaced = archive.shelf.byName(replacedName);
-    if (fresh && replaced) await adoptSegment(archive, fresh, replaced);
-    else await archive.catalog.write({ removeNotes: [note] });
-  }
 }

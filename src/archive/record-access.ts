@@ -39,6 +39,11 @@ export class RecordAccess {
     this.#decoder.close();
   }
 
+  /** Forgets what it knows of segments by their numbers, for a rebuild. */
+  forget(): void {
+    this.#dictionaries.clear();
+  }
+
   /** The member as it lies in the segment. */
   async member(place: Place): Promise<Uint8Array> {
     const segment = this.#shelf.get(place.segment);
@@ -130,4 +135,9 @@ function openDecoded(record: DecodedRecord): OpenedRecord {
 
 async function* once(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* pieces;
+}
+
+/** Lets go of a payload that nobody reads. One that was never asked for a piece would keep its file open. */
+export async function releasePayload(payload: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of payload) break;
 }

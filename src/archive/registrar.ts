@@ -28,7 +28,16 @@ export class Registrar {
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
   readonly #fresh = new Map<string, RecordFacts>();
 
-  constructor(catalog: CatalogView, draft: CatalogDraft, fingerprint: (digest: Uint8Array) => Uint8Array) {
+  readonly #isOwn: boolean;
+
+  /** `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are. */
+  constructor(
+    catalog: CatalogView,
+    draft: CatalogDraft,
+    fingerprint: (digest: Uint8Array) => Uint8Array,
+    options: { isOwn?: boolean } = {},
+  ) {
+    this.#isOwn = options.isOwn ?? false;
     this.#catalog = catalog;
     this.#draft = draft;
     this.#fingerprint = fingerprint;
@@ -58,6 +67,10 @@ export class Registrar {
   heldBlock(facts: RecordFacts): BlockKey | undefined {
     const blocks = this.#draft.blocksOf(this.#digest(facts));
     if (facts.overflow > 0) return blocks.find((block) => block.key.overflow === facts.overflow)?.key;
+    const first = blocks.find((block) => block.key.overflow === 0);
+    if (first?.size === facts.payloadBytes) return first.key;
+    // In a segment of our own, a record that names no overflow is the first content of its digest, in whatever order segments are read.
+    if (this.#isOwn && !first) return undefined;
     return blocks.find((block) => block.size === facts.payloadBytes)?.key;
   }
 
@@ -69,7 +82,7 @@ export class Registrar {
     if (known) return { facts, capture: known, isKnown: true };
     const block =
       kind === 'revisit'
-        ? await resolveRevisit(facts, this.#catalog, this.#draft, this.#memory)
+        ? await resolveRevisit(facts, this.#catalog, this.#draft, this.#memory, this.#fingerprint)
         : this.#holdBlock(facts, place);
     const capture: Capture = {
       urlKey: urlKey(facts.url),
@@ -84,12 +97,7 @@ export class Registrar {
       hash: captureHash(facts),
     };
     if (isDead) return { facts, capture: undefined, isKnown: false };
-    this.#draft.putCapture(capture);
-    this.#memory.addCapture(capture);
-    this.#known.set(`${capture.time} ${capture.urlKey}`, [
-      ...(this.#known.get(`${capture.time} ${capture.urlKey}`) ?? []),
-      capture,
-    ]);
+    this.#put(capture);
     if (kind === 'revisit' && !block)
       this.#draft.putNote(unresolvedNote(place), JSON.stringify([capture.urlKey, capture.time]));
     return { facts, capture, isKnown: false };
@@ -109,10 +117,16 @@ export class Registrar {
       block,
       hash: captureHash(facts),
     };
-    this.#draft.putCapture(capture);
-    this.#memory.addCapture(capture);
+    this.#put(capture);
     this.#declare(facts, block);
     return capture;
+  }
+
+  #put(capture: Capture): void {
+    this.#draft.putCapture(capture);
+    this.#memory.addCapture(capture);
+    const id = `${capture.time} ${capture.urlKey}`;
+    this.#known.set(id, [...(this.#known.get(id) ?? []), capture]);
   }
 
   /** The record that holds a block, when it was entered here and may not be readable yet. */
@@ -137,7 +151,8 @@ export class Registrar {
       this.#declare(facts, held);
       return held;
     }
-    const overflow = facts.overflow > 0 ? facts.overflow : this.#draft.nextOverflow(digest);
+    const isFirst = this.#isOwn && !this.#draft.block({ digest, overflow: 0 });
+    const overflow = facts.overflow > 0 ? facts.overflow : isFirst ? 0 : this.#draft.nextOverflow(digest);
     const key: BlockKey = { digest: Uint8Array.from(digest), overflow };
     this.#draft.addBlock(key, facts.payloadBytes, place);
     this.#fresh.set(blockId(key), facts);

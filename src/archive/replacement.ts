@@ -1,15 +1,26 @@
-/** How a segment that compaction wrote says which segment it takes the place of: in its warcinfo record. */
+/**
+ * How a segment that compaction wrote says which segment it takes the place of: in its warcinfo record. It also says how long the tombstones of that
+ * segment were: when they have grown since, the new segment was given up, and what was deleted since still stands in it.
+ */
 import { fromUtf8 } from '../base/index.ts';
 import type { Field } from '../warc/index.ts';
 
 const REPLACES = 'pinakes-replaces';
+const TOMBSTONE_BYTES = 'pinakes-replaces-tombstones';
 
-export function replacesField(segmentName: string): Field {
-  return { name: REPLACES, value: segmentName };
+export type Replacement = { readonly name: string; readonly tombstoneBytes: number };
+
+export function replacementFields({ name, tombstoneBytes }: Replacement): Field[] {
+  return [
+    { name: REPLACES, value: name },
+    { name: TOMBSTONE_BYTES, value: String(tombstoneBytes) },
+  ];
 }
 
-/** Name of the segment that the warcinfo's block says it replaces. */
-export function replacedBy(warcinfo: Uint8Array): string | undefined {
-  const match = new RegExp(`^${REPLACES}:\\s*(\\S+)\\s*$`, 'im').exec(fromUtf8(warcinfo));
-  return match?.[1];
+/** What the warcinfo's block says that its segment replaces. */
+export function replacementOf(warcinfo: Uint8Array): Replacement | undefined {
+  const text = fromUtf8(warcinfo);
+  const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)\\s*$`, 'im').exec(text)?.[1];
+  const name = field(REPLACES);
+  return name === undefined ? undefined : { name, tombstoneBytes: Number(field(TOMBSTONE_BYTES) ?? 0) };
 }

@@ -2,6 +2,7 @@
  * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any order, and a rebuild reads
  * segments in the order of their names.
  */
+import { PinakesError } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { BlockScanner } from '../warc/index.ts';
@@ -27,11 +28,19 @@ export async function resolveLater(archive: ArchiveParts): Promise<number> {
 }
 
 async function resolveCapture(archive: ArchiveParts, capture: Capture, note: string): Promise<boolean> {
-  const { head, http } = await archive.access.open(capture.place);
+  const opened = await archive.access.open(capture.place).catch((error: unknown) => {
+    if (!(error instanceof PinakesError)) throw error;
+    return undefined;
+  });
+  // A record that cannot be read, in a volume that is not there, may be another time.
+  if (!opened) return false;
+  const { head, http } = opened;
   const scanner = new BlockScanner(head, { payload: ['sha256'] });
   const facts = factsOfRecord(head, { ...scanner.end(), http }, capture.place.length, true);
   const draft = archive.newDraft();
-  const block = await resolveRevisit(facts, archive.catalog, draft, new BatchMemory());
+  const block = await resolveRevisit(facts, archive.catalog, draft, new BatchMemory(), (digest) =>
+    archive.fingerprint(digest),
+  );
   if (!block) return false;
   draft.moveCapture(capture, { ...capture, block });
   draft.removeNote(note);

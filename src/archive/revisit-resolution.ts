@@ -56,12 +56,14 @@ export async function resolveRevisit(
   catalog: CatalogView,
   draft: CatalogDraft,
   memory: BatchMemory,
+  fingerprint: (digest: Uint8Array) => Uint8Array,
 ): Promise<BlockKey | undefined> {
   const parsed = parseDigest(facts.declaredDigest);
   const declared = parsed && !isDigestOfNothing(parsed) ? parsed : undefined;
   if (declared?.algorithm === 'sha256') {
-    await draft.load([declared.bytes]);
-    const block = pick(draft.blocksOf(declared.bytes), facts.overflow);
+    const digest = fingerprint(declared.bytes);
+    await draft.load([digest]);
+    const block = pick(draft.blocksOf(digest), facts.overflow);
     if (block) return block.key;
   }
   const aliases = declared
@@ -103,7 +105,8 @@ async function namedCapture(
     found.push(...page);
     if (found.length > 64) break;
   }
-  const candidates = found.filter((capture) => capture.kind !== 'revisit' && capture.block !== undefined);
+  // A capture that became a revisit when it was added still names its content.
+  const candidates = found.filter((capture) => capture.block !== undefined);
   const agreeing = candidates.find((capture) => aliases.some((alias) => sameBlock(alias, capture.block!)));
   const sameUrl = candidates.find((capture) => capture.url === uri);
   return (agreeing ?? (aliases.length === 0 ? (sameUrl ?? candidates[0]) : undefined))?.block;
@@ -119,7 +122,7 @@ async function earlierCapture(
   const key = urlKey(facts.url);
   for await (const page of catalog.captures({ keyFrom: key, keyTo: `${key}\0`, timeTo: time, reverse: true }, 16)) {
     const earlier = page.find(
-      (capture) => capture.kind !== 'revisit' && capture.block !== undefined && capture.time <= time,
+      (capture) => capture.block !== undefined && capture.time <= time,
     );
     if (earlier?.block) return known(earlier.block, draft);
   }

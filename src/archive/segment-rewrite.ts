@@ -5,12 +5,13 @@
  * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an interruption leaves the
  * old segment in force; after, the next opening finishes the exchange (see adopt.ts).
  */
-import { assert, toHex } from '../base/index.ts';
+import { assert, parseDigest, toHex } from '../base/index.ts';
 import type { BlockKey, Segment } from '../catalog/index.ts';
 import {
   BlockScanner,
   type Field,
   fieldsOf,
+  type HttpHead,
   headBytes,
   MemberEncoder,
   type NewRecord,
@@ -21,8 +22,11 @@ import {
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
-import { replacesField } from './replacement.ts';
+import { replacementFields } from './replacement.ts';
+import { rememberMoves } from './segment-lineage.ts';
+import { SegmentMoves } from './segment-moves.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
+import type { Tombstone } from './tombstones.ts';
 
 /** What a revisit says of the record it leans on. */
 export type Referent = {
@@ -34,15 +38,20 @@ export type Referent = {
 export type RewritePlan = {
   /** Offsets of records that leave. */
   readonly drop: ReadonlySet<number>;
-  /** Offsets of deleted records that must stay for now, because others still lean on them. */
-  readonly keepDead: ReadonlySet<number>;
+  /** Deleted records that must stay for now, because others still lean on them, by their offsets. */
+  readonly keepDead: ReadonlyMap<number, Tombstone>;
   /** Offsets of revisits that become holders, with the content they get. */
   readonly promote: ReadonlyMap<number, BlockKey>;
   /** Offsets of revisits whose holder moved, with the new one. */
   readonly repoint: ReadonlyMap<number, Referent>;
 };
 
-export type Rewritten = { readonly segment: Segment; readonly promoted: ReadonlyMap<string, Referent> };
+export type Rewritten = {
+  readonly segment: Segment;
+  readonly promoted: ReadonlyMap<string, Referent>;
+  /** Deleted records that stayed: where they stood, and where they stand. */
+  readonly keptDead: ReadonlyMap<number, number>;
+};
 
 const COPY_BYTES = 4 * 1024 * 1024;
 
@@ -56,7 +65,8 @@ class Rewrite {
   readonly #segment: Segment;
   readonly #plan: RewritePlan;
   readonly #promoted = new Map<string, Referent>();
-  readonly #deadOffsets: number[] = [];
+  readonly #keptDead = new Map<number, number>();
+  readonly #moves = new SegmentMoves();
   /** Records that go with deleted captures: ids of the captures, ids they name, and visits of which nothing is left. */
   readonly #deadIds = new Set<string>();
   readonly #deadVisits = new Set<string>();
@@ -82,7 +92,8 @@ class Rewrite {
       coding,
       dictionary,
     };
-    const open = await shelf.begin(kind, [replacesField(this.#segment.name)]);
+    const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
+    const open = await shelf.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
     const encoder = new MemberEncoder({ coding, dictionary });
     try {
       let isFirst = true;
@@ -96,14 +107,13 @@ class Rewrite {
       const volume = volumes.get(kind.volume);
       await volume.sync([open.segment.name]);
       const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
-      if (this.#deadOffsets.length > 0) await this.#archive.tombstones.add(fresh, this.#deadOffsets);
+      const dead = [...this.#keptDead].map(([from, offset]) => ({ ...this.#plan.keepDead.get(from)!, offset }));
+      if (dead.length > 0) await this.#archive.tombstones.add(fresh, dead);
+      await rememberMoves(this.#archive, fresh, this.#segment, this.#moves);
       await volume.seal(open.segment.name);
-      return { segment: fresh, promoted: this.#promoted };
+      return { segment: fresh, promoted: this.#promoted, keptDead: this.#keptDead };
     } catch (error) {
-      await volumes
-        .get(kind.volume)
-        .remove([open.segment.name])
-        .catch(() => {});
+      await discardRewritten(this.#archive, open.segment).catch(() => {});
       throw error;
     } finally {
       encoder.close();
@@ -137,7 +147,8 @@ class Rewrite {
   #isCompanion(head: RecordHead): boolean {
     if (isCaptureType(head) || head.type === 'warcinfo') return false;
     if (head.recordId && this.#deadIds.has(head.recordId)) return true;
-    if (head.getAll('warc-concurrent-to').some((id) => this.#deadIds.has(id))) return true;
+    const named = [...head.getAll('warc-concurrent-to'), ...head.getAll('warc-refers-to')];
+    if (named.some((id) => this.#deadIds.has(id))) return true;
     return head.targetUri !== undefined && this.#deadVisits.has(visitOf(head));
   }
 
@@ -158,11 +169,13 @@ class Rewrite {
     }
     if (promotion) {
       await this.#endRun(open);
+      this.#moves.add(offset, open.position, 1);
       await this.#promote(open, encoder, record, promotion);
       return;
     }
     if (referent) {
       await this.#endRun(open);
+      this.#moves.add(offset, open.position, 1);
       const block = await record.bytes(16 * 1024 * 1024);
       const parts = [headBytes(repointed(head, referent, this.#archive.newId()), head.version), block, RECORD_TRAILER];
       this.#archive.shelf.append(open, encoder.encode(parts));
@@ -173,7 +186,7 @@ class Rewrite {
     assert(length !== undefined, `a record of ${this.#segment.name} at ${offset} has no bytes of its own`);
     if (this.#runTo !== offset) await this.#endRun(open);
     if (this.#runFrom < 0) this.#runFrom = offset;
-    if (this.#plan.keepDead.has(offset)) this.#deadOffsets.push(open.position + offset - this.#runFrom);
+    if (this.#plan.keepDead.has(offset)) this.#keptDead.set(offset, open.position + offset - this.#runFrom);
     this.#runTo = offset + length;
     this.#runRecords++;
   }
@@ -182,6 +195,7 @@ class Rewrite {
     if (this.#runFrom < 0) return;
     const { shelf, volumes } = this.#archive;
     const volume = volumes.get(this.#segment.volume);
+    this.#moves.add(this.#runFrom, open.position, this.#runTo - this.#runFrom);
     for (let at = this.#runFrom; at < this.#runTo; ) {
       const length = Math.min(COPY_BYTES, this.#runTo - at);
       const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);
@@ -205,10 +219,10 @@ class Rewrite {
     const [block] = await catalog.getBlocks([key]);
     assert(block, 'a content that is promoted is held');
     const holder = await access.open(block.holder);
-    const isHttp = holder.http !== undefined;
-    const recordId = newId();
-    const ownHead = isHttp ? withCodingsOf(http?.bytes ?? holder.http!.bytes, holder.http!.fields) : new Uint8Array(0);
     const { head } = record;
+    const isHttp = http !== undefined || (holder.http !== undefined && isHttpType(head.contentType));
+    const recordId = newId();
+    const ownHead = isHttp ? promotedHttpHead(http, holder.http) : new Uint8Array(0);
     const fields: Field[] = head.fields
       .filter((field) => KEPT_FIELDS.has(field.name.toLowerCase()))
       .map(({ name, value }) => ({ name, value }));
@@ -223,7 +237,8 @@ class Rewrite {
       recordId,
       date: head.date ?? '',
       targetUri: head.targetUri,
-      payloadDigest: { algorithm: 'sha256', bytes: key.digest },
+      // As the capture's own writer called the content, so that others who call it the same find it after a rebuild.
+      payloadDigest: parseDigest(head.get('warc-payload-digest') ?? '') ?? { algorithm: 'sha256', bytes: key.digest },
       contentType,
       fields,
     };
@@ -245,6 +260,15 @@ class Rewrite {
   }
 }
 
+/** Removes a segment that was written anew and has not taken any other's place. */
+export async function discardRewritten(
+  archive: ArchiveParts,
+  segment: Pick<Segment, 'volume' | 'name'>,
+): Promise<void> {
+  await archive.volumes.get(segment.volume).remove([segment.name]);
+  await archive.tombstones.remove(segment);
+}
+
 async function drain(record: ReadingRecord): Promise<void> {
   for await (const _ of record.body());
 }
@@ -262,7 +286,7 @@ async function* joined(
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
 /** Fields of a revisit that stay true of the full record. */
-const KEPT_FIELDS = new Set([
+export const KEPT_FIELDS = new Set([
   'warc-ip-address',
   'warc-warcinfo-id',
   'warc-concurrent-to',
@@ -283,7 +307,7 @@ function visitOf(head: RecordHead): string {
  * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding and with the content coding
  * of the record it comes from.
  */
-function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
+export function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
   const text = Buffer.from(ownHead).toString('latin1');
   const end = text.indexOf('\n');
   const [startLine, rest] = end < 0 ? [text.trimEnd(), ''] : [text.slice(0, end).trimEnd(), text.slice(end + 1)];
@@ -293,6 +317,25 @@ function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uin
   for (const field of holderFields)
     if (field.name.toLowerCase() === 'content-encoding') lines.push(`${field.name}: ${field.value}`);
   return Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+function isHttpType(contentType: string | undefined): boolean {
+  return contentType === undefined || /^(application|message)\/http\b/i.test(contentType);
+}
+
+const NOT_MODIFIED = 304;
+
+/** The head that a revisit gets with its payload: its own, or, where it has none, the one of the record that held the payload. */
+function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | undefined): Uint8Array {
+  if (!own) return withCodingsOf(holder!.bytes, holder!.fields);
+  if (own.status !== NOT_MODIFIED || !holder) return withCodingsOf(own.bytes, holder?.fields ?? own.fields);
+  // A full record cannot say "not modified": the answer that was not modified had this status line and this media type.
+  const startLine = Buffer.from(holder.bytes).toString('latin1').split(/\r?\n/, 1)[0]!;
+  const ownLines = Buffer.from(own.bytes).toString('latin1').split(/\r?\n/).slice(1);
+  const type = holder.get('content-type');
+  const lines = ownLines.filter((line) => line !== '' && !(type && /^content-type\s*:/i.test(line)));
+  if (type) lines.push(`Content-Type: ${type}`);
+  return withCodingsOf(Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1'), holder.fields);
 }
 
 const REPOINTED = new Set([
@@ -305,7 +348,7 @@ const REPOINTED = new Set([
 ]);
 
 /** The fields of a revisit with a new holder and, since the record is another, a new id. */
-function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
+export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
   const kept = head.fields.filter((field) => !REPOINTED.has(field.name.toLowerCase()));
   const at = Math.max(
     0,

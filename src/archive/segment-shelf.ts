@@ -11,6 +11,7 @@ import { hostname } from 'node:os';
 import {
   assert,
   type Clock,
+  digestOf,
   formatTimestamp,
   formatW3cDate,
   type IdSource,
@@ -85,6 +86,7 @@ export class SegmentShelf {
   reset(): void {
     this.#segments.clear();
     this.#open.clear();
+    this.#full = [];
     this.#nextNumber = 1;
   }
 
@@ -122,13 +124,13 @@ export class SegmentShelf {
     return undefined;
   }
 
-  /** The open segment of this kind; a new one when there is none or the last is full. */
-  async openFor(kind: SegmentKind): Promise<OpenSegment> {
+  /** The open segment of this kind; a new one when there is none or the last is full, unless what comes belongs to what it ends with. */
+  async openFor(kind: SegmentKind, staysTogether = false): Promise<OpenSegment> {
     const id = kindId(kind);
     const open = this.#open.get(id);
-    if (open && open.position < this.#options.policies.segmentBytesMax) return open;
-    if (open) this.#full.push(open);
+    if (open && (staysTogether || open.position < this.#options.policies.segmentBytesMax)) return open;
     const fresh = await this.begin(kind, []);
+    if (open) this.#full.push(open);
     this.#open.set(id, fresh);
     return fresh;
   }
@@ -291,7 +293,17 @@ export class SegmentShelf {
   }
 }
 
+const dictionaryIds = new WeakMap<Uint8Array, string>();
+
+function dictionaryId(dictionary: Uint8Array): string {
+  const known = dictionaryIds.get(dictionary);
+  if (known !== undefined) return known;
+  const id = toHex(digestOf('sha256', dictionary).bytes);
+  dictionaryIds.set(dictionary, id);
+  return id;
+}
+
 function kindId(kind: SegmentKind): string {
-  const dictionary = kind.dictionary ? toHex(kind.dictionary.subarray(0, 64)) : '';
+  const dictionary = kind.dictionary ? dictionaryId(kind.dictionary) : '';
   return `${kind.collection} ${kind.volume} ${kind.coding} ${dictionary}`;
 }

@@ -6,7 +6,7 @@
  * to their segments, the segments are synced, the catalog takes the batch, and only then are the callers told.
  */
 import { join } from 'node:path';
-import { type EpochMs, formatW3cDate, type IdSource, toHex } from '../base/index.ts';
+import { type EpochMs, formatW3cDate, type IdSource, PinakesError, toHex } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
@@ -169,8 +169,11 @@ export class StoreQueue {
     } catch (error) {
       this.#fresh.clear();
       await this.#parts.rollBack();
-      for (const { waiting } of done) waiting.reject(error);
-      for (const waiting of group.slice(at)) waiting.reject(error);
+      const left = [...done.map(({ waiting }) => waiting), ...group.slice(at)];
+      const isOnesFault = left.length > 1 && !(error instanceof PinakesError && error.retryable);
+      // What is wrong with one store must not cost the others that came with it.
+      if (isOnesFault) for (const waiting of left) await this.#commitGroup([waiting]);
+      else for (const waiting of left) waiting.reject(error);
     }
   }
 
@@ -180,12 +183,14 @@ export class StoreQueue {
 
   /** A revisit may lean on a record of the same commit only when that stands earlier in the same segment (I1). */
   async #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft): Promise<boolean> {
-    const dirty = new Set(this.#parts.shelf.dirty().map((open) => open.segment.number));
-    const blocks = draft.blocksOf(this.#fingerprint(waiting));
-    if (!blocks.some((block) => dirty.has(block.holder.segment))) return false;
+    const committed = new Map(this.#parts.shelf.dirty().map(({ segment }) => [segment.number, segment.bytes]));
+    const fresh = draft
+      .blocksOf(this.#fingerprint(waiting))
+      .filter(({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY));
+    if (fresh.length === 0) return false;
     if (waiting.options.mode === 'compare') return true;
     const target = (await this.#openSegment(waiting)).segment.number;
-    return blocks.some((block) => dirty.has(block.holder.segment) && block.holder.segment !== target);
+    return fresh.some((block) => block.holder.segment !== target);
   }
 
   async #openSegment(waiting: Waiting): Promise<OpenSegment> {

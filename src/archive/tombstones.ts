@@ -1,73 +1,195 @@
 /**
  * Tombstones: which records of a segment were deleted and still stand in it. They lie beside the segment, under its name with `.tombstones` behind, and
- * are part of the truth: a rebuild must not bring back what was deleted.
+ * are part of the truth: a rebuild must not bring back what was deleted. While a segment's volume cannot be written to, they go to one that can.
  *
  * ```
- *   <offset> LF        one line a deleted record; appended and synced before the catalog forgets the capture
+ *   <offset> SP <type> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
+ *
+ *   type       `full` when the record has a payload of its own, `revisit` when it leans on another
+ *   content    <hex digest>~<overflow>, or `-` when it is not known: what compaction asks the catalog about
  * ```
+ * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a crash interrupted, which the next
+ * opening carries out, or one that failed, which the next deletion cuts off.
  */
-import { fromLatin1, PinakesError, utf8 } from '../base/index.ts';
-import type { Segment } from '../catalog/index.ts';
+import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../base/index.ts';
+import type { BlockKey, Capture, CatalogView, Segment } from '../catalog/index.ts';
 import type { Volume } from '../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 export const TOMBSTONES_SUFFIX = '.tombstones';
+export const APPLIED_NOTE = 'tombstones:';
+
+export type Tombstone = {
+  readonly offset: number;
+  readonly type: 'full' | 'revisit';
+  readonly block: BlockKey | undefined;
+};
+
+/** Lines that were appended: where they begin and end. */
+export type TombstoneMark = {
+  readonly volume: string;
+  readonly segmentName: string;
+  readonly before: number;
+  readonly after: number;
+};
+
+/** The note that says how much of a segment's tombstones in a volume the catalog has carried out. */
+export function appliedNote(volume: string, segmentName: string): string {
+  return `${APPLIED_NOTE}${volume}:${segmentName}`;
+}
+
+export function tombstoneOf(capture: Capture): Tombstone {
+  return {
+    offset: capture.place.offset,
+    type: capture.kind === 'revisit' ? 'revisit' : 'full',
+    block: capture.block,
+  };
+}
 
 export class Tombstones {
   readonly #volumes: VolumeSet;
+  readonly #catalog: CatalogView;
 
-  constructor(volumes: VolumeSet) {
+  constructor(volumes: VolumeSet, catalog: CatalogView) {
     this.#volumes = volumes;
+    this.#catalog = catalog;
   }
 
-  /** Offsets of the deleted records of a segment. A volume may have been read-only for a while: what lies in other volumes counts too. */
+  /** Offsets of the deleted records of a segment. */
   async read(segment: Segment): Promise<Set<number>> {
-    const name = segment.name + TOMBSTONES_SUFFIX;
-    const offsets = new Set<number>();
+    return new Set((await this.list(segment)).map(({ offset }) => offset));
+  }
+
+  /** The tombstones of a segment. A volume may have been read-only for a while: what lies in other volumes counts too. */
+  async list(segment: Segment): Promise<Tombstone[]> {
+    const all: Tombstone[] = [];
+    for (const volume of this.#volumes.available()) all.push(...(await linesOf(volume, segment.name)));
+    return all;
+  }
+
+  /** Only those that the catalog has carried out. */
+  async listApplied(segment: Segment): Promise<Tombstone[]> {
+    const applied: Tombstone[] = [];
     for (const volume of this.#volumes.available()) {
-      const [info] = await volume.stat([name]);
-      if (!info) continue;
-      const [bytes] = await volume.read([{ name, offset: 0, length: info.bytes }]);
-      // A line without its end was torn by a crash before anybody was told that the deletion had happened.
-      const text = fromLatin1(bytes!);
-      for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n'))
-        if (line !== '') offsets.add(Number(line));
+      const all = await linesOf(volume, segment.name);
+      if (all.length === 0) continue;
+      const limit = (await this.#appliedBytes(volume.name, segment.name)) ?? Number.POSITIVE_INFINITY;
+      let bytes = 0;
+      for (const tombstone of all) {
+        bytes += formatLine(tombstone).length;
+        if (bytes <= limit) applied.push(tombstone);
+      }
     }
-    return offsets;
+    return applied;
   }
 
-  /** Adds offsets, durably. */
-  async add(segment: Segment, offsets: readonly number[]): Promise<void> {
+  /** Those in one volume that the catalog has not carried out, and the note that says it has. */
+  async listUnapplied(volume: Volume, segmentName: string): Promise<{ tombstones: Tombstone[]; bytes: number }> {
+    const from = (await this.#appliedBytes(volume.name, segmentName)) ?? 0;
+    const all = await linesOf(volume, segmentName);
+    let bytes = 0;
+    const tombstones = all.filter((tombstone) => {
+      bytes += formatLine(tombstone).length;
+      return bytes > from;
+    });
+    return { tombstones, bytes };
+  }
+
+  /** Adds tombstones, durably, behind those that the catalog has carried out. */
+  async add(segment: Segment, tombstones: readonly Tombstone[]): Promise<TombstoneMark> {
     const name = segment.name + TOMBSTONES_SUFFIX;
-    const volume = this.#volumeOf(segment);
+    const volume = this.#target(segment);
     const [info] = await volume.stat([name]);
-    let length = info?.bytes ?? 0;
     if (!info) await volume.create(name);
-    if (length > 0) length = await this.#cutTornLine(segment, length);
-    await volume.append(name, length, [utf8(offsets.map((offset) => `${offset}\n`).join(''))]);
-    await volume.sync([name]);
+    const before = info ? await this.#keptBytes(volume, segment.name, info.bytes) : 0;
+    if (info && info.bytes > before) await volume.truncate(name, before);
+    const lines = utf8(tombstones.map(formatLine).join(''));
+    const mark = { volume: volume.name, segmentName: segment.name, before, after: before + lines.length };
+    try {
+      await volume.append(name, before, [lines]);
+      await volume.sync([name]);
+      return mark;
+    } catch (error) {
+      await this.takeBack(mark);
+      throw error;
+    }
   }
 
-  async remove(segment: Segment): Promise<void> {
+  /** Undoes an addition, as far as the volume lets it; what is left is cut off by the next. */
+  async takeBack({ volume, segmentName, before }: TombstoneMark): Promise<void> {
+    await this.#volumes
+      .get(volume)
+      .truncate(segmentName + TOMBSTONES_SUFFIX, before)
+      .catch(() => {});
+  }
+
+  /** Bytes of a segment's tombstones, wherever they lie. */
+  async bytes(segmentName: string): Promise<number> {
+    let bytes = 0;
+    for (const volume of this.#volumes.available())
+      bytes += (await volume.stat([segmentName + TOMBSTONES_SUFFIX]))[0]?.bytes ?? 0;
+    return bytes;
+  }
+
+  /** The notes that say that everything is carried out, for a segment that brought its tombstones with it. */
+  async appliedNotes(segmentName: string): Promise<Record<string, string>> {
+    const notes: Record<string, string> = {};
+    for (const volume of this.#volumes.available()) {
+      const [info] = await volume.stat([segmentName + TOMBSTONES_SUFFIX]);
+      if (info) notes[appliedNote(volume.name, segmentName)] = String(info.bytes);
+    }
+    return notes;
+  }
+
+  async remove(segment: Pick<Segment, 'name'>): Promise<void> {
     for (const volume of this.#volumes.writable()) await volume.remove([segment.name + TOMBSTONES_SUFFIX]);
   }
 
-  async #cutTornLine(segment: Segment, length: number): Promise<number> {
-    const name = segment.name + TOMBSTONES_SUFFIX;
-    const volume = this.#volumeOf(segment);
-    const [bytes] = await volume.read([{ name, offset: Math.max(0, length - 32), length: 32 }]);
-    const text = fromLatin1(bytes!);
-    if (text.endsWith('\n')) return length;
-    const whole = length - (text.length - (text.lastIndexOf('\n') + 1));
-    await volume.truncate(name, whole);
-    return whole;
+  async #appliedBytes(volume: string, segmentName: string): Promise<number | undefined> {
+    const note = appliedNote(volume, segmentName);
+    const value = (await this.#catalog.notes(note))[note];
+    return value === undefined ? undefined : Number(value);
+  }
+
+  /** Up to where the lines stay: what the catalog has carried out, or, where it has noted nothing, all that are whole. */
+  async #keptBytes(volume: Volume, segmentName: string, length: number): Promise<number> {
+    const applied = await this.#appliedBytes(volume.name, segmentName);
+    if (applied !== undefined) return Math.min(applied, length);
+    const lines = await linesOf(volume, segmentName);
+    return lines.reduce((sum, tombstone) => sum + formatLine(tombstone).length, 0);
   }
 
   /** Beside the segment when that can be written to, else in the first volume that can. */
-  #volumeOf(segment: Segment): Volume {
+  #target(segment: Segment): Volume {
     const volume = this.#volumes.get(segment.volume);
     const chosen = volume.writable ? volume : this.#volumes.writable()[0];
     if (!chosen) throw new PinakesError('NO_WRITABLE_VOLUME');
     return chosen;
   }
+}
+
+async function linesOf(volume: Volume, segmentName: string): Promise<Tombstone[]> {
+  const name = segmentName + TOMBSTONES_SUFFIX;
+  const [info] = await volume.stat([name]);
+  if (!info) return [];
+  const [bytes] = await volume.read([{ name, offset: 0, length: info.bytes }]);
+  // A line without its end was torn by a crash before anybody was told that the deletion had happened.
+  const text = fromLatin1(bytes!);
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  return lines.filter((line) => line !== '').map(parseLine);
+}
+
+function formatLine({ offset, type, block }: Tombstone): string {
+  return `${offset} ${type} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;
+}
+
+function parseLine(line: string): Tombstone {
+  const [offset, type, content = '-'] = line.split(' ');
+  const [hex, overflow] = content.split('~');
+  const digest = content === '-' ? undefined : fromHex(hex!);
+  return {
+    offset: Number(offset),
+    type: type === 'revisit' ? 'revisit' : 'full',
+    block: digest && { digest, overflow: Number(overflow) },
+  };
 }

@@ -48,6 +48,10 @@ export const ERROR_CATALOGUE = {
     'the converted file does not hold the same payloads as its source',
     'The source is untouched and the new file was removed. Run `pinakes warc check` on the source.',
   ),
+  CURSOR_EXPIRED: entry(
+    'the stream cannot go on where this cursor stopped',
+    'The archive was rebuilt, or changed too long ago. Begin the stream anew, without a cursor.',
+  ),
   DEVICE_FAILED: entry(
     'the device reported an error',
     'Look at the system log. If the disk is failing, copy what it still gives to another before anything else.',
@@ -87,6 +91,10 @@ export const ERROR_CATALOGUE = {
   MANIFEST_UNREADABLE: entry(
     'this is not a manifest that Pinakes can read',
     'Name a Parquet file that `pinakes slim sum` wrote, or a text file in the layout of warcsum.',
+  ),
+  NOT_LINKABLE: entry(
+    'the file cannot be used where it lies',
+    'Add it without --in-place; its records are then copied into the archive.',
   ),
   NOT_WARC: entry(
     'this is neither a WARC nor an ARC file',

@@ -3,14 +3,7 @@
  * between what they add up to before and after, so it is right for any order of changes.
  */
 import { assert } from '../base/index.ts';
-import {
-  type BlockEntry,
-  type BlockReference,
-  blockRowKey,
-  prefixOf,
-  readBlockRow,
-  writeBlockRow,
-} from './block-codec.ts';
+import { type BlockEntry, type BlockReference, blockRowKey, readBlockRow, writeBlockRow } from './block-codec.ts';
 import { compareBlockKeys } from './block-order.ts';
 import type { BlockKey } from './catalog.ts';
 import type { Operations } from './level-database.ts';
@@ -18,52 +11,49 @@ import { DamagedRow, type RowWriter } from './row-bytes.ts';
 
 export type BlockSums = { blocks: number; payloadBytes: number; uniquePayloadBytes: number };
 
-type TouchedRow = { isStored: boolean; entries: BlockEntry[] };
+/** A row that the batch touches. Its entries are good once it is loaded. */
+export type TouchedRow = {
+  readonly prefix: number;
+  readonly key: Buffer;
+  isStored: boolean;
+  entries: BlockEntry[];
+};
 
 export class BlockRows {
   readonly #rows = new Map<number, TouchedRow>();
-  #wanted: number[] = [];
+  readonly #inOrder: TouchedRow[] = [];
+  #loaded = 0;
   readonly #before: BlockSums = { blocks: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
-  want(prefix: number): void {
-    if (this.#rows.has(prefix)) return;
-    this.#rows.set(prefix, { isStored: false, entries: [] });
-    this.#wanted.push(prefix);
+  /** The row of the prefix; it has to be loaded before it is looked into. */
+  want(prefix: number): TouchedRow {
+    const known = this.#rows.get(prefix);
+    if (known) return known;
+    const row: TouchedRow = { prefix, key: blockRowKey(prefix), isStored: false, entries: [] };
+    this.#rows.set(prefix, row);
+    this.#inOrder.push(row);
+    return row;
   }
 
   /** Reads the rows that were wanted since the last call. */
   async load(read: (keys: Buffer[]) => Promise<(Buffer | undefined)[]>): Promise<void> {
-    const prefixes = this.#wanted;
-    this.#wanted = [];
-    const values = await read(prefixes.map(blockRowKey));
-    for (let index = 0; index < prefixes.length; index++) {
+    const wanted = this.#inOrder.slice(this.#loaded);
+    this.#loaded = this.#inOrder.length;
+    const values = await read(wanted.map((row) => row.key));
+    for (let index = 0; index < wanted.length; index++) {
       const value = values[index];
       if (!value) continue;
-      const row = this.#row(prefixes[index]!);
+      const row = wanted[index]!;
       row.isStored = true;
-      row.entries = readBlockRow(prefixes[index]!, value);
+      row.entries = readBlockRow(row.prefix, value);
       addSums(this.#before, row.entries);
     }
   }
 
-  entry(key: BlockKey): BlockEntry | undefined {
-    return findEntry(this.#row(prefixOf(key.digest)), key);
-  }
-
-  /** The entry of this block, made when there is none. */
-  entryOrNew(prefix: number, key: BlockKey): BlockEntry {
-    const row = this.#row(prefix);
-    const found = findEntry(row, key);
-    if (found) return found;
-    let slot = 0;
-    while (row.entries.some((entry) => entry.slot === slot)) slot++;
-    const entry: BlockEntry = { key, slot, held: undefined, captures: 0, aliases: 0 };
-    row.entries.push(entry);
-    return entry;
-  }
-
   entryOf(reference: BlockReference): BlockEntry {
-    const entry = this.#row(reference.prefix).entries.find((candidate) => candidate.slot === reference.slot);
+    const row = this.#rows.get(reference.prefix);
+    assert(row, 'a row of blocks was not read before it is changed');
+    const entry = row.entries.find((candidate) => candidate.slot === reference.slot);
     if (!entry) throw new DamagedRow('a capture or an alias names a block that is not there');
     return entry;
   }
@@ -71,14 +61,14 @@ export class BlockRows {
   /** Puts what became of the rows into the batch, and says how the sums changed. */
   finish(operations: Operations, writer: RowWriter): BlockSums {
     const after: BlockSums = { blocks: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
-    for (const [prefix, row] of this.#rows) {
+    for (const row of this.#inOrder) {
       const entries = row.entries.every(isAlive) ? row.entries : row.entries.filter(isAlive);
       addSums(after, entries);
       if (entries.length > 0) {
         writeBlockRow(writer, entries);
-        operations.put(blockRowKey(prefix), writer.finish());
+        operations.put(row.key, writer.finish());
       } else if (row.isStored) {
-        operations.del(blockRowKey(prefix));
+        operations.del(row.key);
       }
     }
     return {
@@ -87,24 +77,29 @@ export class BlockRows {
       uniquePayloadBytes: after.uniquePayloadBytes - this.#before.uniquePayloadBytes,
     };
   }
+}
 
-  #row(prefix: number): TouchedRow {
-    const row = this.#rows.get(prefix);
-    assert(row, 'a row of blocks was not read before it is changed');
-    return row;
+export function findEntry(row: TouchedRow, key: BlockKey): BlockEntry | undefined {
+  for (const entry of row.entries) {
+    if (entry.key === key || compareBlockKeys(entry.key, key) === 0) return entry;
   }
+  return undefined;
+}
+
+/** The entry of this block, made when there is none. */
+export function findOrAddEntry(row: TouchedRow, key: BlockKey): BlockEntry {
+  const found = findEntry(row, key);
+  if (found) return found;
+  let slot = 0;
+  while (row.entries.some((entry) => entry.slot === slot)) slot++;
+  const entry: BlockEntry = { key, slot, held: undefined, captures: 0, aliases: 0 };
+  row.entries.push(entry);
+  return entry;
 }
 
 /** An entry stays while it is held or anything names it. */
 function isAlive(entry: BlockEntry): boolean {
   return entry.held !== undefined || entry.captures > 0 || entry.aliases > 0;
-}
-
-function findEntry(row: TouchedRow, key: BlockKey): BlockEntry | undefined {
-  for (const entry of row.entries) {
-    if (entry.key === key || compareBlockKeys(entry.key, key) === 0) return entry;
-  }
-  return undefined;
 }
 
 function addSums(sums: BlockSums, entries: readonly BlockEntry[]): void {

@@ -7,9 +7,9 @@
 import { assert, fromLatin1 } from '../base/index.ts';
 import { writeAliasKey } from './alias-key.ts';
 import { type BlockReference, prefixOf } from './block-codec.ts';
-import { BlockRows } from './block-rows.ts';
+import { BlockRows, findEntry, findOrAddEntry, type TouchedRow } from './block-rows.ts';
 import { assertCapture, type CaptureLink, readCaptureLink, writeCapture } from './capture-codec.ts';
-import type { Alias, Capture, CatalogBatch, Totals } from './catalog.ts';
+import type { Alias, BlockKey, Capture, CatalogBatch, Totals } from './catalog.ts';
 import { HighMarks } from './high-marks.ts';
 import { writeCaptureKey } from './key-order.ts';
 import { type Database, type DatabaseState, type Operations, putBatchRows, readRows } from './level-database.ts';
@@ -54,6 +54,12 @@ class BatchPlan {
   #areAllNew = true;
   #removeKeys: Buffer[] = [];
   #putKeys: Buffer[] = [];
+  /** The row of each block that the lists of the batch name, in their order. */
+  #captureRows: (TouchedRow | undefined)[] = [];
+  #putBlockRows: TouchedRow[] = [];
+  #removeBlockRows: TouchedRow[] = [];
+  #putAliasRows: TouchedRow[] = [];
+  #removeAliasRows: TouchedRow[] = [];
   #captures: number;
   #revisits: number;
 
@@ -68,14 +74,12 @@ class BatchPlan {
 
   async load(read: Read): Promise<void> {
     const { putCaptures = [], removeBlocks = [], putBlocks = [], removeAliases = [], putAliases = [] } = this.#batch;
-    for (const { block, place } of putCaptures) {
-      if (!this.#highMarks.raise(place)) this.#areAllNew = false;
-      if (block) this.#rows.want(prefixOf(block.digest));
-    }
-    for (const block of putBlocks) this.#rows.want(prefixOf(block.key.digest));
-    for (const key of removeBlocks) this.#rows.want(prefixOf(key.digest));
-    for (const { block } of removeAliases) this.#rows.want(prefixOf(block.digest));
-    for (const { block } of putAliases) this.#rows.want(prefixOf(block.digest));
+    for (const { place } of putCaptures) if (!this.#highMarks.raise(place)) this.#areAllNew = false;
+    this.#captureRows = putCaptures.map(({ block }) => block && this.#rowOf(block));
+    this.#putBlockRows = putBlocks.map((block) => this.#rowOf(block.key));
+    this.#removeBlockRows = removeBlocks.map((key) => this.#rowOf(key));
+    this.#putAliasRows = putAliases.map((alias) => this.#rowOf(alias.block));
+    this.#removeAliasRows = removeAliases.map((alias) => this.#rowOf(alias.block));
     // The keys of captures are made while another thread reads the rows.
     await Promise.all([this.#rows.load(read), this.#loadLinks(read)]);
     await this.#rows.load(read);
@@ -104,7 +108,7 @@ class BatchPlan {
       const capture = putCaptures[index]!;
       const key = this.#putKeys[index]!;
       if (!this.#areAllNew) this.#unlink(fromLatin1(key));
-      const reference = this.#link(capture);
+      const reference = this.#link(capture, this.#captureRows[index]);
       if (!this.#areAllNew) this.#links.set(fromLatin1(key), { kind: capture.kind, reference });
       writeCapture(this.#writer, capture, reference, this.#mimeNumber(capture.mime));
       this.#operations.put(key, this.#writer.finish());
@@ -112,29 +116,37 @@ class BatchPlan {
   }
 
   applyBlocks(): void {
-    for (const key of this.#batch.removeBlocks ?? []) {
-      const entry = this.#rows.entry(key);
+    for (const [index, key] of (this.#batch.removeBlocks ?? []).entries()) {
+      const entry = findEntry(this.#removeBlockRows[index]!, key);
       if (entry) entry.held = undefined;
     }
-    for (const block of this.#batch.putBlocks ?? []) {
-      this.#rows.entryOrNew(prefixOf(block.key.digest), block.key).held = block;
+    const putBlocks = this.#batch.putBlocks ?? [];
+    for (let index = 0; index < putBlocks.length; index++) {
+      const block = putBlocks[index]!;
+      findOrAddEntry(this.#putBlockRows[index]!, block.key).held = block;
     }
   }
 
   async applyAliases(read: Read): Promise<void> {
-    const stored = await this.#storedAliases(read);
-    for (const alias of this.#batch.removeAliases ?? []) {
-      const entry = this.#rows.entry(alias.block);
+    const { removeAliases = [], putAliases = [] } = this.#batch;
+    const stored = new Set([
+      ...(await this.#storedAliases(read, removeAliases, this.#removeAliasRows)),
+      ...(await this.#storedAliases(read, putAliases, this.#putAliasRows)),
+    ]);
+    for (const [index, alias] of removeAliases.entries()) {
+      const row = this.#removeAliasRows[index]!;
+      const entry = findEntry(row, alias.block);
       if (!entry) continue;
-      const key = this.#aliasKey(alias, { prefix: prefixOf(alias.block.digest), slot: entry.slot });
+      const key = this.#aliasKey(alias, { prefix: row.prefix, slot: entry.slot });
       if (!stored.delete(fromLatin1(key))) continue;
       entry.aliases--;
       this.#operations.del(key);
     }
-    for (const alias of this.#batch.putAliases ?? []) {
-      const prefix = prefixOf(alias.block.digest);
-      const entry = this.#rows.entryOrNew(prefix, alias.block);
-      const key = this.#aliasKey(alias, { prefix, slot: entry.slot });
+    for (let index = 0; index < putAliases.length; index++) {
+      const alias = putAliases[index]!;
+      const row = this.#putAliasRows[index]!;
+      const entry = findOrAddEntry(row, alias.block);
+      const key = this.#aliasKey(alias, { prefix: row.prefix, slot: entry.slot });
       const id = fromLatin1(key);
       if (stored.has(id)) continue;
       stored.add(id);
@@ -191,14 +203,13 @@ class BatchPlan {
     return true;
   }
 
-  #link(capture: Capture): BlockReference | undefined {
+  #link(capture: Capture, row: TouchedRow | undefined): BlockReference | undefined {
     this.#captures++;
     if (capture.kind === 'revisit') this.#revisits++;
-    if (!capture.block) return undefined;
-    const prefix = prefixOf(capture.block.digest);
-    const entry = this.#rows.entryOrNew(prefix, capture.block);
+    if (!capture.block || !row) return undefined;
+    const entry = findOrAddEntry(row, capture.block);
     entry.captures++;
-    return { prefix, slot: entry.slot };
+    return { prefix: row.prefix, slot: entry.slot };
   }
 
   #mimeNumber(mime: string): number {
@@ -215,15 +226,19 @@ class BatchPlan {
     return this.#writer.finish();
   }
 
-  /** The aliases of the batch that are there already. An entry that counts none has none. */
-  async #storedAliases(read: Read): Promise<Set<string>> {
+  /** Those of the aliases that are there already. An entry that counts none has none. */
+  async #storedAliases(read: Read, aliases: readonly Alias[], rows: readonly TouchedRow[]): Promise<string[]> {
     const keys: Buffer[] = [];
-    for (const alias of [...(this.#batch.removeAliases ?? []), ...(this.#batch.putAliases ?? [])]) {
-      const entry = this.#rows.entry(alias.block);
+    for (let index = 0; index < aliases.length; index++) {
+      const entry = findEntry(rows[index]!, aliases[index]!.block);
       if (!entry || entry.aliases === 0) continue;
-      keys.push(this.#aliasKey(alias, { prefix: prefixOf(alias.block.digest), slot: entry.slot }));
+      keys.push(this.#aliasKey(aliases[index]!, { prefix: rows[index]!.prefix, slot: entry.slot }));
     }
-    const values = keys.length > 0 ? await read(keys) : [];
-    return new Set(keys.filter((_, index) => values[index] !== undefined).map((key) => fromLatin1(key)));
+    const values = await read(keys);
+    return keys.filter((_, index) => values[index] !== undefined).map((key) => fromLatin1(key));
+  }
+
+  #rowOf(key: BlockKey): TouchedRow {
+    return this.#rows.want(prefixOf(key.digest));
   }
 }

@@ -2,9 +2,11 @@
 /** The command line: `pinakes <verb>`. Reads arguments, runs one command, ends with its exit code. */
 import { randomUUID } from 'node:crypto';
 import { Command, CommanderError, Option } from 'commander';
+import { registerArchive } from './archive.ts';
 import type { CommandContext } from './command.ts';
 import { demo } from './demo.ts';
 import { EXIT_REFUSED, tellFailure } from './outcome.ts';
+import { registerSlim } from './slim.ts';
 import { Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { warcCat } from './warc-cat.ts';
@@ -96,6 +98,10 @@ warc
   .option('--force', 'replace files that exist')
   .option('--json', 'one JSON object a file')
   .action(async (paths, options) => ends(await warcConvert(context, paths, options)));
+
+registerSlim(program, context, ends);
+
+registerArchive(program, context, ends);
 
 program
   .command('demo')

@@ -3,7 +3,7 @@
  * caller names. Nothing is kept in it: tables are made from manifests and gone when it is closed.
  */
 import { mkdir } from 'node:fs/promises';
-import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
 import { PinakesError } from '../base/index.ts';
 
 const MEMORY_MEBIBYTES = 256;
@@ -19,6 +19,8 @@ export class Database {
   /** `directory` takes what does not fit into memory. */
   static async open(directory: string): Promise<Database> {
     await mkdir(directory, { recursive: true });
+    // Loaded when it is needed: the engine is large, and most commands do without it.
+    const { DuckDBInstance } = await import('@duckdb/node-api');
     const instance = await DuckDBInstance.create(':memory:', {
       memory_limit: `${MEMORY_MEBIBYTES}MiB`,
       threads: String(THREADS),

@@ -18,6 +18,8 @@ export type RunTerms = {
   readonly algorithm: string;
   readonly verify: string;
   readonly minSavingBytes: number;
+  /** Resolved manifests that the run works from, a line each. */
+  readonly manifests: string;
 };
 
 export type ScannedFile = {

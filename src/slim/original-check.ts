@@ -2,9 +2,9 @@
  * Looks at originals before anything leans on them (I1): is the record there, whole, of the URI and date that the revisits will name, and does
  * its payload have the digest and the size that its duplicates have? It is read and hashed once more for that, whatever the first pass said.
  */
-import { type DigestAlgorithm, formatDigest, toHex } from '../base/index.ts';
+import { type Digest, type DigestAlgorithm, formatDigest, parseDigest, sameDigest, toHex } from '../base/index.ts';
 import { type BlockFacts, judgeDigests, type RecordHead, verdictWants } from '../warc/index.ts';
-import { SpanReader } from './span-reader.ts';
+import { SpanReader, type SpanRecord } from './span-reader.ts';
 
 export type OriginalCheck = {
   readonly file: string;
@@ -38,19 +38,21 @@ export function checkOriginals(check: OriginalCheck): OriginalVerdict[] {
   const verdicts: OriginalVerdict[] = [];
   const reader = new SpanReader(check.file);
   try {
+    /** Originals whose declared digest is not one of the plain payload: it may cover something else. */
+    const unclear: number[] = [];
     reader.read(originals, {
-      wants: (index, head) => {
-        const { algorithm } = digestIn(originals[index]!);
-        const wants = verdictWants(head, [algorithm]);
-        return head.get('warc-payload-digest') === undefined
-          ? { ...wants, framed: [...new Set<DigestAlgorithm>([...(wants.framed ?? []), 'sha1'])] }
-          : wants;
-      },
+      wants: (index, head) => ({ payload: payloadAlgorithms(originals[index]!, head) }),
       onRecord: (index, record) => {
-        const original = originals[index]!;
-        verdicts[index] = record
-          ? judge(original, record.head, record.facts, check.digestBytes)
-          : { isFine: false, reason: 'the record cannot be read any more' };
+        const verdict = judge(originals[index]!, record, check.digestBytes);
+        if (verdict === 'unclear') unclear.push(index);
+        else verdicts[index] = verdict;
+      },
+    });
+    const spans = unclear.map((index) => originals[index]!);
+    reader.read(spans, {
+      wants: (index, head) => verdictWants(head, [algorithmOf(spans[index]!)]),
+      onRecord: (index, record) => {
+        verdicts[unclear[index]!] = judgeClosely(spans[index]!, record, check.digestBytes);
       },
     });
     return verdicts;
@@ -59,20 +61,83 @@ export function checkOriginals(check: OriginalCheck): OriginalVerdict[] {
   }
 }
 
+/** Of the manifest, and of the record's own declaration; indexers give records without one a SHA-1. */
+function payloadAlgorithms(original: CheckedOriginal, head: RecordHead): DigestAlgorithm[] {
+  const declared = parseDigest(head.get('warc-payload-digest') ?? '')?.algorithm ?? 'sha1';
+  return [...new Set([algorithmOf(original), declared])];
+}
+
+function no(reason: string): OriginalVerdict {
+  return { isFine: false, reason };
+}
+
 function judge(
   original: CheckedOriginal,
-  head: RecordHead,
-  facts: BlockFacts,
+  record: SpanRecord | undefined,
+  digestBytes: number | undefined,
+): OriginalVerdict | 'unclear' {
+  const fault = faultOf(original, record);
+  if (fault !== undefined || !record) return no(fault ?? '');
+  const { head, facts } = record;
+  const isRight = hasDigest(facts, original.digest, digestBytes);
+  const digestText = isRight ? plainDigestText(head, facts, original) : undefined;
+  if (digestText === undefined) return 'unclear';
+  return { isFine: true, digestText, codings: codingsOf(facts) };
+}
+
+/** With everything hashed that a declared digest can cover. */
+function judgeClosely(
+  original: CheckedOriginal,
+  record: SpanRecord | undefined,
   digestBytes: number | undefined,
 ): OriginalVerdict {
-  const no = (reason: string): OriginalVerdict => ({ isFine: false, reason });
-  if (head.type !== 'response' && head.type !== 'resource') return no(`it is a ${head.type || 'nameless'} record`);
-  if (head.targetUri !== original.uri || head.date !== original.date) return no('another record stands there');
-  if (head.get('warc-truncated') !== undefined) return no('it is truncated');
-  if (facts.chunkingBroken) return no('its chunks are broken');
-  if (original.payloadBytes !== null && facts.payloadBytes !== original.payloadBytes) return no('its size is another');
+  const fault = faultOf(original, record);
+  if (fault !== undefined || !record) return no(fault ?? '');
+  const { head, facts } = record;
   if (!hasDigest(facts, original.digest, digestBytes)) return no('its digest is another');
-  return { isFine: true, digestText: digestTextOf(head, facts, original), codings: codingsOf(facts) };
+  const { payload } = judgeDigests(head, facts, true);
+  const isTrue = payload === 'payload' || payload === 'framed' || payload === 'decoded';
+  const declared = head.get('warc-payload-digest');
+  const digestText = isTrue && declared !== undefined ? declared : formatDigest(digestIn(facts, original));
+  return { isFine: true, digestText, codings: codingsOf(facts) };
+}
+
+/** What keeps a record from being leaned on, its digest apart. */
+function faultOf(original: CheckedOriginal, record: SpanRecord | undefined): string | undefined {
+  if (!record) return 'the record cannot be read any more';
+  const { head, facts } = record;
+  if (head.type !== 'response' && head.type !== 'resource') return `it is a ${head.type || 'nameless'} record`;
+  if (head.targetUri !== original.uri || head.date !== original.date) return 'another record stands there';
+  if (head.get('warc-truncated') !== undefined) return 'it is truncated';
+  if (facts.chunkingBroken) return 'its chunks are broken';
+  const isOfSize = original.payloadBytes === null || facts.payloadBytes === original.payloadBytes;
+  return isOfSize ? undefined : 'its size is another';
+}
+
+/**
+ * Replay tools look for the original of a revisit under the digest that the revisit gives, letter by letter. So a revisit repeats the digest that
+ * the original declares, if that is a digest of it at all; for an original without one it gives what indexers compute for such a record, which
+ * is the SHA-1 of its stored body. A chunked body's would not be a payload digest, so there the true one stands. Undefined when the declared
+ * digest is none of the payload.
+ */
+function plainDigestText(head: RecordHead, facts: BlockFacts, original: CheckedOriginal): string | undefined {
+  if (head.format === 'arc') return formatDigest(digestIn(facts, original));
+  const declared = head.get('warc-payload-digest');
+  if (declared !== undefined) {
+    const digest = parseDigest(declared);
+    const isTrue = digest !== undefined && facts.payloadDigests.some((found) => sameDigest(found, digest));
+    return isTrue ? declared : undefined;
+  }
+  const stored = facts.payloadDigests.find((digest) => digest.algorithm === 'sha1');
+  return stored && !facts.isChunked ? formatDigest(stored) : formatDigest(digestIn(facts, original));
+}
+
+function digestIn(facts: BlockFacts, original: CheckedOriginal): Digest {
+  return facts.payloadDigests.find((digest) => digest.algorithm === algorithmOf(original))!;
+}
+
+function algorithmOf(original: CheckedOriginal): DigestAlgorithm {
+  return original.digest.slice(0, original.digest.indexOf(':')) as DigestAlgorithm;
 }
 
 /** Whether the payload has a digest of a manifest; one taken from a record's head may cover the chunk framing as well. */
@@ -92,26 +157,4 @@ export function codingsOf(facts: BlockFacts): string {
 /** Whether a body can be taken for another: replay decodes with the codings of the one and shows it under the head of the other. */
 export function hasCodings(facts: BlockFacts, codings: string | null): boolean {
   return codings === null || codingsOf(facts) === codings;
-}
-
-function digestIn(original: CheckedOriginal): { algorithm: DigestAlgorithm } {
-  return { algorithm: original.digest.slice(0, original.digest.indexOf(':')) as DigestAlgorithm };
-}
-
-/**
- * Replay tools look for the original of a revisit under the digest that the revisit gives, letter by letter. So a revisit repeats the digest that
- * the original declares, if that is a digest of it at all; for an original without one it gives what indexers compute for such a record, which
- * is the SHA-1 of its stored body. A chunked body's would not be a payload digest, so there the true one stands.
- */
-function digestTextOf(head: RecordHead, facts: BlockFacts, original: CheckedOriginal): string {
-  const { algorithm } = digestIn(original);
-  const computed = facts.payloadDigests.find((digest) => digest.algorithm === algorithm)!;
-  if (head.format === 'arc') return formatDigest(computed);
-  const declared = head.get('warc-payload-digest');
-  if (declared !== undefined) {
-    const { payload } = judgeDigests(head, facts, true);
-    return payload === 'payload' || payload === 'framed' || payload === 'decoded' ? declared : formatDigest(computed);
-  }
-  const stored = facts.framedDigests.find((digest) => digest.algorithm === 'sha1');
-  return stored && !facts.isChunked ? formatDigest(stored) : formatDigest(computed);
 }

@@ -12,7 +12,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Clock, type DigestAlgorithm, type Finding, isCollisionProne, PinakesError } from '../base/index.ts';
 import { arcRecordId } from './arc-rewrite.ts';
-import { Clusters } from './clusters.ts';
+import { Clusters, duplicatesIn } from './clusters.ts';
 import {
   type CollectionFile,
   type CollectionInput,
@@ -21,12 +21,14 @@ import {
   saveCollection,
 } from './collection.ts';
 import { Database } from './database.ts';
-import { filesOpenForWriting, identityIfThere } from './file-identity.ts';
+import { filesOpenForWriting, identityIfThere, identityOf } from './file-identity.ts';
+import { FilePlaces } from './file-places.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { firstPass } from './first-pass.ts';
 import { JOURNAL_VERSION, Journal, type RunTerms, type ScannedFile } from './journal.ts';
-import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
+import { linesSource, MANIFEST_COLUMNS, RESOLVED_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
+import { manifestSource } from './manifest-source.ts';
 import { Plan } from './plan.ts';
 import { RunState, sameTerms } from './run-state.ts';
 import { type RunSummary, summaryOf } from './run-summary.ts';
@@ -58,11 +60,19 @@ export type SlimRunOptions = SlimWatch & {
   readonly workers: number;
   readonly clock: Clock;
   readonly software: string;
+  /** Resolved manifests to work from, instead of scanning and resolving. */
+  readonly resolved?: ResolvedInput | undefined;
   /** Finds out what would be done, and does not do it. */
   readonly dryRun?: boolean | undefined;
   /** How many leading bytes of digests count: makes them collide, in tests. */
   readonly digestBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+};
+
+export type ResolvedInput = {
+  readonly manifests: readonly string[];
+  /** Originals are out of reach, on another machine: they are taken as the manifests describe them. */
+  readonly trustOriginals: boolean;
 };
 
 /** So much is scanned between two checkpoints: what a killed run does again at most, files being scanned whole. */
@@ -96,6 +106,7 @@ function termsOf(options: SlimRunOptions): RunTerms {
     algorithm: options.algorithm,
     verify: options.verify,
     minSavingBytes: options.minSavingBytes,
+    manifests: options.resolved?.manifests.map((path) => resolve(path)).join('\n') ?? '',
   };
 }
 
@@ -187,6 +198,10 @@ class Run {
   async #scan(): Promise<void> {
     const from = this.#state.scanned.length;
     if (from === this.#files.length && from > 0) return;
+    if (this.#options.resolved) {
+      this.#takeAsTheyAre();
+      return;
+    }
     const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
     const lines = ManifestLinesFile.open(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
     const openFiles = filesOpenForWriting();
@@ -226,8 +241,24 @@ class Run {
     checkpoint();
   }
 
+  /** Without a scan there is only what the files are now: every record is proved when its turn comes. */
+  #takeAsTheyAre(): void {
+    const openFiles = filesOpenForWriting();
+    const files = this.#files.map(({ path, isArc }, file): ScannedFile => {
+      const isBusy = openFiles.has(path) || path.endsWith('.open');
+      if (isBusy) this.#options.onFinding(slimFinding('slim-file-busy', path, 0));
+      const aside = isBusy ? 'busy' : isArc && this.#options.target === undefined ? 'arc' : '';
+      return { file, identity: identityOf(path), records: 0, aside };
+    });
+    this.#note({ kind: 'scanned', files, lines: {} });
+  }
+
   async #plan(database: Database): Promise<Plan> {
     const plan = new Plan(join(this.#directory, 'plan.tsv'), this.#state.planBytes);
+    if (this.#options.resolved) {
+      await this.#planFrom(database, plan, this.#options.resolved);
+      return plan;
+    }
     const sources = clusterFiles(this.#directory).filter((path) => !this.#state.planned.has(path));
     if (sources.length === 0) return plan;
     const clusters = new Clusters(database);
@@ -260,6 +291,28 @@ class Run {
     return plan;
   }
 
+  async #planFrom(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
+    if (this.#state.planned.has('manifests')) return;
+    const source = await manifestSource(database, resolved.manifests, this.#directory, RESOLVED_COLUMNS);
+    const places = new FilePlaces(this.#files);
+    const isTaken = (number: number | undefined) =>
+      number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
+    const found = await plan.add(duplicatesIn(database, source.sql), {
+      pool: this.#pool,
+      numberOf: (file) => isTaken(places.numberOf(file)),
+      pathOf: (file) => places.pathOf(file),
+      originalId: (file, offset) => {
+        const number = places.numberOf(file);
+        return number === undefined ? undefined : this.#arcId(number, offset);
+      },
+      digestBytes: this.#options.digestBytes,
+      trustOriginals: resolved.trustOriginals,
+      onFinding: this.#options.onFinding,
+    });
+    const tally = { ...found, collisions: 0 };
+    this.#note({ kind: 'planned', source: 'manifests', planBytes: plan.bytes, tally });
+  }
+
   #arcId(number: number, offset: number): string | undefined {
     const file = this.#files[number]!;
     return file.isArc ? arcRecordId(file.name, offset) : undefined;
@@ -276,6 +329,7 @@ class Run {
       startMs,
       minSavingBytes: terms.minSavingBytes,
       keptDirectory: keptDirectory === undefined ? '' : terms.keptDirectory,
+      trustHeaders: this.#options.resolved !== undefined,
       digestBytes,
       onFinding,
       onFailure,

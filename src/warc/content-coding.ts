@@ -6,7 +6,7 @@
  * decoded of it. `deflate` is tried with its head first, then without, as browsers do.
  */
 import { constants } from 'node:zlib';
-import { READ_CHUNK_BYTES, startsWith, ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
+import { startsWith, ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
 import {
   brotliDecompressHandle,
   type CodecHandle,
@@ -26,6 +26,8 @@ type Engine = 'gzip' | 'zlib' | 'deflate-raw' | 'br' | 'zstd';
 const PROBE_BYTES = 4096;
 /** Real bodies have one coding, seldom two; each takes memory. */
 const CODINGS_MAX = 5;
+/** How much decoded room is offered to an engine at once. */
+const OUTPUT_BYTES = 64 * 1024;
 const EMPTY_INPUT = new Uint8Array(0);
 
 /** Whether a coding can be taken off here. */
@@ -104,7 +106,7 @@ export class ContentDecoder {
     }
     this.#engine = engine;
     this.#handle = openEngine(engine);
-    this.#output = Buffer.allocUnsafe(READ_CHUNK_BYTES);
+    this.#output = Buffer.allocUnsafe(OUTPUT_BYTES);
     this.#state = 'stream';
     if (!this.#decode(probe)) {
       decodePrefix(() => openEngine(engine), probe, 0, probe.length, 0, this.#emit);

@@ -186,11 +186,12 @@ export class GzipMembers implements MemberSource {
     const member = this.#member!;
     const isSum = input.buffer.readUInt32LE(input.read) === this.#crc;
     const isSize = input.buffer.readUInt32LE(input.read + 4) === this.#inflatedBytes % 2 ** 32;
-    if (!isSum && !isSize) {
+    if (!isSum || !isSize) {
       const next = input.read + TRAILER_BYTES;
       if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
       const isFollowed = next === input.end || startsWith(input.buffer, GZIP_MAGIC, next);
-      if (!isFollowed || this.#holdsMember()) return this.#misplace(output);
+      const isSwallowing = !isSum && !isSize && this.#holdsMember();
+      if (!isFollowed || isSwallowing) return this.#misplace(output);
     }
     if (!isSum) this.#report('gzip-crc', member.offset);
     if (!isSize) this.#report('gzip-length', member.offset);
@@ -214,7 +215,7 @@ export class GzipMembers implements MemberSource {
     }
   }
 
-  /** A deflate stream that ends, but not before its own trailer, ended in the wrong place. */
+  /** The data ends, but not before a trailer of its own: it is too long or too short, or the trailer has lost a byte to the next member. */
   #misplace(output: ByteWindow): PullResult {
     const member = this.#member!;
     this.#report('member-damaged', member.offset, 'no trailer where the data ends');

@@ -73,6 +73,7 @@ test('the length of a head is found, or that there is none', () => {
   assert.equal(length(''), 0);
   assert.equal(length('GET / HTTP/1.1\r\n\r\n', 'request'), 18);
   assert.equal(length('\x16\x03\x01', 'request'), 0);
+  assert.equal(length('HTTP/1.1 200 OK\r\naccept: a\r\n\r\n', 'request'), 30);
 });
 
 test('text that only looks like a request is no response', () => {

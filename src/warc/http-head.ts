@@ -80,8 +80,9 @@ function beginsResponse(block: Buffer): Guess {
   return ['http/', 'http ', 'icy '].some((whole) => whole.startsWith(start)) ? 'maybe' : 'no';
 }
 
-/** A method, a space and a target. */
+/** A method, a space and a target; some browser extensions wrote a status line here too. */
 function beginsRequest(block: Buffer): Guess {
+  if (beginsResponse(block) === 'yes') return 'yes';
   const start = fromLatin1(block, 0, Math.min(block.length, METHOD_BYTES_MAX + 2));
   if (/^[A-Za-z][A-Za-z-]* \S/.test(start)) return 'yes';
   return start.length < METHOD_BYTES_MAX + 2 && /^([A-Za-z][A-Za-z-]* ?)?$/.test(start) ? 'maybe' : 'no';

@@ -69,6 +69,7 @@ export type CursorOptions = {
 };
 
 const TRAILER_BYTES = 4;
+const ARC_TRAILER_BYTES_MAX = 2;
 /** More line ends than this after a record are not a trailer any more. */
 const TRAILER_BYTES_MAX = 64 * 1024;
 const WARC_START_BYTES = 16;
@@ -432,9 +433,9 @@ export class RecordCursor {
     const at = out.read + trailer;
     const isOver = at === stop() && isKnown();
     const isFollowed = !isOver && looksLikeRecord(out.buffer, at, stop());
-    // A length that is a little too long makes `ttp://` of the next ARC record's URL.
-    const isLineStart = this.head.format === 'warc' || out.buffer[at - 1] === LF;
-    if (isOver || (isFollowed && isLineStart)) {
+    // An ARC record that is followed by another, but not by one line end, may have a wrong length: one too long makes `ttp://` of the next URL.
+    const isDoubtful = this.head.format === 'arc' && (trailer > ARC_TRAILER_BYTES_MAX || out.buffer[at - 1] !== LF);
+    if (isOver || (isFollowed && !isDoubtful)) {
       const isClean = this.head.format === 'arc' || (trailer === TRAILER_BYTES && out.buffer[out.read] === 0x0d);
       if (!isClean) this.#report('trailer-missing', this.head.offset);
       return this.#endRecord(trailer, isOver ? member?.length : undefined);
@@ -474,7 +475,7 @@ export class RecordCursor {
       return step;
     }
     if (isFollowed) {
-      this.#report('trailer-missing', this.head.offset);
+      if (trailerBytes === 0) this.#report('trailer-missing', this.head.offset);
       return step;
     }
     const isNul = out.buffer[out.read + trailerBytes] === 0;

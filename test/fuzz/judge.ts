@@ -58,15 +58,14 @@ function lossFault(base: BaseInput, damages: readonly Damage[], walked: Walked):
 
 /**
  * Compressed records stand alone. In plain files a record can be lost with the one before it, because only that one says where it begins. Not asked for is what
- * lies behind a damaged dictionary, and anything in a plain file that was made to begin like a compressed one.
+ * lies behind a damaged dictionary, and anything in a file that was made to begin like one of another coding.
  */
 function mustSurvive(base: BaseInput, damages: readonly Damage[], index: number): boolean {
   const first = base.records[0]!;
   if (damages.some(({ from }) => from < first.from)) return false;
-  if (base.coding !== 'none') return true;
-  if (damages.some(({ kind }) => kind === 'splice') && placeAfter(damages, first.from, first.to) === undefined)
-    return false;
-  if (index === 0) return true;
+  const isFirstTouched = placeAfter(damages, first.from, first.to) === undefined;
+  if (isFirstTouched && damages.some(({ kind }) => kind === 'splice')) return false;
+  if (base.coding !== 'none' || index === 0) return true;
   const before = base.records[index - 1]!;
   return placeAfter(damages, before.from, before.to) !== undefined;
 }

@@ -86,7 +86,7 @@ export function sha1Of(bytes: Uint8Array): string {
   return hexOf(digestOf('sha1', bytes));
 }
 
-const PIECE_BYTES = [1, 7, 100, 500, 500, 3000, 3000, 3000];
+const PIECE_BYTES = [1, 7, 50, 100, 500, 500, 500, 500, 3000, 3000, 3000, 3000, 3000, 3000, 3000, 3000];
 
 /** Pieces of all sizes; the smallest, which take longest, seldom. */
 export function randomPieces(random: Random): () => number {

@@ -1,0 +1,180 @@
+/**
+ * Makes files read-only segments of the archive where they lie (`add --in-place`). Nothing is copied: a capture whose content the archive holds already
+ * is counted as a duplicate and keeps its own record.
+ *
+ * The link is durable before the catalog hears of the file, and the catalog's mark moves with every step: an interrupted add is finished by the next
+ * opening of the archive (see heal.ts). Records that share a compressed member have no place of their own and cannot be read where they lie; a file
+ * of such records is refused.
+ */
+import { createHash } from 'node:crypto';
+import { basename, resolve } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+import type { Segment } from '../catalog/index.ts';
+import type { LinkedVolume } from '../volume/index.ts';
+import { readFileStart, readRecords, type ScanBatch, scanFiles } from '../warc/index.ts';
+import { type AddOptions, type AddReport, emptyReport } from './add.ts';
+import { joinReports } from './add-input.ts';
+import type { ArchiveParts } from './archive-parts.ts';
+import { isPackage } from './package-spool.ts';
+import { ARCHIVE_FIELDS, captureKindOf, factsOfScan, type RecordFacts } from './record-facts.ts';
+import { Registrar } from './registrar.ts';
+
+const STEP_RECORDS = 2000;
+const STEM_LENGTH_MAX = 120;
+
+export async function addInPlace(
+  archive: ArchiveParts,
+  volume: LinkedVolume,
+  files: readonly string[],
+  options: AddOptions,
+): Promise<AddReport> {
+  const report = emptyReport();
+  for (const file of files) {
+    options.signal?.throwIfAborted();
+    try {
+      joinReports(report, await linkFile(archive, volume, file, options));
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      report.failures.push(error);
+    }
+  }
+  return report;
+}
+
+async function linkFile(
+  archive: ArchiveParts,
+  volume: LinkedVolume,
+  file: string,
+  options: AddOptions,
+): Promise<AddReport> {
+  const report = { ...emptyReport(), files: 1 };
+  const collectionName = options.collection ?? 'default';
+  const collection = await archive.collections.number(collectionName);
+  const name = `${collectionName}/${await objectName(file)}`;
+  const known = archive.shelf.byName(name);
+  if (known) {
+    // Reading its first byte compares the file with the one that was linked.
+    await volume.read([{ name, offset: 0, length: 1 }]);
+    return { ...report, filesKnown: 1 };
+  }
+  await assertLinkable(file);
+  await volume.link(file, name);
+  const segment: Segment = {
+    number: archive.shelf.takeNumber(),
+    volume: volume.name,
+    name,
+    collection,
+    state: 'sealed',
+    bytes: 0,
+    records: 0,
+    deadBytes: 0,
+  };
+  const entry = new LinkedEntry(archive, segment, report);
+  const scan = scanFiles([file], { workers: options.workers ?? 2, fields: ARCHIVE_FIELDS, signal: options.signal });
+  for await (const item of scan) {
+    if (item.kind === 'file-failed') throw item.error;
+    if (item.kind === 'file-end') break;
+    for (const finding of item.batch.findings) options.onFinding?.(finding);
+    await entry.take(item.batch);
+    options.onProgress?.({ file, bytes: item.bytes, captures: report.captures });
+  }
+  const [info] = await volume.stat([name]);
+  await entry.finish(info!.bytes);
+  return report;
+}
+
+/** One file while it is being entered. */
+class LinkedEntry {
+  readonly #archive: ArchiveParts;
+  readonly #report: AddReport;
+  #segment: Segment;
+
+  constructor(archive: ArchiveParts, segment: Segment, report: AddReport) {
+    this.#archive = archive;
+    this.#segment = segment;
+    this.#report = report;
+  }
+
+  async take(batch: ScanBatch): Promise<void> {
+    for (let from = 0; from < batch.count; from += STEP_RECORDS) {
+      const records: RecordFacts[] = [];
+      for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
+        const facts = factsOfScan(batch, record);
+        // The same rule as when the segment is read at a rebuild.
+        if (facts.isComplete && facts.length !== undefined) records.push(facts);
+      }
+      if (records.length > 0) await this.#archive.exclusive(() => this.#step(records));
+    }
+  }
+
+  async #step(records: readonly RecordFacts[]): Promise<void> {
+    const { catalog, shelf } = this.#archive;
+    const draft = this.#archive.newDraft();
+    const registrar = new Registrar(catalog, draft, (digest) => this.#archive.fingerprint(digest));
+    await registrar.prepare(records);
+    for (const facts of records) {
+      this.#report.records++;
+      const kind = captureKindOf(facts);
+      const isHeld = kind !== undefined && kind !== 'revisit' && registrar.heldBlock(facts) !== undefined;
+      const place = { segment: this.#segment.number, offset: facts.offset, length: facts.length! };
+      const { capture, isKnown } = await registrar.enter(facts, place, this.#segment.collection);
+      if (!capture) continue;
+      if (isKnown) this.#report.capturesKnown++;
+      else this.#report.captures++;
+      if (isKnown) continue;
+      if (capture.kind === 'revisit' && !capture.block) this.#report.unresolved++;
+      if (!isHeld) continue;
+      this.#report.duplicates++;
+      this.#report.duplicateBytes += facts.payloadBytes;
+    }
+    const last = records.at(-1)!;
+    this.#segment = {
+      ...this.#segment,
+      bytes: last.offset + last.length!,
+      records: this.#segment.records + records.length,
+    };
+    draft.putSegment(this.#segment);
+    await catalog.write(draft.batch());
+    shelf.put(this.#segment);
+  }
+
+  /** What stands behind the last whole record stays there, as its maker left it. */
+  async finish(bytes: number): Promise<void> {
+    this.#segment = { ...this.#segment, bytes };
+    await this.#archive.catalog.write({ putSegments: [this.#segment], durable: true });
+    this.#archive.shelf.put(this.#segment);
+  }
+}
+
+/** A name that the same path always gets and no other, and that says how the file is compressed. */
+async function objectName(file: string): Promise<string> {
+  const path = resolve(file);
+  const { coding } = readFileStart(path);
+  const format = /\.arc(\.|$)/i.test(path) ? 'arc' : 'warc';
+  const suffix = `.${format}${coding === 'gzip' ? '.gz' : coding === 'zstd' ? '.zst' : ''}`;
+  const stem = basename(path)
+    .replace(/\.w?arc(\.gz|\.zst)?(\.open)?$/i, '')
+    .replace(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/^[.]+/, '')
+    .slice(0, STEM_LENGTH_MAX);
+  const print = createHash('sha256').update(path).digest('hex').slice(0, 12);
+  return `${stem || 'file'}-${print}${suffix}`;
+}
+
+async function assertLinkable(file: string): Promise<void> {
+  if (await isPackage(file)) throw new PinakesError('NOT_LINKABLE', { where: file, detail: 'it is a package' });
+  try {
+    let records = 0;
+    for await (const record of readRecords(file)) {
+      for await (const _ of record.body());
+      if (record.tail?.length === undefined) {
+        const detail = 'its records share one compressed member';
+        throw new PinakesError('NOT_LINKABLE', { where: file, detail });
+      }
+      if (++records === 2) return;
+    }
+    if (records === 0) throw new PinakesError('NOT_WARC', { where: file });
+  } catch (cause) {
+    throw fileError(cause, file);
+  }
+}

@@ -1,0 +1,68 @@
+/** Everything that `add` takes: files, and packages whose files are laid out first. One that cannot be read costs only itself (I10). */
+import { type Finding, PinakesError } from '../base/index.ts';
+import { type AddOptions, type AddParts, type AddReport, addFiles, emptyReport } from './add.ts';
+import { isPackage, spoolPackage } from './package-spool.ts';
+
+export async function addInputs(parts: AddParts, paths: readonly string[], options: AddOptions): Promise<AddReport> {
+  const report = emptyReport();
+  let plain: string[] = [];
+  const addPlain = async () => {
+    const files = plain;
+    plain = [];
+    if (files.length > 0) joinReports(report, await addFiles(parts, files, options));
+  };
+  for (const path of paths) {
+    try {
+      if (!(await isPackage(path))) {
+        plain.push(path);
+        continue;
+      }
+      await addPlain();
+      joinReports(report, await addPackage(parts, path, options));
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      report.failures.push(error);
+    }
+  }
+  await addPlain();
+  return report;
+}
+
+async function addPackage(parts: AddParts, path: string, options: AddOptions): Promise<AddReport> {
+  const report = emptyReport();
+  const onFinding = (finding: Finding) => options.onFinding?.(finding);
+  let knownFiles = 0;
+  let files = 0;
+  for await (const { path: spooled, name } of spoolPackage(path, parts.directory, onFinding)) {
+    files++;
+    const one = await addFiles(parts, [spooled], {
+      ...options,
+      onFinding: (finding) => onFinding({ ...finding, file: name }),
+      onProgress: (progress) => options.onProgress?.({ ...progress, file: path }),
+    });
+    knownFiles += one.filesKnown;
+    one.failures = one.failures.map((error) => renamed(error, spooled, name));
+    joinReports(report, { ...one, files: 0, filesKnown: 0 });
+  }
+  if (files === 0) throw new PinakesError('NOT_WARC', { where: path, detail: 'a package without WARC files' });
+  report.files = 1;
+  report.filesKnown = knownFiles === files ? 1 : 0;
+  return report;
+}
+
+/** An error that names the file in the package, and not where it was laid out. */
+function renamed(error: PinakesError, spooled: string, name: string): PinakesError {
+  return error.where === spooled ? new PinakesError(error.code, { where: name, cause: error }) : error;
+}
+
+export function joinReports(report: AddReport, other: AddReport): void {
+  report.files += other.files;
+  report.filesKnown += other.filesKnown;
+  report.failures.push(...other.failures);
+  report.records += other.records;
+  report.captures += other.captures;
+  report.capturesKnown += other.capturesKnown;
+  report.duplicates += other.duplicates;
+  report.duplicateBytes += other.duplicateBytes;
+  report.unresolved += other.unresolved;
+}

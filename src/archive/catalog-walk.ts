@@ -1,0 +1,159 @@
+/**
+ * Goes through the captures of a snapshot in the order of their URLs or of their times; their records are read one by one.
+ *
+ * Captures of one URL key and time come in storage order, which compaction does not change; so a walk that is taken up again knows which of them
+ * came already, wherever their records stand by then (I8). Order by time sorts the selection first, outside of memory (I9).
+ */
+import { fromHex, toHex } from '../base/index.ts';
+import type { Capture, CatalogView } from '../catalog/index.ts';
+import type { UrlKey } from '../url/index.ts';
+import { sortLines } from '../warc/index.ts';
+import type { StreamPosition } from './cursor.ts';
+import { isSelected, keyRanges, type Selection } from './selection.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export type CatalogOrder = 'url' | 'time';
+
+export type CatalogWalkOptions = {
+  readonly order: CatalogOrder;
+  readonly selection: Selection;
+  readonly after?: StreamPosition | undefined;
+  /** Where sorting may write. */
+  readonly scratch: string;
+};
+
+export async function* walkCatalog(
+  catalog: CatalogView,
+  snapshot: Snapshot,
+  options: CatalogWalkOptions,
+): AsyncGenerator<Capture> {
+  const walk = new CatalogWalk(catalog, snapshot, options);
+  yield* options.order === 'url' ? walk.byUrl() : walk.byTime();
+}
+
+class CatalogWalk {
+  readonly #catalog: CatalogView;
+  readonly #snapshot: Snapshot;
+  readonly #options: CatalogWalkOptions;
+
+  constructor(catalog: CatalogView, snapshot: Snapshot, options: CatalogWalkOptions) {
+    this.#catalog = catalog;
+    this.#snapshot = snapshot;
+    this.#options = options;
+  }
+
+  async *byUrl(): AsyncGenerator<Capture> {
+    const { after } = this.#options;
+    let group: Capture[] = [];
+    for await (const capture of this.#captures(after?.urlKey === undefined ? undefined : after)) {
+      const first = group[0];
+      if (first && (first.urlKey !== capture.urlKey || first.time !== capture.time)) {
+        yield* await this.#ordered(group);
+        group = [];
+      }
+      group.push(capture);
+    }
+    yield* await this.#ordered(group);
+  }
+
+  async *byTime(): AsyncGenerator<Capture> {
+    const { after, scratch } = this.#options;
+    let group: Capture[] = [];
+    for await (const line of sortLines(this.#lines(after), { directory: scratch })) {
+      const capture = captureOf(line);
+      const first = group[0];
+      if (first && (first.urlKey !== capture.urlKey || first.time !== capture.time)) {
+        yield* await this.#ordered(group);
+        group = [];
+      }
+      group.push(capture);
+    }
+    yield* await this.#ordered(group);
+  }
+
+  async *#lines(after: StreamPosition | undefined): AsyncGenerator<string> {
+    for await (const capture of this.#captures(undefined)) {
+      if (after?.time !== undefined) {
+        if (capture.time < after.time) continue;
+        if (capture.time === after.time && Buffer.compare(bytes(capture.urlKey), bytes(after.urlKey!)) < 0) continue;
+      }
+      yield lineOf(capture);
+    }
+  }
+
+  /** Captures of the snapshot that are meant; from `after`'s key and time on. */
+  async *#captures(after: StreamPosition | undefined): AsyncGenerator<Capture> {
+    const { selection } = this.#options;
+    for (const range of keyRanges(selection)) {
+      if (after && range.keyTo !== undefined && Buffer.compare(bytes(range.keyTo), bytes(after.urlKey!)) <= 0) continue;
+      const pages = this.#catalog.captures({
+        ...range,
+        ...(selection.from !== undefined && { timeFrom: selection.from }),
+        ...(selection.to !== undefined && { timeTo: selection.to }),
+        ...(after && { after: beforeAllOf(after) }),
+      });
+      for await (const page of pages) {
+        for (const capture of page)
+          if (isSelected(capture, selection) && (await this.#snapshot.holds(capture.place))) yield capture;
+      }
+    }
+  }
+
+  /** Captures of one key and time in storage order, without those that came already. */
+  async #ordered(group: readonly Capture[]): Promise<Capture[]> {
+    const { after } = this.#options;
+    const { lineage } = this.#snapshot;
+    const first = group[0];
+    if (!first) return [];
+    const placed = group.map((capture) => ({ capture, origin: lineage.originOf(capture.place.segment) }));
+    placed.sort((a, b) => a.origin - b.origin || a.capture.place.offset - b.capture.place.offset);
+    if (!after || after.urlKey !== first.urlKey || after.time !== first.time)
+      return placed.map(({ capture }) => capture);
+    const last = await lineage.translate(after.segment, after.offset);
+    const lastOrigin = lineage.originOf(last.segment.number);
+    const came = (offset: number) => (last.isSame ? offset <= last.offset : offset < last.offset);
+    return placed
+      .filter(({ capture, origin }) => origin > lastOrigin || (origin === lastOrigin && !came(capture.place.offset)))
+      .map(({ capture }) => capture);
+  }
+}
+
+/** A capture that sorts before all of this key and time. */
+function beforeAllOf({ urlKey, time }: StreamPosition): Capture {
+  const place = { segment: 0, offset: 0, length: 0 };
+  const nothing = { url: '', kind: 'response', collection: 0, status: 0, mime: '', block: undefined, hash: 0 } as const;
+  return { ...nothing, urlKey: urlKey as UrlKey, time: time!, place };
+}
+
+function bytes(text: string): Uint8Array {
+  return Buffer.from(text, 'utf8');
+}
+
+/** Times before 1970 are negative; shifted, all sort as text. */
+const TIME_SHIFT = 1e15;
+
+function lineOf(capture: Capture): string {
+  const { place, url, kind, collection, status, mime, block, hash } = capture;
+  const rest = [place.segment, place.offset, place.length, url, kind, collection, status, mime, hash];
+  const digest = block ? [toHex(block.digest), block.overflow] : [];
+  const time = String(capture.time + TIME_SHIFT).padStart(16, '0');
+  return `${time} ${capture.urlKey.replaceAll(' ', '\t')} ${JSON.stringify([capture.urlKey, ...rest, ...digest])}`;
+}
+
+function captureOf(line: string): Capture {
+  const time = Number(line.slice(0, 16)) - TIME_SHIFT;
+  const json = JSON.parse(line.slice(line.indexOf(' ', 17) + 1)) as (string | number)[];
+  const [urlKey, segment, offset, length, url, kind, collection, status, mime, hash, digest, overflow] = json;
+  return {
+    urlKey: urlKey as UrlKey,
+    time,
+    place: { segment: Number(segment), offset: Number(offset), length: Number(length) },
+    url: String(url),
+    kind: kind as Capture['kind'],
+    collection: Number(collection),
+    status: Number(status),
+    mime: String(mime),
+    hash: Number(hash),
+    block: digest === undefined ? undefined : { digest: fromHex(String(digest))!, overflow: Number(overflow) },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * A cursor: where a stream stopped, as text that the client keeps. It carries the snapshot and the last record that was delivered; the archive keeps
+ * nothing for it.
+ *
+ * ```
+ *   base64url of the JSON array
+ *   [1, query, epoch, before, segments, [[number, bytes] ...], segment, offset, inner offset, URL key, time]
+ * ```
+ * `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time are left out in storage order.
+ */
+import { createHash } from 'node:crypto';
+import { type EpochMs, PinakesError } from '../base/index.ts';
+import type { SnapshotMark } from './snapshot.ts';
+
+const VERSION = 1;
+
+/** The last record delivered. */
+export type StreamPosition = {
+  readonly segment: number;
+  readonly offset: number;
+  readonly innerOffset: number;
+  /** In orders that follow the catalog. */
+  readonly urlKey?: string | undefined;
+  readonly time?: EpochMs | undefined;
+};
+
+export type Cursor = {
+  readonly query: string;
+  readonly snapshot: SnapshotMark;
+  /** Absent before the first record. */
+  readonly position: StreamPosition | undefined;
+};
+
+/** What tells one stream's question from another's. */
+export function queryDigest(question: unknown): string {
+  return createHash('sha256').update(JSON.stringify(question)).digest('base64url').slice(0, 8);
+}
+
+export function formatCursor({ query, snapshot, position }: Cursor): string {
+  const { epoch, before, segments, open } = snapshot;
+  const place = position ? [position.segment, position.offset, position.innerOffset] : [];
+  const order = position?.urlKey === undefined ? [] : [position.urlKey, position.time];
+  const value = [VERSION, query, epoch, before, segments, open, ...place, ...order];
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+export function parseCursor(text: string): Cursor {
+  const value = jsonOf(text.trim());
+  if (!Array.isArray(value) || value[0] !== VERSION) throw bad();
+  const [, query, epoch, before, segments, open, segment, offset, innerOffset, urlKey, time] = value as unknown[];
+  if (typeof query !== 'string' || typeof epoch !== 'string' || !isCount(before) || !isCount(segments)) throw bad();
+  if (!Array.isArray(open) || !open.every(isOpenEntry)) throw bad();
+  const snapshot: SnapshotMark = { epoch, before, segments, open };
+  if (value.length === 6) return { query, snapshot, position: undefined };
+  if (!isCount(segment) || !isCount(offset) || !isCount(innerOffset)) throw bad();
+  if (value.length === 9) return { query, snapshot, position: { segment, offset, innerOffset } };
+  if (value.length !== 11 || typeof urlKey !== 'string' || typeof time !== 'number') throw bad();
+  return { query, snapshot, position: { segment, offset, innerOffset, urlKey, time } };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isOpenEntry(value: unknown): value is [number, number] {
+  return Array.isArray(value) && value.length === 2 && value.every(isCount);
+}
+
+function bad(): PinakesError {
+  return new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
+}

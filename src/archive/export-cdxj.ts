@@ -1,0 +1,43 @@
+/**
+ * The captures of a slice as lines of an index, CDXJ or CDX, sorted in byte order. They point into the segments of the archive, whose file names are unique.
+ * Digests are the archive's own: SHA-256 of the payload.
+ */
+import { basename } from 'node:path';
+import { formatTimestamp, toHex } from '../base/index.ts';
+import type { Capture } from '../catalog/index.ts';
+import { type CdxEntry, formatCdxjLine, NO_EXTRA, sortLines } from '../warc/index.ts';
+import { type Selection, selectCaptures } from './selection.ts';
+import type { StreamParts } from './stream.ts';
+
+/** The lines, without line ends. */
+export async function* exportCdxj(
+  archive: StreamParts,
+  selection: Selection,
+  format: (entry: CdxEntry) => string = formatCdxjLine,
+): AsyncGenerator<string> {
+  async function* lines(): AsyncGenerator<string> {
+    await using view = await archive.catalog.view();
+    for await (const page of selectCaptures(view, selection))
+      for (const capture of page) yield format(cdxEntryOf(archive, capture));
+  }
+  yield* sortLines(lines(), { directory: archive.scratch });
+}
+
+function cdxEntryOf(archive: StreamParts, capture: Capture): CdxEntry {
+  const { place, block, status } = capture;
+  const segment = archive.shelf.find(place.segment);
+  return {
+    urlKey: capture.urlKey,
+    timestamp: formatTimestamp(capture.time),
+    url: capture.url.replaceAll(' ', '%20'),
+    mime: capture.kind === 'revisit' ? 'warc/revisit' : capture.mime || undefined,
+    status: status === 0 ? undefined : String(status),
+    digest: block && `sha256:${toHex(block.digest)}`,
+    redirect: undefined,
+    robotFlags: undefined,
+    length: place.length,
+    offset: place.offset,
+    filename: segment && basename(segment.name),
+    extra: NO_EXTRA,
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * A record on its way into a WARC file of another packing than the one it lies in. Its head and block stay as they are. Only what WARC cannot say so
+ * changes: an ARC record gets the head that says the same in WARC, and a record that was cut short says how long it is.
+ */
+import { join } from 'node:path';
+import type { IdSource } from '../base/index.ts';
+import type { Segment } from '../catalog/index.ts';
+import {
+  convertArcHead,
+  type Field,
+  fieldsOf,
+  headBytes,
+  RECORD_TRAILER,
+  type RecordHead,
+  type StreamedBlock,
+} from '../warc/index.ts';
+import { CAPTURE_ID_FIELD, captureIdOf } from './record-facts.ts';
+import { Spool } from './spool.ts';
+
+/** A record while it is being read. */
+export type RecordSource = { readonly head: RecordHead; body(): AsyncIterable<Uint8Array> };
+
+export type RepackOptions = { readonly newId: IdSource; readonly scratch: string };
+
+/** Whether the members of a segment can go into a `.warc.gz` file as they are. */
+export function isWarcGzip(segment: Segment): boolean {
+  return /\.warc\.gz$/i.test(segment.name);
+}
+
+export class RepackedRecord implements AsyncDisposable {
+  readonly head: Uint8Array;
+  readonly #spool: Spool;
+
+  private constructor(head: Uint8Array, spool: Spool) {
+    this.head = head;
+    this.#spool = spool;
+  }
+
+  /** Reads the record to its end, in memory while it is small. */
+  static async take(record: RecordSource, { newId, scratch }: RepackOptions): Promise<RepackedRecord> {
+    const { head } = record;
+    const kind = { type: head.type, url: head.targetUri ?? '', contentType: head.contentType ?? '' };
+    const path = join(scratch, `repacked-${newId().replace(/[^A-Za-z0-9]+/g, '')}`);
+    const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
+    return new RepackedRecord(headOf(record.head, spool, newId), spool);
+  }
+
+  get block(): StreamedBlock {
+    return { length: this.#spool.length, pieces: this.#spool.stream() };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#spool.discard();
+  }
+}
+
+function headOf(head: RecordHead, spool: Spool, newId: IdSource): Uint8Array {
+  const { http, payloadDigests, blockDigests } = spool.facts;
+  if (head.format === 'arc') {
+    const document = {
+      isHttp: http !== undefined,
+      payloadDigest: payloadDigests[0]!,
+      blockDigest: blockDigests[0]!,
+    };
+    const converted = convertArcHead(head, document, { newId, warcinfoId: '' });
+    const id = captureIdOf({
+      captureId: '',
+      recordId: '',
+      url: head.targetUri ?? '',
+      date: head.date ?? '',
+      payloadDigest: payloadDigests[0]!.bytes,
+    });
+    const named = (converted.fields ?? []).filter(({ value }) => value !== '');
+    const fields = [...named, { name: CAPTURE_ID_FIELD, value: id }];
+    return headBytes(fieldsOf({ ...converted, fields }, spool.length));
+  }
+  const isProper = head.contentLength === spool.length && Buffer.from(head.bytes).subarray(-4).equals(RECORD_TRAILER);
+  if (isProper) return head.bytes;
+  const fields: Field[] = head.fields.filter((field) => field.name.toLowerCase() !== 'content-length').map(oneLine);
+  if (head.contentLength !== spool.length && head.get('warc-truncated') === undefined)
+    fields.push({ name: 'WARC-Truncated', value: 'unspecified' });
+  return headBytes([...fields, { name: 'Content-Length', value: String(spool.length) }], head.version);
+}
+
+function oneLine({ name, value }: Field): Field {
+  return { name, value: value.replace(/[\r\n]+/g, ' ') };
+}

@@ -1,0 +1,73 @@
+/** What an archive holds, what it takes, and what deduplication and compression save. From one view of the catalog. */
+import type { CatalogView } from '../catalog/index.ts';
+import { type CollectionDuplication, countDuplication } from './duplication.ts';
+import { countUnresolved } from './resolve-later.ts';
+import type { StreamParts } from './stream.ts';
+
+export type CollectionStats = Omit<CollectionDuplication, 'collection'> & { readonly collection: string };
+
+export type ArchiveStats = {
+  readonly captures: number;
+  readonly blocks: number;
+  readonly revisits: number;
+  /** Revisits whose content is not in the archive. */
+  readonly unresolvedRevisits: number;
+  /** Payloads as captured: every capture counts. */
+  readonly payloadBytes: number;
+  /** Payloads of distinct contents. */
+  readonly uniquePayloadBytes: number;
+  /** Payloads that stand in segments: distinct ones, and repeated ones too small to be worth a revisit. */
+  readonly storedPayloadBytes: number;
+  /** Segments as they lie in the volumes. */
+  readonly storedBytes: number;
+  /** Of these: records that were deleted and wait for compaction. */
+  readonly deadBytes: number;
+  /** Payload bytes that need not be stored, because another record holds them. */
+  readonly savedByDeduplicationBytes: number;
+  /** How much smaller the segments are than the payloads in them; negative when heads weigh more than compression saves. */
+  readonly savedByCompressionBytes: number;
+  readonly segments: number;
+  readonly catalogBytes: number;
+  readonly collections: readonly CollectionStats[];
+};
+
+export async function archiveStats(
+  archive: StreamParts,
+  options: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<ArchiveStats> {
+  const { catalog, collections, scratch } = archive;
+  await using view = await catalog.view();
+  const totals = await view.totals();
+  const segments = await view.segments();
+  const storedBytes = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+  const deadBytes = segments.reduce((sum, segment) => sum + segment.deadBytes, 0);
+  const revisitedBytes = await payloadBytesOfRevisits(view, options.signal);
+  const storedPayloadBytes = totals.payloadBytes - revisitedBytes;
+  const duplication = await countDuplication(view, scratch, options.signal);
+  return {
+    captures: totals.captures,
+    blocks: totals.blocks,
+    revisits: totals.revisits,
+    unresolvedRevisits: await countUnresolved(archive),
+    payloadBytes: totals.payloadBytes,
+    uniquePayloadBytes: totals.uniquePayloadBytes,
+    storedPayloadBytes,
+    storedBytes,
+    deadBytes,
+    savedByDeduplicationBytes: revisitedBytes,
+    savedByCompressionBytes: storedPayloadBytes - (storedBytes - deadBytes),
+    segments: segments.length,
+    catalogBytes: await catalog.bytes(),
+    collections: duplication.map((one) => ({ ...one, collection: collections.name(one.collection) })),
+  };
+}
+
+async function payloadBytesOfRevisits(view: CatalogView, signal: AbortSignal | undefined): Promise<number> {
+  let bytes = 0;
+  for await (const page of view.captures({})) {
+    signal?.throwIfAborted();
+    const revisits = page.filter(({ kind, block }) => kind === 'revisit' && block !== undefined);
+    for (const block of await view.getBlocks(revisits.map(({ block }) => block!))) bytes += block?.size ?? 0;
+  }
+  return bytes;
+}

@@ -1,0 +1,134 @@
+/**
+ * Goes through the records of a snapshot in storage order: segment after segment, each read from front to back.
+ *
+ * Compaction may exchange a segment meanwhile. The walk notices before it hands out the next record, and goes on in the segment that took the place,
+ * behind the record it handed out last (I8). A record that was deleted, and what goes with it, does not come any more.
+ */
+import { PinakesError } from '../base/index.ts';
+import type { Segment } from '../catalog/index.ts';
+import { type ReadingRecord, readRecords } from '../warc/index.ts';
+import type { ArchiveParts } from './archive-parts.ts';
+import { findCompanions, isCaptureType } from './companions.ts';
+import type { StreamPosition } from './cursor.ts';
+import type { Snapshot, SnapshotSegment } from './snapshot.ts';
+
+/** How often in a row a segment may vanish under the walk before that counts as a failure. */
+const ATTEMPTS = 5;
+
+export type WalkedRecord = { readonly segment: Segment; readonly record: ReadingRecord };
+
+export type WalkOptions = {
+  /** The last record that was handed out. */
+  readonly after?: StreamPosition | undefined;
+  readonly isWanted?: (segment: Segment) => boolean;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export class StorageWalk {
+  readonly #archive: ArchiveParts;
+  readonly #snapshot: Snapshot;
+  readonly #options: WalkOptions;
+  /** The last record that was handed out. */
+  #position: StreamPosition | undefined;
+
+  constructor(archive: ArchiveParts, snapshot: Snapshot, options: WalkOptions = {}) {
+    this.#archive = archive;
+    this.#snapshot = snapshot;
+    this.#options = options;
+    this.#position = options.after;
+  }
+
+  async *records(): AsyncGenerator<WalkedRecord> {
+    const { lineage } = this.#snapshot;
+    const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
+    for (const part of await this.#snapshot.segments()) {
+      if (part.origin < begun || this.#options.isWanted?.(part.segment) === false) continue;
+      yield* this.#segment(part);
+    }
+  }
+
+  /** All that is left of one segment, whatever takes its place meanwhile. */
+  async *#segment({ origin, segment }: SnapshotSegment): AsyncGenerator<WalkedRecord> {
+    const { lineage } = this.#snapshot;
+    let failures = 0;
+    for (;;) {
+      const position = this.#position;
+      const isBegun = position !== undefined && lineage.originOf(position.segment) === origin;
+      try {
+        const start = isBegun
+          ? await lineage.translate(position.segment, position.offset)
+          : { segment: await this.#standing(segment, origin), offset: 0, isSame: false };
+        let isOver = true;
+        for await (const record of this.#read(start.segment, start.offset)) {
+          if (!this.#archive.shelf.find(start.segment.number)) {
+            isOver = false;
+            break;
+          }
+          const { offset, innerOffset } = record.head;
+          if (start.isSame && isBegun && offset === start.offset && innerOffset <= position.innerOffset) continue;
+          this.#position = { segment: start.segment.number, offset, innerOffset };
+          failures = 0;
+          yield { segment: start.segment, record };
+        }
+        if (isOver) return;
+      } catch (error) {
+        if (!isGone(error) || ++failures >= ATTEMPTS) throw error;
+      }
+      await lineage.refresh();
+    }
+  }
+
+  async #standing(segment: Segment, origin: number): Promise<Segment> {
+    const { lineage } = this.#snapshot;
+    const same = this.#archive.shelf.find(segment.number);
+    if (same) return same;
+    await lineage.refresh();
+    const standing = lineage.standing().get(origin);
+    if (!standing) throw new PinakesError('CURSOR_EXPIRED', { detail: `${segment.name} is no longer there` });
+    return standing;
+  }
+
+  async *#read(segment: Segment, from: number): AsyncGenerator<ReadingRecord> {
+    const end = await this.#snapshot.endOf(segment);
+    if (from >= end) return;
+    let deadBytes = segment.deadBytes;
+    let dead = await this.#deadOf(segment);
+    for await (const record of this.#recordsOf(segment, from, end)) {
+      const now = this.#archive.shelf.find(segment.number)?.deadBytes;
+      if (now !== undefined && now !== deadBytes) {
+        deadBytes = now;
+        dead = await this.#deadOf(segment);
+      }
+      if (!dead.has(record.head.offset)) yield record;
+    }
+  }
+
+  async *#recordsOf(segment: Segment, from: number, end: number): AsyncGenerator<ReadingRecord> {
+    const { volumes, access } = this.#archive;
+    const dictionary = await access.dictionaryOf(segment.number);
+    const stream = volumes.get(segment.volume).stream(segment.name, from, end);
+    yield* readRecords(stream, {
+      name: segment.name,
+      offset: from,
+      dictionary: dictionary && Buffer.from(dictionary),
+      signal: this.#options.signal,
+    });
+  }
+
+  /** Offsets of the deleted captures of a segment and of what goes with them. */
+  async #deadOf(segment: Segment): Promise<ReadonlySet<number>> {
+    const dead = await this.#archive.tombstones.read(segment);
+    if (dead.size === 0) return dead;
+    const all = new Set(dead);
+    const rule = {
+      isChosen: (head: { offset: number; type: string }) => isCaptureType(head.type) && dead.has(head.offset),
+      whenDoubtful: false,
+    };
+    for await (const { offset } of findCompanions(this.#recordsOf(segment, 0, segment.bytes), rule)) all.add(offset);
+    return all;
+  }
+}
+
+export function isGone(error: unknown): boolean {
+  return error instanceof PinakesError && (error.code === 'OBJECT_MISSING' || error.code === 'CONTENT_MISSING');
+}

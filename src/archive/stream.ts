@@ -1,0 +1,175 @@
+/**
+ * Streams: all records of the archive, or those that a selection means, each exactly once, from a snapshot that does not move (I8).
+ *
+ * In storage order come records of every type, as fast as they can be read. In the order of URL or time come captures only, each read on its own. A stream
+ * can be left at any record and taken up again with its cursor, in this process or a later one, after appends, deletions and compactions.
+ */
+import { PinakesError } from '../base/index.ts';
+import type { Capture, Segment } from '../catalog/index.ts';
+import { isInRanges, urlKey } from '../url/index.ts';
+import type { RecordHead } from '../warc/index.ts';
+import type { ArchiveParts } from './archive-parts.ts';
+import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
+import { isCaptureType } from './companions.ts';
+import { formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
+import { keyRanges, type Selection } from './selection.ts';
+import { Snapshot } from './snapshot.ts';
+import { isGone, StorageWalk } from './storage-walk.ts';
+import { StreamedRecord } from './streamed-record.ts';
+
+export type StreamOrder = 'storage' | CatalogOrder;
+
+export type StreamQuery = {
+  readonly selection?: Selection | undefined;
+  readonly order?: StreamOrder | undefined;
+  /** Where an earlier stream of the same question stopped. */
+  readonly cursor?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type StreamParts = ArchiveParts & {
+  /** Where sorting may write. */
+  readonly scratch: string;
+};
+
+export class RecordStream implements AsyncIterable<StreamedRecord> {
+  readonly order: StreamOrder;
+  readonly #archive: StreamParts;
+  readonly #selection: Selection;
+  readonly #snapshot: Snapshot;
+  readonly #signal: AbortSignal | undefined;
+  readonly #query: string;
+  #position: StreamPosition | undefined;
+
+  private constructor(
+    archive: StreamParts,
+    query: StreamQuery,
+    digest: string,
+    snapshot: Snapshot,
+    position: StreamPosition | undefined,
+  ) {
+    this.#archive = archive;
+    this.#selection = query.selection ?? {};
+    this.order = query.order ?? 'storage';
+    this.#signal = query.signal;
+    this.#query = digest;
+    this.#snapshot = snapshot;
+    this.#position = position;
+  }
+
+  static async open(archive: StreamParts, query: StreamQuery = {}): Promise<RecordStream> {
+    const { selection = {}, order = 'storage' } = query;
+    if (order === 'storage' && selection.block)
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: 'a content key',
+        detail: 'streams of one content come in the order of url or time',
+      });
+    const block = selection.block && [Buffer.from(selection.block.digest).toString('hex'), selection.block.overflow];
+    const { collection, url, prefix, from, to, mime, status, types } = selection;
+    const digest = queryDigest([order, collection, url, prefix, block, from, to, mime, status, types]);
+    if (query.cursor === undefined)
+      return new RecordStream(archive, query, digest, await Snapshot.take(archive), undefined);
+    const cursor = parseCursor(query.cursor);
+    if (cursor.query !== digest)
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: 'the cursor',
+        detail: 'it comes from a stream with another order or selection',
+      });
+    return new RecordStream(archive, query, digest, await Snapshot.resume(archive, cursor.snapshot), cursor.position);
+  }
+
+  /** Where a later stream goes on: behind the record that was handed out last. */
+  cursor(): string {
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position: this.#position });
+  }
+
+  /** A record is good until the next is asked for. */
+  [Symbol.asyncIterator](): AsyncGenerator<StreamedRecord> {
+    return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
+  }
+
+  async *#inStorageOrder(): AsyncGenerator<StreamedRecord> {
+    const { collections } = this.#archive;
+    const { collection } = this.#selection;
+    const walk = new StorageWalk(this.#archive, this.#snapshot, {
+      after: this.#position,
+      isWanted: (segment: Segment) => collection === undefined || segment.collection === collection,
+      signal: this.#signal,
+    });
+    const filter = new HeadFilter(this.#selection);
+    for await (const { segment, record } of walk.records()) {
+      if (!filter.passes(record.head)) continue;
+      const streamed = await StreamedRecord.open(segment, collections.name(segment.collection), record);
+      if (!filter.passesMessage(streamed)) continue;
+      const { offset, innerOffset } = record.head;
+      this.#position = { segment: segment.number, offset, innerOffset };
+      yield streamed;
+    }
+  }
+
+  async *#inCatalogOrder(order: CatalogOrder): AsyncGenerator<StreamedRecord> {
+    await using view = await this.#archive.catalog.view();
+    await this.#snapshot.lineage.refresh();
+    const options = { order, selection: this.#selection, after: this.#position, scratch: this.#archive.scratch };
+    for await (const capture of walkCatalog(view, this.#snapshot, options)) {
+      this.#signal?.throwIfAborted();
+      yield* this.#read(capture);
+    }
+  }
+
+  /** The record of a capture, wherever it stands by now; nothing when it was deleted. */
+  async *#read(capture: Capture): AsyncGenerator<StreamedRecord> {
+    const { access, catalog, collections, shelf } = this.#archive;
+    for (let attempt = 1; ; attempt++) {
+      const found = (await catalog.findCaptures([capture]))[0]!;
+      const now = found.find((other) => other.hash === capture.hash && other.collection === capture.collection);
+      if (!now) return;
+      let isBegun = false;
+      try {
+        const segment = shelf.get(now.place.segment);
+        for await (const record of access.records(now.place)) {
+          const streamed = await StreamedRecord.open(segment, collections.name(segment.collection), record);
+          isBegun = true;
+          const { segment: number, offset } = now.place;
+          this.#position = { segment: number, offset, innerOffset: 0, urlKey: now.urlKey, time: now.time };
+          yield streamed;
+          return;
+        }
+        return;
+      } catch (error) {
+        if (isBegun || attempt >= 3 || !isGone(error)) throw error;
+      }
+    }
+  }
+}
+
+/** The selection, asked of records as they stand in segments. What is no capture has neither status nor media type to be chosen by. */
+class HeadFilter {
+  readonly #selection: Selection;
+  readonly #ranges: { from: string; to: string }[] | undefined;
+
+  constructor(selection: Selection) {
+    this.#selection = selection;
+    const isBounded = selection.url !== undefined || selection.prefix !== undefined;
+    this.#ranges = isBounded
+      ? keyRanges(selection).map(({ keyFrom, keyTo }) => ({ from: keyFrom!, to: keyTo! }))
+      : undefined;
+  }
+
+  passes(head: RecordHead): boolean {
+    const { from, to, types, status, mime } = this.#selection;
+    if (types !== undefined && !types.includes(head.type)) return false;
+    if ((status !== undefined || mime !== undefined) && !isCaptureType(head.type)) return false;
+    if (from !== undefined || to !== undefined) {
+      const { time } = head;
+      if (time === undefined || time < (from ?? time) || time > (to ?? time)) return false;
+    }
+    if (!this.#ranges) return true;
+    return head.targetUri !== undefined && isInRanges(urlKey(head.targetUri), this.#ranges);
+  }
+
+  passesMessage(record: StreamedRecord): boolean {
+    const { status, mime } = this.#selection;
+    return (status === undefined || record.status === status) && (mime === undefined || record.mime === mime);
+  }
+}

@@ -1,0 +1,74 @@
+/** What a verification can find, sorted by code. A problem is data, handed to the caller with its place and with who leans on it. */
+import type { FindingLevel } from '../base/index.ts';
+
+export type ProblemLevel = FindingLevel;
+
+type ProblemEntry = { readonly level: ProblemLevel; readonly says: string };
+
+const entry = (level: ProblemLevel, says: string): ProblemEntry => ({ level, says });
+
+/** `error`: something cannot be given back, or a wrong answer is given. `warning`: nothing is lost, something is odd. */
+export const PROBLEM_CATALOGUE = {
+  'capture-without-record': entry('error', 'the catalog has a capture whose record does not stand where it says'),
+  'content-changed': entry('error', 'the payload is not the one that was stored'),
+  'content-lost': entry('error', 'the record that holds a content cannot be read'),
+  'content-missing': entry('error', 'captures have a content that the catalog does not hold'),
+  'deleted-catalogued': entry('error', 'a deleted record is still in the catalog'),
+  'digest-disagrees': entry('warning', 'the digest that the record declares is of other bytes than those it has'),
+  'record-damaged': entry('error', 'bytes of the segment cannot be read as records'),
+  'record-odd': entry('warning', 'a record breaks a rule of the standard'),
+  'record-uncatalogued': entry('error', 'a record is not in the catalog'),
+  'references-wrong': entry('error', 'the catalog counts the captures of a content wrongly'),
+  'revisit-target-gone': entry(
+    'warning',
+    'the record that a revisit names is not in the archive, though its content is',
+  ),
+  'revisit-unresolved': entry('warning', 'the original of a revisit is not in the archive'),
+  'segment-grown': entry('warning', 'the segment is longer than the catalog knows it'),
+  'segment-missing': entry('error', 'the segment is not in its volume'),
+  'segment-short': entry('error', 'the segment is shorter than the catalog knows it'),
+  'segment-unreadable': entry('error', 'the segment cannot be read'),
+  'totals-wrong': entry('error', 'the totals of the catalog are not those of what it holds'),
+  'volume-missing': entry('error', 'the volume is not there'),
+} as const satisfies Record<string, ProblemEntry>;
+
+export type ProblemCode = keyof typeof PROBLEM_CATALOGUE;
+
+export type Problem = {
+  readonly code: ProblemCode;
+  readonly level: ProblemLevel;
+  /** The volume and the segment concerned, as far as there are any. */
+  readonly volume: string | undefined;
+  readonly segment: string | undefined;
+  /** Where in the segment the record begins. */
+  readonly offset: number | undefined;
+  readonly message: string;
+  /** How many captures cannot be given back, or not rightly, because of it. */
+  readonly leaning: number;
+  /** URLs of some of them. */
+  readonly examples: readonly string[];
+};
+
+export type ProblemPlace = {
+  readonly volume?: string | undefined;
+  readonly segment?: string | undefined;
+  readonly offset?: number | undefined;
+};
+
+export function problemOf(
+  code: ProblemCode,
+  place: ProblemPlace,
+  more: { detail?: string; leaning?: number; examples?: readonly string[] } = {},
+): Problem {
+  const { level, says } = PROBLEM_CATALOGUE[code];
+  return {
+    code,
+    level,
+    volume: place.volume,
+    segment: place.segment,
+    offset: place.offset,
+    message: more.detail ? `${says}: ${more.detail}` : says,
+    leaning: more.leaning ?? 0,
+    examples: more.examples ?? [],
+  };
+}

@@ -1,0 +1,140 @@
+/** The volumes of an archive as its keeper sees them: which there are, what lies in them, adding one, making one read-only or writable. */
+import { stat } from 'node:fs/promises';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+import type { LinkedVolume } from '../volume/index.ts';
+import type { ArchiveParts } from './archive-parts.ts';
+import type { CataloguingParts } from './cataloguing.ts';
+import { type Connector, isVolumeName, type VolumeSetting } from './connector.ts';
+import { healArchive } from './heal.ts';
+import { createVolume } from './volume-set.ts';
+
+/** What changing the volumes needs besides the parts that other works get. */
+export interface VolumeAdminParts extends ArchiveParts {
+  readonly directory: string;
+  readonly connector: Connector;
+  changeConnector(connector: Connector): Promise<void>;
+  cataloguingParts(signal?: AbortSignal): CataloguingParts;
+}
+
+export type VolumeStatus = VolumeSetting & {
+  /** Why it is not there, when it is not. */
+  readonly failure: PinakesError | undefined;
+  readonly segments: number;
+  readonly bytes: number;
+  /** Bytes of deleted records that compaction would free. */
+  readonly deadBytes: number;
+  readonly freeBytes: number | undefined;
+  readonly totalBytes: number | undefined;
+};
+
+const LINKED_VOLUME: VolumeSetting = {
+  name: 'linked',
+  kind: 'linked',
+  path: 'volumes/linked.jsonl',
+  writable: false,
+};
+
+export async function listVolumes(archive: VolumeAdminParts): Promise<VolumeStatus[]> {
+  const segments = archive.shelf.all();
+  const volumes: VolumeStatus[] = [];
+  for (const setting of archive.volumes.settings()) {
+    const own = segments.filter((segment) => segment.volume === setting.name);
+    const volume = archive.volumes.available().find(({ name }) => name === setting.name);
+    let failure = archive.volumes.failureOf(setting.name);
+    const space = await volume?.space().catch((error: PinakesError) => {
+      failure = error;
+      return undefined;
+    });
+    volumes.push({
+      ...setting,
+      failure,
+      segments: own.length,
+      bytes: own.reduce((sum, segment) => sum + segment.bytes, 0),
+      deadBytes: own.reduce((sum, segment) => sum + segment.deadBytes, 0),
+      freeBytes: space?.freeBytes,
+      totalBytes: space?.totalBytes,
+    });
+  }
+  return volumes;
+}
+
+export type NewVolume = { readonly name: string; readonly path: string; readonly isReadOnly?: boolean };
+
+/** Adds a directory as a volume. Segments that lie in it already become part of the archive. */
+export async function addVolume(archive: VolumeAdminParts, { name, path, isReadOnly }: NewVolume): Promise<void> {
+  if (!isVolumeName(name)) throw refused(name, 'a name has lower-case letters, digits and dashes');
+  if (archive.connector.volumes.some((volume) => volume.name === name))
+    throw refused(name, 'there is a volume of this name already');
+  const place = placeFor(archive.directory, path);
+  if (archive.connector.volumes.some((volume) => placeFor(archive.directory, volume.path, archive.directory) === place))
+    throw refused(name, 'this directory is a volume of the archive already');
+  const setting: VolumeSetting = { name, kind: 'directory', path: place, writable: !isReadOnly };
+  await archive.exclusive(async () => {
+    if (isReadOnly) await assertDirectory(resolve(archive.directory, place));
+    else await createVolume(archive.directory, setting);
+    await archive.volumes.put(archive.directory, setting);
+    await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
+    await healArchive(archive, archive.cataloguingParts());
+  });
+}
+
+/** Makes a volume read-only or writable. Segments that were being written to are sealed first. */
+export async function setVolumeWritable(archive: VolumeAdminParts, name: string, writable: boolean): Promise<void> {
+  const setting = archive.connector.volumes.find((volume) => volume.name === name);
+  if (!setting) throw refused(name, 'the archive has no such volume; `pinakes volume ls` lists them');
+  if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
+  if (setting.writable === writable) return;
+  const changed: VolumeSetting = { ...setting, writable };
+  const volumes = archive.connector.volumes.map((volume) => (volume === setting ? changed : volume));
+  await archive.exclusive(async () => {
+    await sealOpenSegments(archive, name);
+    await archive.changeConnector({ ...archive.connector, volumes });
+    await archive.volumes.put(archive.directory, changed);
+  });
+}
+
+/** Seals what is open in a volume. The catalog knows all of it, since changes run one at a time. */
+export async function sealOpenSegments(archive: ArchiveParts, volumeName: string): Promise<void> {
+  for (const open of archive.shelf.openSegments()) {
+    if (open.segment.volume !== volumeName) continue;
+    await archive.shelf.retire(open);
+    await archive.catalog.write({ putSegments: [open.segment] });
+  }
+}
+
+/** The volume of files that are added in place; it is made when the first is. */
+export async function linkedVolume(archive: VolumeAdminParts): Promise<LinkedVolume> {
+  const known = archive.connector.volumes.find((volume) => volume.kind === 'linked');
+  if (!known) {
+    if (archive.connector.volumes.some((volume) => volume.name === LINKED_VOLUME.name))
+      throw refused(LINKED_VOLUME.name, 'this name is kept for files that are added in place');
+    await archive.exclusive(async () => {
+      await createVolume(archive.directory, LINKED_VOLUME);
+      await archive.volumes.put(archive.directory, LINKED_VOLUME);
+      await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, LINKED_VOLUME] });
+    });
+  }
+  const { name } = known ?? LINKED_VOLUME;
+  const volume = archive.volumes.linked(name);
+  if (!volume) throw archive.volumes.failureOf(name) ?? new PinakesError('VOLUME_MISSING', { where: `volume ${name}` });
+  return volume;
+}
+
+function refused(name: string, detail: string): PinakesError {
+  return new PinakesError('BAD_ARGUMENT', { where: `volume ${name}`, detail });
+}
+
+/** The path as the connector keeps it: relative inside of the archive, so that the archive can be moved, else absolute. */
+function placeFor(directory: string, path: string, from?: string): string {
+  const absolute = from === undefined ? resolve(path) : resolve(from, path);
+  const inside = relative(resolve(directory), absolute);
+  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? absolute : inside;
+}
+
+async function assertDirectory(path: string): Promise<void> {
+  const info = await stat(path).catch((cause: unknown) => {
+    throw fileError(cause, path);
+  });
+  if (!info.isDirectory()) throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'this is not a directory' });
+}

@@ -1,0 +1,89 @@
+/** `pinakes add`: takes WARC, ARC and WACZ files in, by copying what is new or, with `--in-place`, where they lie. */
+import type { AddReport, Archive } from '../archive/index.ts';
+import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { FindingTally } from './finding-tally.ts';
+import { type InputFile, inputFiles } from './input-files.ts';
+import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
+import { Progress } from './progress.ts';
+import { counted, formatBytes } from './terminal.ts';
+
+export type AddCommandOptions = ArchiveCommandOptions & {
+  readonly collection?: string;
+  readonly inPlace?: boolean;
+  readonly volume?: string;
+};
+
+export async function archiveAdd(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  paths: readonly string[],
+  options: AddCommandOptions,
+): Promise<number> {
+  const { files, failures, bytes } = await inputFiles(paths);
+  const progress = new Progress(terminal, 'add', bytes);
+  const findings = new FindingTally(terminal);
+  const before = segmentBytes(archive);
+  const done = new DoneBytes(files);
+  const report = await archive.add(
+    files.map((file) => file.path),
+    {
+      ...(options.collection !== undefined && { collection: options.collection }),
+      ...(options.volume !== undefined && { volume: options.volume }),
+      inPlace: options.inPlace ?? false,
+      onFinding: (finding) => findings.add(finding),
+      onProgress: ({ file, bytes: fileBytes, captures }) =>
+        progress.update(done.at(file, fileBytes), `${counted(captures, 'capture')}  ${file}`),
+      signal,
+    },
+  );
+  progress.end();
+  findings.end();
+  const storedBytes = segmentBytes(archive) - before;
+  failures.push(...report.failures);
+  if (options.json) {
+    const { failures: _, ...counts } = report;
+    await terminal.json({ ...counts, inputBytes: bytes, storedBytes, failed: failures.map(({ message }) => message) });
+  } else await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
+  return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
+}
+
+function summary(report: AddReport, inputBytes: number, storedBytes: number, isInPlace: boolean): string {
+  if (report.files === 0) return 'nothing was added';
+  const known = report.filesKnown > 0 ? `, ${report.filesKnown} of them added before` : '';
+  const captures = [
+    `${counted(report.files, 'file')}${known}: ${counted(report.captures, 'new capture')}`,
+    ...(report.capturesKnown > 0 ? [`${report.capturesKnown} there already`] : []),
+  ];
+  const lines = [captures.join(', ')];
+  if (isInPlace) {
+    lines.push(
+      `${report.duplicates} of them have a content that the archive held (${formatBytes(report.duplicateBytes)}); nothing was copied`,
+    );
+  } else {
+    const saved = `${report.duplicates} kept as revisits, ${formatBytes(report.duplicateBytes)} of payload not stored again`;
+    lines.push(`${saved}; ${formatBytes(inputBytes)} read, ${formatBytes(storedBytes)} written`);
+  }
+  if (report.unresolved > 0)
+    lines.push(
+      `${counted(report.unresolved, 'revisit')} whose original is not in the archive (yet); add the files that hold them`,
+    );
+  return lines.join('\n');
+}
+
+/** How many bytes of all files are done, when they are taken one after another. */
+class DoneBytes {
+  readonly #starts = new Map<string, number>();
+
+  constructor(files: readonly InputFile[]) {
+    let start = 0;
+    for (const file of files) {
+      this.#starts.set(file.path, start);
+      start += file.bytes;
+    }
+  }
+
+  at(file: string, bytes: number): number {
+    return (this.#starts.get(file) ?? 0) + bytes;
+  }
+}

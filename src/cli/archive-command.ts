@@ -1,0 +1,66 @@
+/** What the commands on an archive share: which archive is meant, opening it, telling what was found while it was opened, closing it. */
+import { type Command, Option } from 'commander';
+import { type Archive, type ArchiveOptions, openArchive } from '../archive/index.ts';
+import {
+  type EpochMs,
+  type Finding,
+  PinakesError,
+  parseTimestamp,
+  parseTimestampEnd,
+  parseW3cDate,
+} from '../base/index.ts';
+import type { CommandContext } from './command.ts';
+import { formatFinding } from './terminal.ts';
+
+export type ArchiveCommandOptions = { readonly archive: string; readonly json?: boolean };
+
+/** A command on an archive, with the options that all of them have. */
+export function archiveCommand(parent: Command, name: string, description: string): Command {
+  const where = new Option('-a, --archive <directory>', 'the archive').env('PINAKES_ARCHIVE').default('archive');
+  return parent
+    .command(name)
+    .description(description)
+    .addOption(where)
+    .option('--json', 'answer in JSON, one value a line');
+}
+
+/** Opens the archive, does the work, and closes it, whatever happens. */
+export async function withArchive(
+  context: CommandContext,
+  options: ArchiveCommandOptions,
+  purpose: string,
+  work: (archive: Archive) => Promise<number>,
+): Promise<number> {
+  const archive = await openArchive(options.archive, openingOptions(context, purpose));
+  try {
+    return await work(archive);
+  } finally {
+    await archive.close();
+  }
+}
+
+export function openingOptions({ terminal, clock, newId, software }: CommandContext, purpose: string): ArchiveOptions {
+  // What is odd in a record was told when it came in; what cannot be read is told whenever it is met.
+  const onFinding = (finding: Finding) => {
+    if (finding.level === 'error' || finding.code.startsWith('segment-')) terminal.say(formatFinding(finding));
+  };
+  return { clock, newId, software, purpose, onFinding };
+}
+
+/** A time on the command line: 4 to 17 digits, or a date as WARC files write it. A range ends with the last moment that is meant. */
+export function timeOf(text: string, side: 'start' | 'end' = 'start'): EpochMs {
+  const digits = text.replace(/[^0-9]/g, '');
+  const isPlain = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(text) || /^\d+$/.test(text);
+  const time = isPlain ? (side === 'end' ? parseTimestampEnd(digits) : parseTimestamp(digits)) : parseW3cDate(text);
+  if (time === undefined)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: text,
+      detail: 'a time is 2024, 20240301120000 or 2024-03-01T12:00:00Z',
+    });
+  return time;
+}
+
+/** Bytes of all segments, as the catalog knows them. */
+export function segmentBytes(archive: Archive): number {
+  return archive.segments().reduce((sum, segment) => sum + segment.bytes, 0);
+}

@@ -1,0 +1,103 @@
+/** `pinakes delete`: takes captures out of the archive, after showing what would go. */
+import { createInterface } from 'node:readline/promises';
+import { type Archive, type DeletePreview, parseContentKey, type Selection } from '../archive/index.ts';
+import { PinakesError } from '../base/index.ts';
+import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE } from './outcome.ts';
+import { counted, formatBytes, printable, type Terminal } from './terminal.ts';
+
+export type SelectionOptions = {
+  readonly collection?: string;
+  readonly url?: string;
+  readonly prefix?: string;
+  readonly key?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly mime?: string;
+  readonly status?: string;
+};
+
+export type DeleteCommandOptions = ArchiveCommandOptions &
+  SelectionOptions & { readonly yes?: boolean; readonly dryRun?: boolean };
+
+export async function archiveDelete(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  options: DeleteCommandOptions,
+): Promise<number> {
+  const selection = selectionOf(archive, options);
+  if (Object.keys(selection).length === 0) {
+    const detail = 'say what to delete: --collection, --url, --prefix, --key, --from, --to, --mime or --status';
+    throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
+  }
+  const preview = await archive.previewDelete(selection);
+  if (preview.captures === 0 || options.dryRun) {
+    if (options.json) await terminal.json({ isDone: false, ...preview });
+    else await terminal.line(described(preview, 'would go'));
+    return EXIT_FINE;
+  }
+  if (!options.yes) {
+    terminal.say(described(preview, 'will go'));
+    if (!(await isConfirmed(terminal))) {
+      terminal.say('nothing was deleted');
+      return EXIT_FINE;
+    }
+  }
+  const report = await archive.delete(selection, { signal });
+  if (options.json) await terminal.json({ isDone: true, ...report });
+  else {
+    await terminal.line(`deleted ${counted(report.captures, 'capture')} and ${counted(report.contents, 'content')}`);
+    terminal.say('Their bytes are still in the segments; `pinakes compact` takes them out.');
+  }
+  return EXIT_FINE;
+}
+
+/** The captures that the options of a command mean. A collection that is not there is refused: nobody means nothing. */
+export function selectionOf(archive: Archive, options: SelectionOptions): Selection {
+  const { collection, url, prefix, key, from, to, mime, status } = options;
+  return {
+    ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
+    ...(url !== undefined && { url }),
+    ...(prefix !== undefined && { prefix }),
+    ...(key !== undefined && { block: parseContentKey(key) }),
+    ...(from !== undefined && { from: timeOf(from) }),
+    ...(to !== undefined && { to: timeOf(to, 'end') }),
+    ...(mime !== undefined && { mime: mime.toLowerCase() }),
+    ...(status !== undefined && { status: Number(status) }),
+  };
+}
+
+function collectionNumber(archive: Archive, name: string): number {
+  const number = archive.collections.find(name);
+  if (number !== undefined) return number;
+  const names = archive.collections.all().map((collection) => collection.name);
+  const detail = names.length > 0 ? `the archive has ${names.join(', ')}` : 'the archive has no collections yet';
+  throw new PinakesError('BAD_ARGUMENT', { where: `collection ${name}`, detail });
+}
+
+function described(preview: DeletePreview, going: string): string {
+  if (preview.captures === 0) return 'no capture is meant by this; nothing to delete';
+  const examples = preview.examples.map((url) => `  ${printable(url)}`);
+  if (preview.captures > examples.length) examples.push(`  ... and ${preview.captures - examples.length} more`);
+  return [
+    `${counted(preview.captures, 'capture')} ${going}:`,
+    ...examples,
+    `with them ${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to; ` +
+      `${counted(preview.contentsKept, 'content')} stay, because other captures share them`,
+  ].join('\n');
+}
+
+async function isConfirmed(terminal: Terminal): Promise<boolean> {
+  if (!terminal.isInteractive || !process.stdin.isTTY)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: 'delete',
+      detail: 'nobody is there to ask; say --yes, or --dry-run',
+    });
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await asking.question('Delete? [y/N] ')).trim());
+  } finally {
+    asking.close();
+  }
+}

@@ -1,0 +1,82 @@
+/** `pinakes get`: one capture of a URL, as bytes on standard output. */
+import { type Archive, formatContentKey, type Retrieved, releasePayload } from '../archive/index.ts';
+import { formatW3cDate, PinakesError } from '../base/index.ts';
+import { ContentDecoders } from '../warc/index.ts';
+import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE } from './outcome.ts';
+import type { Terminal } from './terminal.ts';
+
+export type GetCommandOptions = ArchiveCommandOptions & {
+  readonly at?: string;
+  readonly headers?: boolean;
+  readonly payload?: boolean;
+  readonly raw?: boolean;
+};
+
+/** A few bytes can decode to very many, and all of them are held until they are written. */
+const DECODED_PIECE_BYTES = 16 * 1024;
+
+export async function archiveGet(
+  { terminal }: CommandContext,
+  archive: Archive,
+  url: string,
+  options: GetCommandOptions,
+): Promise<number> {
+  const found = await archive.get(url, options.at === undefined ? undefined : timeOf(options.at));
+  const { capture } = found;
+  if (options.json || options.raw || options.headers) await releasePayload(found.payload);
+  if (options.json) await terminal.json(described(archive, found));
+  else if (options.raw) await terminal.write(await archive.access.member(capture.place));
+  else if (options.headers) {
+    await terminal.write(found.head.bytes);
+    if (found.http) await terminal.write(found.http.bytes);
+  } else {
+    if (capture.kind === 'revisit' && !capture.block) {
+      const detail = `the capture of ${formatW3cDate(capture.time)} is a revisit whose original was never added`;
+      throw new PinakesError('CONTENT_MISSING', { where: url, detail });
+    }
+    if (options.payload) for await (const piece of found.payload) await terminal.write(piece);
+    else await printDecoded(terminal, found);
+  }
+  return EXIT_FINE;
+}
+
+async function printDecoded(terminal: Terminal, { payload, holderHttp }: Retrieved): Promise<void> {
+  let held: Uint8Array[] = [];
+  const decoders = new ContentDecoders(holderHttp?.contentCodings ?? [], (bytes) => held.push(Buffer.from(bytes)));
+  const flush = async () => {
+    const pieces = held;
+    held = [];
+    for (const piece of pieces) await terminal.write(piece);
+  };
+  for await (const piece of payload) {
+    for (let at = 0; at < piece.length; at += DECODED_PIECE_BYTES) {
+      decoders.push(piece.subarray(at, at + DECODED_PIECE_BYTES));
+      await flush();
+    }
+  }
+  decoders.end();
+  await flush();
+  if (decoders.broken)
+    terminal.say('the content coding of the body could not be removed throughout; --payload gives it as captured');
+}
+
+function described(archive: Archive, { capture, head }: Retrieved): Record<string, unknown> {
+  const { place, block } = capture;
+  const segment = archive.shelf.get(place.segment);
+  return {
+    url: capture.url,
+    time: formatW3cDate(capture.time),
+    kind: capture.kind,
+    status: capture.status,
+    mime: capture.mime,
+    collection: archive.collections.name(capture.collection),
+    key: block ? formatContentKey(segment.volume, block) : null,
+    recordId: head.recordId ?? null,
+    volume: segment.volume,
+    segment: segment.name,
+    offset: place.offset,
+    length: place.length,
+  };
+}

@@ -1,0 +1,52 @@
+/** `pinakes put` and `pinakes cat`: contents by key, without a URL. */
+import { createReadStream } from 'node:fs';
+import type { Archive, StoreMode } from '../archive/index.ts';
+import { fileError, PinakesError } from '../base/index.ts';
+import type { ArchiveCommandOptions } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE } from './outcome.ts';
+
+export type PutCommandOptions = ArchiveCommandOptions & {
+  readonly collection?: string;
+  readonly mime?: string;
+  readonly mode?: string;
+  readonly volume?: string;
+};
+
+const MODES: readonly StoreMode[] = ['regular', 'compare', 'force-new'];
+
+export async function archivePut(
+  { terminal, clock }: CommandContext,
+  archive: Archive,
+  file: string,
+  options: PutCommandOptions,
+): Promise<number> {
+  const mode = MODES.find((known) => known === (options.mode ?? 'regular'));
+  if (!mode) throw new PinakesError('BAD_ARGUMENT', { where: `--mode ${options.mode}`, detail: MODES.join(', ') });
+  const { key, isNew } = await archive.store(
+    { kind: 'bytes', time: clock(), body: bytesOf(file), ...(options.mime !== undefined && { mime: options.mime }) },
+    {
+      mode,
+      ...(options.collection !== undefined && { collection: options.collection }),
+      ...(options.volume !== undefined && { volume: options.volume }),
+    },
+  );
+  if (options.json) await terminal.json({ key, isNew });
+  else await terminal.line(key);
+  return EXIT_FINE;
+}
+
+/** `-` is standard input. */
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* (file === '-' ? process.stdin : createReadStream(file)) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    throw fileError(cause, file);
+  }
+}
+
+export async function archiveCat({ terminal }: CommandContext, archive: Archive, key: string): Promise<number> {
+  const { payload } = await archive.content(key);
+  for await (const piece of payload) await terminal.write(piece);
+  return EXIT_FINE;
+}

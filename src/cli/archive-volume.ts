@@ -1,0 +1,110 @@
+/** `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into another. */
+import type { Archive, VolumeStatus } from '../archive/index.ts';
+import { PinakesError } from '../base/index.ts';
+import type { ArchiveCommandOptions } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
+import { Progress } from './progress.ts';
+import { counted, formatBytes, printable } from './terminal.ts';
+
+export async function volumeLs(
+  { terminal }: CommandContext,
+  archive: Archive,
+  options: ArchiveCommandOptions,
+): Promise<number> {
+  const volumes = await archive.listVolumes();
+  if (options.json) for (const volume of volumes) await terminal.json(described(volume));
+  else {
+    const rows = [
+      ['name', 'state', 'segments', 'bytes', 'free', 'path'],
+      ...volumes.map((volume) => [
+        volume.name,
+        stateOf(volume),
+        String(volume.segments),
+        formatBytes(volume.bytes),
+        volume.freeBytes === undefined || volume.kind === 'linked' ? '-' : formatBytes(volume.freeBytes),
+        volume.path,
+      ]),
+    ];
+    const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+    for (const row of rows)
+      await terminal.line(
+        printable(
+          row
+            .map((cell, column) => cell.padEnd(widths[column]!))
+            .join('  ')
+            .trimEnd(),
+        ),
+      );
+    for (const { failure } of volumes) if (failure) terminal.say(`${printable(failure.message)}\n  ${failure.advice}`);
+  }
+  return EXIT_FINE;
+}
+
+function stateOf({ failure, kind, writable }: VolumeStatus): string {
+  if (failure) return 'missing';
+  if (kind === 'linked') return 'linked';
+  return writable ? 'writable' : 'read-only';
+}
+
+function described(volume: VolumeStatus): Record<string, unknown> {
+  const { failure, ...rest } = volume;
+  return { ...rest, state: stateOf(volume), failure: failure?.message ?? null };
+}
+
+export async function volumeAdd(
+  { terminal }: CommandContext,
+  archive: Archive,
+  name: string,
+  path: string,
+  options: ArchiveCommandOptions & { readonly readOnly?: boolean },
+): Promise<number> {
+  const before = archive.segments().length;
+  await archive.addVolume({ name, path, isReadOnly: options.readOnly ?? false });
+  const segments = archive.segments().length - before;
+  if (options.json) await terminal.json({ name, segments });
+  else {
+    const found = segments > 0 ? `, with ${counted(segments, 'segment')} that lay there` : '';
+    await terminal.line(`added volume ${name}${found}`);
+  }
+  return EXIT_FINE;
+}
+
+export async function volumeSet(
+  { terminal }: CommandContext,
+  archive: Archive,
+  name: string,
+  state: string,
+  options: ArchiveCommandOptions,
+): Promise<number> {
+  if (state !== 'read-only' && state !== 'writable')
+    throw new PinakesError('BAD_ARGUMENT', { where: state, detail: 'a volume is read-only or writable' });
+  await archive.setVolumeWritable(name, state === 'writable');
+  if (options.json) await terminal.json({ name, state });
+  else await terminal.line(`volume ${name} is ${state}`);
+  return EXIT_FINE;
+}
+
+export async function volumeMigrate(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  from: string,
+  to: string,
+  options: ArchiveCommandOptions,
+): Promise<number> {
+  const bytes = archive
+    .segments()
+    .filter((segment) => segment.volume === from)
+    .reduce((sum, segment) => sum + segment.bytes, 0);
+  const progress = new Progress(terminal, 'migrate', bytes);
+  const report = await archive.migrate(from, to, {
+    signal,
+    onProgress: ({ segment, bytes: done }) => progress.update(done, segment),
+  });
+  progress.end();
+  const { segments, failures } = report;
+  if (options.json) await terminal.json({ from, to, segments, bytes: report.bytes, failed: failures.length });
+  else
+    await terminal.line(`moved ${counted(segments, 'segment')} of ${formatBytes(report.bytes)} from ${from} to ${to}`);
+  return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
+}

@@ -1,0 +1,141 @@
+/** The verbs on an archive, with their arguments and options. What each does stands in a file of its own. */
+import { type Command, Option } from 'commander';
+import { archiveAdd } from './archive-add.ts';
+import { archiveCommand, withArchive } from './archive-command.ts';
+import { archiveCompact } from './archive-compact.ts';
+import { archiveDelete } from './archive-delete.ts';
+import { archiveGet } from './archive-get.ts';
+import { archiveInit } from './archive-init.ts';
+import { archiveCat, archivePut } from './archive-put.ts';
+import { archiveRebuild } from './archive-rebuild.ts';
+import { archiveVerify } from './archive-verify.ts';
+import { volumeAdd, volumeLs, volumeMigrate, volumeSet } from './archive-volume.ts';
+import type { CommandContext } from './command.ts';
+
+const PARTS = ['headers', 'payload', 'raw', 'json'];
+
+/** An option that asks for one part of a capture, and so excludes the others. */
+function only(part: string, description: string): Option {
+  return new Option(`--${part}`, description).conflicts(PARTS.filter((other) => other !== part));
+}
+
+/** Options that say which captures are meant. */
+export function addSelection(command: Command): Command {
+  return command
+    .option('--collection <name>', 'captures of this collection')
+    .option('--url <url>', 'captures of this URL')
+    .option('--prefix <url>', 'captures whose URL begins so; *.example.org for a domain with all below it')
+    .option('--from <time>', 'captures of this time or later')
+    .option('--to <time>', 'captures of this time or earlier')
+    .option('--mime <type>', 'captures of this media type')
+    .option('--status <number>', 'captures with this HTTP status');
+}
+
+export function registerArchive(program: Command, context: CommandContext, ends: (code: number) => void): void {
+  archiveCommand(program, 'init', 'make an archive')
+    .argument('[directory]', 'where (default: the directory that --archive names)')
+    .option('--name <name>', 'what the archive is called (default: the name of its directory)')
+    .action(async (directory, options) => ends(await archiveInit(context, directory, options)));
+
+  archiveCommand(program, 'add', 'take WARC, ARC and WACZ files in; every content is kept once')
+    .argument('<paths...>', 'files, or directories with WARC, ARC and WACZ files below them')
+    .option('--collection <name>', 'the collection they belong to', 'default')
+    .option('--in-place', 'use the files where they lie; nothing is copied, and they must stay as they are')
+    .option('--volume <name>', 'the volume to copy to (default: where there is most room)')
+    .action(async (paths, options) =>
+      ends(await withArchive(context, options, 'add', (archive) => archiveAdd(context, archive, paths, options))),
+    );
+
+  archiveCommand(program, 'get', 'print a page as it was; the body as a browser would get it')
+    .argument('<url>')
+    .option('--at <time>', 'the capture nearest to this time (default: the latest)')
+    .addOption(only('headers', 'the heads of the record and of the HTTP message instead of the body'))
+    .addOption(only('payload', 'the body as captured, content coding kept'))
+    .addOption(only('raw', 'the record as it lies in its segment, compressed as it is'))
+    .action(async (url, options) =>
+      ends(await withArchive(context, options, 'get', (archive) => archiveGet(context, archive, url, options))),
+    );
+
+  archiveCommand(program, 'put', 'store the bytes of a file and print their content key')
+    .argument('<file>', '- for standard input')
+    .option('--collection <name>', 'the collection they belong to', 'default')
+    .option('--mime <type>', 'their media type')
+    .option('--mode <mode>', 'regular, compare or force-new: what counts as the same content', 'regular')
+    .option('--volume <name>', 'the volume to write to (default: where there is most room)')
+    .action(async (file, options) =>
+      ends(await withArchive(context, options, 'put', (archive) => archivePut(context, archive, file, options))),
+    );
+
+  archiveCommand(program, 'cat', 'print the content that a key names')
+    .argument('<key>', 'as `put` and `get --json` give it')
+    .action(async (key, options) =>
+      ends(await withArchive(context, options, 'cat', (archive) => archiveCat(context, archive, key))),
+    );
+
+  addSelection(archiveCommand(program, 'delete', 'take captures out; shows what would go, and asks'))
+    .option('--key <key>', 'captures of this content')
+    .option('--yes', 'do not ask')
+    .option('--dry-run', 'only show what would go')
+    .action(async (options) =>
+      ends(await withArchive(context, options, 'delete', (archive) => archiveDelete(context, archive, options))),
+    );
+
+  archiveCommand(program, 'compact', 'take the bytes of what was deleted out of the segments')
+    .option('--dry-run', 'only say what there is to do')
+    .action(async (options) =>
+      ends(await withArchive(context, options, 'compact', (archive) => archiveCompact(context, archive, options))),
+    );
+
+  archiveCommand(program, 'verify', 'look for what is wrong; ends with 1 when there are errors')
+    .addOption(new Option('--quick', 'structure and catalog, without hashing payloads').conflicts('full'))
+    .option('--full', 'hash every payload too (the default)')
+    .action(async (options) =>
+      ends(await withArchive(context, options, 'verify', (archive) => archiveVerify(context, archive, options))),
+    );
+
+  archiveCommand(program, 'rebuild', 'make the catalog again from the segments').action(async (options) =>
+    ends(await archiveRebuild(context, options)),
+  );
+
+  registerVolumes(program.command('volume').description('where the segments lie'), context, ends);
+}
+
+function registerVolumes(volume: Command, context: CommandContext, ends: (code: number) => void): void {
+  archiveCommand(volume, 'ls', 'list the volumes').action(async (options) =>
+    ends(await withArchive(context, options, 'volume ls', (archive) => volumeLs(context, archive, options))),
+  );
+
+  archiveCommand(volume, 'add', 'add a directory as a volume; segments that lie in it become part of the archive')
+    .argument('<name>', 'lower-case letters, digits and dashes')
+    .argument('<path>', 'the directory; it is made when it is not there')
+    .option('--read-only', 'never write to it')
+    .action(async (name, path, options) =>
+      ends(
+        await withArchive(context, options, 'volume add', (archive) =>
+          volumeAdd(context, archive, name, path, options),
+        ),
+      ),
+    );
+
+  archiveCommand(volume, 'set', 'make a volume read-only or writable')
+    .argument('<name>')
+    .argument('<state>', 'read-only or writable')
+    .action(async (name, state, options) =>
+      ends(
+        await withArchive(context, options, 'volume set', (archive) =>
+          volumeSet(context, archive, name, state, options),
+        ),
+      ),
+    );
+
+  archiveCommand(volume, 'migrate', 'move all segments of a volume to another')
+    .argument('<from>')
+    .argument('<to>')
+    .action(async (from, to, options) =>
+      ends(
+        await withArchive(context, options, 'volume migrate', (archive) =>
+          volumeMigrate(context, archive, from, to, options),
+        ),
+      ),
+    );
+}

@@ -1,0 +1,28 @@
+/** Findings of a long run for a person: the first few of each kind, and how many more there were. Notes are left out; nothing is wrong where they stand. */
+import type { Finding } from '../base/index.ts';
+import { formatFinding, type Terminal } from './terminal.ts';
+
+const SHOWN_MAX = 5;
+
+export class FindingTally {
+  readonly #terminal: Terminal;
+  readonly #counts = new Map<string, number>();
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  add(finding: Finding): void {
+    if (finding.level === 'note') return;
+    const count = (this.#counts.get(finding.code) ?? 0) + 1;
+    this.#counts.set(finding.code, count);
+    if (count <= SHOWN_MAX) this.#terminal.say(formatFinding(finding));
+  }
+
+  /** Says how many were not shown. */
+  end(): void {
+    for (const [code, count] of this.#counts)
+      if (count > SHOWN_MAX)
+        this.#terminal.say(`... and ${count - SHOWN_MAX} more of ${code}; \`pinakes warc check\` tells them all`);
+  }
+}

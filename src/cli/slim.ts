@@ -1,0 +1,110 @@
+/** `pinakes slim`: the commands that deduplicate collections outside an archive. */
+import type { Command } from 'commander';
+import type { CommandContext } from './command.ts';
+import { slimAssessCommand } from './slim-assess.ts';
+import { slimCompareCommand, slimResolveCommand, slimSplitCommand, slimSumCommand } from './slim-manifest.ts';
+import { slimRefsCommand, slimRunCommand, slimUndoCommand } from './slim-run.ts';
+
+/** Adds the commands; `ends` takes the exit code of the one that runs. */
+export function registerSlim(program: Command, context: CommandContext, ends: (code: number) => void): void {
+  const slim = program
+    .command('slim')
+    .description('keep every content of a collection of WARC and ARC files once, on the files where they lie');
+
+  slim
+    .command('assess')
+    .description('how much duplication there is, and what slimming would save; reads only')
+    .argument('<paths...>', 'files, or directories with WARC and ARC files below them')
+    .option('--sample <share>', 'read only a part of the files, like 10%', '100%')
+    .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
+    .option('--workers <number>', 'threads')
+    .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
+    .option('--json', 'one JSON object')
+    .action(async (paths, options) => ends(await slimAssessCommand(context, paths, options)));
+
+  rewriting(
+    slim
+      .command('run')
+      .description(
+        'do it: scan, choose originals, put revisits in the place of duplicates; goes on where it was interrupted',
+      )
+      .argument('<paths...>', 'all files of the collection, or directories with them below'),
+  )
+    .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
+    .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
+    .action(async (paths, options) => ends(await slimRunCommand(context, paths, options)));
+
+  slim
+    .command('undo')
+    .description('put back the old files that the last run kept with --keep-originals')
+    .argument('[paths...]', 'the paths of the run')
+    .option('--work <directory>', 'the directory of the run, if it was given one')
+    .option('--json', 'one JSON object')
+    .action(async (paths, options) => ends(await slimUndoCommand(context, paths, options)));
+
+  slim
+    .command('sum')
+    .description('write the hash manifest of files')
+    .argument('<paths...>', 'files, or directories with WARC and ARC files below them')
+    .requiredOption('--out <file>', 'the manifest')
+    .option('--format <format>', 'parquet or warcsum', 'parquet')
+    .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
+    .option('--trust-headers', 'take the digests that records declare, where they do')
+    .option('--empty <what>', 'records with an empty payload: skip or keep', 'skip')
+    .option('--workers <number>', 'threads')
+    .option('--json', 'one JSON object')
+    .action(async (paths, options) => ends(await slimSumCommand(context, paths, options)));
+
+  slim
+    .command('split')
+    .description('part manifests by digest, so that the parts can be resolved on different machines')
+    .argument('<parts>', 'how many')
+    .argument('<manifests...>')
+    .requiredOption('--out <directory>', 'where the parts go')
+    .option('--format <format>', 'parquet or warcsum', 'parquet')
+    .option('--json', 'one JSON object a part')
+    .action(async (parts, manifests, options) => ends(await slimSplitCommand(context, parts, manifests, options)));
+
+  slim
+    .command('resolve')
+    .description('choose originals in manifests, and tell contents apart that share a digest')
+    .argument('<manifests...>')
+    .requiredOption('--out <file>', 'the resolved manifest')
+    .option('--format <format>', 'parquet or warcsum', 'parquet')
+    .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
+    .option('--workers <number>', 'threads')
+    .option('--json', 'one JSON object')
+    .action(async (manifests, options) => ends(await slimResolveCommand(context, manifests, options)));
+
+  rewriting(
+    slim
+      .command('refs')
+      .description('put revisits in the place of the duplicates that resolved manifests name')
+      .argument('<paths...>', 'files, or directories with WARC and ARC files below them'),
+  )
+    .requiredOption('--manifest <files...>', 'resolved manifests')
+    .option('--trust-manifest', 'take originals that are out of reach as the manifests describe them')
+    .action(async (paths, options) => ends(await slimRefsCommand(context, paths, options)));
+
+  slim
+    .command('compare')
+    .description('what changed between two manifests; ends with 1 when captures differ')
+    .argument('<before>', 'a manifest')
+    .argument('<after>', 'a manifest')
+    .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
+    .option('--json', 'one JSON object a difference, and a summary')
+    .action(async (before, after, options) => ends(await slimCompareCommand(context, before, after, options)));
+}
+
+/** The options of the commands that rewrite files. */
+function rewriting(command: Command): Command {
+  return command
+    .option('--in-place', 'rewrite the files where they lie')
+    .option('--to <directory>', 'write the slimmed collection there; ARC files become WARC files')
+    .option('--keep-originals <directory>', 'with --in-place: keep the old files there, for undo')
+    .option('--min-saving <bytes>', 'a duplicate stays when its revisit would not be smaller by this much', '1')
+    .option('--work <directory>', 'where the journal goes (default: .pinakes-slim beside the files, or in the target)')
+    .option('--workers <number>', 'threads')
+    .option('--dry-run', 'find out what would be done, and change nothing')
+    .option('--json', 'findings as JSON objects, and a summary');
+}

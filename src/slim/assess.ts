@@ -1,0 +1,171 @@
+/**
+ * `slim assess`: how much duplication a collection holds and what slimming it would save, by type, by host, and within or across files. Reads
+ * only; the lines it needs are written to a directory that the caller names.
+ *
+ * What a revisit takes is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import { type DigestAlgorithm, digestOf, utf8 } from '../base/index.ts';
+import { Clusters } from './clusters.ts';
+import { Database } from './database.ts';
+import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
+import { clusterFiles, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
+import { RESOLVE_STATEMENT } from './resolve-statement.ts';
+import type { SlimWatch } from './run.ts';
+import { scanInto } from './sum.ts';
+
+export type AssessOptions = SlimWatch & {
+  readonly files: readonly { readonly path: string; readonly bytes: number }[];
+  /** Share of the collection that is read, from 0 to 1. */
+  readonly sample: number;
+  readonly algorithm: DigestAlgorithm;
+  readonly workers: number;
+  /** Where to work; it is removed afterwards. */
+  readonly directory: string;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type Tally = {
+  readonly records: number;
+  readonly duplicates: number;
+  /** Of all payloads, and of those that are duplicates. */
+  readonly payloadBytes: number;
+  readonly duplicateBytes: number;
+  /** Bytes in the files that slimming would save, by estimate. */
+  readonly savedBytes: number;
+};
+
+export type Assessment = {
+  readonly files: number;
+  readonly filesRead: number;
+  readonly bytes: number;
+  readonly bytesRead: number;
+  readonly records: number;
+  /** Records with a content: those that can be duplicates or have some. */
+  readonly contents: Tally;
+  /** Duplicates whose content the same file holds earlier, and those whose content only other files hold. */
+  readonly within: Tally;
+  readonly across: Tally;
+  readonly byType: readonly (Tally & { readonly type: string })[];
+  readonly byHost: readonly (Tally & { readonly host: string })[];
+};
+
+const LISTED_MAX = 20;
+
+export async function slimAssess(options: AssessOptions): Promise<Assessment> {
+  const { directory } = options;
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  const database = await Database.open(directory);
+  try {
+    return await assess(options, database);
+  } finally {
+    database.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function assess(options: AssessOptions, database: Database): Promise<Assessment> {
+  const { directory, algorithm, workers } = options;
+  const chosen = sampleOf(options.files, options.sample);
+  const bytesRead = sum(chosen);
+  const prefixDigits = prefixDigitsFor(bytesRead);
+  const scanned = await scanInto(directory, {
+    ...options,
+    files: chosen.map((file) => file.path),
+    algorithm,
+    workers,
+    trustHeaders: false,
+    keepEmpty: false,
+    prefixDigits,
+  });
+  const clusters = new Clusters(database);
+  await clusters.prepare();
+  await clusters.setAside(scanned.aside);
+  const sources = clusterFiles(directory);
+  const pointers = pointerFile(directory);
+  if (pointers && sources.length > 0) {
+    await clusters.findReferenced(linesSource(sources, MANIFEST_COLUMNS), linesSource([pointers], MANIFEST_COLUMNS));
+  }
+  await database.run(`CREATE TEMP TABLE tally (type VARCHAR, host VARCHAR, is_duplicate BOOLEAN, is_within BOOLEAN,
+    records BIGINT, payload_bytes BIGINT, saved_bytes BIGINT)`);
+  for (const [index, source] of sources.entries()) {
+    options.onProgress?.('resolve', index, source);
+    await clusters.turnTo(linesSource([source], MANIFEST_COLUMNS));
+    await database.run(TALLY_STATEMENT);
+  }
+  return {
+    files: options.files.length,
+    filesRead: chosen.length,
+    bytes: sum(options.files),
+    bytesRead,
+    records: scanned.records,
+    contents: await tallyOf(database, 'true'),
+    within: await tallyOf(database, 'is_duplicate AND is_within'),
+    across: await tallyOf(database, 'is_duplicate AND NOT is_within'),
+    byType: (await listOf(database, 'type')).map(([type, tally]) => ({ type, ...tally })),
+    byHost: (await listOf(database, 'host')).map(([host, tally]) => ({ host, ...tally })),
+  };
+}
+
+/** What a revisit takes in a file: all its text when the file is not compressed, and a measured share of it when it is. */
+const REVISIT_BYTES = `CASE WHEN file LIKE '%.gz' OR file LIKE '%.zst'
+  THEN 330 + 0.42 * (http_head_bytes + length(uri) + length(original_uri))
+  ELSE 760 + http_head_bytes + 2 * length(uri) + length(original_uri) END`;
+
+const TALLY_STATEMENT = `INSERT INTO tally
+  SELECT coalesce(mime, '-'), coalesce(lower(regexp_extract(uri, '^[A-Za-z]+://([^/:?#]*)', 1)), '-'), is_duplicate, is_within,
+    count(*), sum(payload_bytes), sum(CASE WHEN is_duplicate THEN greatest(0, record_length - (${REVISIT_BYTES})) ELSE 0 END)
+  FROM (
+    SELECT *, copy_number > 1 AND yields AS is_duplicate,
+      row_number() OVER (PARTITION BY digest, payload_bytes, extension, file ORDER BY copy_number) > 1 AS is_within
+    FROM (${RESOLVE_STATEMENT})
+  )
+  GROUP BY ALL`;
+
+const TALLY_COLUMNS = `coalesce(sum(records), 0)::DOUBLE, coalesce(sum(records) FILTER (is_duplicate), 0)::DOUBLE,
+  coalesce(sum(payload_bytes), 0)::DOUBLE, coalesce(sum(payload_bytes) FILTER (is_duplicate), 0)::DOUBLE,
+  coalesce(sum(saved_bytes), 0)::DOUBLE`;
+
+async function tallyOf(database: Database, condition: string): Promise<Tally> {
+  return toTally(await database.first(`SELECT ${TALLY_COLUMNS} FROM tally WHERE ${condition}`));
+}
+
+async function listOf(database: Database, column: string): Promise<[string, Tally][]> {
+  const listed: [string, Tally][] = [];
+  const query = `SELECT ${column}, ${TALLY_COLUMNS} FROM tally GROUP BY ${column}
+    ORDER BY sum(saved_bytes) DESC, sum(payload_bytes) DESC, ${column} LIMIT ${LISTED_MAX}`;
+  for await (const [name, ...numbers] of database.rows(query)) listed.push([String(name), toTally(numbers)]);
+  return listed;
+}
+
+function toTally(row: readonly unknown[]): Tally {
+  const [records, duplicates, payloadBytes, duplicateBytes, savedBytes] = row.map(Number);
+  return {
+    records: records!,
+    duplicates: duplicates!,
+    payloadBytes: payloadBytes!,
+    duplicateBytes: duplicateBytes!,
+    savedBytes: Math.round(savedBytes!),
+  };
+}
+
+/** Whole files, chosen by a hash of their paths so that the same are chosen again, until the share is reached. At least one. */
+function sampleOf<File extends { path: string; bytes: number }>(files: readonly File[], share: number): File[] {
+  if (share >= 1) return [...files];
+  const order = (file: File) => Buffer.from(digestOf('sha256', utf8(file.path)).bytes).toString('hex');
+  const shuffled = files.map((file) => ({ file, key: order(file) })).sort((a, b) => (a.key < b.key ? -1 : 1));
+  const wanted = sum(files) * share;
+  const chosen: File[] = [];
+  let bytes = 0;
+  for (const { file } of shuffled) {
+    if (bytes >= wanted) break;
+    chosen.push(file);
+    bytes += file.bytes;
+  }
+  return chosen.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function sum(files: readonly { readonly bytes: number }[]): number {
+  return files.reduce((total, file) => total + file.bytes, 0);
+}

@@ -1,0 +1,37 @@
+/** Where the files of a manifest lie: at the path that it gives, or under the same name among the files at hand, when only one has it. */
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import type { CollectionFile } from './collection.ts';
+
+export class FilePlaces {
+  readonly #files: readonly CollectionFile[];
+  readonly #byPath = new Map<string, number>();
+  /** -1 for names that several files have. */
+  readonly #byName = new Map<string, number>();
+
+  constructor(files: readonly CollectionFile[]) {
+    this.#files = files;
+    for (const [number, { path }] of files.entries()) {
+      this.#byPath.set(path, number);
+      const name = basename(path);
+      this.#byName.set(name, this.#byName.has(name) ? -1 : number);
+    }
+  }
+
+  numberOf(file: string): number | undefined {
+    const path = resolve(file);
+    const direct = this.#byPath.get(path) ?? this.#byPath.get(realOf(path));
+    if (direct !== undefined) return direct;
+    const named = this.#byName.get(basename(file));
+    return named === -1 ? undefined : named;
+  }
+
+  pathOf(file: string): string {
+    const number = this.numberOf(file);
+    return number === undefined ? resolve(file) : this.#files[number]!.path;
+  }
+}
+
+function realOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}

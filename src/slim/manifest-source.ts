@@ -1,0 +1,107 @@
+/**
+ * Manifests on disk as something SQL can read from: Parquet as it is, text in the layout of warcsum after it was brought into lines. What is
+ * not a manifest is refused by name.
+ */
+import { closeSync, createReadStream, openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileError, isDigestOfNothing, PinakesError, parseDigest } from '../base/index.ts';
+import { type Database, quoted } from './database.ts';
+import { linesSource, MANIFEST_COLUMNS, type ManifestColumn, RESOLVED_COLUMNS } from './manifest-column.ts';
+import { manifestLineOf } from './warcsum-text.ts';
+
+export type ManifestSource = {
+  /** What follows FROM. */
+  readonly sql: string;
+  readonly rows: number;
+  /** Whether sizes are unknown, as in text. */
+  readonly isWithoutSizes: boolean;
+};
+
+/** `directory` takes text manifests in the form that SQL reads. */
+export async function manifestSource(
+  database: Database,
+  paths: readonly string[],
+  directory: string,
+  columns: readonly ManifestColumn[] = MANIFEST_COLUMNS,
+): Promise<ManifestSource> {
+  const names = columns.map(({ name }) => name).join(', ');
+  const isResolved = columns === RESOLVED_COLUMNS;
+  const parts: string[] = [];
+  let isWithoutSizes = false;
+  for (const [index, path] of paths.entries()) {
+    if (isParquet(path)) {
+      await expectColumns(database, path, columns);
+      parts.push(`SELECT ${names} FROM read_parquet(${quoted(path)})`);
+      continue;
+    }
+    const lines = join(directory, `manifest-${index}.tsv`);
+    await toLines(path, lines, isResolved);
+    isWithoutSizes = true;
+    const source = isResolved ? linesSource([lines], RESOLVED_COLUMNS) : linesSource([lines], MANIFEST_COLUMNS);
+    parts.push(`SELECT ${names} FROM ${source}`);
+  }
+  const sql = `(${parts.join(' UNION ALL ')})`;
+  const [rows] = await database.first(`SELECT count(*)::DOUBLE FROM ${sql}`);
+  return { sql, rows: Number(rows), isWithoutSizes };
+}
+
+function isParquet(path: string): boolean {
+  try {
+    const descriptor = openSync(path, 'r');
+    try {
+      const start = Buffer.alloc(4);
+      readSync(descriptor, start, 0, 4, 0);
+      return start.toString('latin1') === 'PAR1';
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}
+
+async function expectColumns(database: Database, path: string, columns: readonly ManifestColumn[]): Promise<void> {
+  const found = new Set<string>();
+  for await (const [name] of database.rows(`SELECT name FROM parquet_schema(${quoted(path)})`)) found.add(String(name));
+  const missing = columns.filter(({ name }) => !found.has(name)).map(({ name }) => name);
+  if (missing.length > 0) {
+    throw new PinakesError('MANIFEST_UNREADABLE', { where: path, detail: `it has no ${missing.join(', ')}` });
+  }
+}
+
+async function toLines(path: string, target: string, isResolved: boolean): Promise<void> {
+  const descriptor = openSync(target, 'w');
+  let number = 0;
+  let pending = '';
+  try {
+    for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+      number++;
+      if (text === '') continue;
+      const parsed = manifestLineOf(text);
+      const place = `${path}:${number}`;
+      if (!parsed) throw new PinakesError('MANIFEST_UNREADABLE', { where: place });
+      if (isResolved && !parsed.isResolved) {
+        throw new PinakesError('MANIFEST_UNREADABLE', { where: place, detail: 'it is not resolved' });
+      }
+      if (isEmptyPayload(text)) continue;
+      pending += isResolved ? parsed.line : plainLine(parsed.line);
+      if (pending.length < 1024 * 1024) continue;
+      writeSync(descriptor, pending);
+      pending = '';
+    }
+    writeSync(descriptor, pending);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A resolved line without what resolving added to it. */
+function plainLine(line: string): string {
+  return `${line.trimEnd().split('\t').slice(0, MANIFEST_COLUMNS.length).join('\t')}\n`;
+}
+
+function isEmptyPayload(text: string): boolean {
+  const digest = parseDigest(text.split(' ')[5] ?? '');
+  return digest !== undefined && isDigestOfNothing(digest);
+}

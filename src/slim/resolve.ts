@@ -1,0 +1,83 @@
+/** `slim resolve`: finds clusters in manifests, chooses originals, and tells contents apart that share a digest. The second stage. */
+import { join } from 'node:path';
+import type { DigestAlgorithm } from '../base/index.ts';
+import { isCollisionProne } from '../base/index.ts';
+import { Clusters } from './clusters.ts';
+import { type Database, quoted } from './database.ts';
+import { manifestSource } from './manifest-source.ts';
+import { type ManifestFormat, writeManifest } from './manifest-target.ts';
+import { RESOLVE_STATEMENT } from './resolve-statement.ts';
+import type { SlimWatch, Verify } from './run.ts';
+import { SlimPool } from './slim-pool.ts';
+import { withStageDirectory } from './stage-directory.ts';
+
+export type ResolveOptions = SlimWatch & {
+  readonly manifests: readonly string[];
+  readonly out: string;
+  readonly format: ManifestFormat;
+  /** Digests with known collisions, and manifests without sizes, are always compared by bytes. */
+  readonly verify: Verify;
+  readonly workers: number;
+};
+
+export type ResolveReport = {
+  readonly rows: number;
+  readonly duplicates: number;
+  readonly collisions: number;
+  /** Whether payloads were compared byte by byte. */
+  readonly comparedBytes: boolean;
+};
+
+const ROWS_AT_ONCE = 250_000;
+
+export async function slimResolve(options: ResolveOptions): Promise<ResolveReport> {
+  return withStageDirectory(options.out, async (directory, database) => {
+    const source = await manifestSource(database, options.manifests, directory);
+    const clusters = new Clusters(database);
+    await clusters.prepare();
+    const pointers = `(SELECT * FROM ${source.sql} WHERE type IN ('revisit', 'request'))`;
+    const [hasPointers] = await database.first(`SELECT count(*)::DOUBLE FROM ${pointers}`);
+    if (Number(hasPointers) > 0) await clusters.findReferenced(source.sql, pointers);
+    const comparedBytes =
+      options.verify === 'bytes' || source.isWithoutSizes || (await holdsWeakDigests(database, source.sql));
+    const pool = new SlimPool(options.workers);
+    let collisions = 0;
+    const parts: string[] = [];
+    try {
+      for (const prefix of prefixesFor(source.rows)) {
+        options.onProgress?.('resolve', parts.length, prefix);
+        await clusters.turnTo(
+          `(SELECT * FROM ${source.sql} WHERE starts_with(split_part(digest, ':', 2), ${quoted(prefix)}))`,
+        );
+        if (comparedBytes) collisions += await clusters.compare(pool, options.onFinding);
+        const part = join(directory, `resolved-${prefix}.parquet`);
+        await database.run(`COPY (${RESOLVE_STATEMENT}) TO ${quoted(part)} (FORMAT parquet)`);
+        parts.push(part);
+      }
+    } finally {
+      await pool.close();
+    }
+    const resolved = `read_parquet([${parts.map(quoted).join(', ')}])`;
+    const [rows, duplicates] = await database.first(
+      `SELECT count(*)::DOUBLE, count(*) FILTER (copy_number > 1 AND yields)::DOUBLE FROM ${resolved}`,
+    );
+    const sorted = `SELECT * FROM ${resolved} ORDER BY file, record_offset`;
+    await writeManifest(database, sorted, options.out, options.format, true);
+    return { rows: Number(rows), duplicates: Number(duplicates), collisions, comparedBytes };
+  });
+}
+
+async function holdsWeakDigests(database: Database, source: string): Promise<boolean> {
+  for await (const [name] of database.rows(`SELECT DISTINCT split_part(digest, ':', 1) FROM ${source} WHERE holds`)) {
+    if (isCollisionProne(String(name) as DigestAlgorithm)) return true;
+  }
+  return false;
+}
+
+/** Beginnings of digests that part the manifest into pieces which fit into memory. */
+function prefixesFor(rows: number): string[] {
+  let digits = 0;
+  while (digits < 3 && rows / 16 ** digits > ROWS_AT_ONCE) digits++;
+  const count = 16 ** digits;
+  return Array.from({ length: count }, (_, index) => (digits === 0 ? '' : index.toString(16).padStart(digits, '0')));
+}

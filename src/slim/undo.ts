@@ -1,0 +1,88 @@
+/** `slim undo`: puts back the old files that the last run kept. Every file is whole at any moment, so undoing can be interrupted and repeated. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Finding, PinakesError } from '../base/index.ts';
+import { loadCollection } from './collection.ts';
+import { identityIfThere, sameIdentity } from './file-identity.ts';
+import { slimFinding } from './finding-catalogue.ts';
+import { restore } from './installation.ts';
+import { Journal } from './journal.ts';
+import { RunState } from './run-state.ts';
+import { temporaryOf } from './second-pass.ts';
+import { clearRun, WorkDirectory } from './work-directory.ts';
+
+export type UndoOptions = {
+  readonly workDirectory: string;
+  readonly onFinding: (finding: Finding) => void;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type UndoReport = { readonly restored: number; readonly left: number };
+
+export async function slimUndo({ workDirectory, onFinding, signal }: UndoOptions): Promise<UndoReport> {
+  if (!existsSync(workDirectory)) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
+  const work = WorkDirectory.lock(workDirectory);
+  try {
+    const directory = lastRun(work);
+    if (directory === undefined) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
+    const journal = new Journal(join(directory, 'journal.jsonl'));
+    try {
+      return await undo(directory, journal, onFinding, signal);
+    } finally {
+      journal.close();
+    }
+  } finally {
+    work.unlock();
+  }
+}
+
+/** The latest run that is not undone yet. */
+function lastRun(work: WorkDirectory): string | undefined {
+  return work.runs().findLast((directory) => {
+    if (!existsSync(join(directory, 'journal.jsonl'))) return false;
+    const journal = new Journal(join(directory, 'journal.jsonl'));
+    journal.close();
+    return (
+      journal.entries.some(({ kind }) => kind === 'begin') && !journal.entries.some(({ kind }) => kind === 'undone')
+    );
+  });
+}
+
+async function undo(
+  directory: string,
+  journal: Journal,
+  onFinding: (finding: Finding) => void,
+  signal: AbortSignal | undefined,
+): Promise<UndoReport> {
+  const state = new RunState(journal);
+  const { keptDirectory } = state.begin!.terms;
+  if (keptDirectory === '') throw new PinakesError('SLIM_NOT_KEPT', { where: directory });
+  const files = loadCollection(join(directory, 'files.jsonl'));
+  let [restored, left] = [state.restored.size, 0];
+  for (const number of state.kept) {
+    signal?.throwIfAborted();
+    if (state.restored.has(number)) continue;
+    const { path, name } = files[number]!;
+    const kept = join(keptDirectory, name);
+    const now = identityIfThere(path);
+    const written = state.written.get(number);
+    const old = identityIfThere(kept);
+    const isOld = now && sameIdentity(now, state.scanned[number]!.identity);
+    const isOurs = now && written && sameIdentity(now, written.identity);
+    if (old && (isOurs || isOld || !now)) {
+      await restore(kept, path);
+    } else if (!isOld) {
+      onFinding(slimFinding('slim-file-busy', path, 0, old ? 'it is not what the run left' : `${kept} is missing`));
+      left++;
+      continue;
+    }
+    journal.add({ kind: 'restored', file: number });
+    restored++;
+  }
+  if (left === 0) {
+    for (const file of files) rmSync(temporaryOf(file), { force: true });
+    journal.add({ kind: 'undone' });
+    clearRun(directory);
+  }
+  return { restored, left };
+}

@@ -1,0 +1,63 @@
+/**
+ * Manifests as text, in the layout of warcsum and its companions (Eldakar and Nagi): fields between single spaces, one line a record.
+ *
+ * ```
+ *   file offset length URI date digest                                                       after warcsum
+ *   ... extension                                                                            after warccollres
+ *   ... extension copy-number [original-URI original-date]                                   after warcsumproc; the last two from copy 2 on
+ * ```
+ * Digests are `algorithm:` and hexadecimal. Blanks in file names and URIs are written as %20. The layout knows no payload size and no record
+ * id, so whatever is resolved from it is compared byte by byte, and revisits made from it have no WARC-Refers-To.
+ */
+import { parseDigest, parseW3cDate, toHex } from '../base/index.ts';
+import type { SqlValue } from './database.ts';
+
+/** The columns a text line is made of, in the order that `warcsumLine` takes them. */
+export const WARCSUM_COLUMNS =
+  'file, record_offset::DOUBLE, record_length::DOUBLE, uri, date, digest, extension, copy_number, original_uri, original_date';
+
+/** A line of text for a row; extension and copy number are null in a manifest that is not resolved. */
+export function warcsumLine(row: readonly SqlValue[]): string {
+  const [file, offset, length, uri, date, digest, extension, copyNumber, originalUri, originalDate] = row;
+  const fields: SqlValue[] = [file!, offset!, length!, uri!, date!, digest!];
+  if (copyNumber !== null && copyNumber !== undefined) {
+    fields.push(extension ?? 0, copyNumber);
+    if (Number(copyNumber) > 1) fields.push(originalUri!, originalDate!);
+  }
+  return `${fields.map((field) => unspaced(String(field ?? '-'))).join(' ')}\n`;
+}
+
+function unspaced(text: string): string {
+  return text === '' ? '-' : text.replaceAll(' ', '%20');
+}
+
+const DIGITS = /^\d{1,15}$/;
+
+/** A line of the layout as the line of a manifest (resolved, when it says so); undefined when it is none. */
+export function manifestLineOf(text: string): { readonly line: string; readonly isResolved: boolean } | undefined {
+  const fields = text.split(' ');
+  const [file, offset, length, uri, date, digestText, extension = '0', copyNumber = '', originalUri, originalDate] =
+    fields;
+  if (![6, 7, 8, 10].includes(fields.length) || !DIGITS.test(offset!) || !DIGITS.test(length!)) return undefined;
+  const digest = parseDigest(digestText!);
+  const time = parseW3cDate(date!);
+  if (!digest || !DIGITS.test(extension) || /\t/.test(text)) return undefined;
+  const holds = time !== undefined;
+  const line = [
+    file!.replaceAll('%20', ' '),
+    offset,
+    length,
+    'response',
+    uri,
+    date,
+    time ?? '',
+    `${digest.algorithm}:${toHex(digest.bytes)}`,
+    '',
+    holds,
+    holds,
+    ...Array<string>(10).fill(''),
+    extension,
+  ];
+  if (copyNumber !== '') line.push(copyNumber, '', '', '', originalUri ?? uri, originalDate ?? date, '', '');
+  return { line: `${line.join('\t')}\n`, isResolved: copyNumber !== '' };
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { arcHead, type HeadFault, headEnd, parseWarcHead, unbracketed } from './record-head.ts';
+import { parseArcLine } from './record-start.ts';
+
+function parse(text: string): { head: ReturnType<typeof parseWarcHead>; faults: string[] } {
+  const faults: HeadFault[] = [];
+  const head = parseWarcHead(Buffer.from(text), faults);
+  return { head, faults: faults.map(({ code }) => code) };
+}
+
+const SOUND = [
+  'WARC/1.1',
+  'WARC-Type: Response',
+  'warc-record-id: <urn:uuid:1>',
+  'WARC-Date: 2024-03-01T10:00:00Z',
+  'WARC-Target-URI: <http://example.test/caf\u00e9>',
+  'WARC-Concurrent-To: <urn:uuid:2>',
+  'WARC-Concurrent-To: <urn:uuid:3>',
+  'Content-Length: 10',
+  '',
+  '',
+].join('\r\n');
+
+test('fields are found in any case, kept in order and spelling, and repeated ones are all there', () => {
+  const { head, faults } = parse(SOUND);
+  assert.equal(head.type, 'response');
+  assert.equal(head.recordId, '<urn:uuid:1>');
+  assert.equal(head.contentLength, 10);
+  assert.equal(head.time, Date.parse('2024-03-01T10:00:00Z'));
+  assert.deepEqual(head.getAll('warc-concurrent-to'), ['<urn:uuid:2>', '<urn:uuid:3>']);
+  assert.equal(head.fields[1]!.name, 'warc-record-id');
+  assert.equal(Buffer.from(head.bytes).toString(), SOUND);
+  assert.deepEqual(faults, ['target-uri-bracketed']);
+});
+
+test('brackets are taken off a target URI, and its letters are read as UTF-8', () => {
+  const { head } = parse(SOUND);
+  assert.equal(head.targetUri, 'http://example.test/caf\u00e9');
+  assert.equal(head.get('warc-target-uri'), '<http://example.test/caf\u00e9>');
+  assert.equal(unbracketed('<half'), '<half');
+});
+
+test('folded lines are joined with one blank, and a head of nothing else is read at once', () => {
+  const { head } = parse('WARC/1.1\r\nX: one\r\n  two\r\n\tthree  \r\n \r\nY:\r\n z\r\n\r\n');
+  assert.equal(head.get('x'), 'one two three');
+  assert.equal(head.get('y'), 'z');
+  const started = process.cpuUsage().user;
+  const long = parse(`WARC/1.1\r\nX: a\r\n${' b\n'.repeat(340_000)}\r\n`);
+  assert.equal(long.head.get('x')!.length, 680_001);
+  assert.ok(process.cpuUsage().user - started < 5_000_000, 'more than five seconds');
+});
+
+test('the end of a head is its empty line, with CRLF or LF', () => {
+  for (const [text, end] of [
+    ['WARC/1.1\r\nA: b\r\n\r\nbody', 18],
+    ['WARC/1.1\nA: b\n\nbody', 15],
+    ['WARC/1.1\r\nA: b\n\r\nbody', 17],
+    ['WARC/1.1\r\nA: b\r\n', -1],
+  ] as const) {
+    assert.equal(headEnd(Buffer.from(text), 0, text.length), end, JSON.stringify(text));
+  }
+  assert.equal(headEnd(Buffer.from('A\n\nB\n\n'), 0, 2), -1);
+});
+
+test('the parts of an ARC head have the names of WARC fields', () => {
+  const faults: HeadFault[] = [];
+  const line = parseArcLine('http://example.test/a b 192.0.2.1 20240301100000 text/html 57')!;
+  const head = arcHead(line, '1', Buffer.alloc(0), faults);
+  assert.equal(head.targetUri, 'http://example.test/a b');
+  assert.equal(head.date, '2024-03-01T10:00:00Z');
+  assert.equal(head.get('warc-ip-address'), '192.0.2.1');
+  assert.equal(head.get('arc-mime'), 'text/html');
+  assert.equal(head.contentLength, 57);
+  assert.deepEqual(faults, []);
+  const odd = parseArcLine('http://example.test/ 0.0.0.0 999999999999 - 99999999999999999999')!;
+  arcHead(odd, '1', Buffer.alloc(0), faults);
+  assert.deepEqual(
+    faults.map(({ code }) => code),
+    ['date-invalid', 'content-length-invalid'],
+  );
+});

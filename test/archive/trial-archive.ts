@@ -1,0 +1,182 @@
+/** Archives for tests: made in directories of their own, with a clock and ids that repeat, and with an auditor that trusts nothing. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Archive, type ArchiveOptions, createArchive, openArchive, type Policies } from '../../src/archive/index.ts';
+import { seededIds, seededRandom, toHex, utf8 } from '../../src/base/index.ts';
+import type { Capture } from '../../src/catalog/index.ts';
+import { BlockScanner, type RecordHead, readRecords } from '../../src/warc/index.ts';
+
+export const NOON = Date.UTC(2026, 0, 1, 12);
+
+export async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'pinakes-archive-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export type TrialOptions = Partial<ArchiveOptions> & { readonly policies?: Partial<Policies>; readonly seed?: number };
+
+/** Options to open an archive with: a clock that ticks by a second at every look, and ids from a seed. */
+export function trialOptions({ seed = 1, policies: _, ...options }: TrialOptions = {}): ArchiveOptions {
+  let now = NOON;
+  return { clock: () => (now += 1000), newId: seededIds(seededRandom(seed)), ...options };
+}
+
+export async function makeArchive(t: TestContext, options: TrialOptions = {}): Promise<Archive> {
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory, { policies: options.policies ?? {} });
+  const archive = await openArchive(directory, trialOptions(options));
+  t.after(() => archive.close().catch(() => {}));
+  return archive;
+}
+
+/** Bytes that compress badly and are told apart by their beginning. */
+export function contentOf(name: string, bytes = 3000): Uint8Array {
+  const parts = [`<!-- ${name} -->\n`];
+  for (let size = parts[0]!.length, round = 0; size < bytes; round++) {
+    const part = createHash('sha512').update(`${name} ${round}`).digest('hex');
+    parts.push(part);
+    size += part.length;
+  }
+  return utf8(parts.join('').slice(0, bytes));
+}
+
+export function page(url: string, time: number, body: Uint8Array | AsyncIterable<Uint8Array>, fields: readonly string[] = []) {
+  const head = ['HTTP/1.1 200 OK', 'Content-Type: text/html; charset=utf-8', ...fields, '', ''].join('\r\n');
+  return { kind: 'http', url, time, responseHead: utf8(head), body } as const;
+}
+
+export async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const piece of pieces) parts.push(Buffer.from(piece));
+  return Buffer.concat(parts);
+}
+
+export async function payloadAt(archive: Archive, url: string, time?: number): Promise<Buffer> {
+  return bytesOf((await archive.get(url, time)).payload);
+}
+
+export async function allCaptures(archive: Archive): Promise<Capture[]> {
+  const captures: Capture[] = [];
+  for await (const part of archive.catalog.captures({})) captures.push(...part);
+  return captures;
+}
+
+export type WalkedRecord = {
+  readonly segment: string;
+  readonly head: RecordHead;
+  readonly offset: number;
+  readonly length: number | undefined;
+  readonly payloadSha256: string;
+  readonly payloadBytes: number;
+};
+
+/** Every record of every segment, read from the first byte to the last as any other tool would. */
+export async function walk(archive: Archive): Promise<WalkedRecord[]> {
+  const walked: WalkedRecord[] = [];
+  for (const segment of archive.segments()) {
+    const stream = archive.volumes.get(segment.volume).stream(segment.name);
+    for await (const record of readRecords(stream, { name: segment.name })) {
+      const scanner = new BlockScanner(record.head, { payload: ['sha256'] });
+      for await (const piece of record.body()) scanner.push(piece);
+      const { payloadBytes, payloadDigests } = scanner.end();
+      walked.push({
+        segment: segment.name,
+        head: record.head,
+        offset: record.head.offset,
+        length: record.tail?.length,
+        payloadSha256: toHex(payloadDigests[0]!.bytes),
+        payloadBytes,
+      });
+    }
+  }
+  return walked;
+}
+
+function visitOf(uri: string | undefined, date: string | undefined): string {
+  return `${date} ${uri?.replace(/^<|>$/g, '')}`;
+}
+
+/** Revisits whose Refers-To names no full record in any segment. */
+export function danglingRevisits(walked: readonly WalkedRecord[]): string[] {
+  const full = new Set<string>();
+  for (const { head } of walked)
+    if (head.type === 'response' || head.type === 'resource') full.add(visitOf(head.targetUri, head.date));
+  return walked
+    .filter(({ head }) => head.type === 'revisit')
+    .map(({ head }) => visitOf(head.get('warc-refers-to-target-uri'), head.get('warc-refers-to-date')))
+    .filter((visit) => !full.has(visit));
+}
+
+const keyOf = (capture: Capture) =>
+  capture.block ? `${toHex(capture.block.digest)}~${capture.block.overflow}` : 'unresolved';
+
+/** What the archive answers about every capture: what must be the same after a rebuild. */
+export async function answers(archive: Archive): Promise<string[]> {
+  const lines: string[] = [];
+  for (const capture of await allCaptures(archive)) {
+    const { head, http, payload } = await archive.open(capture);
+    const sha = createHash('sha256').update(await bytesOf(payload)).digest('hex');
+    const collection = archive.collections.name(capture.collection);
+    const { url, time, kind, status, mime } = capture;
+    lines.push(
+      [url, time, kind, status, mime, collection, keyOf(capture), head.recordId, http?.bytes.length ?? 0, sha].join(' '),
+    );
+  }
+  return lines.sort();
+}
+
+/** Everything that is wrong: the catalog against the segments, the segments against themselves. */
+export async function audit(archive: Archive): Promise<string[]> {
+  const problems: string[] = [];
+  const walked = await walk(archive);
+  const records = new Map(walked.map((record) => [`${record.segment}:${record.offset}`, record]));
+  const nameOf = new Map(archive.segments().map(({ number, name }) => [number, name]));
+  const tombstones = new Map<string, Set<number>>();
+  for (const segment of archive.segments()) tombstones.set(segment.name, await archive.tombstones.read(segment));
+  const references = new Map<string, number>();
+  const catalogued = new Set<string>();
+  for (const capture of await allCaptures(archive)) {
+    const what = `${capture.url} ${capture.time}`;
+    const at = `${nameOf.get(capture.place.segment)}:${capture.place.offset}`;
+    const record = records.get(at);
+    catalogued.add(at);
+    if (!record || record.head.targetUri !== capture.url || record.length !== capture.place.length)
+      problems.push(`${what}: its record is not at ${at}`);
+    else if (record.head.type !== capture.kind) problems.push(`${what}: a ${capture.kind} in the catalog only`);
+    if (tombstones.get(nameOf.get(capture.place.segment) ?? '')?.has(capture.place.offset))
+      problems.push(`${what}: deleted and still in the catalog`);
+    if (capture.block) references.set(keyOf(capture), (references.get(keyOf(capture)) ?? 0) + 1);
+  }
+  for await (const part of archive.catalog.blocks()) {
+    for (const block of part) {
+      const id = `${toHex(block.key.digest)}~${block.key.overflow}`;
+      if (block.references !== (references.get(id) ?? 0) || block.references === 0)
+        problems.push(`${id}: ${block.references} references counted, ${references.get(id) ?? 0} there`);
+      references.delete(id);
+      const holder = records.get(`${nameOf.get(block.holder.segment)}:${block.holder.offset}`);
+      const sha = holder && toHex(archive.fingerprint(Buffer.from(holder.payloadSha256, 'hex')));
+      if (!holder || holder.head.type === 'revisit') problems.push(`${id}: no record holds it`);
+      else if (sha !== toHex(block.key.digest) || holder.payloadBytes !== block.size)
+        problems.push(`${id}: another content is where it should be`);
+    }
+  }
+  for (const id of references.keys()) problems.push(`${id}: captures refer to a content that is not there`);
+  for (const record of walked) {
+    const isCapture = ['response', 'revisit', 'resource'].includes(record.head.type);
+    const isDead = tombstones.get(record.segment)?.has(record.offset);
+    if (isCapture && !isDead && !catalogued.has(`${record.segment}:${record.offset}`))
+      problems.push(`${record.segment}:${record.offset}: neither in the catalog nor deleted`);
+  }
+  for (const volume of archive.volumes.available()) {
+    for (const { name } of await volume.list()) {
+      const segment = name.replace(/\.tombstones$/, '');
+      if (![...nameOf.values()].includes(segment)) problems.push(`${name}: a file of no segment`);
+    }
+  }
+  problems.push(...danglingRevisits(walked).map((visit) => `a revisit points at ${visit}, which is not there`));
+  return problems;
+}

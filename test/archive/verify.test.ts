@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { readFileSync, renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Archive } from '../../src/archive/index.ts';
+import type { Block, Capture } from '../../src/catalog/index.ts';
+import { WarcFileWriter } from '../../src/warc/index.ts';
+import {
+  bodyOf,
+  gather,
+  lostDays,
+  openSample,
+  problemsOf,
+  samplePages,
+  scratch,
+  segmentFiles,
+  writePages,
+} from './shelf-sample.ts';
+
+const PAGES = samplePages(30);
+
+async function firstBlock(archive: Archive): Promise<Block> {
+  for await (const page of archive.catalog.blocks()) for (const block of page) return block;
+  throw new Error('the archive holds nothing');
+}
+
+async function firstCapture(archive: Archive): Promise<Capture> {
+  for await (const page of archive.catalog.captures({})) for (const capture of page) return capture;
+  throw new Error('the archive holds nothing');
+}
+
+async function filled(directory: string): Promise<Archive> {
+  await writePages(join(directory, 'pages.warc.gz'), PAGES);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.add([join(directory, 'pages.warc.gz')]);
+  return archive;
+}
+
+test('an archive that was added to, deleted from and compacted verifies without a problem, quick and full', async (t) => {
+  await using archive = closing(await filled(scratch(t)));
+  assert.deepEqual(await problemsOf(archive.it, 'quick'), []);
+  assert.deepEqual(await problemsOf(archive.it), []);
+  await archive.it.delete({ prefix: 'http://a.test/' });
+  assert.deepEqual(await problemsOf(archive.it, 'quick'), []);
+  assert.deepEqual(await problemsOf(archive.it), []);
+  await archive.it.compact();
+  assert.deepEqual(await problemsOf(archive.it, 'quick'), []);
+  assert.deepEqual(await problemsOf(archive.it), []);
+  assert.deepEqual(await lostDays(archive.it, PAGES.filter(({ url }) => url.startsWith('http://b.'))), []);
+});
+
+test('the report counts what was verified', async (t) => {
+  await using archive = closing(await filled(scratch(t)));
+  const report = await archive.it.verify();
+  assert.deepEqual(
+    { ...report, bytes: 0 },
+    { segments: 1, bytes: 0, records: 31, captures: 30, blocks: 10, unresolved: 0, errors: 0, warnings: 0 },
+  );
+});
+
+test('a changed byte in a record that holds a content names the record and the captures that lean on it', async (t) => {
+  const directory = scratch(t);
+  const before = await filled(directory);
+  const block = await firstBlock(before);
+  await before.close();
+  const [file] = segmentFiles(join(directory, 'archive/volumes'));
+  const bytes = readFileSync(file!);
+  bytes[block.holder.offset + block.holder.length - 40]! ^= 0x10;
+  writeFileSync(file!, bytes);
+  await using archive = closing(await openSample(join(directory, 'archive')));
+  for (const depth of ['quick', 'full'] as const) {
+    const problems = await problemsOf(archive.it, depth);
+    assert.ok(problems.some(({ level, offset }) => level === 'error' && offset === block.holder.offset), depth);
+  }
+  const problems = await problemsOf(archive.it);
+  const holder = problems.find(({ code }) => code === 'content-changed' || code === 'content-lost');
+  assert.equal(holder?.offset, block.holder.offset);
+  assert.equal(holder?.leaning, 3);
+  assert.equal(holder?.examples.length, 3);
+});
+
+test('a payload exchanged for another of the same length is found by hashing alone', async (t) => {
+  const directory = scratch(t);
+  await writePages(join(directory, 'pages.warc'), PAGES.slice(0, 1), 'none');
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.add([join(directory, 'pages.warc')], { inPlace: true });
+  const file = join(directory, 'pages.warc');
+  // Beyond what the fingerprint of a linked file covers there is nothing here, so the change is made before the file is read again.
+  await archive.close();
+  const manifest = join(directory, 'archive/volumes/linked.jsonl');
+  const text = readFileSync(file, 'latin1');
+  writeFileSync(file, text.replace('The scroll', 'The scrawl'), 'latin1');
+  const lines = readFileSync(manifest, 'utf8').trimEnd().split('\n');
+  const { createHash } = await import('node:crypto');
+  const now = readFileSync(file);
+  const sha256 = createHash('sha256').update(now).update(now).digest('hex');
+  lines[1] = JSON.stringify({ ...JSON.parse(lines[1]!), sha256 });
+  writeFileSync(manifest, `${lines.join('\n')}\n`);
+  await using again = closing(await openSample(join(directory, 'archive')));
+  assert.deepEqual(await problemsOf(again.it, 'quick'), []);
+  assert.deepEqual(
+    (await problemsOf(again.it)).map(({ code, leaning }) => ({ code, leaning })),
+    [{ code: 'content-changed', leaning: 1 }],
+  );
+});
+
+test('a segment that is gone is named once, with what it held', async (t) => {
+  const directory = scratch(t);
+  await (await filled(directory)).close();
+  unlinkSync(segmentFiles(join(directory, 'archive/volumes'))[0]!);
+  await using archive = closing(await openSample(join(directory, 'archive')));
+  const problems = await problemsOf(archive.it);
+  assert.deepEqual(
+    problems.map(({ code, leaning }) => ({ code, leaning })),
+    [{ code: 'segment-missing', leaning: 30 }],
+  );
+  assert.match(problems[0]!.message, /30 captures have their record there, 10 contents are held there/);
+});
+
+test('a segment that was cut short is told of when the archive is opened, costs only itself, and is named by verify', async (t) => {
+  const directory = scratch(t);
+  await (await filled(directory)).close();
+  const [file] = segmentFiles(join(directory, 'archive/volumes'));
+  truncateSync(file!, 2000);
+  const { findings, onFinding } = gather();
+  await using archive = closing(await openSample(join(directory, 'archive'), { onFinding }));
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['segment-not-healed'],
+  );
+  await archive.it.store({ kind: 'bytes', time: 0, body: Buffer.from('still writable') });
+  const codes = new Set((await problemsOf(archive.it)).map(({ code }) => code));
+  assert.ok(codes.has('segment-short') && codes.has('capture-without-record') && codes.has('content-lost'));
+});
+
+test('a volume that is missing is named once and costs only its own contents', async (t) => {
+  const directory = scratch(t);
+  const before = await openSample(join(directory, 'archive'));
+  await before.addVolume({ name: 'second', path: join(directory, 'second') });
+  await writePages(join(directory, 'one.warc.gz'), PAGES.slice(0, 15));
+  await writePages(join(directory, 'two.warc.gz'), PAGES.slice(15));
+  await before.add([join(directory, 'one.warc.gz')], { volume: 'main' });
+  await before.add([join(directory, 'two.warc.gz')], { volume: 'second' });
+  assert.deepEqual(await problemsOf(before), []);
+  await before.close();
+  renameSync(join(directory, 'second'), join(directory, 'unplugged'));
+  const archive = await openSample(join(directory, 'archive'));
+  const problems = await problemsOf(archive);
+  assert.deepEqual(
+    problems.map(({ code, volume, leaning }) => ({ code, volume, leaning })),
+    [{ code: 'volume-missing', volume: 'second', leaning: 15 }],
+  );
+  assert.deepEqual(await lostDays(archive, PAGES.slice(0, 15)), []);
+  await assert.rejects(bodyOf(archive, PAGES[20]!), /volume second/);
+  await archive.close();
+});
+
+test('a catalog that contradicts the segments is found out, whatever it says wrongly', async (t) => {
+  const directory = scratch(t);
+  await using archive = closing(await filled(directory));
+  const { catalog } = archive.it;
+  const block = await firstBlock(archive.it);
+  const capture = await firstCapture(archive.it);
+  const codesAfter = async (change: () => Promise<void>, undo: () => Promise<void>) => {
+    await change();
+    const codes = (await problemsOf(archive.it, 'quick')).map(({ code }) => code);
+    await undo();
+    assert.deepEqual(await problemsOf(archive.it), []);
+    return [...new Set(codes)].sort();
+  };
+  const restore = () => catalog.write({ putBlocks: [block], putCaptures: [capture] });
+  assert.deepEqual(
+    await codesAfter(() => catalog.write({ putBlocks: [{ ...block, references: block.references + 1 }] }), restore),
+    ['references-wrong'],
+  );
+  const withoutBlock = await codesAfter(() => catalog.write({ removeBlocks: [block.key] }), restore);
+  assert.deepEqual(withoutBlock, ['content-missing']);
+  const withoutCapture = await codesAfter(() => catalog.write({ removeCaptures: [capture] }), restore);
+  assert.ok(withoutCapture.includes('record-uncatalogued') && withoutCapture.includes('references-wrong'));
+  const phantom = { ...capture, place: { ...capture.place, offset: capture.place.offset + 1 } };
+  const withPhantom = await codesAfter(
+    () => catalog.write({ putCaptures: [phantom] }),
+    () => catalog.write({ removeCaptures: [phantom] }),
+  );
+  assert.ok(withPhantom.includes('capture-without-record'));
+});
+
+test('a revisit whose original was never added is a warning, not an error', async (t) => {
+  const directory = scratch(t);
+  const file = join(directory, 'revisit.warc.gz');
+  const writer = await WarcFileWriter.create(file, { coding: 'gzip' });
+  const revisit = {
+    profile: 'identical-payload-digest',
+    refersToTargetUri: 'http://elsewhere.test/',
+    refersToDate: '2020-01-01T00:00:00Z',
+  } as const;
+  await writer.write(
+    {
+      type: 'revisit',
+      recordId: '<urn:uuid:00000000-0000-4000-8000-00000000aaaa>',
+      date: '2024-01-01T00:00:00Z',
+      targetUri: 'http://elsewhere.test/',
+      payloadDigest: 'sha1:SPY26MJKW5H7YED73KP4SKZ3QEA5BN4S',
+      contentType: 'application/http; msgtype=response',
+      revisit,
+    },
+    Buffer.from('HTTP/1.1 200 OK\r\n\r\n'),
+  );
+  await writer.finish();
+  await using archive = closing(await openSample(join(directory, 'archive')));
+  await archive.it.add([file]);
+  const report = await archive.it.verify();
+  assert.deepEqual([report.errors, report.warnings, report.unresolved], [0, 1, 1]);
+});
+
+function closing(it: Archive): { readonly it: Archive } & AsyncDisposable {
+  return { it, [Symbol.asyncDispose]: () => it.close() };
+}

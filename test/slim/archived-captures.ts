@@ -1,0 +1,86 @@
+/**
+ * What a collection holds, read without slim: every capture with the payload it has once its revisit is resolved. Two collections that hold the same
+ * captures are the same to a reader, however they are stored.
+ */
+import { digestOf, toHex } from '../../src/base/index.ts';
+import { BlockScanner, readRecords } from '../../src/warc/index.ts';
+
+export type ArchivedRecord = {
+  readonly file: string;
+  readonly offset: number;
+  readonly type: string;
+  readonly uri: string;
+  readonly date: string;
+  readonly recordId: string;
+  readonly refersTo: string;
+  readonly refersToUri: string;
+  readonly refersToDate: string;
+  readonly profile: string;
+  /** SHA-256 and size of the payload; undefined for a revisit. */
+  readonly payload: string | undefined;
+  readonly httpHead: string;
+  readonly fields: readonly { readonly name: string; readonly value: string }[];
+};
+
+export async function readAll(files: readonly string[], names: readonly string[] = files): Promise<ArchivedRecord[]> {
+  const records: ArchivedRecord[] = [];
+  for (const [index, file] of files.entries()) {
+    for await (const record of readRecords(file)) {
+      const { head } = record;
+      const scanner = new BlockScanner(head, { payload: ['sha256'] });
+      for await (const piece of record.body()) scanner.push(piece);
+      const facts = scanner.end();
+      records.push({
+        file: names[index]!,
+        offset: head.offset,
+        type: head.type,
+        uri: head.targetUri ?? '',
+        date: head.date ?? '',
+        recordId: head.recordId ?? '',
+        refersTo: head.get('warc-refers-to') ?? '',
+        refersToUri: head.get('warc-refers-to-target-uri') ?? '',
+        refersToDate: head.get('warc-refers-to-date') ?? '',
+        profile: head.get('warc-profile') ?? '',
+        payload: head.type === 'revisit' ? undefined : `${toHex(facts.payloadDigests[0]!.bytes)} ${facts.payloadBytes}`,
+        httpHead: facts.http ? toHex(digestOf('sha256', facts.http.bytes).bytes) : '',
+        fields: head.fields,
+      });
+    }
+  }
+  return records;
+}
+
+/** The record that a revisit leans on: by id, else by URI and date. Never another revisit. */
+export function originalOf(revisit: ArchivedRecord, records: readonly ArchivedRecord[]): ArchivedRecord | undefined {
+  const holders = records.filter((record) => record.type === 'response' || record.type === 'resource');
+  return (
+    holders.find((record) => revisit.refersTo !== '' && record.recordId === revisit.refersTo) ??
+    holders.find((record) => record.uri === revisit.refersToUri && record.date === revisit.refersToDate)
+  );
+}
+
+const CAPTURES = new Set(['response', 'revisit', 'resource', 'conversion', 'metadata', 'request', 'warcinfo']);
+
+/** One line a capture: URI, date, HTTP head, and the payload it has in the end. Sorted. `missing` stands for a payload that is nowhere. */
+export function capturesOf(records: readonly ArchivedRecord[]): string[] {
+  const byId = new Map<string, ArchivedRecord>();
+  const byPlace = new Map<string, ArchivedRecord>();
+  for (const record of records) {
+    if (record.type !== 'response' && record.type !== 'resource') continue;
+    if (!byId.has(record.recordId)) byId.set(record.recordId, record);
+    const place = `${record.uri} ${record.date}`;
+    if (!byPlace.has(place)) byPlace.set(place, record);
+  }
+  return records
+    .filter((record) => CAPTURES.has(record.type))
+    .map((record) => {
+      const isPlain = record.type !== 'revisit';
+      const original = isPlain
+        ? record
+        : ((record.refersTo ? byId.get(record.refersTo) : undefined) ??
+          byPlace.get(`${record.refersToUri} ${record.refersToDate}`));
+      const kind = record.type === 'revisit' ? 'response' : record.type;
+      return `${kind} ${record.uri} ${record.date} ${record.httpHead} ${original?.payload ?? 'missing'}`;
+    })
+    .sort();
+}

@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { parseDigest } from '../../src/base/index.ts';
+import { slimRun, slimUndo } from '../../src/slim/index.ts';
+import { readRecords } from '../../src/warc/index.ts';
+import { type ArchivedRecord, capturesOf, originalOf, readAll } from './archived-captures.ts';
+import { bodyOf, SAMPLE_FILES, SampleWriter, writeSampleCollection } from './sample-collection.ts';
+import { filesBelow, runOptions } from './slim-options.ts';
+
+async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
+  try {
+    await body(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+describe('a run in place over files of every compression', () => {
+  let directory = '';
+  let kept = '';
+  let earlier: ArchivedRecord[] = [];
+  let later: ArchivedRecord[] = [];
+  let summary: Awaited<ReturnType<typeof slimRun>>;
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
+    kept = `${directory}-kept`;
+    await writeSampleCollection(directory, 7);
+    earlier = await readAll(filesBelow(directory));
+    summary = await slimRun(runOptions(directory, { keptDirectory: kept }).options);
+    later = await readAll(filesBelow(directory));
+  });
+
+  after(() => {
+    rmSync(directory, { recursive: true });
+    rmSync(kept, { recursive: true, force: true });
+  });
+
+  test('leaves the same captures with the same payloads', () => {
+    assert.deepEqual(capturesOf(later), capturesOf(earlier));
+    assert.ok(!capturesOf(later).some((line) => line.endsWith('missing')));
+  });
+
+  test('turns every duplicate into a revisit and keeps one record for each content', () => {
+    const contents = new Set(earlier.filter(({ type }) => type === 'response').map(({ payload }) => payload));
+    const responses = later.filter(({ type }) => type === 'response');
+    assert.equal(responses.length, contents.size);
+    assert.equal(new Set(responses.map(({ payload }) => payload)).size, contents.size);
+    const revisits = later.filter(({ type }) => type === 'revisit');
+    assert.equal(revisits.length, SAMPLE_FILES.length * 20 - contents.size);
+    assert.equal(summary.duplicates, revisits.length);
+    assert.equal(summary.revisits, revisits.length);
+    assert.equal(summary.records, earlier.length);
+    assert.equal(summary.collisions, 0);
+  });
+
+  test('chooses the earliest capture as the original', () => {
+    for (const { payload, date } of later.filter(({ type }) => type === 'response')) {
+      const dates = earlier.filter((record) => record.type === 'response' && record.payload === payload);
+      assert.equal(date, dates.map((record) => record.date).sort()[0]);
+    }
+  });
+
+  test('points every revisit at a response, by id, URI and date, and never at a revisit', () => {
+    for (const revisit of later.filter(({ type }) => type === 'revisit')) {
+      const original = originalOf(revisit, later);
+      assert.equal(original?.type, 'response');
+      assert.equal(revisit.refersTo, original?.recordId);
+      assert.equal(revisit.refersToUri, original?.uri);
+      assert.equal(revisit.refersToDate, original?.date);
+      assert.match(revisit.profile, /^http:\/\/netpreserve\.org\/warc\/1\.1\/revisit\/identical-payload-digest$/);
+    }
+  });
+
+  test('writes revisits that say what they replace, what was cut, and the digest that the original declares', () => {
+    const value = (record: ArchivedRecord, name: string) => record.fields.find((field) => field.name === name)?.value;
+    for (const revisit of later.filter(({ type }) => type === 'revisit')) {
+      const replaced = earlier.find(
+        ({ uri, date, type }) => type === 'response' && uri === revisit.uri && date === revisit.date,
+      )!;
+      assert.equal(value(revisit, 'WARC-Previous-Record-ID'), replaced.recordId);
+      assert.notEqual(revisit.recordId, replaced.recordId);
+      assert.equal(value(revisit, 'WARC-Truncated'), 'length');
+      assert.equal(value(revisit, 'WARC-IP-Address'), '192.0.2.1');
+      const original = originalOf(revisit, later)!;
+      const declared = value(original, 'WARC-Payload-Digest');
+      const digest = value(revisit, 'WARC-Payload-Digest')!;
+      if (declared !== undefined) assert.equal(digest, declared);
+      else assert.ok(parseDigest(digest), digest);
+    }
+    const ids = later.map(({ recordId }) => recordId);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  test('counts the bytes of all files before and after', () => {
+    const bytes = (root: string) => filesBelow(root).reduce((sum, path) => sum + statSync(path).size, 0);
+    assert.equal(summary.bytesAfter, bytes(directory));
+    assert.ok(summary.bytesAfter < summary.bytesBefore);
+    const rewritten = filesBelow(kept).length;
+    assert.equal(summary.filesRewritten, rewritten);
+  });
+
+  test('finds nothing more to do when it is run again', async () => {
+    const images = filesBelow(directory).map((path) => readFileSync(path));
+    const again = await slimRun(runOptions(directory).options);
+    assert.equal(again.duplicates, 0);
+    assert.equal(again.filesRewritten, 0);
+    assert.deepEqual(
+      filesBelow(directory).map((path) => readFileSync(path)),
+      images,
+    );
+  });
+});
+
+test('every kept record lies in the new file byte for byte as the member it was', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 3);
+    const before = new Map(filesBelow(directory).map((path) => [path, readFileSync(path)]));
+    await slimRun(runOptions(directory).options);
+    for (const [path, old] of before) {
+      const now = readFileSync(path);
+      let members = 0;
+      for await (const record of readRecords(path)) {
+        for await (const _ of record.body());
+        if (record.head.type === 'revisit') continue;
+        const member = now.subarray(record.head.offset, record.head.offset + record.tail!.length!);
+        assert.ok(old.includes(member), `${path}:${record.head.offset}`);
+        members++;
+      }
+      assert.ok(members > 20);
+    }
+  });
+});
+
+test('with a target the whole collection is there, and the source is untouched', async () => {
+  await inDirectory(async (directory) => {
+    const [source, target, inPlace] = ['source', 'target', 'in-place'].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeSampleCollection(source, 5);
+    cpSync(source, inPlace, { recursive: true });
+    const images = filesBelow(source).map((path) => readFileSync(path));
+    const summary = await slimRun(runOptions(source, { target }).options);
+    assert.deepEqual(
+      filesBelow(source).map((path) => readFileSync(path)),
+      images,
+    );
+    await slimRun(runOptions(inPlace).options);
+    const contents = (root: string) => filesBelow(root).map((path) => [path.slice(root.length), readFileSync(path)]);
+    assert.deepEqual(contents(target), contents(inPlace));
+    assert.equal(summary.filesRewritten, 4);
+  });
+});
+
+test('undo puts back every file as it was', async () => {
+  await inDirectory(async (directory) => {
+    const collection = join(directory, 'collection');
+    const keptDirectory = join(directory, 'kept');
+    await writeSampleCollection(collection, 2);
+    const images = filesBelow(collection).map((path) => readFileSync(path));
+    const { options } = runOptions(collection, { keptDirectory });
+    await slimRun(options);
+    const { workDirectory } = options;
+    const findings: unknown[] = [];
+    const onFinding = (finding: unknown) => findings.push(finding);
+    assert.deepEqual(await slimUndo({ workDirectory, onFinding }), { restored: 4, left: 0 });
+    assert.deepEqual(
+      filesBelow(collection).map((path) => readFileSync(path)),
+      images,
+    );
+    assert.deepEqual(filesBelow(keptDirectory), []);
+    assert.deepEqual(findings, []);
+    await assert.rejects(slimUndo({ workDirectory, onFinding }), { code: 'SLIM_NOT_KEPT' });
+  });
+});
+
+describe('what must not become a revisit', () => {
+  /** Writes one file, slims it, and says the type of the record that each URI has afterwards. */
+  async function typesAfter(write: (sample: SampleWriter) => Promise<void>): Promise<Map<string, string>> {
+    const types = new Map<string, string>();
+    await inDirectory(async (directory) => {
+      const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
+      await write(sample);
+      await sample.finish();
+      const earlier = await readAll(filesBelow(directory));
+      const { options, failures } = runOptions(directory);
+      await slimRun(options);
+      const later = await readAll(filesBelow(directory));
+      assert.deepEqual(failures, []);
+      assert.deepEqual(capturesOf(later), capturesOf(earlier));
+      for (const { uri, type } of later) if (type !== 'request' && type !== 'warcinfo') types.set(uri, type);
+    });
+    return types;
+  }
+
+  const [first, second, third] = ['http://a.example/1', 'http://a.example/2', 'http://a.example/3'] as const;
+  const body = bodyOf(1);
+
+  test('a plain duplicate does, so the cases below mean something', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      await sample.page({ uri: second, body });
+    });
+    assert.deepEqual(
+      [...types],
+      [
+        [first, 'response'],
+        [second, 'revisit'],
+      ],
+    );
+  });
+
+  test('an empty payload', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body: new Uint8Array(0) });
+      await sample.page({ uri: second, body: new Uint8Array(0) });
+    });
+    assert.deepEqual([...types.values()], ['response', 'response']);
+  });
+
+  test('a payload so small that its revisit would be larger', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body: bodyOf(1, 10) });
+      await sample.page({ uri: second, body: bodyOf(1, 10) });
+    });
+    assert.deepEqual([...types.values()], ['response', 'response']);
+  });
+
+  test('the original of a revisit that is there already, found by id', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      const { recordId } = await sample.page({ uri: second, body });
+      await sample.revisit(third, { uri: 'http://elsewhere.example/', date: '2001-01-01T00:00:00Z', recordId }, body);
+    });
+    assert.deepEqual(
+      [...types],
+      [
+        [first, 'response'],
+        [second, 'response'],
+        [third, 'revisit'],
+      ],
+    );
+  });
+
+  test('the original of a revisit that is there already, found by URI and date', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      const { date } = await sample.page({ uri: second, body });
+      await sample.revisit(third, { uri: second, date }, body);
+    });
+    assert.deepEqual(
+      [...types],
+      [
+        [first, 'response'],
+        [second, 'response'],
+        [third, 'revisit'],
+      ],
+    );
+  });
+
+  test('the response to a request with a body, which replay finds only beside its request', async () => {
+    const request = 'POST /2 HTTP/1.1\r\nHost: a.example\r\nContent-Type: text/plain\r\n\r\nquestion=1';
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      await sample.page({ uri: second, body, request });
+      await sample.page({ uri: third, body });
+    });
+    assert.deepEqual(
+      [...types],
+      [
+        [first, 'response'],
+        [second, 'response'],
+        [third, 'revisit'],
+      ],
+    );
+  });
+
+  test('a record that is truncated, nor does anything lean on one', async () => {
+    const fields = [{ name: 'WARC-Truncated', value: 'length' }];
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      await sample.page({ uri: second, body, fields });
+    });
+    assert.deepEqual([...types.values()], ['response', 'response']);
+    const others = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body, fields });
+      await sample.page({ uri: second, body });
+    });
+    assert.deepEqual([...others.values()], ['response', 'response']);
+  });
+
+  test("a body whose content coding is another than the original's, which would be decoded wrongly", async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      await sample.page({ uri: second, body, head: 'Content-Type: text/html\r\nContent-Encoding: br\r\n' });
+    });
+    assert.deepEqual([...types.values()], ['response', 'response']);
+  });
+
+  test('a resource record, though a response may lean on one', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.resource(first, body);
+      await sample.resource(second, body);
+      await sample.page({ uri: third, body });
+    });
+    assert.deepEqual(
+      [...types],
+      [
+        [first, 'resource'],
+        [second, 'resource'],
+        [third, 'revisit'],
+      ],
+    );
+  });
+
+  test('a segmented record', async () => {
+    const fields = [{ name: 'WARC-Segment-Number', value: '1' }];
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      await sample.page({ uri: second, body, fields });
+    });
+    assert.deepEqual([...types.values()], ['response', 'response']);
+  });
+});
+
+test('a chunked duplicate keeps its own head, chunked as it says, and leans on an original that is not', async () => {
+  await inDirectory(async (directory) => {
+    const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
+    await sample.page({ uri: 'http://a.example/plain', body: bodyOf(1) });
+    await sample.page({ uri: 'http://a.example/chunked', body: bodyOf(1), isChunked: true });
+    await sample.finish();
+    const earlier = await readAll(filesBelow(directory));
+    await slimRun(runOptions(directory).options);
+    const later = await readAll(filesBelow(directory));
+    assert.equal(later.find(({ uri }) => uri.endsWith('chunked'))?.type, 'revisit');
+    assert.deepEqual(capturesOf(later), capturesOf(earlier));
+  });
+});
+
+test('a dry run says what would be done and leaves every file, and no trace', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 4);
+    const images = filesBelow(directory).map((path) => readFileSync(path));
+    const summary = await slimRun(runOptions(directory, { dryRun: true }).options);
+    assert.ok(summary.duplicates > 20);
+    assert.equal(summary.revisits, 0);
+    assert.equal(summary.bytesAfter, summary.bytesBefore);
+    assert.deepEqual(
+      filesBelow(directory).map((path) => readFileSync(path)),
+      images,
+    );
+  });
+});
+
+test('a minimum saving keeps duplicates that save less', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 4);
+    const summary = await slimRun(runOptions(directory, { minSavingBytes: 1_000_000 }).options);
+    assert.ok(summary.duplicates > 20);
+    assert.equal(summary.revisits, 0);
+    assert.equal(summary.stayed.small, summary.duplicates);
+    assert.equal(summary.filesRewritten, 0);
+  });
+});

@@ -1,0 +1,40 @@
+/** Options of a run that most tests share: two threads, a fixed clock, findings and failures gathered. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Finding, PinakesError } from '../../src/base/index.ts';
+import type { SlimRunOptions } from '../../src/slim/index.ts';
+
+export type Gathered = { readonly findings: Finding[]; readonly failures: PinakesError[] };
+
+const ARCHIVE = /\.(warc|arc)(\.gz|\.zst)?$/;
+
+/** The WARC and ARC files below a directory, in order. */
+export function filesBelow(directory: string): string[] {
+  const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  return entries
+    .filter((name) => ARCHIVE.test(name) && !name.includes('.pinakes-slim'))
+    .sort()
+    .map((name) => join(directory, name));
+}
+
+export function runOptions(
+  directory: string,
+  more: Partial<SlimRunOptions> = {},
+): { options: SlimRunOptions } & Gathered {
+  const findings: Finding[] = [];
+  const failures: PinakesError[] = [];
+  const options: SlimRunOptions = {
+    inputs: filesBelow(directory).map((path) => ({ path, root: directory })),
+    workDirectory: join(more.target ?? directory, '.pinakes-slim'),
+    algorithm: 'sha256',
+    verify: 'digest',
+    minSavingBytes: 1,
+    workers: 2,
+    clock: () => Date.UTC(2026, 0, 1),
+    software: 'pinakes/test',
+    onFinding: (finding) => findings.push(finding),
+    onFailure: (error) => failures.push(error),
+    ...more,
+  };
+  return { options, findings, failures };
+}
