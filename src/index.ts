@@ -1,4 +1,54 @@
-/** The library: everything a program may use of Pinakes. Rooms not named here are not public. */
+/**
+ * The library: everything a program may use of Pinakes. Rooms not named here are not public.
+ *
+ * ```ts
+ * import { openArchive, parseTimestamp } from 'pinakes';
+ *
+ * const archive = await openArchive('my-archive', { clock: Date.now, newId: () => `<urn:uuid:${crypto.randomUUID()}>` });
+ * await archive.add(['crawl.warc.gz'], { collection: 'spring' });
+ * const page = await archive.get('https://example.org/', parseTimestamp('20240301'));
+ * for await (const piece of page.payload) process.stdout.write(piece);
+ * await archive.close();
+ * ```
+ *
+ * The library never prints, reads no clock and makes no random numbers: `clock` and `newId` are handed in.
+ */
+export {
+  type AddOptions,
+  type AddProgress,
+  type AddReport,
+  Archive,
+  type ArchiveOptions,
+  type CompactOptions,
+  type CompactReport,
+  type ContentKey,
+  createArchive,
+  type DeletePreview,
+  type DeleteReport,
+  dropCatalog,
+  formatContentKey,
+  type InitOptions,
+  type MigrateOptions,
+  type MigrateReport,
+  type NewVolume,
+  openArchive,
+  PROBLEM_CATALOGUE,
+  type Problem,
+  type ProblemCode,
+  type ProblemLevel,
+  parseContentKey,
+  type Retrieved,
+  type RetrievedContent,
+  releasePayload,
+  type Selection,
+  type Stored,
+  type StoreInput,
+  type StoreMode,
+  type StoreOptions,
+  type VerifyOptions,
+  type VerifyReport,
+  type VolumeStatus,
+} from './archive/index.ts';
 export {
   type Clock,
   DIGEST_ALGORITHMS,
@@ -27,3 +77,15 @@ export {
   seededIds,
   seededRandom,
 } from './base/index.ts';
+export type { Block, BlockKey, Capture, CaptureKind, Place, Segment, Totals } from './catalog/index.ts';
+export { type UrlKey, urlKey } from './url/index.ts';
+export {
+  BlockScanner,
+  type Field,
+  type HttpHead,
+  type ReadingRecord,
+  type ReadOptions,
+  RecordHead,
+  readRecords,
+  WarcFileWriter,
+} from './warc/index.ts';

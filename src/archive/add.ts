@@ -26,7 +26,7 @@ import {
   type ScanBatch,
   scanFiles,
 } from '../warc/index.ts';
-import type { CatalogDraft } from './catalog-draft.ts';
+import { blockId, type CatalogDraft } from './catalog-draft.ts';
 import type { Collections } from './collections.ts';
 import type { RecordAccess } from './record-access.ts';
 import {
@@ -34,11 +34,13 @@ import {
   CAPTURE_ID_FIELD,
   captureIdOf,
   captureKindOf,
+  DECLARED_FIELD,
   factsOfScan,
   OVERFLOW_FIELD,
   type RecordFacts,
 } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
+import { type Referent, repointed } from './segment-rewrite.ts';
 import type { OpenSegment, SegmentKind, SegmentShelf } from './segment-shelf.ts';
 import { Spool } from './spool.ts';
 
@@ -48,6 +50,8 @@ const STEP_RECORDS = 2000;
 const COPY_BYTES = 4 * 1024 * 1024;
 const FINGERPRINT_BYTES = 16 * 1024;
 const FINGERPRINT_SAMPLES = 17;
+/** A revisit has a head and no body. */
+const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
 /** How far a reader reads on rather than being begun anew. */
 const READ_ON_BYTES_MAX = 1024 * 1024;
 
@@ -220,7 +224,9 @@ class FileSource {
         };
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
         const held = (await parts.catalog.notes(note))[note];
-        const ledger: Ledger = held ? (JSON.parse(held) as Ledger) : { file: basename(path), offset: -1, innerOffset: -1, done: false };
+        const ledger: Ledger = held
+          ? (JSON.parse(held) as Ledger)
+          : { file: basename(path), offset: -1, innerOffset: -1, done: false };
         return new FileSource(parts, path, options, handle, coding, kind, note, ledger);
       } catch (error) {
         await handle.close();
@@ -353,6 +359,19 @@ class FileSource {
     await this.#reader?.return(undefined);
     this.#readerAt = offset;
     this.#reader = readRecords(this.path, { offset, signal: this.#options.signal });
+  }
+
+  /** Writes a foreign revisit anew: the capture it points at is a revisit here, and it shall point at what holds the content. */
+  async repoint(
+    open: OpenSegment,
+    facts: RecordFacts,
+    referent: Referent,
+  ): Promise<{ offset: number; length: number }> {
+    const record = await this.#recordAt(facts);
+    const block = await record.bytes(REVISIT_BYTES_MAX);
+    const head = headBytes(repointed(record.head, referent, this.#parts.newId()), record.head.version);
+    const { offset, length } = this.#parts.shelf.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
+    return { offset, length };
   }
 
   async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
@@ -513,6 +532,16 @@ class Step {
       this.#report.duplicateBytes += facts.payloadBytes;
       return;
     }
+    if (facts.type === 'revisit' && (await this.#registrar.namesRevisit(facts))) {
+      const block = await this.#registrar.resolve(facts);
+      if (block) {
+        await this.#endRun(open, collection);
+        const referent = { ...(await this.#referentOf(block)), content: blockId(block) };
+        const place = await this.#source.repoint(open, facts, referent);
+        await this.#enter(collection, facts, { segment: open.segment.number, ...place });
+        return;
+      }
+    }
     await this.#keep(open, collection, facts);
     // Entered now, so that the next record of the same content in this step finds it.
     if (facts.type !== 'revisit') await this.#endRunBefore(open, collection, facts);
@@ -591,6 +620,9 @@ class Step {
       fields: [
         ...(facts.recordId ? [{ name: 'WARC-Previous-Record-ID', value: facts.recordId }] : []),
         { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) },
+        ...(/^(?!sha-?256)\S+$/i.test(facts.declaredDigest)
+          ? [{ name: DECLARED_FIELD, value: facts.declaredDigest }]
+          : []),
         ...(block.overflow > 0 ? [{ name: OVERFLOW_FIELD, value: String(block.overflow) }] : []),
       ],
     };
@@ -599,13 +631,10 @@ class Step {
     this.#registrar.enterRevisit(facts, place, collection, block);
   }
 
-  readonly #referents = new Map<
-    string,
-    { refersTo: string | undefined; refersToTargetUri: string | undefined; refersToDate: string | undefined }
-  >();
+  readonly #referents = new Map<string, Referent>();
 
   /** What the revisit says of the holder: from this step when it is new, else from the record itself. */
-  async #referentOf(block: BlockKey) {
+  async #referentOf(block: BlockKey): Promise<Referent> {
     const id = `${Buffer.from(block.digest).toString('hex')}~${block.overflow}`;
     let referent = this.#referents.get(id);
     if (referent) return referent;

@@ -77,7 +77,9 @@ export async function finishAdoptions(archive: ArchiveParts): Promise<void> {
 async function discardReplaced(archive: ArchiveParts, fresh: Segment, replacedName: string): Promise<void> {
   await archive.volumes.get(fresh.volume).remove([replacedName]);
   await archive.tombstones.remove({ name: replacedName });
-  const applied = Object.keys(await archive.catalog.notes(APPLIED_NOTE)).filter((note) => note.endsWith(`:${replacedName}`));
+  const applied = Object.keys(await archive.catalog.notes(APPLIED_NOTE)).filter((note) =>
+    note.endsWith(`:${replacedName}`),
+  );
   await archive.catalog.write({ removeNotes: [ADOPTING_NOTE + fresh.name, ...applied] });
 }
 

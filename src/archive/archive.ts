@@ -10,7 +10,6 @@ import { type Capture, type Catalog, openLevelCatalog, removeLevelCatalog, type 
 import type { AddOptions, AddReport } from './add.ts';
 import { addInPlace } from './add-in-place.ts';
 import { addInputs } from './add-input.ts';
-import type { ArchiveParts } from './archive-parts.ts';
 import { CatalogDraft } from './catalog-draft.ts';
 import { type CataloguingParts, sweepBlocks } from './cataloguing.ts';
 import { Collections } from './collections.ts';
@@ -28,7 +27,7 @@ import { parseContentKey } from './content-key.ts';
 import { type DeletePreview, type DeleteReport, deleteCaptures, previewDelete } from './delete.ts';
 import { Exclusive } from './exclusive.ts';
 import { exportCdxj } from './export-cdxj.ts';
-import { exportParquet, type ParquetExportOptions, type ParquetExportReport } from './export-parquet.ts';
+import type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
 import { exportWacz, type WaczExportReport } from './export-wacz.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
 import { healArchive } from './heal.ts';
@@ -42,7 +41,7 @@ import type { Selection } from './selection.ts';
 import { type ArchiveStats, archiveStats } from './stats.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './store.ts';
 import { RecordStream, type StreamParts, type StreamQuery } from './stream.ts';
-import { type StreamPiece, streamRecords, streamWarc } from './stream-output.ts';
+import { type StreamPiece, streamJson, streamWarc } from './stream-output.ts';
 import { Tombstones } from './tombstones.ts';
 import { type VerifyOptions, type VerifyReport, verifyArchive } from './verify.ts';
 import {
@@ -327,8 +326,8 @@ export class Archive implements StreamParts {
   }
 
   /** The same as lines of JSON that tell of the records. */
-  streamRecords(query: StreamQuery = {}): AsyncGenerator<{ line: string; cursor: string }> {
-    return streamRecords(this, query);
+  streamJson(query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
+    return streamJson(this, query);
   }
 
   exportWarc(selection: Selection, path: string, options: WarcExportOptions): Promise<WarcExportReport> {
@@ -344,7 +343,13 @@ export class Archive implements StreamParts {
     return exportCdxj(this, selection, format);
   }
 
-  exportParquet(selection: Selection, path: string, options: ParquetExportOptions = {}): Promise<ParquetExportReport> {
+  async exportParquet(
+    selection: Selection,
+    path: string,
+    options: ParquetExportOptions = {},
+  ): Promise<ParquetExportReport> {
+    // The engine takes time and memory to load, which nothing else should pay for.
+    const { exportParquet } = await import('./export-parquet.ts');
     return exportParquet(this, selection, path, options);
   }
 

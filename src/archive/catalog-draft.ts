@@ -4,11 +4,18 @@
  * A draft keeps reference counts right: every capture that is put adds one to its block, every one that is removed takes one away, and a block
  * that nothing refers to any more leaves with the same batch.
  */
-import { assert, toHex } from '../base/index.ts';
+import { assert, fromHex, toHex } from '../base/index.ts';
 import type { Alias, Block, BlockKey, Capture, CatalogBatch, CatalogView, Place, Segment } from '../catalog/index.ts';
 
 export function blockId(key: BlockKey): string {
   return `${toHex(key.digest)}~${key.overflow}`;
+}
+
+/** The key that `blockId` wrote. */
+export function parseBlockId(text: string): BlockKey | undefined {
+  const match = /^([0-9a-f]{64})~(\d{1,5})$/.exec(text);
+  const digest = match && fromHex(match[1]!);
+  return digest ? { digest, overflow: Number(match[2]) } : undefined;
 }
 
 export class CatalogDraft {

@@ -69,7 +69,7 @@ class Compaction {
   readonly #report: CompactReport;
   /** Deleted records of segments that can be written to, as they were when this compaction began, by where they stand now. */
   readonly #dead = new Map<number, Set<number>>();
-  /** Contents that deleted full records had and that are still referred to. */
+  /** Contents that deleted records had and that are still referred to: revisits may point at these records, also at those that lean on others. */
   readonly #touched = new Map<string, BlockKey>();
   /** Those of them that a deleted record holds. */
   readonly #orphans = new Map<string, Block>();
@@ -103,8 +103,7 @@ class Compaction {
         continue;
       }
       this.#dead.set(segment.number, new Set(tombstones.map(({ offset }) => offset)));
-      for (const { type, block } of tombstones)
-        if (type === 'full' && block) this.#touched.set(blockId(block), block);
+      for (const { block } of tombstones) if (block) this.#touched.set(blockId(block), block);
     }
   }
 
@@ -157,9 +156,7 @@ class Compaction {
   async #appoint(id: string, wanted: Capture): Promise<void> {
     await this.#archive.exclusive(async () => {
       const [found] = await this.#archive.catalog.findCaptures([wanted]);
-      const capture = found!.find(
-        ({ hash, collection }) => hash === wanted.hash && collection === wanted.collection,
-      );
+      const capture = found!.find(({ hash, collection }) => hash === wanted.hash && collection === wanted.collection);
       if (!capture?.block || blockId(capture.block) !== id) return;
       const draft = this.#archive.newDraft();
       await draft.load([capture.block.digest]);
@@ -184,8 +181,8 @@ class Compaction {
   }
 
   /** Whether revisits may point at a deleted record as long as not all of them have been pointed anew. */
-  #mayBePointedAt({ type, block }: Tombstone): boolean {
-    return type === 'full' && block !== undefined && this.#touched.has(blockId(block));
+  #mayBePointedAt({ block }: Tombstone): boolean {
+    return block !== undefined && this.#touched.has(blockId(block));
   }
 
   /** What a revisit of this content has to say: the record that holds it, when that is to stay. */
@@ -195,7 +192,8 @@ class Compaction {
     const [block] = await this.#archive.catalog.getBlocks([this.#touched.get(id)!]);
     if (!block || this.#dead.get(block.holder.segment)?.has(block.holder.offset)) return undefined;
     const { head } = await this.#archive.access.open(block.holder);
-    const referent = { refersTo: head.recordId, refersToTargetUri: head.targetUri, refersToDate: head.date };
+    const { recordId: refersTo, targetUri: refersToTargetUri, date: refersToDate } = head;
+    const referent = { refersTo, refersToTargetUri, refersToDate, content: id };
     this.#referents.set(id, referent);
     return referent;
   }

@@ -19,7 +19,7 @@ import {
   warcFields,
 } from '../warc/index.ts';
 import { movedRecord, type SliceRecord, sliceOf } from './export-slice.ts';
-import type { OpenedRecord } from './record-access.ts';
+import { type OpenedRecord, releasePayload } from './record-access.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
 import { KEPT_FIELDS, type Referent, repointed, withCodingsOf } from './segment-rewrite.ts';
@@ -180,6 +180,7 @@ class WarcExport {
       return;
     }
     const own = await this.#archive.access.open(place);
+    await releasePayload(own.payload);
     const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
     const isUnmodified = profile === 'server-not-modified' && own.http?.status === 304;
     if (isUnmodified) await this.#leanOnHolder(own, block);
@@ -200,8 +201,8 @@ class WarcExport {
 
   /** A "not modified" revisit, pointed at the record that holds the content; that comes along when the slice does not have it. */
   async #leanOnHolder(own: OpenedRecord, block: Block): Promise<void> {
-    const holder = await this.#archive.access.open(block.holder);
-    const { head } = holder;
+    const { head, payload } = await this.#archive.access.open(block.holder);
+    await releasePayload(payload);
     if (!(await this.#isInSlice(head, block))) await this.#addExtra(block.holder);
     const referent: Referent = {
       refersTo: head.recordId,
@@ -238,7 +239,7 @@ class WarcExport {
   async #copy(place: Place): Promise<void> {
     const { shelf, volumes, newId, scratch } = this.#archive;
     const segment = shelf.get(place.segment);
-    if (!this.#isGzip || !isWarcGzip(segment)) {
+    if (!this.#isGzip || !isWarcGzip(segment) || !(await this.#isWhole(place))) {
       for await (const record of this.#archive.access.records(place)) {
         await using packed = await RepackedRecord.take(record, { newId, scratch });
         await this.#writer.writeStreamParts(packed.head, packed.block);
@@ -253,6 +254,17 @@ class WarcExport {
       left -= bytes.length;
     }
     assert(left === 0, `${segment.name} is shorter than its records`);
+  }
+
+  /** Whether a member can go as it lies. Ours can; in files of others a record may be cut short. */
+  async #isWhole(place: Place): Promise<boolean> {
+    const { shelf, volumes, access } = this.#archive;
+    if (!volumes.linked(shelf.get(place.segment).volume)) return true;
+    for await (const record of access.records(place)) {
+      for await (const _ of record.body());
+      return record.tail?.complete === true && record.tail.length === place.length;
+    }
+    return false;
   }
 }
 

@@ -10,7 +10,7 @@ import { PinakesError, RunningDigest, toHex } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { Volume } from '../volume/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { TOMBSTONES_SUFFIX } from './tombstones.ts';
+import { appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
 export type MigrateOptions = {
@@ -79,7 +79,7 @@ class Migration {
 
   /** The segment where it lies now; undefined when it was there already, or is gone. */
   async move(number: number): Promise<Segment | undefined> {
-    const { shelf, catalog } = this.#archive;
+    const { shelf, catalog, tombstones } = this.#archive;
     const segment = shelf.find(number);
     if (segment?.volume !== this.#from.name) return undefined;
     if (segment.state === 'open') await sealOpenSegments(this.#archive, this.#from.name);
@@ -91,9 +91,14 @@ class Migration {
     await this.#copyTombstones(segment);
     await this.#to.seal(segment.name);
     const moved: Segment = { ...segment, state: 'sealed', volume: this.#to.name };
-    await catalog.write({ putSegments: [moved], durable: true });
+    await catalog.write({
+      putSegments: [moved],
+      putNotes: await tombstones.appliedNotes(segment.name),
+      durable: true,
+    });
     shelf.put(moved);
     await this.#removeSource(segment.name);
+    await catalog.write({ removeNotes: [appliedNote(this.#from.name, segment.name)] });
     return moved;
   }
 
@@ -135,7 +140,7 @@ class Migration {
   async #copyTombstones(segment: Segment): Promise<void> {
     const [there] = await this.#from.stat([segment.name + TOMBSTONES_SUFFIX]);
     if (!there) return;
-    const tombstones = await this.#archive.tombstones.list(segment);
+    const tombstones = await this.#archive.tombstones.listApplied(segment);
     await this.#archive.tombstones.add({ ...segment, volume: this.#to.name }, tombstones);
   }
 

@@ -19,7 +19,12 @@ export const CAPTURE_ID_FIELD = 'pinakes-capture-id';
 /** Carries the overflow number of a block that shares its digest with another. */
 export const OVERFLOW_FIELD = 'pinakes-overflow';
 
-export const ARCHIVE_FIELDS: readonly string[] = [CAPTURE_ID_FIELD, OVERFLOW_FIELD];
+/** Names the content of a foreign revisit that was written anew, since what it was known by may be gone: <hex digest>~<overflow>. */
+export const CONTENT_FIELD = 'pinakes-content';
+/** What the writer of a record called its content, on the revisit that took the record's place. */
+export const DECLARED_FIELD = 'pinakes-declared-digest';
+
+export const ARCHIVE_FIELDS: readonly string[] = [CAPTURE_ID_FIELD, OVERFLOW_FIELD, CONTENT_FIELD, DECLARED_FIELD];
 
 export type RecordFacts = {
   readonly offset: number;
@@ -45,6 +50,9 @@ export type RecordFacts = {
   readonly concurrentTo: string;
   readonly captureId: string;
   readonly overflow: number;
+  /** The content as we named it ourselves; empty when we did not. */
+  readonly content: string;
+  readonly alsoDeclared: string;
 };
 
 export function factsOfScan(batch: ScanBatch, record: number): RecordFacts {
@@ -73,6 +81,8 @@ export function factsOfScan(batch: ScanBatch, record: number): RecordFacts {
     concurrentTo: batch.text(record, 'concurrentTo'),
     captureId: batch.text(record, CAPTURE_ID_FIELD),
     overflow: Number(batch.text(record, OVERFLOW_FIELD) || 0),
+    content: batch.text(record, CONTENT_FIELD),
+    alsoDeclared: batch.text(record, DECLARED_FIELD),
   };
 }
 
@@ -106,6 +116,8 @@ export function factsOfRecord(
     concurrentTo: head.get('warc-concurrent-to') ?? '',
     captureId: head.get(CAPTURE_ID_FIELD) ?? '',
     overflow: Number(head.get(OVERFLOW_FIELD) ?? 0),
+    content: head.get(CONTENT_FIELD) ?? '',
+    alsoDeclared: head.get(DECLARED_FIELD) ?? '',
   };
 }
 

@@ -4,12 +4,12 @@
  * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. A capture that is there
  * already, told by its record's id, is not entered twice.
  */
-import { assert, parseDigest, toHex } from '../base/index.ts';
+import { assert, type Digest, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
 import { captureHash, captureKindOf, type RecordFacts, timeOf } from './record-facts.ts';
-import { aliasBytes, BatchMemory, resolveRevisit } from './revisit-resolution.ts';
+import { aliasBytes, BatchMemory, resolveRevisit, visitAlias } from './revisit-resolution.ts';
 
 export const UNRESOLVED_NOTE = 'unresolved:';
 
@@ -80,10 +80,7 @@ export class Registrar {
     if (!kind) return { facts, capture: undefined, isKnown: false };
     const known = this.findKnown(facts, collection);
     if (known) return { facts, capture: known, isKnown: true };
-    const block =
-      kind === 'revisit'
-        ? await resolveRevisit(facts, this.#catalog, this.#draft, this.#memory, this.#fingerprint)
-        : this.#holdBlock(facts, place);
+    const block = kind === 'revisit' ? await this.resolve(facts) : this.#holdBlock(facts, place);
     const capture: Capture = {
       urlKey: urlKey(facts.url),
       time: timeOf(facts)!,
@@ -96,7 +93,11 @@ export class Registrar {
       block,
       hash: captureHash(facts),
     };
-    if (isDead) return { facts, capture: undefined, isKnown: false };
+    if (block && facts.alsoDeclared !== '') this.#declare({ ...facts, declaredDigest: facts.alsoDeclared }, block);
+    if (isDead) {
+      if (block) this.#putAlias(visitAlias(capture.url, capture.time), block);
+      return { facts, capture: undefined, isKnown: false };
+    }
     this.#put(capture);
     if (kind === 'revisit' && !block)
       this.#draft.putNote(unresolvedNote(place), JSON.stringify([capture.urlKey, capture.time]));
@@ -127,6 +128,25 @@ export class Registrar {
     this.#memory.addCapture(capture);
     const id = `${capture.time} ${capture.urlKey}`;
     this.#known.set(id, [...(this.#known.get(id) ?? []), capture]);
+  }
+
+  /** Whether a foreign revisit names a capture that is itself a revisit here, since the archive held its content already. */
+  async namesRevisit(facts: RecordFacts): Promise<boolean> {
+    const time = parseW3cDate(facts.refersToDate);
+    if (time === undefined || facts.refersToUri === '') return false;
+    const question = { urlKey: urlKey(facts.refersToUri), time };
+    const [found] = await this.#catalog.findCaptures([question]);
+    const named = [...found!, ...(this.#known.get(`${question.time} ${question.urlKey}`) ?? [])];
+    const same = named.filter(({ url }) => url === facts.refersToUri);
+    return same.length > 0 && same.every(({ kind }) => kind === 'revisit');
+  }
+
+  /** The content of a revisit, as far as the archive has it. */
+  resolve(facts: RecordFacts): Promise<BlockKey | undefined> {
+    return resolveRevisit(facts, this.#catalog, this.#draft, this.#memory, {
+      fingerprint: this.#fingerprint,
+      isOwn: this.#isOwn,
+    });
   }
 
   /** The record that holds a block, when it was entered here and may not be readable yet. */
@@ -164,6 +184,10 @@ export class Registrar {
   #declare(facts: RecordFacts, block: BlockKey): void {
     const declared = parseDigest(facts.declaredDigest);
     if (!declared || (declared.algorithm === 'sha256' && toHex(declared.bytes) === toHex(block.digest))) return;
+    this.#putAlias(declared, block);
+  }
+
+  #putAlias(declared: Digest, block: BlockKey): void {
     this.#memory.addAlias(declared, block);
     this.#draft.putAlias({ declared: aliasBytes(declared), block });
   }

@@ -2,14 +2,14 @@
  * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any order, and a rebuild reads
  * segments in the order of their names.
  */
-import { PinakesError } from '../base/index.ts';
+import { PinakesError, parseDigest } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { BlockScanner } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { factsOfRecord } from './record-facts.ts';
 import { UNRESOLVED_NOTE, unresolvedNote } from './registrar.ts';
-import { BatchMemory, resolveRevisit } from './revisit-resolution.ts';
+import { aliasBytes, BatchMemory, resolveRevisit } from './revisit-resolution.ts';
 
 /** How many found their content. */
 export async function resolveLater(archive: ArchiveParts): Promise<number> {
@@ -38,12 +38,15 @@ async function resolveCapture(archive: ArchiveParts, capture: Capture, note: str
   const scanner = new BlockScanner(head, { payload: ['sha256'] });
   const facts = factsOfRecord(head, { ...scanner.end(), http }, capture.place.length, true);
   const draft = archive.newDraft();
-  const block = await resolveRevisit(facts, archive.catalog, draft, new BatchMemory(), (digest) =>
-    archive.fingerprint(digest),
-  );
+  const block = await resolveRevisit(facts, archive.catalog, draft, new BatchMemory(), {
+    fingerprint: (digest) => archive.fingerprint(digest),
+    isOwn: false,
+  });
   if (!block) return false;
   draft.moveCapture(capture, { ...capture, block });
   draft.removeNote(note);
+  const alsoDeclared = parseDigest(facts.alsoDeclared);
+  if (alsoDeclared) draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
   await archive.catalog.write(draft.batch());
   return true;
 }

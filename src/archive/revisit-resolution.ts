@@ -5,11 +5,19 @@
  * digest in whatever form; and, for a server's "not modified", the latest earlier capture of the same URL. Declared digests cover different
  * bytes in the wild, so they are compared with each other, as what their writers said, and never taken for digests of our own.
  */
-import { type Digest, isDigestOfNothing, parseDigest, parseW3cDate } from '../base/index.ts';
-import type { Block, BlockKey, Capture, CatalogView } from '../catalog/index.ts';
+import {
+  type Digest,
+  digestOf,
+  type EpochMs,
+  isDigestOfNothing,
+  parseDigest,
+  parseW3cDate,
+  utf8,
+} from '../base/index.ts';
+import type { BlockKey, Capture, CatalogView } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { revisitProfileOf } from '../warc/index.ts';
-import type { CatalogDraft } from './catalog-draft.ts';
+import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
 import { type RecordFacts, timeOf } from './record-facts.ts';
 
 const SECOND_MS = 1000;
@@ -51,35 +59,42 @@ export function aliasBytes(digest: Digest): Uint8Array {
   return digest.bytes;
 }
 
+export type ResolutionOptions = {
+  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  /** Whether segments of the archive are being read in whatever order: then the content may be one that is still to come. */
+  readonly isOwn: boolean;
+};
+
 export async function resolveRevisit(
   facts: RecordFacts,
   catalog: CatalogView,
   draft: CatalogDraft,
   memory: BatchMemory,
-  fingerprint: (digest: Uint8Array) => Uint8Array,
+  { fingerprint, isOwn }: ResolutionOptions,
 ): Promise<BlockKey | undefined> {
+  const own = parseBlockId(facts.content);
+  const named = own && (await known(own, draft));
+  if (named || (own && isOwn)) return named;
   const parsed = parseDigest(facts.declaredDigest);
   const declared = parsed && !isDigestOfNothing(parsed) ? parsed : undefined;
   if (declared?.algorithm === 'sha256') {
     const digest = fingerprint(declared.bytes);
     await draft.load([digest]);
-    const block = pick(draft.blocksOf(digest), facts.overflow);
-    if (block) return block.key;
+    const blocks = draft.blocksOf(digest);
+    const exact = blocks.find((block) => block.key.overflow === facts.overflow);
+    if (exact) return exact.key;
+    if (!isOwn && facts.overflow === 0 && blocks[0]) return blocks[0].key;
   }
   const aliases = declared
     ? [...memory.aliases(declared), ...(await catalog.findAliases([aliasBytes(declared)]))[0]!]
     : [];
-  const named = await namedCapture(facts, catalog, memory, aliases);
-  if (named) return known(named, draft);
-  for (const alias of aliases) {
+  const referent = await namedCapture(facts, catalog, memory, aliases);
+  if (referent) return known(referent, draft);
+  for (const alias of [...aliases, ...(await deletedReferents(facts, catalog, memory))]) {
     const block = await known(alias, draft);
     if (block) return block;
   }
   return revisitProfileOf(facts.profile) === 'server-not-modified' ? earlierCapture(facts, catalog, draft) : undefined;
-}
-
-function pick(blocks: readonly Block[], overflow: number): Block | undefined {
-  return blocks.find((block) => block.key.overflow === overflow) ?? (overflow === 0 ? blocks[0] : undefined);
 }
 
 async function known(key: BlockKey, draft: CatalogDraft): Promise<BlockKey | undefined> {
@@ -112,6 +127,21 @@ async function namedCapture(
   return (agreeing ?? (aliases.length === 0 ? (sameUrl ?? candidates[0]) : undefined))?.block;
 }
 
+/**
+ * What a deleted capture goes by, so that revisits that name it find the content that it leaves behind. It stands among the declared digests: a digest
+ * of URL and second.
+ */
+export function visitAlias(url: string, time: EpochMs): Digest {
+  return digestOf('sha256', utf8(`visit ${Math.floor(time / SECOND_MS)} ${urlKey(url)}`));
+}
+
+async function deletedReferents(facts: RecordFacts, catalog: CatalogView, memory: BatchMemory): Promise<BlockKey[]> {
+  const time = parseW3cDate(facts.refersToDate);
+  if (time === undefined) return [];
+  const alias = visitAlias(facts.refersToUri || facts.url, time);
+  return [...memory.aliases(alias), ...(await catalog.findAliases([aliasBytes(alias)]))[0]!];
+}
+
 async function earlierCapture(
   facts: RecordFacts,
   catalog: CatalogView,
@@ -121,9 +151,7 @@ async function earlierCapture(
   if (time === undefined) return undefined;
   const key = urlKey(facts.url);
   for await (const page of catalog.captures({ keyFrom: key, keyTo: `${key}\0`, timeTo: time, reverse: true }, 16)) {
-    const earlier = page.find(
-      (capture) => capture.block !== undefined && capture.time <= time,
-    );
+    const earlier = page.find((capture) => capture.block !== undefined && capture.time <= time);
     if (earlier?.block) return known(earlier.block, draft);
   }
   return undefined;

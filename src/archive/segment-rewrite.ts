@@ -5,7 +5,7 @@
  * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an interruption leaves the
  * old segment in force; after, the next opening finishes the exchange (see adopt.ts).
  */
-import { assert, parseDigest, toHex } from '../base/index.ts';
+import { assert, parseDigest } from '../base/index.ts';
 import type { BlockKey, Segment } from '../catalog/index.ts';
 import {
   BlockScanner,
@@ -21,7 +21,8 @@ import {
   readRecords,
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
+import { blockId } from './catalog-draft.ts';
+import { CAPTURE_ID_FIELD, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
 import { SegmentMoves } from './segment-moves.ts';
@@ -33,6 +34,8 @@ export type Referent = {
   readonly refersTo: string | undefined;
   readonly refersToTargetUri: string | undefined;
   readonly refersToDate: string | undefined;
+  /** The content that it holds. */
+  readonly content?: string;
 };
 
 export type RewritePlan = {
@@ -252,10 +255,11 @@ class Rewrite {
     }
     open.records++;
     assert(open.position > offset, 'a promoted record takes some bytes');
-    this.#promoted.set(`${toHex(key.digest)}~${key.overflow}`, {
+    this.#promoted.set(blockId(key), {
       refersTo: recordId,
       refersToTargetUri: head.targetUri,
       refersToDate: head.date,
+      content: blockId(key),
     });
   }
 }
@@ -293,6 +297,7 @@ export const KEPT_FIELDS = new Set([
   'warc-protocol',
   'warc-cipher-suite',
   'warc-identified-payload-type',
+  DECLARED_FIELD,
 ]);
 
 function isCaptureType(head: RecordHead): boolean {
@@ -345,6 +350,7 @@ const REPOINTED = new Set([
   'warc-record-id',
   'warc-previous-record-id',
   CAPTURE_ID_FIELD,
+  CONTENT_FIELD,
 ]);
 
 /** The fields of a revisit with a new holder and, since the record is another, a new id. */
@@ -359,6 +365,7 @@ export function repointed(head: RecordHead, referent: Referent, newId: string): 
     { name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' },
     { name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' },
   ];
+  if (referent.content) fresh.push({ name: CONTENT_FIELD, value: referent.content });
   if (referent.refersTo) fresh.push({ name: 'WARC-Refers-To', value: referent.refersTo });
   if (referent.refersToTargetUri) fresh.push({ name: 'WARC-Refers-To-Target-URI', value: referent.refersToTargetUri });
   if (referent.refersToDate) fresh.push({ name: 'WARC-Refers-To-Date', value: referent.refersToDate });

@@ -2,14 +2,16 @@
  * A stream as bytes: WARC, every record in a gzip member of its own, or JSON lines that tell of the records.
  *
  * Records of gzip segments go out as the members they are stored in, neighbours together; records of other segments are packed anew, the records
- * themselves unchanged (I4). A piece with a cursor ends with a whole record: who has everything up to it goes on from there.
+ * themselves unchanged (I4). A piece with a cursor ends with a whole record: who has everything up to it goes on from there. The first piece has no bytes, only
+ * the cursor of the beginning: with it even a stream that breaks off at once goes on in the same snapshot.
  */
+import { EMPTY, utf8 } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { MemberEncoder, RECORD_TRAILER } from '../warc/index.ts';
-import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
+import { isWarcGzip, type RecordSource, RepackedRecord } from './repacked-record.ts';
 import { isGone } from './storage-walk.ts';
 import { RecordStream, type StreamParts, type StreamQuery } from './stream.ts';
-import type { StreamedRecord } from './streamed-record.ts';
+import { StreamedRecord } from './streamed-record.ts';
 
 const RUN_BYTES_MAX = 1024 * 1024;
 const ATTEMPTS = 5;
@@ -54,7 +56,10 @@ class WarcOutput {
   async *pieces(): AsyncGenerator<StreamPiece> {
     for (let failures = 0; ; ) {
       const stream = await RecordStream.open(this.#archive, { ...this.#query, cursor: this.#cursor });
-      this.#cursor ??= stream.cursor();
+      if (this.#cursor === undefined) {
+        this.#cursor = stream.cursor();
+        yield { bytes: EMPTY, cursor: this.#cursor };
+      }
       const before = this.#cursor;
       try {
         yield* this.#runs(stream);
@@ -69,27 +74,42 @@ class WarcOutput {
   async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece> {
     let run: Run | undefined;
     let runCursor = '';
-    for await (const record of stream) {
-      const { segment, head } = record;
-      const isPlain = isWarcGzip(segment);
-      if (
-        run &&
-        (run.segment !== segment || run.to !== head.offset || run.to - run.from >= RUN_BYTES_MAX || !isPlain)
-      ) {
+    // What others wrote may end in half a record; only segments of our own are known to be whole.
+    const isWhole = (segment: Segment) => isWarcGzip(segment) && !this.#archive.volumes.linked(segment.volume);
+    for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream) {
+      const isRecord = part instanceof StreamedRecord;
+      const { segment } = part;
+      const isPlain = isRecord && isWarcGzip(segment);
+      const follows = isPlain && run?.segment === segment && run.to === part.head.offset;
+      if (run && (!follows || run.to - run.from >= RUN_BYTES_MAX)) {
         yield* this.#copy(run, runCursor);
         run = undefined;
       }
       const cursor = stream.cursor();
-      if (!isPlain) {
-        yield* this.#encode(record, cursor);
-        continue;
+      if (!isRecord) yield* this.#copy({ segment, from: 0, to: part.endBytes }, cursor);
+      else if (!isPlain) yield* this.#encode(part, cursor);
+      else {
+        const { offset } = part.head;
+        const length = await part.finish();
+        if (length === undefined || !part.isWhole) {
+          if (run) yield* this.#copy(run, runCursor);
+          run = undefined;
+          yield* this.#encodeAgain(part, cursor);
+          continue;
+        }
+        run ??= { segment, from: offset, to: offset };
+        run.to = offset + length;
+        runCursor = cursor;
       }
-      const length = (await record.finish()) ?? 0;
-      run ??= { segment, from: head.offset, to: head.offset };
-      run.to = head.offset + length;
-      runCursor = cursor;
     }
     if (run) yield* this.#copy(run, runCursor);
+  }
+
+  #isOfWholes(): boolean {
+    const { wholeSegments, order = 'storage', selection = {} } = this.#query;
+    const { collection: _, ...others } = selection;
+    const isFiltered = Object.values(others).some((value) => value !== undefined);
+    return wholeSegments === true && order === 'storage' && !isFiltered;
   }
 
   async *#copy({ segment, from, to }: Run, cursor: string): AsyncGenerator<StreamPiece> {
@@ -104,9 +124,22 @@ class WarcOutput {
     }
   }
 
+  /** A record that was read to its end and turned out to be cut short, or to share its member: it cannot go as it lies. */
+  async *#encodeAgain({ segment, head }: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece> {
+    const length = segment.bytes - head.offset;
+    for await (const record of this.#archive.access.records({ segment: segment.number, offset: head.offset, length })) {
+      if (record.head.innerOffset < head.innerOffset) continue;
+      yield* this.#encodeSource({ head, body: () => record.body() }, cursor);
+      return;
+    }
+  }
+
   async *#encode(record: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece> {
+    yield* this.#encodeSource({ head: record.head, body: () => record.block() }, cursor);
+  }
+
+  async *#encodeSource(source: RecordSource, cursor: string): AsyncGenerator<StreamPiece> {
     const { newId, scratch } = this.#archive;
-    const source = { head: record.head, body: () => record.block() };
     await using packed = await RepackedRecord.take(source, { newId, scratch });
     const { head, block } = packed;
     const total = head.length + block.length + RECORD_TRAILER.length;
@@ -125,16 +158,14 @@ class WarcOutput {
   }
 }
 
-/** One JSON object a record, with a cursor each. */
-export async function* streamRecords(
-  archive: StreamParts,
-  query: StreamQuery = {},
-): AsyncGenerator<{ line: string; cursor: string }> {
+/** One JSON object a line for each record, with a cursor each. */
+export async function* streamJson(archive: StreamParts, query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
   const stream = await RecordStream.open(archive, query);
+  yield { bytes: EMPTY, cursor: stream.cursor() };
   for await (const record of stream) {
     const cursor = stream.cursor();
     await record.finish();
-    yield { line: JSON.stringify(describe(record)), cursor };
+    yield { bytes: utf8(`${JSON.stringify(describe(record))}\n`), cursor };
   }
 }
 

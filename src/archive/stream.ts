@@ -13,7 +13,7 @@ import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
 import { isCaptureType } from './companions.ts';
 import { formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
 import { keyRanges, type Selection } from './selection.ts';
-import { Snapshot } from './snapshot.ts';
+import { Snapshot, type SnapshotSegment } from './snapshot.ts';
 import { isGone, StorageWalk } from './storage-walk.ts';
 import { StreamedRecord } from './streamed-record.ts';
 
@@ -24,6 +24,11 @@ export type StreamQuery = {
   readonly order?: StreamOrder | undefined;
   /** Where an earlier stream of the same question stopped. */
   readonly cursor?: string | undefined;
+  /**
+   * As WARC, in storage order, of everything or of collections: segments go out without being looked into, as fast as they can be read. Cursors then come at
+   * the ends of segments only.
+   */
+  readonly wholeSegments?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -88,12 +93,35 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
   }
 
-  async *#inStorageOrder(): AsyncGenerator<StreamedRecord> {
-    const { collections } = this.#archive;
+  /** Segments that can go out as they are, and the records of those that cannot. Only for streams of whole collections in storage order. */
+  async *parts(isWhole: (segment: Segment) => boolean): AsyncGenerator<SnapshotSegment | StreamedRecord> {
+    const { lineage } = this.#snapshot;
+    for (const part of await this.#snapshot.segments()) {
+      const { segment, origin, endBytes } = part;
+      const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
+      if (origin < begun || !this.#isWanted(segment)) continue;
+      if (origin === begun || segment.deadBytes > 0 || !isWhole(segment)) {
+        yield* this.#inStorageOrder(origin);
+        continue;
+      }
+      this.#signal?.throwIfAborted();
+      this.#position = { segment: segment.number, offset: endBytes, innerOffset: 0 };
+      yield part;
+    }
+  }
+
+  #isWanted(segment: Segment): boolean {
     const { collection } = this.#selection;
+    return collection === undefined || segment.collection === collection;
+  }
+
+  async *#inStorageOrder(only?: number): AsyncGenerator<StreamedRecord> {
+    const { collections } = this.#archive;
+    const { lineage } = this.#snapshot;
     const walk = new StorageWalk(this.#archive, this.#snapshot, {
       after: this.#position,
-      isWanted: (segment: Segment) => collection === undefined || segment.collection === collection,
+      isWanted: (segment) =>
+        this.#isWanted(segment) && (only === undefined || lineage.originOf(segment.number) === only),
       signal: this.#signal,
     });
     const filter = new HeadFilter(this.#selection);

@@ -90,6 +90,11 @@ export class StreamedRecord {
     return this.#payloadBytes;
   }
 
+  /** Whether the record has a member of its own and is all there, once its block was read. */
+  get isWhole(): boolean {
+    return this.#record.tail?.complete === true && this.#record.tail.length !== undefined;
+  }
+
   /** Bytes of the record in its segment, once its block was read. */
   get length(): number | undefined {
     return this.#record.tail?.length;

@@ -3,9 +3,8 @@
  * are part of the truth: a rebuild must not bring back what was deleted. While a segment's volume cannot be written to, they go to one that can.
  *
  * ```
- *   <offset> SP <type> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
+ *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
  *
- *   type       `full` when the record has a payload of its own, `revisit` when it leans on another
  *   content    <hex digest>~<overflow>, or `-` when it is not known: what compaction asks the catalog about
  * ```
  * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a crash interrupted, which the next
@@ -19,11 +18,7 @@ import type { VolumeSet } from './volume-set.ts';
 export const TOMBSTONES_SUFFIX = '.tombstones';
 export const APPLIED_NOTE = 'tombstones:';
 
-export type Tombstone = {
-  readonly offset: number;
-  readonly type: 'full' | 'revisit';
-  readonly block: BlockKey | undefined;
-};
+export type Tombstone = { readonly offset: number; readonly block: BlockKey | undefined };
 
 /** Lines that were appended: where they begin and end. */
 export type TombstoneMark = {
@@ -39,11 +34,7 @@ export function appliedNote(volume: string, segmentName: string): string {
 }
 
 export function tombstoneOf(capture: Capture): Tombstone {
-  return {
-    offset: capture.place.offset,
-    type: capture.kind === 'revisit' ? 'revisit' : 'full',
-    block: capture.block,
-  };
+  return { offset: capture.place.offset, block: capture.block };
 }
 
 export class Tombstones {
@@ -179,17 +170,16 @@ async function linesOf(volume: Volume, segmentName: string): Promise<Tombstone[]
   return lines.filter((line) => line !== '').map(parseLine);
 }
 
-function formatLine({ offset, type, block }: Tombstone): string {
-  return `${offset} ${type} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;
+function formatLine({ offset, block }: Tombstone): string {
+  return `${offset} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;
 }
 
 function parseLine(line: string): Tombstone {
-  const [offset, type, content = '-'] = line.split(' ');
+  const [offset, content = '-'] = line.split(' ');
   const [hex, overflow] = content.split('~');
   const digest = content === '-' ? undefined : fromHex(hex!);
   return {
     offset: Number(offset),
-    type: type === 'revisit' ? 'revisit' : 'full',
     block: digest && { digest, overflow: Number(overflow) },
   };
 }

@@ -122,7 +122,7 @@ class Verification {
       const sizes = `${info.bytes} bytes, ${segment.bytes} in the catalog`;
       if (info.bytes < segment.bytes) await this.#tellOf(segment, 'segment-short', sizes);
       if (info.bytes > segment.bytes) await this.#tellOf(segment, 'segment-grown', sizes);
-      const dead = await this.#archive.tombstones.read(segment);
+      const dead = new Set((await this.#archive.tombstones.listApplied(segment)).map(({ offset }) => offset));
       const counts = await walkSegment(this.#archive, segment, dead, {
         isFull: this.#isFull,
         onProblem: (problem) => this.#tell(problem),

@@ -20,7 +20,7 @@ export async function archiveCompact(
     else if (dead.length === 0) await terminal.line('nothing to compact: no segment holds deleted records');
     else {
       await terminal.line(
-        `${counted(dead.length, 'segment')} hold deleted records of ${formatBytes(deadBytes)}; they would be written anew, ` +
+        `deleted records of ${formatBytes(deadBytes)} in ${counted(dead.length, 'segment')}; these would be written anew, ` +
           'and with them those whose revisits lean on what leaves',
       );
     }

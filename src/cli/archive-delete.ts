@@ -84,7 +84,7 @@ function described(preview: DeletePreview, going: string): string {
     `${counted(preview.captures, 'capture')} ${going}:`,
     ...examples,
     `with them ${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to; ` +
-      `${counted(preview.contentsKept, 'content')} stay, because other captures share them`,
+      `${counted(preview.contentsKept, 'content')} ${preview.contentsKept === 1 ? 'stays' : 'stay'}, shared with other captures`,
   ].join('\n');
 }
 

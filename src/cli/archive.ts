@@ -4,10 +4,13 @@ import { archiveAdd } from './archive-add.ts';
 import { archiveCommand, withArchive } from './archive-command.ts';
 import { archiveCompact } from './archive-compact.ts';
 import { archiveDelete } from './archive-delete.ts';
+import { archiveExport } from './archive-export.ts';
 import { archiveGet } from './archive-get.ts';
 import { archiveInit } from './archive-init.ts';
 import { archiveCat, archivePut } from './archive-put.ts';
 import { archiveRebuild } from './archive-rebuild.ts';
+import { archiveStats } from './archive-stats.ts';
+import { archiveStream } from './archive-stream.ts';
 import { archiveVerify } from './archive-verify.ts';
 import { volumeAdd, volumeLs, volumeMigrate, volumeSet } from './archive-volume.ts';
 import type { CommandContext } from './command.ts';
@@ -97,7 +100,38 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     ends(await archiveRebuild(context, options)),
   );
 
+  registerOutputs(program, context, ends);
   registerVolumes(program.command('volume').description('where the segments lie'), context, ends);
+}
+
+function registerOutputs(program: Command, context: CommandContext, ends: (code: number) => void): void {
+  addSelection(archiveCommand(program, 'export', 'write a slice of the archive to a file'))
+    .argument('[file]', 'what to write; its name tells the format. Without it, CDXJ lines on standard output')
+    .option('--key <key>', 'captures of this content')
+    .option('--format <format>', 'warc, wacz, cdxj, cdx11, cdx9 or parquet')
+    .option('--self-contained', 'make revisits full records, so that the file stands alone')
+    .option('--captures-only', 'leave requests and metadata records out')
+    .option('--title <title>', 'what the file is called in itself (default: the name of the archive)')
+    .option('--force', 'replace a file that exists')
+    .action(async (file, options) =>
+      ends(await withArchive(context, options, 'export', (archive) => archiveExport(context, archive, file, options))),
+    );
+
+  addSelection(archiveCommand(program, 'stream', 'write records to standard output, each exactly once, restartable'))
+    .option('--format <format>', 'warc, or json for a line about each record', 'warc')
+    .option('--order <order>', 'storage (all records, fast), url or time (captures only)', 'storage')
+    .option('--type <types>', 'only records of these types, with commas between them')
+    .option('--key <key>', 'captures of this content, in the order of url or time')
+    .option('--out <file>', 'write to a file instead')
+    .option('--cursor <cursor>', 'go on behind the record that this cursor names')
+    .option('--cursor-file <file>', 'keep the cursor here; run again, the stream goes on where it was')
+    .action(async (options) =>
+      ends(await withArchive(context, options, 'stream', (archive) => archiveStream(context, archive, options))),
+    );
+
+  archiveCommand(program, 'stats', 'what the archive holds, takes and saves').action(async (options) =>
+    ends(await withArchive(context, options, 'stats', (archive) => archiveStats(context, archive, options))),
+  );
 }
 
 function registerVolumes(volume: Command, context: CommandContext, ends: (code: number) => void): void {

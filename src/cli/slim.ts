@@ -50,7 +50,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--format <format>', 'parquet or warcsum', 'parquet')
     .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
     .option('--trust-headers', 'take the digests that records declare, where they do')
-    .option('--empty <what>', 'records with an empty payload: skip or keep', 'skip')
+    .option('--empty <what>', 'records with an empty payload, which are never duplicates: skip or keep', 'keep')
     .option('--workers <number>', 'threads')
     .option('--json', 'one JSON object')
     .action(async (paths, options) => ends(await slimSumCommand(context, paths, options)));

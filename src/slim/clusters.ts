@@ -18,6 +18,7 @@ export type Duplicate = {
   readonly date: string;
   readonly digest: string;
   readonly payloadBytes: number | null;
+  /** Empty when the manifest does not say. */
   readonly originalFile: string;
   readonly originalOffset: number;
   readonly originalLength: number;
@@ -28,6 +29,10 @@ export type Duplicate = {
 };
 
 const PAIRS_AT_ONCE = 64;
+const KEYS_AT_ONCE = 1_000_000;
+
+/** Rows of records that have a content of their own. */
+export const HAS_CONTENT = "type IN ('response', 'resource', 'conversion')";
 
 export class Clusters {
   readonly #database: Database;
@@ -37,14 +42,15 @@ export class Clusters {
   }
 
   /**
-   * Makes the views that the statements read: `manifest` from `source`, without the files put aside, with the extensions found so far, and
-   * with `yields` taken from records that others refer to.
+   * Makes the tables that `turnTo` reads: files put aside, what cannot be pointed at, what others refer to, and extensions found so far.
    */
   async prepare(): Promise<void> {
     await this.#database.run('CREATE OR REPLACE TEMP TABLE aside (file VARCHAR)');
     await this.#database.run(
       'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR)',
     );
+    await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_place (place UBIGINT)');
+    await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_id (id UBIGINT)');
     await this.#database.run(
       'CREATE OR REPLACE TEMP TABLE collision (file VARCHAR, record_offset BIGINT, extension INTEGER)',
     );
@@ -58,6 +64,27 @@ export class Clusters {
     }
   }
 
+  /**
+   * Finds what cannot be pointed at: a URI and second under which several contents stand, a record id that several contents have. The keys are
+   * hashed and gone through in parts, so that memory stays bounded; two keys with one hash only make something ambiguous that is not.
+   */
+  async findAmbiguous(source: string, keysPath: string): Promise<void> {
+    await this.#database.run(`COPY (
+      SELECT hash(uri, time_ms // 1000) AS place, hash(record_id) AS id, record_id IS NOT NULL AS has_id,
+        time_ms IS NOT NULL AS has_place, hash(digest, payload_bytes) AS content
+      FROM ${source} WHERE ${HAS_CONTENT}
+    ) TO ${quoted(keysPath)} (FORMAT parquet)`);
+    const keys = `read_parquet(${quoted(keysPath)})`;
+    const [rows] = await this.#database.first(`SELECT count(*)::DOUBLE FROM ${keys}`);
+    const parts = Math.ceil((Number(rows) + 1) / KEYS_AT_ONCE);
+    for (let part = 0; part < parts; part++) {
+      for (const key of ['place', 'id']) {
+        await this.#database.run(`INSERT INTO ambiguous_${key} SELECT ${key} FROM ${keys}
+          WHERE has_${key} AND ${key} % ${parts} = ${part} GROUP BY ${key} HAVING min(content) <> max(content)`);
+      }
+    }
+  }
+
   /** Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from. */
   async findReferenced(source: string, pointers: string): Promise<void> {
     await this.#database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
@@ -65,7 +92,7 @@ export class Clusters {
     await this.#database.run(`INSERT INTO referenced ${REFERENCED_STATEMENT}`);
   }
 
-  /** Turns to one part of the manifest; no cluster goes beyond it. */
+  /** Turns to one part of the manifest, which becomes the view `manifest`; no cluster goes beyond it. */
   async turnTo(source: string): Promise<void> {
     await this.#database.run('DELETE FROM collision');
     await this.#database.run(`CREATE OR REPLACE TEMP VIEW manifest AS
@@ -77,6 +104,8 @@ export class Clusters {
       )
       FROM ${source} AS m
       ANTI JOIN aside AS a ON a.file = m.file
+      ANTI JOIN ambiguous_place AS p ON p.place = hash(m.uri, m.time_ms // 1000)
+      ANTI JOIN ambiguous_id AS i ON i.id = hash(m.record_id)
       LEFT JOIN collision AS c ON c.file = m.file AND c.record_offset = m.record_offset`);
   }
 
@@ -179,7 +208,7 @@ export async function* duplicatesIn(database: Database, source: string): AsyncGe
       date: String(row[4]),
       digest: String(row[5]),
       payloadBytes: row[6] === null ? null : Number(row[6]),
-      originalFile: String(row[7]),
+      originalFile: row[7] === null ? '' : String(row[7]),
       originalOffset: Number(row[8]),
       originalLength: Number(row[9]),
       originalUri: String(row[10]),

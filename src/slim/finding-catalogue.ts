@@ -13,7 +13,7 @@ export const SLIM_FINDING_CATALOGUE = {
   },
   'slim-collision': { level: 'warning', says: 'the digest is that of another content; both are kept' },
   'slim-duplicate-differs': { level: 'error', says: 'the record is no longer the duplicate that was found; it stays' },
-  'slim-file-busy': { level: 'warning', says: 'another process is writing to the file; it is left as it is' },
+  'slim-file-busy': { level: 'warning', says: 'the file changed or is being written to; it is left as it is' },
   'slim-file-damaged': { level: 'warning', says: 'the file is damaged; it is left as it is, and nothing leans on it' },
   'slim-member-shared': {
     level: 'note',

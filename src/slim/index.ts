@@ -5,6 +5,7 @@ export * from './compare.ts';
 export * from './finding-catalogue.ts';
 export { MANIFEST_COLUMNS, type ManifestColumn, RESOLVED_COLUMNS } from './manifest-column.ts';
 export { MANIFEST_FORMATS, type ManifestFormat } from './manifest-target.ts';
+export * from './refs.ts';
 export * from './resolve.ts';
 export * from './resolve-statement.ts';
 export * from './run.ts';

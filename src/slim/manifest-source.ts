@@ -38,12 +38,19 @@ export async function manifestSource(
     const lines = join(directory, `manifest-${index}.tsv`);
     await toLines(path, lines, isResolved);
     isWithoutSizes = true;
-    const source = isResolved ? linesSource([lines], RESOLVED_COLUMNS) : linesSource([lines], MANIFEST_COLUMNS);
-    parts.push(`SELECT ${names} FROM ${source}`);
+    const source = linesSource([lines], columns);
+    parts.push(isResolved ? withPlaces(source) : `SELECT ${names} FROM ${source}`);
   }
   const sql = `(${parts.join(' UNION ALL ')})`;
   const [rows] = await database.first(`SELECT count(*)::DOUBLE FROM ${sql}`);
   return { sql, rows: Number(rows), isWithoutSizes };
+}
+
+/** Text says which URI and date an original has, not where it lies; the line with copy number 1 does, when the manifest still has it. */
+function withPlaces(source: string): string {
+  return `SELECT m.* REPLACE (o.file AS original_file, o.record_offset AS original_offset, o.record_length AS original_length)
+    FROM ${source} AS m LEFT JOIN ${source} AS o
+    ON o.copy_number = 1 AND o.digest = m.digest AND o.extension = m.extension`;
 }
 
 function isParquet(path: string): boolean {

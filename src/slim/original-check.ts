@@ -2,7 +2,15 @@
  * Looks at originals before anything leans on them (I1): is the record there, whole, of the URI and date that the revisits will name, and does
  * its payload have the digest and the size that its duplicates have? It is read and hashed once more for that, whatever the first pass said.
  */
-import { type Digest, type DigestAlgorithm, formatDigest, parseDigest, sameDigest, toHex } from '../base/index.ts';
+import {
+  type Digest,
+  type DigestAlgorithm,
+  formatDigest,
+  PinakesError,
+  parseDigest,
+  sameDigest,
+  toHex,
+} from '../base/index.ts';
 import { type BlockFacts, judgeDigests, type RecordHead, verdictWants } from '../warc/index.ts';
 import { SpanReader, type SpanRecord } from './span-reader.ts';
 
@@ -33,10 +41,21 @@ export type OriginalVerdict =
     }
   | { readonly isFine: false; readonly reason: string };
 
+/** A file that cannot be read is no failure here: nothing can lean on what is in it, and that is all. */
 export function checkOriginals(check: OriginalCheck): OriginalVerdict[] {
+  let reader: SpanReader;
+  try {
+    reader = new SpanReader(check.file);
+  } catch (error) {
+    if (!(error instanceof PinakesError)) throw error;
+    return check.originals.map(() => no('its file cannot be read'));
+  }
+  return checkIn(reader, check);
+}
+
+function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
   const { originals } = check;
   const verdicts: OriginalVerdict[] = [];
-  const reader = new SpanReader(check.file);
   try {
     /** Originals whose declared digest is not one of the plain payload: it may cover something else. */
     const unclear: number[] = [];

@@ -21,9 +21,13 @@ export type PayloadComparison = {
 export type ComparisonVerdict = 'same' | 'different' | 'unreadable';
 
 export function comparePayloads({ original, payloadBytes, duplicates }: PayloadComparison): ComparisonVerdict[] {
-  const isSmall = payloadBytes !== null && payloadBytes <= MEMORY_BYTES_MAX;
-  const held = isSmall ? payloadOf(original, payloadBytes) : undefined;
-  if (isSmall && !held) return duplicates.map(() => 'unreadable');
+  let held: Uint8Array | undefined;
+  try {
+    if (payloadBytes === null || payloadBytes <= MEMORY_BYTES_MAX) held = payloadOf(original, MEMORY_BYTES_MAX);
+  } catch (error) {
+    if (!(error instanceof PinakesError)) throw error;
+    return duplicates.map(() => 'unreadable');
+  }
   return duplicates.map((duplicate) => {
     try {
       return held ? compareWith(held, duplicate) : compareInStep(original, duplicate);

@@ -135,6 +135,8 @@ async function check(group: Group, options: PlanOptions): Promise<OriginalVerdic
       return { isFine: true, digestText: originalDeclaredDigest || digest, codings: null };
     });
   }
+  if (group.file === '')
+    return originals.map(() => ({ isFine: false, reason: 'the manifest does not say where it is' }));
   const { digestBytes } = options;
   const file = options.pathOf(group.file);
   return options.pool.run({ kind: 'check', check: { file, originals, digestBytes } });

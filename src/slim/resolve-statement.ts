@@ -43,3 +43,12 @@ export const REFERENCED_STATEMENT = `SELECT file, record_offset, digest FROM (
   SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
     ON m.concurrent_to = p.record_id AND p.type = 'request'
 )`;
+
+/**
+ * What cannot be pointed at, because it stands for several contents: a URI and second, as replay looks originals up, and likewise a record id. No
+ * record with such a place or id holds anything for others.
+ */
+export const AMBIGUOUS_STATEMENT = `SELECT uri, time_ms // 1000 AS second FROM manifest
+  WHERE type IN ('response', 'resource', 'conversion')
+  GROUP BY uri, time_ms // 1000
+  HAVING count(DISTINCT digest) > 1`;

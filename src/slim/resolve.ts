@@ -35,6 +35,7 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     const source = await manifestSource(database, options.manifests, directory);
     const clusters = new Clusters(database);
     await clusters.prepare();
+    await clusters.findAmbiguous(source.sql, join(directory, 'keys.parquet'));
     const pointers = `(SELECT * FROM ${source.sql} WHERE type IN ('revisit', 'request'))`;
     const [hasPointers] = await database.first(`SELECT count(*)::DOUBLE FROM ${pointers}`);
     if (Number(hasPointers) > 0) await clusters.findReferenced(source.sql, pointers);

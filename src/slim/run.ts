@@ -66,6 +66,10 @@ export type SlimRunOptions = SlimWatch & {
   readonly dryRun?: boolean | undefined;
   /** How many leading bytes of digests count: makes them collide, in tests. */
   readonly digestBytes?: number | undefined;
+  /** So much is scanned between two checkpoints: what a killed run does again at most, files being scanned whole. */
+  readonly checkpointBytes?: number | undefined;
+  /** How many digits of the digest choose the part that a record is resolved in; by the size of the collection when not given. */
+  readonly prefixDigits?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -75,7 +79,6 @@ export type ResolvedInput = {
   readonly trustOriginals: boolean;
 };
 
-/** So much is scanned between two checkpoints: what a killed run does again at most, files being scanned whole. */
 const CHECKPOINT_BYTES = 256 * 1024 * 1024;
 
 export async function slimRun(options: SlimRunOptions): Promise<RunSummary> {
@@ -191,7 +194,7 @@ class Run {
       version: JOURNAL_VERSION,
       terms: termsOf(this.#options),
       startMs: this.#options.clock(),
-      prefixDigits: prefixDigitsFor(bytes),
+      prefixDigits: this.#options.prefixDigits ?? prefixDigitsFor(bytes),
     });
   }
 
@@ -224,13 +227,14 @@ class Run {
           if (isBusy) onFinding(slimFinding('slim-file-busy', paths[index]!, 0));
           pending.push({ file: from + index, ...scanned, ...(isBusy && { aside: 'busy' }) });
           pendingBytes += bytes;
-          if (pendingBytes >= CHECKPOINT_BYTES) checkpoint();
+          if (pendingBytes >= (this.#options.checkpointBytes ?? CHECKPOINT_BYTES)) checkpoint();
         },
       },
       {
         algorithm,
         workers,
         digestBytes,
+        keepEmpty: true,
         withArc: this.#options.target !== undefined,
         onFinding,
         onFailure,
@@ -266,9 +270,10 @@ class Run {
     await clusters.setAside(
       this.#state.scanned.filter(({ aside }) => aside !== '').map(({ file }) => this.#files[file]!.path),
     );
+    const everything = linesSource(clusterFiles(this.#directory), MANIFEST_COLUMNS);
+    await clusters.findAmbiguous(everything, join(this.#directory, 'keys.parquet'));
     const pointers = pointerFile(this.#directory);
     if (pointers) {
-      const everything = linesSource(clusterFiles(this.#directory), MANIFEST_COLUMNS);
       await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
     }
     const numbers = new Map(this.#files.map((file, number) => [file.path, number]));

@@ -10,7 +10,7 @@
  *     run-0001/...            lines, plans and spilled tables; gone when the run is finished
  * ```
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 
@@ -46,8 +46,14 @@ export class WorkDirectory {
     this.path = path;
   }
 
+  /** Leaves no directory behind in which nothing happened. */
   unlock(): void {
     rmSync(join(this.path, 'lock'), { force: true });
+    try {
+      rmdirSync(this.path);
+    } catch {
+      // Runs lie there.
+    }
   }
 
   /** Directories of the runs so far, oldest first. */

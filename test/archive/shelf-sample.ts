@@ -3,7 +3,13 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Archive, type ArchiveOptions, createArchive, openArchive, type Problem } from '../../src/archive/index.ts';
+import {
+  type Archive,
+  type ArchiveOptions,
+  createArchive,
+  openArchive,
+  type Problem,
+} from '../../src/archive/index.ts';
 import { type Finding, seededIds, seededRandom, utf8 } from '../../src/base/index.ts';
 import { type Coding, WarcFileWriter } from '../../src/warc/index.ts';
 
@@ -19,7 +25,11 @@ export function scratch(t: TestContext): string {
 export async function openSample(directory: string, options: Partial<ArchiveOptions> = {}): Promise<Archive> {
   if (!existsSync(join(directory, 'archive.yaml'))) await createArchive(directory, { name: 'sample' });
   opened++;
-  return openArchive(directory, { clock: () => START_MS + opened * 1000, newId: seededIds(seededRandom(opened)), ...options });
+  return openArchive(directory, {
+    clock: () => START_MS + opened * 1000,
+    newId: seededIds(seededRandom(opened)),
+    ...options,
+  });
 }
 
 let opened = 0;

@@ -3,9 +3,21 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { PinakesError, toHex, utf8 } from '../../src/base/index.ts';
 import { openArchive } from '../../src/archive/index.ts';
-import { allCaptures, answers, audit, bytesOf, contentOf, makeArchive, NOON, page, payloadAt, trialOptions, walk } from './trial-archive.ts';
+import { PinakesError, toHex, utf8 } from '../../src/base/index.ts';
+import {
+  allCaptures,
+  answers,
+  audit,
+  bytesOf,
+  contentOf,
+  makeArchive,
+  NOON,
+  page,
+  payloadAt,
+  trialOptions,
+  walk,
+} from './trial-archive.ts';
 
 test('a content that comes twice is kept once, and the second capture is a revisit that points at the first', async (t) => {
   const archive = await makeArchive(t);
@@ -176,7 +188,13 @@ test('resources and bare bytes share contents with responses', async (t) => {
   const archive = await makeArchive(t);
   const body = contentOf('shared by all');
   const response = await archive.store(page('http://a.example/', NOON, body));
-  const resource = await archive.store({ kind: 'resource', url: 'http://a.example/r', time: NOON, mime: 'text/plain', body });
+  const resource = await archive.store({
+    kind: 'resource',
+    url: 'http://a.example/r',
+    time: NOON,
+    mime: 'text/plain',
+    body,
+  });
   const bytes = await archive.store({ kind: 'bytes', time: NOON, body });
   assert.deepEqual([resource.key, bytes.key], [response.key, response.key]);
   assert.equal(bytes.capture.url, `urn:sha256:${toHex(response.capture.block!.digest)}`);
@@ -191,7 +209,10 @@ test('collections share contents, and each has segments of its own', async (t) =
   await archive.store(page('http://a.example/', NOON, body), { collection: 'one' });
   const other = await archive.store(page('http://a.example/', NOON + 1, body), { collection: 'two' });
   assert.equal(other.capture.kind, 'revisit');
-  assert.deepEqual(archive.segments().map(({ name }) => name.split('/')[0]), ['one', 'two']);
+  assert.deepEqual(
+    archive.segments().map(({ name }) => name.split('/')[0]),
+    ['one', 'two'],
+  );
 });
 
 test('collections that are named for the first time at the same moment get numbers of their own', async (t) => {

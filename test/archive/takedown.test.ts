@@ -25,7 +25,10 @@ async function fill(archive: Archive, random: Random, volumes: readonly string[]
     await Promise.all(
       group.map(({ n, url, time, content }) =>
         archive.store(
-          { ...page(url, time, bodyOf(content), [`X-Number: ${n}.`]), request: utf8(`GET /number-${n}. HTTP/1.1\r\n\r\n`) },
+          {
+            ...page(url, time, bodyOf(content), [`X-Number: ${n}.`]),
+            request: utf8(`GET /number-${n}. HTTP/1.1\r\n\r\n`),
+          },
           { collection: `c${n % 3}`, volume: volumes[n % volumes.length]! },
         ),
       ),

@@ -4,7 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type Archive, type ArchiveOptions, createArchive, openArchive, type Policies } from '../../src/archive/index.ts';
+import {
+  type Archive,
+  type ArchiveOptions,
+  createArchive,
+  openArchive,
+  type Policies,
+} from '../../src/archive/index.ts';
 import { seededIds, seededRandom, toHex, utf8 } from '../../src/base/index.ts';
 import type { Capture } from '../../src/catalog/index.ts';
 import { BlockScanner, type RecordHead, readRecords } from '../../src/warc/index.ts';
@@ -44,7 +50,12 @@ export function contentOf(name: string, bytes = 3000): Uint8Array {
   return utf8(parts.join('').slice(0, bytes));
 }
 
-export function page(url: string, time: number, body: Uint8Array | AsyncIterable<Uint8Array>, fields: readonly string[] = []) {
+export function page(
+  url: string,
+  time: number,
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  fields: readonly string[] = [],
+) {
   const head = ['HTTP/1.1 200 OK', 'Content-Type: text/html; charset=utf-8', ...fields, '', ''].join('\r\n');
   return { kind: 'http', url, time, responseHead: utf8(head), body } as const;
 }
@@ -119,11 +130,15 @@ export async function answers(archive: Archive): Promise<string[]> {
   const lines: string[] = [];
   for (const capture of await allCaptures(archive)) {
     const { head, http, payload } = await archive.open(capture);
-    const sha = createHash('sha256').update(await bytesOf(payload)).digest('hex');
+    const sha = createHash('sha256')
+      .update(await bytesOf(payload))
+      .digest('hex');
     const collection = archive.collections.name(capture.collection);
     const { url, time, kind, status, mime } = capture;
     lines.push(
-      [url, time, kind, status, mime, collection, keyOf(capture), head.recordId, http?.bytes.length ?? 0, sha].join(' '),
+      [url, time, kind, status, mime, collection, keyOf(capture), head.recordId, http?.bytes.length ?? 0, sha].join(
+        ' ',
+      ),
     );
   }
   return lines.sort();

@@ -46,7 +46,13 @@ test('an archive that was added to, deleted from and compacted verifies without 
   await archive.it.compact();
   assert.deepEqual(await problemsOf(archive.it, 'quick'), []);
   assert.deepEqual(await problemsOf(archive.it), []);
-  assert.deepEqual(await lostDays(archive.it, PAGES.filter(({ url }) => url.startsWith('http://b.'))), []);
+  assert.deepEqual(
+    await lostDays(
+      archive.it,
+      PAGES.filter(({ url }) => url.startsWith('http://b.')),
+    ),
+    [],
+  );
 });
 
 test('the report counts what was verified', async (t) => {
@@ -70,7 +76,10 @@ test('a changed byte in a record that holds a content names the record and the c
   await using archive = closing(await openSample(join(directory, 'archive')));
   for (const depth of ['quick', 'full'] as const) {
     const problems = await problemsOf(archive.it, depth);
-    assert.ok(problems.some(({ level, offset }) => level === 'error' && offset === block.holder.offset), depth);
+    assert.ok(
+      problems.some(({ level, offset }) => level === 'error' && offset === block.holder.offset),
+      depth,
+    );
   }
   const problems = await problemsOf(archive.it);
   const holder = problems.find(({ code }) => code === 'content-changed' || code === 'content-lost');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -319,6 +319,33 @@ describe('what must not become a revisit', () => {
     );
   });
 
+  test('anything whose only original shares URI and second with another content, where replay could find the wrong one', async () => {
+    const types = await typesAfter(async (sample) => {
+      const date = sample.nextDate();
+      await sample.page({ uri: first, body, date });
+      await sample.page({ uri: first, body: bodyOf(2), date });
+      await sample.page({ uri: second, body });
+    });
+    assert.deepEqual([...types.values()], ['response', 'response']);
+    const others = await typesAfter(async (sample) => {
+      const date = sample.nextDate();
+      await sample.page({ uri: first, body, date });
+      await sample.page({ uri: first, body: new Uint8Array(0), date: date.replace('Z', '.250Z') });
+      await sample.page({ uri: second, body });
+    });
+    assert.deepEqual([...others.values()], ['response', 'response']);
+  });
+
+  test('anything whose only original shares its record id with another content', async () => {
+    const types = await typesAfter(async (sample) => {
+      const recordId = sample.newId();
+      await sample.page({ uri: first, body, recordId });
+      await sample.page({ uri: third, body: bodyOf(2), recordId });
+      await sample.page({ uri: second, body });
+    });
+    assert.deepEqual([...types.values()], ['response', 'response', 'response']);
+  });
+
   test('a segmented record', async () => {
     const fields = [{ name: 'WARC-Segment-Number', value: '1' }];
     const types = await typesAfter(async (sample) => {
@@ -347,7 +374,9 @@ test('a dry run says what would be done and leaves every file, and no trace', as
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 4);
     const images = filesBelow(directory).map((path) => readFileSync(path));
-    const summary = await slimRun(runOptions(directory, { dryRun: true }).options);
+    const { options } = runOptions(directory, { dryRun: true });
+    const summary = await slimRun(options);
+    assert.equal(existsSync(options.workDirectory), false);
     assert.ok(summary.duplicates > 20);
     assert.equal(summary.revisits, 0);
     assert.equal(summary.bytesAfter, summary.bytesBefore);

@@ -24,6 +24,8 @@ type Page = {
   readonly isChunked?: boolean;
   readonly withDigest?: boolean;
   readonly request?: string;
+  readonly date?: string;
+  readonly recordId?: string;
 };
 
 /** Text that does not compress away, so that revisits are worth it. */
@@ -69,8 +71,8 @@ export class SampleWriter {
 
   /** A response and its request. Says id and date of the response. */
   async page(page: Page): Promise<{ recordId: string; date: string }> {
-    const recordId = this.newId();
-    const date = this.nextDate();
+    const recordId = page.recordId ?? this.newId();
+    const date = page.date ?? this.nextDate();
     const { uri: targetUri, body } = page;
     const stored = page.isChunked ? chunked(body) : body;
     const transfer = page.isChunked ? 'Transfer-Encoding: chunked\r\n' : `Content-Length: ${body.length}\r\n`;

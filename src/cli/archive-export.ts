@@ -1,0 +1,199 @@
+/** `pinakes export`: a slice of the archive as a WARC, WACZ, CDXJ, CDX or Parquet file. */
+import { open, rename, stat, unlink } from 'node:fs/promises';
+import type { Archive, Selection } from '../archive/index.ts';
+import { fileError, PinakesError } from '../base/index.ts';
+import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../warc/index.ts';
+import type { ArchiveCommandOptions } from './archive-command.ts';
+import { type SelectionOptions, selectionOf } from './archive-delete.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
+import { RunningCount } from './running-count.ts';
+import { counted, formatBytes } from './terminal.ts';
+
+export type ExportCommandOptions = ArchiveCommandOptions &
+  SelectionOptions & {
+    readonly format?: string;
+    readonly selfContained?: boolean;
+    readonly capturesOnly?: boolean;
+    readonly force?: boolean;
+    readonly title?: string;
+  };
+
+const FORMATS = ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** `file` undefined or `-`: standard output, for index lines. */
+export async function archiveExport(
+  context: CommandContext,
+  archive: Archive,
+  file: string | undefined,
+  options: ExportCommandOptions,
+): Promise<number> {
+  const selection = selectionOf(archive, options);
+  const path = file === '-' ? undefined : file;
+  const format = formatOf(path, options.format);
+  if (options.selfContained && format !== 'warc' && format !== 'wacz')
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: '--self-contained',
+      detail: 'only WARC and WACZ files hold records',
+    });
+  if (format === 'cdxj' || format === 'cdx11' || format === 'cdx9')
+    return exportIndex(context, archive, selection, path, format, options);
+  if (path === undefined)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: format,
+      detail: 'name the file to write; `pinakes stream` writes WARC to standard output',
+    });
+  if (format === 'parquet') return exportTable(context, archive, selection, path, options);
+  return exportRecords(context, archive, selection, path, format, options);
+}
+
+function formatOf(path: string | undefined, named: string | undefined): Format {
+  if (named !== undefined) {
+    const format = FORMATS.find((one) => one === named);
+    if (!format) throw new PinakesError('BAD_ARGUMENT', { where: `--format ${named}`, detail: FORMATS.join(', ') });
+    return format;
+  }
+  if (path === undefined) return 'cdxj';
+  if (/\.warc(\.gz|\.zst)?$/i.test(path)) return 'warc';
+  if (/\.cdx$/i.test(path)) return 'cdx11';
+  const format = FORMATS.find((one) => path.toLowerCase().endsWith(`.${one}`));
+  if (!format)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: path,
+      detail: `its name does not tell the format; --format ${FORMATS.join('|')}`,
+    });
+  return format;
+}
+
+async function exportRecords(
+  context: CommandContext,
+  archive: Archive,
+  selection: Selection,
+  path: string,
+  format: 'warc' | 'wacz',
+  options: ExportCommandOptions,
+): Promise<number> {
+  const { terminal, signal, software } = context;
+  const count = new RunningCount(terminal, 'export');
+  const exporting = {
+    software,
+    title: options.title ?? archive.connector.name,
+    selfContained: options.selfContained === true,
+    companions: options.capturesOnly !== true,
+    force: options.force === true,
+    signal,
+    onProgress: ({ captures, bytes }: { captures: number; bytes: number }) =>
+      count.update(`${counted(captures, 'capture')}  ${formatBytes(bytes)}`),
+  };
+  const report =
+    format === 'wacz'
+      ? await archive.exportWacz(selection, path, exporting)
+      : await archive.exportWarc(selection, path, exporting);
+  count.end();
+  if (options.json) await terminal.json({ file: path, format, ...report });
+  else {
+    await terminal.line(
+      `${path}: ${counted(report.captures, 'capture')}, ${counted(report.companions, 'record')} that go with them, ${formatBytes(report.bytes)}`,
+    );
+    if (report.expanded > 0) await terminal.line(`${counted(report.expanded, 'revisit')} became full records`);
+    if (report.extras > 0)
+      await terminal.line(
+        `${counted(report.extras, 'record')} from outside the slice, because "not modified" revisits lean on them`,
+      );
+    if (report.captures === 0) terminal.say('No capture is meant by this; the file holds only its warcinfo record.');
+  }
+  if (report.unresolved === 0) return EXIT_FINE;
+  terminal.say(
+    `${counted(report.unresolved, 'revisit')} could not be made self-contained: their content is not in the archive. They are in the file as revisits.`,
+  );
+  return EXIT_FOUND;
+}
+
+async function exportTable(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  selection: Selection,
+  path: string,
+  options: ExportCommandOptions,
+): Promise<number> {
+  const count = new RunningCount(terminal, 'export');
+  const report = await archive.exportParquet(selection, path, {
+    force: options.force === true,
+    signal,
+    onProgress: ({ captures }) => count.update(counted(captures, 'capture')),
+  });
+  count.end();
+  if (options.json) await terminal.json({ file: path, format: 'parquet', ...report });
+  else await terminal.line(`${path}: ${counted(report.captures, 'row')}, ${formatBytes(report.bytes)}`);
+  return EXIT_FINE;
+}
+
+async function exportIndex(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  selection: Selection,
+  path: string | undefined,
+  format: 'cdxj' | 'cdx11' | 'cdx9',
+  options: ExportCommandOptions,
+): Promise<number> {
+  const { header, line } = formatterOf(format);
+  async function* lines(): AsyncGenerator<string> {
+    if (header !== undefined) yield header;
+    for await (const one of archive.exportCdxj(selection, line)) {
+      signal.throwIfAborted();
+      yield one;
+    }
+  }
+  if (path === undefined) {
+    for await (const one of lines()) await terminal.line(one);
+    return EXIT_FINE;
+  }
+  const written = await writeLines(path, lines(), options.force === true);
+  const captures = written - (header === undefined ? 0 : 1);
+  if (options.json) await terminal.json({ file: path, format, captures });
+  else await terminal.line(`${path}: ${counted(captures, 'line')}`);
+  return EXIT_FINE;
+}
+
+function formatterOf(format: 'cdxj' | 'cdx11' | 'cdx9'): {
+  header: string | undefined;
+  line: (entry: CdxEntry) => string;
+} {
+  if (format === 'cdxj') return { header: undefined, line: formatCdxjLine };
+  const cdx = format === 'cdx9' ? CDX_9 : CDX_11;
+  return { header: formatCdxHeader(cdx), line: cdxLineFormatter(cdx, { bareDigest: true }) };
+}
+
+/** Writes a file of lines, whole or not at all; says how many. */
+async function writeLines(path: string, lines: AsyncIterable<string>, force: boolean): Promise<number> {
+  const temporary = `${path}.tmp`;
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere && !force) throw new PinakesError('FILE_EXISTS', { where: path });
+  try {
+    const handle = await open(temporary, 'w');
+    let count = 0;
+    try {
+      let batch: string[] = [];
+      for await (const line of lines) {
+        count++;
+        batch.push(`${line}\n`);
+        if (batch.length < 4096) continue;
+        await handle.appendFile(batch.join(''));
+        batch = [];
+      }
+      await handle.appendFile(batch.join(''));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+    return count;
+  } catch (cause) {
+    await unlink(temporary).catch(() => {});
+    throw fileError(cause, path, 'writing');
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * `pinakes stream`: records of the archive to standard output or a file, as WARC or as JSON lines.
+ *
+ * With a cursor file a stream can be stopped at any moment and run again with the same words: it goes on where it was, and a file that it writes is first cut
+ * back to the last whole record that the cursor file vouches for.
+ */
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import type { Archive, StreamOrder, StreamPiece, StreamQuery } from '../archive/index.ts';
+import { fileError, PinakesError } from '../base/index.ts';
+import type { ArchiveCommandOptions } from './archive-command.ts';
+import { type SelectionOptions, selectionOf } from './archive-delete.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE } from './outcome.ts';
+import { RunningCount } from './running-count.ts';
+import { formatBytes, type Terminal } from './terminal.ts';
+
+export type StreamCommandOptions = ArchiveCommandOptions &
+  SelectionOptions & {
+    readonly format?: string;
+    readonly order?: string;
+    readonly type?: string;
+    readonly out?: string;
+    readonly cursor?: string;
+    readonly cursorFile?: string;
+  };
+
+const ORDERS: readonly StreamOrder[] = ['storage', 'url', 'time'];
+const SAVE_BYTES = 16 * 1024 * 1024;
+const SAVE_MS = 1000;
+
+/** What a cursor file says: where to go on, and how much of the output stands before that. */
+type Saved = { readonly cursor: string; readonly bytes: number };
+
+export async function archiveStream(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  options: StreamCommandOptions,
+): Promise<number> {
+  const order = ORDERS.find((one) => one === (options.order ?? 'storage'));
+  if (!order) throw new PinakesError('BAD_ARGUMENT', { where: `--order ${options.order}`, detail: ORDERS.join(', ') });
+  const saved = options.cursorFile === undefined ? undefined : await readSaved(options.cursorFile);
+  const types = options.type?.split(',').map((type) => type.trim());
+  const query: StreamQuery = {
+    selection: { ...selectionOf(archive, options), ...(types && { types }) },
+    order,
+    cursor: options.cursor ?? saved?.cursor,
+    signal,
+  };
+  const output = await Output.open(terminal, options.out, options.cursor === undefined ? saved : undefined);
+  const count = new RunningCount(terminal, 'stream');
+  try {
+    for await (const piece of piecesOf(archive, query, options)) {
+      await output.write(piece);
+      if (options.cursorFile !== undefined && output.isSaveDue) await output.save(options.cursorFile);
+      count.update(formatBytes(output.bytes));
+    }
+  } finally {
+    count.end();
+    if (options.cursorFile !== undefined) await output.save(options.cursorFile);
+    await output.close();
+  }
+  return EXIT_FINE;
+}
+
+function piecesOf(archive: Archive, query: StreamQuery, options: StreamCommandOptions): AsyncIterable<StreamPiece> {
+  const format = options.json ? 'json' : (options.format ?? 'warc');
+  if (format === 'warc') return archive.streamWarc(query);
+  if (format === 'json') return archive.streamJson(query);
+  throw new PinakesError('BAD_ARGUMENT', { where: `--format ${format}`, detail: 'warc or json' });
+}
+
+class Output {
+  readonly #terminal: Terminal;
+  readonly #path: string | undefined;
+  readonly #file: FileHandle | undefined;
+  #bytes: number;
+  #whole: Saved | undefined;
+  /** What the cursor file says; undefined before it is written for the first time. */
+  #saved: Saved | undefined;
+  #savedMs = 0;
+
+  private constructor(terminal: Terminal, path: string | undefined, file: FileHandle | undefined, bytes: number) {
+    this.#terminal = terminal;
+    this.#path = path;
+    this.#file = file;
+    this.#bytes = bytes;
+  }
+
+  static async open(terminal: Terminal, path: string | undefined, saved: Saved | undefined): Promise<Output> {
+    if (path === undefined || path === '-') return new Output(terminal, undefined, undefined, 0);
+    try {
+      // Something to go on with is taken up; anything else of that name is somebody's and stays.
+      const file = await open(path, saved ? 'r+' : 'wx');
+      const { size } = await file.stat();
+      if (saved && size < saved.bytes) {
+        await file.close();
+        throw new PinakesError('FILE_CHANGED', { where: path, detail: 'it is shorter than its cursor file says' });
+      }
+      await file.truncate(saved?.bytes ?? 0);
+      return new Output(terminal, path, file, saved?.bytes ?? 0);
+    } catch (cause) {
+      throw fileError(cause, path, 'writing');
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** At the very beginning, then every second or so many bytes. */
+  get isSaveDue(): boolean {
+    if (!this.#whole || this.#whole === this.#saved) return false;
+    const isLongAgo = performance.now() - this.#savedMs >= SAVE_MS;
+    return !this.#saved || isLongAgo || this.#whole.bytes - this.#saved.bytes >= SAVE_BYTES;
+  }
+
+  async write({ bytes, cursor }: StreamPiece): Promise<void> {
+    if (!this.#file && bytes.length > 0) await this.#terminal.write(Buffer.from(bytes));
+    if (this.#file) {
+      try {
+        for (let at = 0; at < bytes.length; ) {
+          const { bytesWritten } = await this.#file.write(bytes, at, bytes.length - at, this.#bytes + at);
+          at += bytesWritten;
+        }
+      } catch (cause) {
+        throw fileError(cause, this.#path!, 'writing');
+      }
+    }
+    this.#bytes += bytes.length;
+    if (cursor !== undefined) this.#whole = { cursor, bytes: this.#bytes };
+  }
+
+  /** Writes down where to go on, once everything before it is safe. */
+  async save(path: string): Promise<void> {
+    const whole = this.#whole;
+    if (!whole || whole === this.#saved) return;
+    try {
+      await this.#file?.sync();
+      const temporary = `${path}.tmp`;
+      const handle = await open(temporary, 'w');
+      try {
+        await handle.writeFile(`${JSON.stringify(whole)}\n`);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, path);
+      this.#saved = whole;
+      this.#savedMs = performance.now();
+    } catch (cause) {
+      throw fileError(cause, path, 'writing');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+  }
+}
+
+async function readSaved(path: string): Promise<Saved | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as { code?: string }).code === 'ENOENT') return undefined;
+    throw fileError(cause, path);
+  }
+  try {
+    const { cursor, bytes } = JSON.parse(text) as Partial<Saved>;
+    if (typeof cursor === 'string' && typeof bytes === 'number') return { cursor, bytes };
+  } catch {
+    // Told below, like everything that is no cursor file.
+  }
+  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'this is no cursor file' });
+}

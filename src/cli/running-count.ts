@@ -1,0 +1,28 @@
+/** Progress of long work whose end is not known beforehand: how much is done, on a terminal, once it has taken two seconds. */
+import type { Terminal } from './terminal.ts';
+
+const QUIET_MS = 2000;
+const REDRAW_MS = 200;
+
+export class RunningCount {
+  readonly #terminal: Terminal;
+  readonly #label: string;
+  readonly #startMs = performance.now();
+  #drawnMs = 0;
+
+  constructor(terminal: Terminal, label: string) {
+    this.#terminal = terminal;
+    this.#label = label;
+  }
+
+  update(done: string): void {
+    const now = performance.now();
+    if (now - this.#startMs < QUIET_MS || now - this.#drawnMs < REDRAW_MS) return;
+    this.#drawnMs = now;
+    this.#terminal.status(`${this.#label}  ${done}`);
+  }
+
+  end(): void {
+    this.#terminal.clearStatus();
+  }
+}

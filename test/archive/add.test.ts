@@ -1,0 +1,306 @@
+/** What adding files promises, through the archive's front door. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Archive } from '../../src/archive/index.ts';
+import type { Finding } from '../../src/base/index.ts';
+import { trainDictionary } from '../../src/warc/index.ts';
+import {
+  type ForeignRecord,
+  members,
+  requestOf,
+  response,
+  revisitOf,
+  warcinfo,
+  writeArc,
+  writeForeign,
+  writeWholeGzip,
+} from './foreign-file.ts';
+import {
+  allCaptures,
+  answers,
+  audit,
+  bytesOf,
+  contentOf,
+  makeArchive,
+  NOON,
+  payloadAt,
+  temporaryDirectory,
+  walk,
+} from './trial-archive.ts';
+
+function site(name: string, count: number, from = 0): ForeignRecord[] {
+  const records = [warcinfo()];
+  for (let n = from; n < from + count; n++) {
+    const one = response(`http://${name}.example/${n}`, NOON + n * 1000, contentOf(`${name} ${n}`));
+    records.push(one, requestOf(one));
+  }
+  return records;
+}
+
+async function segmentBytes(archive: Archive): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (const { volume, name } of archive.segments())
+    parts.push(await bytesOf(archive.volumes.get(volume).stream(name)));
+  return Buffer.concat(parts);
+}
+
+test('I4 Bytes pass through: every kept member stands in the segment byte for byte, duplicates become revisits with their own head', async (t) => {
+  const archive = await makeArchive(t);
+  const records = site('a', 20);
+  const twin = response('http://twin.example/', NOON, contentOf('a 3'), [{ name: 'X-Kept', value: 'yes' }]);
+  const file = await writeForeign(join(archive.directory, 'a.warc.gz'), [...records, twin]);
+  const report = await archive.add([file]);
+  assert.deepEqual([report.captures, report.duplicates, report.unresolved, report.failures], [21, 1, 0, []]);
+  const stored = await segmentBytes(archive);
+  for (const [index, member] of members(records).members.entries())
+    assert.ok(stored.includes(member), `member ${index} is not there as it came`);
+  assert.ok(stored.includes(Buffer.concat(members(records).members)), 'the members are copied as one run');
+  const revisit = (await walk(archive)).find(({ head }) => head.type === 'revisit')!;
+  assert.equal(revisit.head.get('warc-previous-record-id'), twin.record.recordId);
+  const back = await archive.get('http://twin.example/');
+  assert.equal(back.http!.get('x-url'), 'http://twin.example/');
+  assert.deepEqual(await bytesOf(back.payload), Buffer.from(contentOf('a 3')));
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('the same file adds nothing the second time, also when the catalog has forgotten that it was added', async (t) => {
+  const archive = await makeArchive(t);
+  // More records than are decided on together, so that requests are parted from their responses.
+  const file = await writeForeign(join(archive.directory, 'a.warc.gz'), site('a', 1500));
+  await archive.add([file]);
+  const before = await answers(archive);
+  const bytes = (await segmentBytes(archive)).length;
+  assert.equal((await archive.add([file])).filesKnown, 1);
+  await archive.rebuild();
+  const again = await archive.add([file]);
+  assert.deepEqual([again.filesKnown, again.captures, again.capturesKnown], [0, 0, 1500]);
+  assert.deepEqual(await answers(archive), before);
+  assert.equal((await segmentBytes(archive)).length, bytes, 'no record was written again');
+});
+
+test('a record that a file has twice is taken once, and a rebuild says the same', async (t) => {
+  const archive = await makeArchive(t);
+  const one = response('http://a.example/', NOON, contentOf('twice'));
+  await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), one, one])]);
+  const before = await answers(archive);
+  assert.equal(before.length, 1);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('an add that was interrupted goes on where it was, and loses and doubles nothing', async (t) => {
+  const archive = await makeArchive(t);
+  const records = site('a', 1500);
+  const file = await writeForeign(join(archive.directory, 'a.warc.gz'), records);
+  const stop = new AbortController();
+  const interrupted = archive.add([file], {
+    signal: stop.signal,
+    onProgress: ({ captures }) => captures > 300 && stop.abort(),
+  });
+  await interrupted.catch((error: Error) => assert.equal(error.name, 'AbortError'));
+  const report = await archive.add([file]);
+  assert.deepEqual(report.failures, []);
+  const totals = await archive.catalog.totals();
+  assert.deepEqual([totals.captures, totals.revisits], [1500, 0]);
+  assert.deepEqual(await audit(archive), []);
+  assert.equal((await walk(archive)).filter(({ head }) => head.type === 'request').length, 1500);
+});
+
+test('a file that was compressed as a whole is taken in record by record, however many there are', async (t) => {
+  const archive = await makeArchive(t);
+  const file = await writeWholeGzip(join(archive.directory, 'whole.warc.gz'), site('whole', 2500));
+  const report = await archive.add([file]);
+  assert.deepEqual([report.captures, report.failures], [2500, []]);
+  for (const n of [0, 999, 1000, 1999, 2000, 2499])
+    assert.deepEqual(await payloadAt(archive, `http://whole.example/${n}`), Buffer.from(contentOf(`whole ${n}`)));
+  const again = await archive.add([file]);
+  assert.equal(again.captures, 0);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('plain files become gzip members of the same records', async (t) => {
+  const archive = await makeArchive(t);
+  const records = site('plain', 30);
+  await archive.add([await writeForeign(join(archive.directory, 'a.warc'), records, 'none')]);
+  const walked = await walk(archive);
+  for (const { record } of records)
+    assert.ok(
+      walked.some(({ head }) => head.recordId === record.recordId),
+      `${record.type} ${record.recordId}`,
+    );
+  assert.ok(archive.segments().every(({ name }) => name.endsWith('.warc.gz')));
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('zstd files with a dictionary keep their frames and the dictionary; files with different dictionaries do not mix', async (t) => {
+  const archive = await makeArchive(t);
+  const samples = (name: string) => Array.from({ length: 200 }, (_, n) => contentOf(`${name} sample ${n}`, 800));
+  const one = trainDictionary(samples('one'), { bytesMax: 8192, id: 40001 });
+  const two = trainDictionary(samples('two'), { bytesMax: 8192, id: 40002 });
+  const [first, second] = [site('one', 12), site('two', 12)];
+  await archive.add([
+    await writeForeign(join(archive.directory, 'one.warc.zst'), first, 'zstd', one),
+    await writeForeign(join(archive.directory, 'two.warc.zst'), second, 'zstd', two),
+  ]);
+  const stored = await segmentBytes(archive);
+  for (const member of [...members(first, 'zstd', one).members, ...members(second, 'zstd', two).members])
+    assert.ok(stored.includes(member));
+  const before = await answers(archive);
+  assert.equal(before.length, 24);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+  await archive.delete({ url: 'http://one.example/3' });
+  await archive.compact();
+  assert.deepEqual(await audit(archive), []);
+  assert.deepEqual(await payloadAt(archive, 'http://one.example/4'), Buffer.from(contentOf('one 4')));
+  assert.deepEqual(await payloadAt(archive, 'http://two.example/3'), Buffer.from(contentOf('two 3')));
+});
+
+test('ARC documents become records that keep their payload, their date and their address', async (t) => {
+  const archive = await makeArchive(t);
+  const documents = Array.from({ length: 10 }, (_, n) => ({
+    url: `http://old.example/${n}`,
+    body: contentOf(`old ${n}`),
+  }));
+  const file = await writeArc(join(archive.directory, 'old.arc'), documents);
+  const report = await archive.add([file]);
+  assert.deepEqual([report.captures, report.failures], [10, []]);
+  const { capture, head, payload } = await archive.get('http://old.example/4');
+  assert.equal(capture.time, Date.UTC(2001, 0, 1, 0, 0, 4));
+  assert.equal(head.get('warc-ip-address'), '192.0.2.1');
+  assert.deepEqual(await bytesOf(payload), Buffer.from(contentOf('old 4')));
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+  assert.equal((await archive.add([file])).captures, 0);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('I10 Dirty input is data: of a damaged file all that can be read is taken in, and the rest is told with file and offset', async (t) => {
+  const archive = await makeArchive(t);
+  const records = site('hurt', 40);
+  const file = members(records);
+  const bytes = Buffer.concat(file.members);
+  const at = file.members.slice(0, 41).reduce((sum, member) => sum + member.length, 0);
+  const whole = Buffer.from(bytes);
+  bytes.fill(0x55, at + 40, at + 400);
+  const path = join(archive.directory, 'hurt.warc.gz');
+  await writeFile(path, bytes);
+  const findings: Finding[] = [];
+  const report = await archive.add([path], { onFinding: (finding) => findings.push(finding) });
+  assert.deepEqual(report.failures, []);
+  assert.ok(findings.length > 0 && findings.every((finding) => finding.file === path));
+  assert.ok(
+    findings.some(({ offset }) => offset >= at && offset <= at + 400),
+    JSON.stringify(findings),
+  );
+  const found = new Set((await allCaptures(archive)).map(({ url }) => url));
+  const missing = records.filter(({ record }) => record.type === 'response' && !found.has(record.targetUri!));
+  assert.ok(missing.length <= 1, `${missing.length} captures are missing`);
+  assert.deepEqual(await audit(archive), []);
+  await writeFile(path, whole);
+  await archive.add([path]);
+  assert.equal((await allCaptures(archive)).length, 40, 'the mended file brings what was missing');
+});
+
+test('I10 Dirty input is data: a file that is none, or not there, costs only itself', async (t) => {
+  const archive = await makeArchive(t);
+  const good = await writeForeign(join(archive.directory, 'good.warc.gz'), site('good', 3));
+  const bad = join(archive.directory, 'bad.warc.gz');
+  await writeFile(bad, 'this is no WARC file at all');
+  const report = await archive.add([join(archive.directory, 'nowhere.warc.gz'), bad, good]);
+  assert.equal(report.captures, 3);
+  assert.ok(report.failures.some(({ code }) => code === 'FILE_MISSING'));
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('a record that was cut off is taken as far as it goes, and says so', async (t) => {
+  const archive = await makeArchive(t);
+  const records = site('cut', 2);
+  const path = await writeForeign(join(archive.directory, 'cut.warc'), records.slice(0, 4), 'none');
+  const bytes = await readFile(path);
+  await writeFile(path, bytes.subarray(0, bytes.length - 500));
+  await archive.add([path]);
+  const { head, payload } = await archive.get('http://cut.example/1');
+  assert.equal(head.get('warc-truncated'), 'unspecified');
+  const body = await bytesOf(payload);
+  assert.ok(body.length > 1000 && Buffer.from(contentOf('cut 1')).subarray(0, body.length).equals(body));
+  assert.deepEqual(await audit(archive), []);
+});
+
+for (const isNamed of [true, false]) {
+  test(`revisits of other crawlers, ${isNamed ? 'named by URI and date' : 'known by digest only'}, find their content in whatever order files come`, async (t) => {
+    const archive = await makeArchive(t);
+    const original = response('http://first.example/', NOON, contentOf('original'));
+    const later = revisitOf(original, 'http://later.example/', NOON + 5000, isNamed);
+    const directory = await temporaryDirectory(t);
+    const second = await writeForeign(join(directory, '2.warc.gz'), [warcinfo(), later]);
+    const first = await writeForeign(join(directory, '1.warc.gz'), [warcinfo(), original]);
+    assert.equal((await archive.add([second])).unresolved, 1);
+    await archive.add([first]);
+    assert.deepEqual(await payloadAt(archive, 'http://later.example/'), Buffer.from(contentOf('original')));
+    const before = await answers(archive);
+    await archive.rebuild();
+    assert.deepEqual(await answers(archive), before);
+    assert.deepEqual(
+      await audit(archive),
+      isNamed ? [] : ['a revisit points at undefined undefined, which is not there'],
+    );
+  });
+}
+
+test('a revisit whose original never comes stays listed as unresolved, also after compaction and a rebuild', async (t) => {
+  const archive = await makeArchive(t);
+  const lost = response('http://lost.example/', NOON, contentOf('lost'));
+  const orphan = revisitOf(lost, 'http://orphan.example/', NOON + 1000);
+  const directory = await temporaryDirectory(t);
+  const report = await archive.add([await writeForeign(join(directory, 'a.warc.gz'), [...site('a', 2), orphan])]);
+  assert.equal(report.unresolved, 1);
+  await archive.delete({ url: 'http://a.example/0' });
+  await archive.compact();
+  const { capture, http } = await archive.get('http://orphan.example/');
+  assert.equal(capture.block, undefined);
+  assert.equal(http!.get('x-url'), 'http://orphan.example/');
+  await archive.add([await writeForeign(join(directory, 'b.warc.gz'), [warcinfo(), lost])]);
+  assert.deepEqual(await payloadAt(archive, 'http://orphan.example/'), Buffer.from(contentOf('lost')));
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+});
+
+test('I5 No capture loses its content: a foreign revisit keeps it when the original is deleted and compacted away, and after a rebuild', async (t) => {
+  const archive = await makeArchive(t);
+  const original = response('http://first.example/', NOON, contentOf('original'));
+  const revisits = [1, 2, 3].map((n) => revisitOf(original, `http://later.example/${n}`, NOON + n * 1000, n !== 3));
+  await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), original, ...revisits])]);
+  await archive.delete({ url: 'http://first.example/' });
+  const { promoted } = await archive.compact();
+  assert.equal(promoted, 1);
+  for (const n of [1, 2, 3]) {
+    const back = await archive.get(`http://later.example/${n}`);
+    assert.equal(back.http!.get('x-url'), `http://later.example/${n}`);
+    assert.deepEqual(await bytesOf(back.payload), Buffer.from(contentOf('original')));
+  }
+  assert.deepEqual(await audit(archive), []);
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+});
+
+test('a duplicate of what another file brought leans on it, and its foreign revisits find the content too', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const first = response('http://first.example/', NOON, contentOf('common'));
+  const second = response('http://second.example/', NOON + 1000, contentOf('common'));
+  const third = revisitOf(second, 'http://third.example/', NOON + 2000);
+  await archive.add([await writeForeign(join(directory, '1.warc.gz'), [warcinfo(), first])]);
+  const report = await archive.add([await writeForeign(join(directory, '2.warc.gz'), [warcinfo(), second, third])]);
+  assert.deepEqual([report.duplicates, report.unresolved], [1, 0]);
+  assert.deepEqual(await payloadAt(archive, 'http://third.example/'), Buffer.from(contentOf('common')));
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { utf8 } from '../../src/base/index.ts';
+import { MemberEncoder, readRecords, recordParts } from '../../src/warc/index.ts';
+import { contentOf, makeArchive, temporaryDirectory } from './trial-archive.ts';
+
+/** Responses of a crawler; the last one can be cut off in the middle. */
+async function writeCrawl(path: string, coding: 'gzip' | 'none', cutBytes = 0): Promise<void> {
+  const encoder = new MemberEncoder({ coding });
+  const members = ['one', 'two', 'three'].map((name, index) =>
+    encoder.encode(
+      recordParts(
+        {
+          type: 'response',
+          recordId: `<urn:uuid:00000000-0000-4000-8000-${coding.padStart(11, '0')}${index}>`,
+          date: '2024-01-01T00:00:00Z',
+          targetUri: `http://a.test/${coding}/${name}`,
+          contentType: 'application/http; msgtype=response',
+        },
+        Buffer.concat([utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n'), contentOf(name)]),
+      ),
+    ),
+  );
+  encoder.close();
+  const whole = Buffer.concat(members);
+  await writeFile(path, whole.subarray(0, whole.length - cutBytes));
+}
+
+const ARC = `filedesc://crawl.arc 0.0.0.0 20240101000000 text/plain 73
+1 0 Crawler
+URL IP-address Archive-date Content-type Archive-length
+
+http://a.test/arc 192.0.2.1 20240101000000 text/html 49
+HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>hi
+`;
+
+test('files used in place go out as WARC, whatever they are: cut short, uncompressed, ARC', async (t) => {
+  const archive = await makeArchive(t);
+  const at = await temporaryDirectory(t);
+  await writeCrawl(join(at, 'cut.warc.gz'), 'gzip', 300);
+  await writeCrawl(join(at, 'plain.warc'), 'none');
+  await writeFile(join(at, 'crawl.arc'), ARC);
+  const files = ['cut.warc.gz', 'plain.warc', 'crawl.arc'].map((name) => join(at, name));
+  const report = await archive.add(files, { inPlace: true });
+  assert.deepEqual(report.failures, []);
+  const expected: string[] = [];
+  for (const { url } of (await archive.catalog.captures({})[Symbol.asyncIterator]().next()).value ?? [])
+    expected.push(url);
+  assert.ok(expected.length >= 6, expected.join(' '));
+
+  const streamed: Buffer[] = [];
+  for await (const { bytes } of archive.streamWarc({ wholeSegments: true })) streamed.push(Buffer.from(bytes));
+  await writeFile(join(at, 'streamed.warc.gz'), Buffer.concat(streamed));
+  await archive.exportWarc({}, join(at, 'exported.warc.gz'), { software: 'pinakes/test', selfContained: true });
+
+  for (const name of ['streamed.warc.gz', 'exported.warc.gz']) {
+    const path = join(at, name);
+    const urls: string[] = [];
+    const onFinding = ({ code, message }: { code: string; message: string }) =>
+      assert.fail(`${name}: ${code} ${message}`);
+    for await (const { head } of readRecords(path, { onFinding })) {
+      assert.equal(head.format, 'warc');
+      if (head.type === 'response') urls.push(head.targetUri!);
+    }
+    for (const url of expected) assert.ok(urls.includes(url), `${name} lacks ${url}`);
+    assert.ok(gunzipSync(await readFile(path)).length > 0);
+  }
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { writeWacz } from '../../src/warc/index.ts';
+import {
+  bodyOf,
+  contentOf,
+  gather,
+  lostDays,
+  openSample,
+  problemsOf,
+  samplePages,
+  scratch,
+  segmentFiles,
+  textOf,
+  writePages,
+} from './shelf-sample.ts';
+
+const PAGES = samplePages(24);
+const FIRST = PAGES.slice(0, 12);
+const SECOND = PAGES.slice(12);
+
+test('files are used where they lie: nothing is copied, nothing in them changes, everything is given back', async (t) => {
+  const directory = scratch(t);
+  const files = { 'one.warc.gz': 'gzip', 'two.warc.zst': 'zstd', 'three.warc': 'none' } as const;
+  const pages = samplePages(36);
+  const parts = Object.entries(files).map(([name, coding], index) => ({ name: join(directory, name), coding, index }));
+  for (const { name, coding, index } of parts) await writePages(name, pages.slice(index * 12, index * 12 + 12), coding);
+  const before = parts.map(({ name }) => readFileSync(name).toString('latin1'));
+  const archive = await openSample(join(directory, 'archive'));
+  const report = await archive.add(
+    parts.map(({ name }) => name),
+    { inPlace: true },
+  );
+  assert.deepEqual([report.files, report.captures, report.duplicates], [3, 36, 24]);
+  assert.deepEqual(segmentFiles(join(directory, 'archive')), []);
+  assert.deepEqual(await lostDays(archive, pages), []);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.rebuild();
+  assert.deepEqual(await lostDays(archive, pages), []);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+  assert.deepEqual(
+    parts.map(({ name }) => readFileSync(name).toString('latin1')),
+    before,
+  );
+});
+
+test('a file that was added in place before adds nothing', async (t) => {
+  const directory = scratch(t);
+  const file = join(directory, 'one.warc.gz');
+  await writePages(file, FIRST);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.add([file], { inPlace: true });
+  const totals = await archive.catalog.totals();
+  const again = await archive.add([file], { inPlace: true });
+  assert.deepEqual([again.filesKnown, again.captures], [1, 0]);
+  assert.deepEqual(await archive.catalog.totals(), totals);
+  assert.equal(archive.segments().length, 1);
+  await archive.close();
+});
+
+test('what is held in place is not stored again, and a revisit of it is written instead', async (t) => {
+  const directory = scratch(t);
+  await writePages(join(directory, 'one.warc.gz'), FIRST);
+  const later = FIRST.map((page) => ({ ...page, day: page.day + 50 }));
+  await writePages(join(directory, 'later.warc.gz'), later);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.add([join(directory, 'one.warc.gz')], { inPlace: true });
+  const report = await archive.add([join(directory, 'later.warc.gz')]);
+  assert.equal(report.duplicates, later.length);
+  assert.deepEqual(await lostDays(archive, [...FIRST, ...later]), []);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+});
+
+test('a linked file that changed or is gone costs only itself, and the error names it', async (t) => {
+  const directory = scratch(t);
+  for (const [name, pages] of Object.entries({ one: FIRST, two: SECOND }))
+    await writePages(join(directory, `${name}.warc.gz`), pages);
+  const files = ['one', 'two'].map((name) => join(directory, `${name}.warc.gz`));
+  const before = await openSample(join(directory, 'archive'));
+  await before.add(files, { inPlace: true });
+  await before.close();
+  appendFileSync(files[0]!, 'x');
+  const archive = await openSample(join(directory, 'archive'));
+  assert.deepEqual(await lostDays(archive, SECOND), []);
+  await assert.rejects(bodyOf(archive, FIRST[2]!), { code: 'OBJECT_CHANGED', where: files[0]! });
+  const problems = await problemsOf(archive);
+  assert.deepEqual(
+    problems.map(({ code, leaning }) => ({ code, leaning })),
+    [{ code: 'segment-unreadable', leaning: 12 }],
+  );
+  await archive.close();
+  rmSync(files[0]!);
+  rmSync(join(directory, 'archive/catalog'), { recursive: true });
+  const { findings, onFinding } = gather();
+  const rebuilt = await openSample(join(directory, 'archive'), { onFinding });
+  const told = findings.filter(({ level }) => level === 'error').map(({ code }) => code);
+  assert.deepEqual([...new Set(told)], ['segment-not-healed']);
+  assert.deepEqual(await lostDays(rebuilt, SECOND), []);
+  await rebuilt.close();
+});
+
+test('a capture that was deleted stays deleted, though its record stands in a file that is only read', async (t) => {
+  const directory = scratch(t);
+  const file = join(directory, 'one.warc.gz');
+  await writePages(file, FIRST);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.add([file], { inPlace: true });
+  await archive.delete({ prefix: 'http://a.test/' });
+  const left = FIRST.filter(({ url }) => url.startsWith('http://b.'));
+  assert.deepEqual(await lostDays(archive, left), []);
+  await archive.rebuild();
+  assert.equal((await archive.catalog.totals()).captures, left.length);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+});
+
+test('a file of records that share one member, a package, and what is no archive are refused by name; the others are added', async (t) => {
+  const directory = scratch(t);
+  const path = (name: string) => join(directory, name);
+  await writePages(path('good.warc.gz'), FIRST);
+  await writePages(path('plain.warc'), SECOND, 'none');
+  writeFileSync(path('whole.warc.gz'), gzipSync(readFileSync(path('plain.warc'))));
+  await writeWacz(path('pack.wacz'), {
+    software: 'sample/1',
+    createdMs: 0,
+    warcs: [path('plain.warc')],
+    pages: [],
+    indexLines: [],
+  });
+  writeFileSync(path('picture.warc.gz'), Buffer.alloc(1000, 0x5a));
+  const archive = await openSample(path('archive'));
+  const names = ['whole.warc.gz', 'pack.wacz', 'picture.warc.gz', 'absent.warc.gz', 'good.warc.gz'];
+  const report = await archive.add(names.map(path), { inPlace: true });
+  assert.deepEqual(
+    report.failures.map(({ code }) => code),
+    ['NOT_LINKABLE', 'NOT_LINKABLE', 'NOT_WARC', 'FILE_MISSING'],
+  );
+  assert.deepEqual(await lostDays(archive, FIRST), []);
+  await archive.close();
+});
+
+test('an ARC file is used where it lies', async (t) => {
+  const directory = scratch(t);
+  const document = `HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n${contentOf(1)}`;
+  const version = '1 0 ExampleOrg\nURL IP-address Archive-date Content-type Archive-length\n\n';
+  const records = [
+    `filedesc://demo.arc 0.0.0.0 20240301100000 text/plain ${version.length}\n${version}`,
+    `http://arc.test/a 192.0.2.10 20240301100000 text/html ${document.length}\n${document}\n`,
+  ];
+  writeFileSync(join(directory, 'plain.arc'), records.join(''));
+  writeFileSync(join(directory, 'packed.arc.gz'), Buffer.concat(records.map((record) => gzipSync(record))));
+  for (const name of ['plain.arc', 'packed.arc.gz']) {
+    const archive = await openSample(join(directory, `archive-${name.length}`));
+    await archive.add([join(directory, name)], { inPlace: true });
+    assert.equal(await textOf((await archive.get('http://arc.test/a')).payload), contentOf(1), name);
+    assert.deepEqual(await problemsOf(archive), [], name);
+    await archive.close();
+  }
+});
+
+test('linked files can be migrated into a volume; they stay where they were, and only the link goes', async (t) => {
+  const directory = scratch(t);
+  const file = join(directory, 'one.warc.gz');
+  await writePages(file, FIRST);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.add([file], { inPlace: true });
+  const before = readFileSync(file);
+  assert.equal((await archive.migrate('linked', 'main')).segments, 1);
+  assert.deepEqual(readFileSync(file), before);
+  rmSync(file);
+  assert.deepEqual(await lostDays(archive, FIRST), []);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+});
+
+test('a package is added by copying: every WARC file in it, once', async (t) => {
+  const directory = scratch(t);
+  const warcs = ['one.warc.gz', 'two.warc.gz'].map((name) => join(directory, name));
+  await writePages(warcs[0]!, FIRST);
+  await writePages(warcs[1]!, SECOND);
+  const file = join(directory, 'pack.wacz');
+  await writeWacz(file, { software: 'sample/1', createdMs: 0, warcs, pages: [], indexLines: [] });
+  const archive = await openSample(join(directory, 'archive'));
+  const report = await archive.add([file]);
+  assert.deepEqual([report.files, report.captures, report.failures], [1, 24, []]);
+  assert.deepEqual(await lostDays(archive, PAGES), []);
+  const again = await archive.add([file]);
+  assert.deepEqual([again.filesKnown, again.captures], [1, 0]);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+});

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Archive } from '../../src/archive/index.ts';
+import {
+  bodyOf,
+  contentOf,
+  filesBelow,
+  gather,
+  lostDays,
+  openSample,
+  type Page,
+  problemsOf,
+  samplePages,
+  scratch,
+  segmentFiles,
+  timeOf,
+  writePages,
+} from './shelf-sample.ts';
+
+const PAGES = samplePages(24);
+const FIRST = PAGES.slice(0, 12);
+const SECOND = PAGES.slice(12);
+
+/** An archive with half of the pages in each of two volumes. */
+async function twoVolumes(t: TestContext): Promise<{ directory: string; archive: Archive }> {
+  const directory = scratch(t);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.addVolume({ name: 'second', path: join(directory, 'second') });
+  await addPages(archive, directory, 'first', FIRST, 'main');
+  await addPages(archive, directory, 'second', SECOND, 'second');
+  return { directory, archive };
+}
+
+async function addPages(archive: Archive, directory: string, name: string, pages: readonly Page[], volume: string) {
+  const file = join(directory, `${name}.warc.gz`);
+  await writePages(file, pages);
+  return archive.add([file], { volume });
+}
+
+const volumesOf = (archive: Archive) => archive.segments().map(({ volume }) => volume);
+
+test('a volume that is not there costs only its own contents, and the error names it', async (t) => {
+  const { directory, archive: before } = await twoVolumes(t);
+  await before.close();
+  renameSync(join(directory, 'second'), join(directory, 'unplugged'));
+  const archive = await openSample(join(directory, 'archive'));
+  assert.deepEqual(await lostDays(archive, FIRST), []);
+  await assert.rejects(bodyOf(archive, SECOND[3]!), { code: 'VOLUME_MISSING', message: /volume second/ });
+  const states = (await archive.listVolumes()).map(({ name, failure }) => [name, failure?.code]);
+  assert.deepEqual(states, [
+    ['main', undefined],
+    ['second', 'VOLUME_MISSING'],
+  ]);
+  await archive.store({ kind: 'bytes', time: 0, body: Buffer.from('stores go on') });
+  await archive.close();
+  renameSync(join(directory, 'unplugged'), join(directory, 'second'));
+  const again = await openSample(join(directory, 'archive'));
+  assert.deepEqual(await lostDays(again, PAGES), []);
+  assert.deepEqual(await problemsOf(again), []);
+  await again.close();
+});
+
+test('a rebuild is refused while a volume is missing, since the catalog would forget what it holds', async (t) => {
+  const { directory, archive: before } = await twoVolumes(t);
+  await before.close();
+  renameSync(join(directory, 'second'), join(directory, 'unplugged'));
+  const archive = await openSample(join(directory, 'archive'));
+  await assert.rejects(archive.rebuild(), { code: 'VOLUME_MISSING' });
+  await archive.close();
+  renameSync(join(directory, 'unplugged'), join(directory, 'second'));
+  const again = await openSample(join(directory, 'archive'));
+  assert.deepEqual(await lostDays(again, PAGES), []);
+  await again.close();
+});
+
+test('a content is kept once, whichever volume it came to first', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  const later = FIRST.map((page) => ({ ...page, day: page.day + 100 }));
+  const report = await addPages(archive, directory, 'later', later, 'second');
+  assert.equal(report.duplicates, later.length);
+  assert.equal((await archive.catalog.totals()).blocks, 8);
+  assert.deepEqual(await lostDays(archive, [...PAGES, ...later]), []);
+  await archive.close();
+});
+
+test('a directory that holds segments brings them along when it becomes a volume', async (t) => {
+  const directory = scratch(t);
+  mkdirSync(join(directory, 'shelf/old'), { recursive: true });
+  await writePages(join(directory, 'shelf/old/one.warc.gz'), FIRST);
+  await writePages(join(directory, 'shelf/two.warc.gz'), SECOND);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.addVolume({ name: 'shelf', path: join(directory, 'shelf'), isReadOnly: true });
+  assert.deepEqual(await lostDays(archive, PAGES), []);
+  assert.deepEqual(
+    archive.collections
+      .all()
+      .map(({ name }) => name)
+      .sort(),
+    ['default', 'old'],
+  );
+  assert.deepEqual(await problemsOf(archive), []);
+  await assert.rejects(archive.addVolume({ name: 'shelf', path: join(directory, 'x') }), { code: 'BAD_ARGUMENT' });
+  await assert.rejects(archive.addVolume({ name: 'again', path: join(directory, 'shelf') }), { code: 'BAD_ARGUMENT' });
+  await assert.rejects(archive.addVolume({ name: 'Bad Name', path: join(directory, 'x') }), { code: 'BAD_ARGUMENT' });
+  await archive.close();
+});
+
+test('nothing is written to a volume that was made read-only, and deletions in it are kept elsewhere', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.setVolumeWritable('second', false);
+  const before = filesBelow(join(directory, 'second')).map((file) => readFileSync(file).toString('latin1'));
+  await assert.rejects(addPages(archive, directory, 'refused', samplePages(60).slice(50), 'second'), {
+    code: 'VOLUME_READ_ONLY',
+  });
+  await archive.delete({ url: SECOND[0]!.url, from: timeOf(SECOND[0]!), to: timeOf(SECOND[0]!) });
+  await archive.close();
+  const after = filesBelow(join(directory, 'second')).map((file) => readFileSync(file).toString('latin1'));
+  assert.deepEqual(after, before);
+  const again = await openSample(join(directory, 'archive'));
+  await again.rebuild();
+  assert.deepEqual(await lostDays(again, PAGES), [SECOND[0]!.day]);
+  assert.deepEqual(await problemsOf(again), []);
+  assert.equal((await again.compact()).readOnly.length, 1);
+  // Made writable again, it is compacted, and the deletion that was kept elsewhere counts.
+  await again.setVolumeWritable('second', true);
+  await again.compact();
+  await again.rebuild();
+  assert.deepEqual(await lostDays(again, PAGES), [SECOND[0]!.day]);
+  assert.deepEqual(await problemsOf(again), []);
+  await again.close();
+});
+
+test('a migration moves every segment as it is, and everything is given back from its new place', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.delete({ url: FIRST[0]!.url, from: timeOf(FIRST[0]!), to: timeOf(FIRST[0]!) });
+  const report = await archive.migrate('main', 'second');
+  assert.equal(report.segments, 1);
+  assert.deepEqual(volumesOf(archive), ['second', 'second']);
+  assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
+  assert.deepEqual(await lostDays(archive, PAGES), [0]);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.rebuild();
+  assert.deepEqual(await lostDays(archive, PAGES), [0]);
+  await archive.migrate('second', 'main');
+  await archive.delete({ url: FIRST[1]!.url, from: timeOf(FIRST[1]!), to: timeOf(FIRST[1]!) });
+  await archive.rebuild();
+  assert.deepEqual(await lostDays(archive, PAGES), [0, 1]);
+  await archive.migrate('main', 'second');
+  await archive.compact();
+  assert.deepEqual(await lostDays(archive, PAGES), [0, 1]);
+  assert.deepEqual(await problemsOf(archive), []);
+  assert.equal((await archive.migrate('main', 'second')).segments, 0);
+  await archive.close();
+});
+
+test('a migration that was interrupted leaves one segment that counts, and is finished when it is run again', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.migrate('main', 'second');
+  await archive.migrate('second', 'main');
+  const { name } = archive.segments()[0]!;
+  await archive.close();
+  const source = join(directory, 'archive/volumes/main', name);
+  const copy = join(directory, 'second', name);
+  const whole = readFileSync(source);
+
+  // The copy was not finished: it goes at the next opening.
+  mkdirSync(dirname(copy), { recursive: true });
+  writeFileSync(`${copy}.open`, whole.subarray(0, 1000));
+  const second = await openSample(join(directory, 'archive'));
+  assert.equal(existsSync(`${copy}.open`), false);
+  assert.deepEqual(await lostDays(second, PAGES), []);
+  assert.deepEqual(await problemsOf(second), []);
+  await second.close();
+
+  // The copy was finished, and the catalog not told: the source counts, whichever way the catalog is made.
+  mkdirSync(dirname(copy), { recursive: true });
+  copyFileSync(source, copy);
+  const { findings, onFinding } = gather();
+  const third = await openSample(join(directory, 'archive'), { onFinding });
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['segment-doubled'],
+  );
+  await third.rebuild();
+  assert.deepEqual(await lostDays(third, PAGES), []);
+  assert.equal((await third.catalog.totals()).captures, PAGES.length);
+  await third.migrate('main', 'second');
+  assert.deepEqual(volumesOf(third), ['second', 'second']);
+  assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
+
+  // The catalog was told, and the source not removed.
+  mkdirSync(dirname(source), { recursive: true });
+  copyFileSync(copy, source);
+  await third.migrate('main', 'second');
+  assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
+  assert.deepEqual(await lostDays(third, PAGES), []);
+  await third.close();
+});
+
+test('a copy that differs from its source is never taken for it', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.migrate('second', 'main');
+  const { name } = archive.segments()[0]!;
+  const other = join(directory, 'second', name);
+  mkdirSync(dirname(other), { recursive: true });
+  const bytes = readFileSync(join(directory, 'archive/volumes/main', `${name}.open`));
+  bytes[100]! ^= 1;
+  await archive.close();
+  writeFileSync(other, bytes);
+  const again = await openSample(join(directory, 'archive'));
+  const report = await again.migrate('main', 'second');
+  assert.deepEqual(
+    report.failures.map(({ code }) => code),
+    ['OBJECT_CHANGED'],
+  );
+  assert.deepEqual(await lostDays(again, PAGES), []);
+  await again.close();
+});
+
+test('an unfinished copy in a volume that is listed first does not win over the whole segment when the catalog is lost', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.migrate('second', 'main');
+  await archive.migrate('main', 'second');
+  const { name } = archive.segments()[0]!;
+  await archive.close();
+  const part = join(directory, 'archive/volumes/main', `${name}.open`);
+  mkdirSync(dirname(part), { recursive: true });
+  writeFileSync(part, readFileSync(join(directory, 'second', name)).subarray(0, 1500));
+  rmSync(join(directory, 'archive/catalog'), { recursive: true });
+  const again = await openSample(join(directory, 'archive'));
+  assert.deepEqual(await lostDays(again, PAGES), []);
+  assert.equal(existsSync(part), false);
+  await again.close();
+});
+
+test('contents are stored in a volume that is asked for, and one that is not known is refused', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  const time = 1_700_000_000_000;
+  const stored = await archive.store({ kind: 'bytes', time, body: Buffer.from(contentOf(900)) }, { volume: 'second' });
+  assert.match(stored.key, /^second:sha256:/);
+  await assert.rejects(archive.store({ kind: 'bytes', time, body: Buffer.from(contentOf(901)) }, { volume: 'third' }), {
+    code: 'VOLUME_MISSING',
+    message: /volume third/,
+  });
+  assert.equal(segmentFiles(join(directory, 'second')).length, 1);
+  await archive.close();
+});

@@ -1,0 +1,115 @@
+/**
+ * Kills a process that works on an archive at a random moment, opens the archive, and compares it with a simple model: what was acknowledged is
+ * there, what was deleted stays deleted, what was under way is there whole or not at all. Then the next process goes on with the same archive.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
+import { seededIds, seededRandom } from '../../src/base/index.ts';
+import { allCaptures, answers, audit, bytesOf } from '../archive/trial-archive.ts';
+import { bodyOf, numberOf, trialOf } from './trial.ts';
+
+/** What is known of a capture: `open` when a call was under way that puts or removes it. */
+type State = 'there' | 'gone' | 'open';
+
+export class Model {
+  readonly states = new Map<number, State>();
+  next = 0;
+  acknowledged = 0;
+
+  take(line: string): void {
+    const [step, kind, ...texts] = line.split(' ');
+    const numbers = texts.filter((text) => text !== '').map(Number);
+    for (const number of numbers) this.next = Math.max(this.next, number + 1);
+    if (step === 'done') this.acknowledged++;
+    for (const number of numbers) {
+      if (kind === 'put') this.states.set(number, step === 'done' ? 'there' : 'open');
+      // A removal can begin before the put of the same capture was acknowledged; the removal's word is then the later one.
+      if (kind === 'remove') this.states.set(number, step === 'done' ? 'gone' : 'open');
+    }
+  }
+
+  /** Compares, and learns how what was open ended. */
+  async compare(archive: Archive): Promise<void> {
+    const found = new Map((await allCaptures(archive)).map((capture) => [numberOf(capture.url), capture]));
+    for (const [number, state] of this.states) {
+      if (state === 'there') assert.ok(found.has(number), `capture ${number} was acknowledged and is lost`);
+      if (state === 'gone') assert.ok(!found.has(number), `capture ${number} was deleted and is back`);
+      this.states.set(number, found.has(number) ? 'there' : 'gone');
+    }
+    for (const [number, capture] of found) {
+      assert.ok(this.states.has(number), `capture ${number} was never stored`);
+      const payload = await bytesOf((await archive.open(capture)).payload);
+      assert.ok(payload.equals(bodyOf(trialOf(number))), `capture ${number} has another content`);
+    }
+  }
+}
+
+/** Runs a child, kills it, and gives the lines it got out. */
+async function runAndKill(directory: string, seed: number, first: number, afterMs: number): Promise<string[]> {
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'archive-child.ts'), directory, String(seed), String(first)],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let errors = '';
+  child.stderr.on('data', (data: Buffer) => {
+    errors += data.toString();
+  });
+  const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once('close', (_, signal) => resolve(signal)));
+  const lines: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    if (line === 'open') void setTimeout(afterMs).then(() => child.kill('SIGKILL'));
+    else lines.push(line);
+  }
+  assert.equal(await ended, 'SIGKILL', `the child ended by itself: ${errors}`);
+  // The kill can cut the last line short; a number that is not whole would promise something else.
+  return lines.filter((line) => /^(begin|done) (put|remove|compact|rebuild)( \d+)* ?$/.test(line));
+}
+
+export type KillReport = { rounds: number; acknowledged: number; captures: number };
+
+export async function killRounds(
+  rounds: number,
+  seed: number,
+  tell: (text: string) => void = () => {},
+): Promise<KillReport> {
+  const random = seededRandom(seed);
+  const directory = await mkdtemp(join(tmpdir(), 'pinakes-kill-'));
+  const model = new Model();
+  try {
+    await createArchive(directory, { policies: { segmentBytesMax: 20_000 } });
+    for (let round = 0; round < rounds; round++) {
+      const afterMs = Math.floor(random() * 500);
+      const lines = await runAndKill(directory, seed + round, model.next, afterMs);
+      for (const line of lines) model.take(line);
+      try {
+        const archive = await openArchive(directory, { clock: Date.now, newId: seededIds(random) });
+        try {
+          await model.compare(archive);
+          assert.deepEqual(await audit(archive), []);
+          if (round % 4 === 3 || round === rounds - 1) {
+            const before = await answers(archive);
+            await archive.rebuild();
+            assert.deepEqual(await answers(archive), before, 'a rebuild gives other answers');
+            assert.deepEqual(await audit(archive), []);
+          }
+        } finally {
+          await archive.close();
+        }
+      } catch (error) {
+        throw new Error(`seed ${seed}, round ${round}, after: ${lines.slice(-5).join('; ')}`, { cause: error });
+      }
+      tell(`round ${round}: killed after ${afterMs} ms, ${model.acknowledged} calls acknowledged so far`);
+    }
+    const captures = [...model.states.values()].filter((state) => state === 'there').length;
+    return { rounds, acknowledged: model.acknowledged, captures };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

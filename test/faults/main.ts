@@ -1,0 +1,20 @@
+/**
+ * `npm run faults -- --rounds 200 --seed 7`: lets every change of a volume fail once under an archive, and then kills processes that work on one for as
+ * many rounds as are asked for. `--rounds 0` does the first only, `--kill-only` the second.
+ */
+import { parseArgs } from 'node:util';
+import { EFFECTS, failChanges, WORK_NAMES } from './archive-io.ts';
+import { killRounds } from './archive-kill.ts';
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string' }, seed: { type: 'string' }, 'kill-only': { type: 'boolean' } },
+});
+const rounds = Number(values.rounds ?? 100);
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+const tell = (text: string) => process.stdout.write(`${text}\n`);
+tell(`seed ${seed}`);
+if (!values['kill-only']) {
+  for (const effect of EFFECTS)
+    for (const name of WORK_NAMES) tell(`${effect}, ${name}: ${await failChanges(effect, name, 1, 1)} faults`);
+}
+tell(JSON.stringify(await killRounds(rounds, seed, tell)));

@@ -1,0 +1,21 @@
+/**
+ * Slims a collection in place, and prints a line for every step of progress, so that the test that started it knows when to kill it.
+ *
+ * Arguments: the directory of the collection, and the one for old files.
+ */
+import { slimRun } from '../../src/slim/index.ts';
+import { runOptions } from './slim-options.ts';
+
+async function main(directory: string, keptDirectory: string): Promise<void> {
+  const { options, failures } = runOptions(directory, {
+    keptDirectory,
+    checkpointBytes: 50_000,
+    prefixDigits: 1,
+    onProgress: (phase) => process.stdout.write(`${phase}\n`),
+  });
+  const summary = await slimRun(options);
+  if (failures.length > 0) throw failures[0];
+  process.stdout.write(`${JSON.stringify(summary)}\n`);
+}
+
+if (import.meta.main) await main(process.argv[2]!, process.argv[3]!);

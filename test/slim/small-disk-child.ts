@@ -1,0 +1,37 @@
+/**
+ * Slims a collection on a disk that is too small for a second copy of its file, then again with room, and prints what it saw as JSON.
+ *
+ * Arguments: a directory on the small disk, and a sample to copy there.
+ */
+import { copyFileSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { equal } from '../../src/base/index.ts';
+import { slimRun } from '../../src/slim/index.ts';
+import { runOptions } from './slim-options.ts';
+
+export type SmallDisk = {
+  readonly codes: readonly string[];
+  /** Whether the file was what it was after the failure, and whether nothing else was left beside it. */
+  readonly isIntact: boolean;
+  readonly revisitsAfterwards: number;
+};
+
+async function main(directory: string, sample: string): Promise<SmallDisk> {
+  const file = join(directory, 'one.warc.gz');
+  copyFileSync(sample, file);
+  const image = readFileSync(file);
+  // What is left is less than the file that is to be written.
+  const { bavail, bsize } = statfsSync(directory);
+  const ballast = join(directory, 'ballast');
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize - 100_000, 1));
+  // The journal lies elsewhere, so that it is the new file that finds no room.
+  const workDirectory = `${sample}-work`;
+  const { options, failures } = runOptions(directory, { workDirectory });
+  await slimRun(options);
+  const isIntact = equal(readFileSync(file), image);
+  rmSync(ballast);
+  const summary = await slimRun(runOptions(directory, { workDirectory }).options);
+  return { codes: failures.map(({ code }) => code), isIntact, revisitsAfterwards: summary.revisits };
+}
+
+if (import.meta.main) process.stdout.write(JSON.stringify(await main(process.argv[2]!, process.argv[3]!)));

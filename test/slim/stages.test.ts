@@ -1,0 +1,168 @@
+/** The stages apart come to the same as a whole run, byte for byte, by Parquet and by text. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Difference, ManifestFormat } from '../../src/slim/index.ts';
+import { slimCompare, slimRefs, slimResolve, slimRun, slimSplit, slimSum } from '../../src/slim/index.ts';
+import { capturesOf, readAll } from './archived-captures.ts';
+import { writeSampleCollection } from './sample-collection.ts';
+import { filesBelow, runOptions } from './slim-options.ts';
+
+const watch = { onFinding: () => {}, onFailure: assert.fail };
+
+describe('slim by stages', () => {
+  let base = '';
+  let collection = '';
+  let whole = '';
+  let manifest = '';
+
+  before(async () => {
+    base = mkdtempSync(join(tmpdir(), 'pinakes-stages-'));
+    collection = join(base, 'collection');
+    whole = join(base, 'whole');
+    manifest = join(base, 'manifest.parquet');
+    await writeSampleCollection(collection, 21, { pages: 40 });
+    cpSync(collection, whole, { recursive: true });
+    await slimRun(runOptions(whole).options);
+    await sum(collection, manifest);
+  });
+
+  after(() => rmSync(base, { recursive: true }));
+
+  const sum = (
+    directory: string,
+    out: string,
+    format: ManifestFormat = 'parquet',
+    more: { keepEmpty?: boolean; trustHeaders?: boolean } = {},
+  ) =>
+    slimSum({
+      ...watch,
+      files: filesBelow(directory),
+      out,
+      format,
+      algorithm: 'sha256',
+      trustHeaders: false,
+      keepEmpty: false,
+      workers: 2,
+      ...more,
+    });
+
+  const resolve = (manifests: string[], out: string, format: ManifestFormat = 'parquet') =>
+    slimResolve({ ...watch, manifests, out, format, verify: 'digest', workers: 2 });
+
+  /** Rewrites a copy from resolved manifests, and says where it is. */
+  async function refs(manifests: readonly string[], name: string): Promise<string> {
+    const copy = join(base, name);
+    cpSync(collection, copy, { recursive: true });
+    const { options, failures } = runOptions(copy);
+    // Manifests name the files of the collection; the copies are found by their names.
+    await slimRefs({ ...options, resolved: { manifests, trustOriginals: false } });
+    assert.deepEqual(failures, []);
+    return copy;
+  }
+
+  const images = (directory: string) => filesBelow(directory).map((path) => readFileSync(path));
+
+  test('sum, resolve and refs give the files of a whole run', async () => {
+    const resolved = join(base, 'resolved.parquet');
+    const report = await resolve([manifest], resolved);
+    assert.ok(report.duplicates > 0);
+    assert.equal(report.comparedBytes, false);
+    assert.deepEqual(images(await refs([resolved], 'by-stages')), images(whole));
+  });
+
+  test('a manifest that is split and resolved in parts gives the same', async () => {
+    const parts = await slimSplit({ manifests: [manifest], parts: 5, out: join(base, 'parts'), format: 'parquet' });
+    assert.equal(parts.length, 5);
+    const resolved: string[] = [];
+    for (const { path } of parts) {
+      resolved.push(`${path}.resolved`);
+      await resolve([path], resolved.at(-1)!);
+    }
+    assert.deepEqual(images(await refs(resolved, 'by-parts')), images(whole));
+  });
+
+  test('text in the layout of warcsum goes through all stages, and leaves the same captures', async () => {
+    const [text, resolved] = [join(base, 'manifest.txt'), join(base, 'resolved.txt')];
+    await sum(collection, text, 'warcsum');
+    const [line = ''] = readFileSync(text, 'utf8').split('\n');
+    assert.match(line, /^\S+first\.warc\.gz \d+ \d+ http:\/\/site\S+ 20\S+Z sha256:[0-9a-f]{64}$/);
+    const report = await resolve([text], resolved, 'warcsum');
+    assert.equal(report.comparedBytes, true);
+    for (const resolvedLine of readFileSync(resolved, 'utf8').trimEnd().split('\n')) {
+      assert.match(resolvedLine, /^\S+ \d+ \d+ \S+ \S+ sha256:\S+ 0 (1|\d+ http\S+ 20\S+Z)$/);
+    }
+    const copy = await refs([resolved], 'by-text');
+    const later = await readAll(filesBelow(copy));
+    assert.deepEqual(capturesOf(later), capturesOf(await readAll(filesBelow(collection))));
+    assert.equal(
+      later.filter(({ type }) => type === 'revisit').length,
+      (await readAll(filesBelow(whole))).filter(({ type }) => type === 'revisit').length,
+    );
+  });
+
+  test('compare finds no difference between a collection and what a run made of it', async () => {
+    const after = join(base, 'after.parquet');
+    await sum(whole, after);
+    const differences: Difference[] = [];
+    const report = await slimCompare({
+      before: [manifest],
+      after: [after],
+      directory: join(base, 'compare'),
+      onDifference: async (difference) => {
+        differences.push(difference);
+      },
+    });
+    assert.deepEqual(differences, []);
+    assert.equal(report.capturesBefore, report.capturesAfter);
+    assert.equal(report.unresolvedAfter, 0);
+    assert.ok(report.revisitsAfter > 0);
+  });
+
+  test('compare tells of a capture that is missing and of one whose content is another', async () => {
+    const broken = join(base, 'broken');
+    mkdirSync(broken);
+    await writeSampleCollection(broken, 21, { pages: 39 });
+    const after = join(base, 'broken.parquet');
+    await sum(broken, after);
+    let [missing, added] = [0, 0];
+    const report = await slimCompare({
+      before: [manifest],
+      after: [after],
+      directory: join(base, 'compare'),
+      onDifference: async ({ kind, count }) => {
+        if (kind === 'missing') missing += count;
+        else added += count;
+      },
+    });
+    assert.ok(missing > 0 && added > 0);
+    assert.deepEqual([report.missing, report.added], [missing, added]);
+  });
+
+  test('a file that changed after its manifest was made is left as it is', async () => {
+    const resolved = join(base, 'resolved.parquet');
+    const copy = join(base, 'changed');
+    cpSync(collection, copy, { recursive: true });
+    const [first] = filesBelow(copy);
+    const image = readFileSync(first!);
+    // Two bytes of every record's compressed content are flipped: places and lengths are right, contents are not.
+    for (let at = 2000; at < image.length; at += 900) image[at]! ^= 0xff;
+    writeFileSync(first!, image);
+    const { options, findings } = runOptions(copy);
+    await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+    assert.deepEqual(readFileSync(first!), image);
+    assert.ok(findings.some(({ code }) => code === 'slim-duplicate-differs' || code === 'slim-original-unusable'));
+  });
+
+  test('what is no manifest is refused by name', async () => {
+    const text = join(base, 'no-manifest.txt');
+    writeFileSync(text, 'this is not\na manifest\n');
+    await assert.rejects(resolve([text], join(base, 'x')), { code: 'MANIFEST_UNREADABLE', where: `${text}:1` });
+    const plain = { manifests: [manifest], trustOriginals: false };
+    await assert.rejects(slimRefs({ ...runOptions(collection, { dryRun: true }).options, resolved: plain }), {
+      code: 'MANIFEST_UNREADABLE',
+    });
+  });
+});

@@ -1,0 +1,258 @@
+/** Damaged input, busy files, a full disk, changes under the run: what is in doubt stays as it is, and the rest goes on. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { slimRun } from '../../src/slim/index.ts';
+import { capturesOf, readAll } from './archived-captures.ts';
+import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
+import { filesBelow, runOptions } from './slim-options.ts';
+import type { SmallDisk } from './small-disk-child.ts';
+
+async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
+  try {
+    await body(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** Files whose pages are those of the numbers given; the n-th file is later than the one before. */
+async function writeFiles(directory: string, files: Record<string, readonly number[]>, bytes = 3000): Promise<void> {
+  for (const [number, [name, pages]] of Object.entries(files).entries()) {
+    const sample = await SampleWriter.create(join(directory, name), 'gzip', number + 1);
+    for (const page of pages) await sample.page({ uri: `http://a.example/${name}/${page}`, body: bodyOf(page, bytes) });
+    await sample.finish();
+  }
+}
+
+test('a damaged file is told of and left as it is, nothing leans on it, and the others are slimmed', async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'a.warc.gz': [1, 2, 3], 'b.warc.gz': [1, 2, 4], 'c.warc.gz': [1, 2, 4] });
+    const damaged = join(directory, 'a.warc.gz');
+    const image = readFileSync(damaged);
+    image[image.length - 300]! ^= 0x55;
+    writeFileSync(damaged, image);
+    const { options, findings, failures } = runOptions(directory);
+    const summary = await slimRun(options);
+    assert.deepEqual(readFileSync(damaged), image);
+    assert.deepEqual(failures, []);
+    assert.ok(findings.some(({ level, file }) => level === 'error' && file === damaged));
+    assert.ok(findings.some(({ code, file }) => code === 'slim-file-damaged' && file === damaged));
+    assert.equal(summary.filesAside, 1);
+    const revisits = (await readAll(filesBelow(directory))).filter(({ type }) => type === 'revisit');
+    assert.equal(revisits.length, 3);
+    for (const revisit of revisits) assert.match(revisit.refersToUri, /b\.warc\.gz/);
+  });
+});
+
+test('a file of one single gzip member is left as it is, in place and in a target', async () => {
+  await inDirectory(async (directory) => {
+    const source = join(directory, 'source');
+    mkdirSync(source);
+    await writeFiles(source, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2, 1] });
+    const shared = join(source, 'a.warc.gz');
+    const image = gzipSync(gunzipSync(readFileSync(shared)));
+    writeFileSync(shared, image);
+    const target = join(directory, 'target');
+    const { options, findings } = runOptions(source, { target });
+    await slimRun(options);
+    assert.deepEqual(readFileSync(join(target, 'a.warc.gz')), image);
+    assert.ok(findings.some(({ code, file }) => code === 'slim-member-shared' && file === shared));
+    await slimRun(runOptions(source).options);
+    assert.deepEqual(readFileSync(shared), image);
+    const revisits = (await readAll([join(source, 'b.warc.gz')])).filter(({ type }) => type === 'revisit');
+    assert.equal(revisits.length, 1);
+  });
+});
+
+test('a file that another process has open for writing is refused', {
+  skip: !existsSync('/proc/self/fdinfo') && 'this system does not tell',
+}, async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2] });
+    const busy = join(directory, 'b.warc.gz');
+    const image = readFileSync(busy);
+    const holder = spawn('sh', ['-c', 'exec 3>>"$0"; echo ready; exec sleep 60', busy], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    try {
+      await new Promise((resolve) => holder.stdout.once('data', resolve));
+      const { options, findings } = runOptions(directory);
+      const summary = await slimRun(options);
+      assert.equal(summary.filesRewritten, 0);
+      assert.deepEqual(readFileSync(busy), image);
+      assert.ok(findings.some(({ code, file }) => code === 'slim-file-busy' && file === busy));
+    } finally {
+      holder.kill('SIGKILL');
+    }
+    const summary = await slimRun(runOptions(directory).options);
+    assert.equal(summary.revisits, 2);
+  });
+});
+
+test('a file that grows while the run is at work is left as it is', async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2], 'c.warc.gz': [1, 2] });
+    const growing = join(directory, 'b.warc.gz');
+    let isGrown = false;
+    const { options, findings } = runOptions(directory, {
+      onProgress: (phase) => {
+        if (phase !== 'resolve' || isGrown) return;
+        isGrown = true;
+        appendFileSync(growing, readFileSync(join(directory, 'a.warc.gz')));
+      },
+    });
+    const summary = await slimRun(options);
+    assert.equal(isGrown, true);
+    assert.equal(summary.filesRewritten, 1);
+    assert.ok(findings.some(({ code, file }) => code === 'slim-file-busy' && file === growing));
+    assert.equal((await readAll([growing])).filter(({ type }) => type === 'revisit').length, 0);
+  });
+});
+
+test('when the file with the originals goes away, the files that were to lean on it stay as they are', async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'z.warc.gz': [1, 2], 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2] });
+    const originals = join(directory, 'z.warc.gz');
+    const { options, findings } = runOptions(directory, {
+      workers: 1,
+      onProgress: (phase) => {
+        if (phase === 'rewrite') rmSync(originals, { force: true });
+      },
+    });
+    const image = readFileSync(join(directory, 'b.warc.gz'));
+    const summary = await slimRun(options);
+    assert.equal(summary.filesRewritten, 1);
+    assert.deepEqual(readFileSync(join(directory, 'b.warc.gz')), image);
+    assert.ok(findings.some(({ code, message }) => code === 'slim-file-busy' && message.includes('z.warc.gz')));
+    assert.deepEqual(
+      readdirSync(directory).filter((name) => name.includes('slim-new')),
+      [],
+    );
+  });
+});
+
+test('a run is refused while another is at work, and goes on after one that died', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 1);
+    const { options } = runOptions(directory);
+    mkdirSync(options.workDirectory);
+    const lock = join(options.workDirectory, 'lock');
+    const boot = existsSync('/proc/sys/kernel/random/boot_id')
+      ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+      : '-';
+    writeFileSync(lock, `${process.ppid} ${boot}`);
+    await assert.rejects(slimRun(options), { code: 'SLIM_LOCKED' });
+    writeFileSync(lock, `999999999 ${boot}`);
+    assert.ok((await slimRun(options)).revisits > 0);
+    assert.equal(existsSync(lock), false);
+  });
+});
+
+test('an interrupted run goes on only with the options it was begun with', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 1);
+    const stop = new AbortController();
+    const { options } = runOptions(directory, {
+      signal: stop.signal,
+      onProgress: (phase) => phase === 'resolve' && stop.abort(),
+    });
+    await assert.rejects(slimRun(options), { name: 'AbortError' });
+    await assert.rejects(slimRun(runOptions(directory, { minSavingBytes: 9 }).options), { code: 'SLIM_UNFINISHED' });
+    assert.ok((await slimRun(runOptions(directory).options)).revisits > 0);
+  });
+});
+
+test('a target that holds a file of the same name keeps it', async () => {
+  await inDirectory(async (directory) => {
+    const [source, target] = [join(directory, 'source'), join(directory, 'target')];
+    for (const path of [source, target]) mkdirSync(path);
+    await writeFiles(source, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2] });
+    writeFileSync(join(target, 'b.warc.gz'), 'precious');
+    const { options, failures } = runOptions(source, { target });
+    await slimRun(options);
+    assert.deepEqual(
+      failures.map(({ code }) => code),
+      ['FILE_EXISTS'],
+    );
+    assert.equal(readFileSync(join(target, 'b.warc.gz'), 'utf8'), 'precious');
+  });
+});
+
+test('a file that may not be read costs only itself', async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2], 'c.warc.gz': [1] });
+    const { options, failures } = runOptions(directory);
+    rmSync(join(directory, 'c.warc.gz'));
+    mkdirSync(join(directory, 'c.warc.gz'));
+    const summary = await slimRun(options);
+    assert.deepEqual(
+      failures.map(({ code }) => code),
+      ['FILE_IS_DIRECTORY'],
+    );
+    assert.equal(summary.revisits, 2);
+  });
+});
+
+const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m none /mnt']).status === 0;
+
+test('a disk without room for the new file is told of, the old one is intact, and with room the run goes on', {
+  skip: !mayMount && 'no right to mount a small disk',
+}, async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'one.warc.gz': [1, 2, 1, 2] }, 200_000);
+    const mount = join(directory, 'mount');
+    mkdirSync(mount);
+    const script = 'mount -t tmpfs -o size=4m none "$2" && exec "$0" "$1" "$2" "$3"';
+    const child = join(import.meta.dirname, 'small-disk-child.ts');
+    const args = ['-rm', 'sh', '-c', script, process.execPath, child, mount, join(directory, 'one.warc.gz')];
+    const { status, stdout, stderr } = spawnSync('unshare', args);
+    assert.equal(status, 0, String(stderr));
+    const seen = JSON.parse(String(stdout)) as SmallDisk;
+    assert.deepEqual(seen, { codes: ['DISK_FULL'], isIntact: true, revisitsAfterwards: 2 });
+  });
+});
+
+test('two files of one collection that are the same file are one', async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'a.warc.gz': [1, 2] });
+    const path = join(directory, 'a.warc.gz');
+    const { options } = runOptions(directory, {
+      inputs: [path, path, join(directory, '.', 'a.warc.gz')].map((name) => ({ path: name, root: directory })),
+    });
+    const summary = await slimRun(options);
+    assert.equal(summary.files, 1);
+    assert.equal(summary.duplicates, 0);
+  });
+});
+
+test('copies of a whole file become revisits with ids of their own', async () => {
+  await inDirectory(async (directory) => {
+    await writeFiles(directory, { 'a.warc.gz': [1, 2] });
+    mkdirSync(join(directory, 'copy'));
+    for (const name of ['copy/a.warc.gz', 'copy/b.warc.gz']) {
+      writeFileSync(join(directory, name), readFileSync(join(directory, 'a.warc.gz')));
+    }
+    const earlier = await readAll(filesBelow(directory));
+    await slimRun(runOptions(directory).options);
+    const later = await readAll(filesBelow(directory));
+    assert.deepEqual(capturesOf(later), capturesOf(earlier));
+    const revisits = later.filter(({ type }) => type === 'revisit');
+    assert.equal(revisits.length, 4);
+    assert.equal(new Set(revisits.map(({ recordId }) => recordId)).size, 4);
+  });
+});
