@@ -13,7 +13,7 @@ import type { Segment } from '../catalog/index.ts';
 import type { LinkedVolume } from '../volume/index.ts';
 import { readFileStart, readRecords, type ScanBatch, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add.ts';
-import { joinReports } from './add-input.ts';
+import { workersFor } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { isPackage } from './package-spool.ts';
 import { ARCHIVE_FIELDS, captureKindOf, factsOfScan, type RecordFacts } from './record-facts.ts';
@@ -29,37 +29,53 @@ export async function addInPlace(
   options: AddOptions,
 ): Promise<AddReport> {
   const report = emptyReport();
-  for (const file of files) {
+  const entries = new Map<string, LinkedEntry>();
+  for (const file of new Set(files)) {
     options.signal?.throwIfAborted();
     try {
-      joinReports(report, await linkFile(archive, volume, file, options));
+      const segment = await linkFile(archive, volume, file, options);
+      report.files++;
+      if (segment) entries.set(file, new LinkedEntry(archive, volume, segment, report));
+      else report.filesKnown++;
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       report.failures.push(error);
     }
   }
+  const todo = [...entries.keys()];
+  const workers = options.workers ?? (await workersFor(todo));
+  for await (const item of scanFiles(todo, { workers, fields: ARCHIVE_FIELDS, signal: options.signal })) {
+    if (item.kind === 'batch') {
+      for (const finding of item.batch.findings) options.onFinding?.(finding);
+      await entries.get(item.batch.file)!.take(item.batch);
+      options.onProgress?.({ file: item.batch.file, bytes: item.bytes, captures: report.captures });
+    } else if (item.kind === 'file-end') await entries.get(item.file)!.finish();
+    else {
+      report.failures.push(item.error);
+      await entries.get(item.file)!.giveUp();
+    }
+  }
   return report;
 }
 
+/** The segment that a file becomes; undefined when it is one already. */
 async function linkFile(
   archive: ArchiveParts,
   volume: LinkedVolume,
   file: string,
   options: AddOptions,
-): Promise<AddReport> {
-  const report = { ...emptyReport(), files: 1 };
+): Promise<Segment | undefined> {
   const collectionName = options.collection ?? 'default';
   const collection = await archive.collections.number(collectionName);
   const name = `${collectionName}/${await objectName(file)}`;
-  const known = archive.shelf.byName(name);
-  if (known) {
+  if (archive.shelf.byName(name)) {
     // Reading its first byte compares the file with the one that was linked.
     await volume.read([{ name, offset: 0, length: 1 }]);
-    return { ...report, filesKnown: 1 };
+    return undefined;
   }
   await assertLinkable(file);
   await volume.link(file, name);
-  const segment: Segment = {
+  return {
     number: archive.shelf.takeNumber(),
     volume: volume.name,
     name,
@@ -69,28 +85,18 @@ async function linkFile(
     records: 0,
     deadBytes: 0,
   };
-  const entry = new LinkedEntry(archive, segment, report);
-  const scan = scanFiles([file], { workers: options.workers ?? 2, fields: ARCHIVE_FIELDS, signal: options.signal });
-  for await (const item of scan) {
-    if (item.kind === 'file-failed') throw item.error;
-    if (item.kind === 'file-end') break;
-    for (const finding of item.batch.findings) options.onFinding?.(finding);
-    await entry.take(item.batch);
-    options.onProgress?.({ file, bytes: item.bytes, captures: report.captures });
-  }
-  const [info] = await volume.stat([name]);
-  await entry.finish(info!.bytes);
-  return report;
 }
 
 /** One file while it is being entered. */
 class LinkedEntry {
   readonly #archive: ArchiveParts;
+  readonly #volume: LinkedVolume;
   readonly #report: AddReport;
   #segment: Segment;
 
-  constructor(archive: ArchiveParts, segment: Segment, report: AddReport) {
+  constructor(archive: ArchiveParts, volume: LinkedVolume, segment: Segment, report: AddReport) {
     this.#archive = archive;
+    this.#volume = volume;
     this.#segment = segment;
     this.#report = report;
   }
@@ -119,9 +125,8 @@ class LinkedEntry {
       const place = { segment: this.#segment.number, offset: facts.offset, length: facts.length! };
       const { capture, isKnown } = await registrar.enter(facts, place, this.#segment.collection);
       if (!capture) continue;
-      if (isKnown) this.#report.capturesKnown++;
-      else this.#report.captures++;
       if (isKnown) continue;
+      this.#report.captures++;
       if (capture.kind === 'revisit' && !capture.block) this.#report.unresolved++;
       if (!isHeld) continue;
       this.#report.duplicates++;
@@ -139,10 +144,16 @@ class LinkedEntry {
   }
 
   /** What stands behind the last whole record stays there, as its maker left it. */
-  async finish(bytes: number): Promise<void> {
-    this.#segment = { ...this.#segment, bytes };
+  async finish(): Promise<void> {
+    const [info] = await this.#volume.stat([this.#segment.name]);
+    this.#segment = { ...this.#segment, bytes: info!.bytes };
     await this.#archive.catalog.write({ putSegments: [this.#segment], durable: true });
     this.#archive.shelf.put(this.#segment);
+  }
+
+  /** A file of which nothing could be entered is no segment. */
+  async giveUp(): Promise<void> {
+    if (this.#segment.bytes === 0) await this.#volume.unlink([this.#segment.name]);
   }
 }
 

@@ -1,7 +1,11 @@
 /** Everything that `add` takes: files, and packages whose files are laid out first. One that cannot be read costs only itself (I10). */
+import { stat } from 'node:fs/promises';
 import { type Finding, PinakesError } from '../base/index.ts';
 import { type AddOptions, type AddParts, type AddReport, addFiles, emptyReport } from './add.ts';
 import { isPackage, spoolPackage } from './package-spool.ts';
+
+const WORKERS = 2;
+const FEW_BYTES = 8 * 1024 * 1024;
 
 export async function addInputs(parts: AddParts, paths: readonly string[], options: AddOptions): Promise<AddReport> {
   const report = emptyReport();
@@ -9,7 +13,9 @@ export async function addInputs(parts: AddParts, paths: readonly string[], optio
   const addPlain = async () => {
     const files = plain;
     plain = [];
-    if (files.length > 0) joinReports(report, await addFiles(parts, files, options));
+    if (files.length === 0) return;
+    const workers = options.workers ?? (await workersFor(files));
+    joinReports(report, await addFiles(parts, files, { ...options, workers }));
   };
   for (const path of paths) {
     try {
@@ -37,6 +43,7 @@ async function addPackage(parts: AddParts, path: string, options: AddOptions): P
     files++;
     const one = await addFiles(parts, [spooled], {
       ...options,
+      workers: options.workers ?? (await workersFor([spooled])),
       onFinding: (finding) => onFinding({ ...finding, file: name }),
       onProgress: (progress) => options.onProgress?.({ ...progress, file: path }),
     });
@@ -55,7 +62,18 @@ function renamed(error: PinakesError, spooled: string, name: string): PinakesErr
   return error.where === spooled ? new PinakesError(error.code, { where: name, cause: error }) : error;
 }
 
-export function joinReports(report: AddReport, other: AddReport): void {
+/** Threads for reading these files. Starting one takes longer than reading a few megabytes. */
+export async function workersFor(files: readonly string[]): Promise<number> {
+  let bytes = 0;
+  for (const file of files)
+    bytes += await stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  return bytes < FEW_BYTES ? 0 : WORKERS;
+}
+
+function joinReports(report: AddReport, other: AddReport): void {
   report.files += other.files;
   report.filesKnown += other.filesKnown;
   report.failures.push(...other.failures);

@@ -107,10 +107,12 @@ async function adoptGroup(
     ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
   ]);
   let deadBytes = segment.deadBytes;
+  const moved = new Set<number>();
   for (const [index, facts] of captures.entries()) {
     const place = { segment: segment.number, offset: facts.offset, length: facts.length! };
     if (!dead.has(facts.offset)) {
-      moveCapture(draft, found[index]!, facts, place, segment.collection);
+      const known = captureOf(facts, found[index]!, segment, replaced, moved);
+      if (known) moveCapture(draft, known, facts, place);
       continue;
     }
     deadBytes += place.length;
@@ -126,16 +128,27 @@ async function adoptGroup(
   return next;
 }
 
-function moveCapture(
-  draft: CatalogDraft,
-  found: readonly Capture[],
+/** The capture of a record, as it stood in the old segment. Of records that stood twice each has its own, in the same order. */
+function captureOf(
   facts: RecordFacts,
-  place: Place,
-  collection: number,
-): void {
+  found: readonly Capture[],
+  { collection }: Segment,
+  replaced: Segment,
+  moved: Set<number>,
+): Capture | undefined {
   const hash = captureHash(facts);
-  const known = found.find((capture) => capture.hash === hash && capture.collection === collection);
-  if (!known || known.place.segment === place.segment) return;
+  const known = found.find(
+    (capture) =>
+      capture.hash === hash &&
+      capture.collection === collection &&
+      capture.place.segment === replaced.number &&
+      !moved.has(capture.place.offset),
+  );
+  if (known) moved.add(known.place.offset);
+  return known;
+}
+
+function moveCapture(draft: CatalogDraft, known: Capture, facts: RecordFacts, place: Place): void {
   const isPromoted = known.kind === 'revisit' && facts.type !== 'revisit';
   draft.moveCapture(known, {
     ...known,

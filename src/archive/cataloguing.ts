@@ -22,14 +22,22 @@ export type CataloguingParts = {
 };
 
 /** The facts of every record of a segment from an offset on, in order. */
-export async function* recordsOf(parts: CataloguingParts, segment: Segment, from: number): AsyncGenerator<RecordFacts> {
+export async function* recordsOf(
+  parts: CataloguingParts,
+  segment: Segment,
+  from: number,
+  onTorn?: (offset: number) => void,
+): AsyncGenerator<RecordFacts> {
   const volume = parts.volumes.get(segment.volume);
   const dictionary = await parts.access.dictionaryOf(segment.number);
   const records = readRecords(volume.stream(segment.name, from), {
     name: segment.name,
     offset: from,
     dictionary: dictionary && Buffer.from(dictionary),
-    onFinding: parts.onFinding,
+    onFinding: (finding) => {
+      if (finding.code === 'member-truncated') onTorn?.(finding.offset);
+      parts.onFinding?.(finding);
+    },
     signal: parts.signal,
   });
   for await (const record of records) {
@@ -47,6 +55,7 @@ export async function catalogueSegment(
   parts: CataloguingParts,
   segment: Segment,
   dead: ReadonlySet<number>,
+  options: { readonly isOpen?: boolean } = {},
 ): Promise<Segment> {
   let current = segment;
   let group: RecordFacts[] = [];
@@ -69,12 +78,20 @@ export async function catalogueSegment(
     await parts.catalog.write(draft.batch());
     group = [];
   };
-  for await (const facts of recordsOf(parts, segment, segment.bytes)) {
+  // A member can lack its last bytes though the record in it is whole: nothing may be appended behind it. That it does is told when the next one is
+  // asked for, so each record waits for that.
+  let waiting: RecordFacts | undefined;
+  let tornFrom = Number.POSITIVE_INFINITY;
+  const onTorn = (offset: number) => {
+    tornFrom = Math.min(tornFrom, offset);
+  };
+  for await (const facts of recordsOf(parts, segment, segment.bytes, options.isOpen ? onTorn : undefined)) {
+    if (waiting) group.push(waiting);
     // A record without an end of its own is torn, or shares a member; neither is made by us, and both are left out.
-    if (!facts.isComplete || facts.length === undefined) continue;
-    group.push(facts);
+    waiting = facts.isComplete && facts.length !== undefined ? facts : undefined;
     if (group.length >= BATCH_RECORDS) await commit();
   }
+  if (waiting && waiting.offset < tornFrom) group.push(waiting);
   await commit();
   return current;
 }

@@ -28,6 +28,7 @@ import { isGone } from './storage-walk.ts';
 import type { StreamParts } from './stream.ts';
 
 const ATTEMPTS = 5;
+const COPY_BYTES = 4 * 1024 * 1024;
 /** Holders that were put in besides the slice are remembered up to so many; one more may then come twice. */
 const EXTRAS_MAX = 100_000;
 
@@ -246,6 +247,10 @@ class WarcExport {
         return;
       }
       throw new PinakesError('NO_RECORD', { where: `${segment.name}:${place.offset}` });
+    }
+    if (place.length <= COPY_BYTES) {
+      await this.#writer.writeMember(await this.#archive.access.member(place));
+      return;
     }
     const end = place.offset + place.length;
     let left = place.length;

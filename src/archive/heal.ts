@@ -220,7 +220,9 @@ async function healSegment(
       detail: 'it is shorter than the catalog knows it',
     });
   archive.shelf.put(segment);
-  segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment));
+  segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment), {
+    isOpen: !object.sealed,
+  });
   if (!object.sealed && volume.writable && segment.bytes < object.bytes)
     await volume.truncate(object.name, segment.bytes);
   // What a sealed file holds behind its last whole record stays there, as its maker left it.

@@ -1,10 +1,10 @@
 /**
  * Enters records into the catalog that stand in a segment already, or are about to: captures, blocks, declared digests, reference counts.
  *
- * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. A capture that is there
- * already, told by its record's id, is not entered twice.
+ * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every record is a capture: one
+ * that stands twice, in files that were added in place, is entered twice. One that would be copied a second time is not (see `findKnown`).
  */
-import { assert, type Digest, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
+import { assert, type Digest, equal, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
@@ -16,7 +16,7 @@ export const UNRESOLVED_NOTE = 'unresolved:';
 export type Registration = {
   readonly facts: RecordFacts;
   readonly capture: Capture | undefined;
-  /** Whether the archive has this very capture already. */
+  /** Whether the catalog has the record at this place already. */
   readonly isKnown: boolean;
 };
 
@@ -54,13 +54,23 @@ export class Registrar {
     }
   }
 
-  /** The capture in the archive that this record is, if it is there already. */
+  /** The capture in the archive that this record is, if it is there already, wherever it stands. */
   findKnown(facts: RecordFacts, collection: number): Capture | undefined {
+    return this.#findSame(facts, collection).find((capture) => this.#hasContentOf(capture, facts));
+  }
+
+  #findSame(facts: RecordFacts, collection: number): Capture[] {
     const time = timeOf(facts);
-    if (time === undefined) return undefined;
+    if (time === undefined) return [];
     const hash = captureHash(facts);
-    const same = this.#known.get(`${time} ${urlKey(facts.url)}`) ?? [];
-    return same.find((capture) => capture.hash === hash && capture.collection === collection);
+    const found = this.#known.get(`${time} ${urlKey(facts.url)}`) ?? [];
+    return found.filter((capture) => capture.hash === hash && capture.collection === collection);
+  }
+
+  /** Careless writers give one id to records of different contents; these are captures of their own. What is cut short is not. */
+  #hasContentOf({ block }: Capture, facts: RecordFacts): boolean {
+    if (facts.type === 'revisit' || !facts.isComplete || !block) return true;
+    return equal(block.digest, this.#digest(facts));
   }
 
   /** The block that a full record's payload is already held by: same digest and size (I7). */
@@ -78,7 +88,8 @@ export class Registrar {
   async enter(facts: RecordFacts, place: Place, collection: number, isDead = false): Promise<Registration> {
     const kind = captureKindOf(facts);
     if (!kind) return { facts, capture: undefined, isKnown: false };
-    const known = this.findKnown(facts, collection);
+    // A record that stands twice is two captures: whoever deletes it means both, and each has its own tombstone.
+    const known = this.#findSame(facts, collection).find((capture) => isAt(capture.place, place));
     if (known) return { facts, capture: known, isKnown: true };
     const block = kind === 'revisit' ? await this.resolve(facts) : this.#holdBlock(facts, place);
     const capture: Capture = {
@@ -195,4 +206,8 @@ export class Registrar {
 
 export function unresolvedNote(place: Place): string {
   return `${UNRESOLVED_NOTE}${place.segment}:${place.offset}`;
+}
+
+function isAt(place: Place, other: Place): boolean {
+  return place.segment === other.segment && place.offset === other.offset;
 }

@@ -110,6 +110,8 @@ export class SegmentLineage {
 
   /** Where what stood at an offset of a segment stands now. When nothing from there on stayed, the offset is beyond every end. */
   async translate(number: number, offset: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
+    const same = this.#parts.shelf.find(number);
+    if (same) return { segment: same, offset, isSame: true };
     const origin = this.originOf(number);
     const chain = [...this.#byReplaced.values()]
       .filter((descent) => descent.origin === origin)

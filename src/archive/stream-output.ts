@@ -24,7 +24,7 @@ export type StreamPiece = {
 };
 
 /** Members that follow one another in a segment. */
-type Run = { readonly segment: Segment; readonly from: number; to: number };
+type Run = { readonly segment: Segment; readonly from: number; readonly to: number; readonly cursor: string };
 
 export async function* streamWarc(archive: StreamParts, query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
   const output = new WarcOutput(archive, query);
@@ -41,6 +41,8 @@ class WarcOutput {
   readonly #encoder = new MemberEncoder({ coding: 'gzip' });
   /** Behind what went out. */
   #cursor: string | undefined;
+  #run: Run | undefined;
+  #last: { readonly record: StreamedRecord; readonly cursor: string } | undefined;
 
   constructor(archive: StreamParts, query: StreamQuery) {
     this.#archive = archive;
@@ -55,7 +57,7 @@ class WarcOutput {
   /** A run whose segment vanished before it could be read is looked for anew; nothing of it had gone out. */
   async *pieces(): AsyncGenerator<StreamPiece> {
     for (let failures = 0; ; ) {
-      const stream = await RecordStream.open(this.#archive, { ...this.#query, cursor: this.#cursor });
+      const stream = await RecordStream.open(this.#archive, { ...this.#query, cursor: this.#cursor }, false);
       if (this.#cursor === undefined) {
         this.#cursor = stream.cursor();
         yield { bytes: EMPTY, cursor: this.#cursor };
@@ -65,6 +67,8 @@ class WarcOutput {
         yield* this.#runs(stream);
         return;
       } catch (error) {
+        this.#run = undefined;
+        this.#last = undefined;
         failures = this.#cursor === before ? failures + 1 : 0;
         if (!isGone(error) || failures >= ATTEMPTS) throw error;
       }
@@ -72,37 +76,45 @@ class WarcOutput {
   }
 
   async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece> {
-    let run: Run | undefined;
-    let runCursor = '';
     // What others wrote may end in half a record; only segments of our own are known to be whole.
     const isWhole = (segment: Segment) => isWarcGzip(segment) && !this.#archive.volumes.linked(segment.volume);
     for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream) {
-      const isRecord = part instanceof StreamedRecord;
-      const { segment } = part;
-      const isPlain = isRecord && isWarcGzip(segment);
-      const follows = isPlain && run?.segment === segment && run.to === part.head.offset;
-      if (run && (!follows || run.to - run.from >= RUN_BYTES_MAX)) {
-        yield* this.#copy(run, runCursor);
-        run = undefined;
-      }
+      // How long a record is, is known when the next one comes.
+      yield* this.#settle();
       const cursor = stream.cursor();
-      if (!isRecord) yield* this.#copy({ segment, from: 0, to: part.endBytes }, cursor);
-      else if (!isPlain) yield* this.#encode(part, cursor);
-      else {
-        const { offset } = part.head;
-        const length = await part.finish();
-        if (length === undefined || !part.isWhole) {
-          if (run) yield* this.#copy(run, runCursor);
-          run = undefined;
-          yield* this.#encodeAgain(part, cursor);
-          continue;
-        }
-        run ??= { segment, from: offset, to: offset };
-        run.to = offset + length;
-        runCursor = cursor;
+      if (part instanceof StreamedRecord && isWarcGzip(part.segment)) {
+        this.#last = { record: part, cursor };
+        continue;
       }
+      yield* this.#endRun();
+      if (part instanceof StreamedRecord) yield* this.#encode(part, cursor);
+      else yield* this.#copy({ segment: part.segment, from: 0, to: part.endBytes, cursor });
     }
-    if (run) yield* this.#copy(run, runCursor);
+    yield* this.#settle();
+    yield* this.#endRun();
+  }
+
+  /** Puts the last record into the run, or sends it on its own when it cannot go as it lies. */
+  async *#settle(): AsyncGenerator<StreamPiece> {
+    const last = this.#last;
+    if (!last) return;
+    this.#last = undefined;
+    const { record, cursor } = last;
+    const { segment, head, length } = record;
+    const follows = this.#run?.segment === segment && this.#run.to === head.offset;
+    if (!follows || this.#run!.to - this.#run!.from >= RUN_BYTES_MAX) yield* this.#endRun();
+    if (length === undefined || !record.isWhole) {
+      yield* this.#endRun();
+      yield* this.#encodeAgain(record, cursor);
+      return;
+    }
+    this.#run = { segment, from: this.#run?.from ?? head.offset, to: head.offset + length, cursor };
+  }
+
+  async *#endRun(): AsyncGenerator<StreamPiece> {
+    const run = this.#run;
+    this.#run = undefined;
+    if (run) yield* this.#copy(run);
   }
 
   #isOfWholes(): boolean {
@@ -112,9 +124,16 @@ class WarcOutput {
     return wholeSegments === true && order === 'storage' && !isFiltered;
   }
 
-  async *#copy({ segment, from, to }: Run, cursor: string): AsyncGenerator<StreamPiece> {
+  async *#copy({ segment, from, to, cursor }: Run): AsyncGenerator<StreamPiece> {
+    const volume = this.#archive.volumes.get(segment.volume);
+    if (to - from <= 2 * RUN_BYTES_MAX) {
+      const [bytes] = await volume.read([{ name: segment.name, offset: from, length: to - from }]);
+      this.#cursor = cursor;
+      yield { bytes: bytes!, cursor };
+      return;
+    }
     let left = to - from;
-    for await (const bytes of this.#archive.volumes.get(segment.volume).stream(segment.name, from, to)) {
+    for await (const bytes of volume.stream(segment.name, from, to)) {
       left -= bytes.length;
       if (left > 0) yield { bytes };
       else {
@@ -164,13 +183,13 @@ export async function* streamJson(archive: StreamParts, query: StreamQuery = {})
   yield { bytes: EMPTY, cursor: stream.cursor() };
   for await (const record of stream) {
     const cursor = stream.cursor();
-    await record.finish();
-    yield { bytes: utf8(`${JSON.stringify(describe(record))}\n`), cursor };
+    const payloadBytes = await record.payloadBytes();
+    yield { bytes: utf8(`${JSON.stringify(describe(record, payloadBytes))}\n`), cursor };
   }
 }
 
 /** What a line says of a record; left out where the record does not have it. */
-function describe(record: StreamedRecord): Record<string, unknown> {
+function describe(record: StreamedRecord, payloadBytes: number): Record<string, unknown> {
   const { head, segment } = record;
   const text = (name: string) => head.get(name);
   return {
@@ -182,7 +201,7 @@ function describe(record: StreamedRecord): Record<string, unknown> {
     status: record.status || undefined,
     mime: record.mime || undefined,
     payloadDigest: text('warc-payload-digest'),
-    payloadBytes: record.payloadBytes,
+    payloadBytes,
     refersTo: text('warc-refers-to'),
     refersToUrl: text('warc-refers-to-target-uri'),
     refersToDate: text('warc-refers-to-date'),

@@ -5,9 +5,9 @@
  * can be left at any record and taken up again with its cursor, in this process or a later one, after appends, deletions and compactions.
  */
 import { PinakesError } from '../base/index.ts';
-import type { Capture, Segment } from '../catalog/index.ts';
+import type { Capture, Place, Segment } from '../catalog/index.ts';
 import { isInRanges, urlKey } from '../url/index.ts';
-import type { RecordHead } from '../warc/index.ts';
+import { RecordDecoder, type RecordHead } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
 import { isCaptureType } from './companions.ts';
@@ -16,6 +16,12 @@ import { keyRanges, type Selection } from './selection.ts';
 import { Snapshot, type SnapshotSegment } from './snapshot.ts';
 import { isGone, StorageWalk } from './storage-walk.ts';
 import { StreamedRecord } from './streamed-record.ts';
+
+/** Captures that the catalog is asked about together. */
+const GROUP_CAPTURES = 64;
+/** Members up to this size are read and decoded at once. */
+const WHOLE_BYTES_MAX = 1024 * 1024;
+const ATTEMPTS = 3;
 
 export type StreamOrder = 'storage' | CatalogOrder;
 
@@ -44,11 +50,14 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly #snapshot: Snapshot;
   readonly #signal: AbortSignal | undefined;
   readonly #query: string;
+  readonly #peeks: boolean;
+  readonly #decoder = new RecordDecoder();
   #position: StreamPosition | undefined;
 
   private constructor(
     archive: StreamParts,
     query: StreamQuery,
+    peeks: boolean,
     digest: string,
     snapshot: Snapshot,
     position: StreamPosition | undefined,
@@ -57,12 +66,14 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     this.#selection = query.selection ?? {};
     this.order = query.order ?? 'storage';
     this.#signal = query.signal;
+    this.#peeks = peeks || this.#selection.status !== undefined || this.#selection.mime !== undefined;
     this.#query = digest;
     this.#snapshot = snapshot;
     this.#position = position;
   }
 
-  static async open(archive: StreamParts, query: StreamQuery = {}): Promise<RecordStream> {
+  /** `peeks`: whether records come with the HTTP heads that stand in them; without, they come faster. */
+  static async open(archive: StreamParts, query: StreamQuery = {}, peeks = true): Promise<RecordStream> {
     const { selection = {}, order = 'storage' } = query;
     if (order === 'storage' && selection.block)
       throw new PinakesError('BAD_ARGUMENT', {
@@ -73,14 +84,15 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const { collection, url, prefix, from, to, mime, status, types } = selection;
     const digest = queryDigest([order, collection, url, prefix, block, from, to, mime, status, types]);
     if (query.cursor === undefined)
-      return new RecordStream(archive, query, digest, await Snapshot.take(archive), undefined);
+      return new RecordStream(archive, query, peeks, digest, await Snapshot.take(archive), undefined);
     const cursor = parseCursor(query.cursor);
     if (cursor.query !== digest)
       throw new PinakesError('BAD_ARGUMENT', {
         where: 'the cursor',
         detail: 'it comes from a stream with another order or selection',
       });
-    return new RecordStream(archive, query, digest, await Snapshot.resume(archive, cursor.snapshot), cursor.position);
+    const snapshot = await Snapshot.resume(archive, cursor.snapshot);
+    return new RecordStream(archive, query, peeks, digest, snapshot, cursor.position);
   }
 
   /** Where a later stream goes on: behind the record that was handed out last. */
@@ -127,7 +139,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const filter = new HeadFilter(this.#selection);
     for await (const { segment, record } of walk.records()) {
       if (!filter.passes(record.head)) continue;
-      const streamed = await StreamedRecord.open(segment, collections.name(segment.collection), record);
+      const collection = collections.name(segment.collection);
+      const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       if (!filter.passesMessage(streamed)) continue;
       const { offset, innerOffset } = record.head;
       this.#position = { segment: segment.number, offset, innerOffset };
@@ -139,24 +152,38 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     await using view = await this.#archive.catalog.view();
     await this.#snapshot.lineage.refresh();
     const options = { order, selection: this.#selection, after: this.#position, scratch: this.#archive.scratch };
-    for await (const capture of walkCatalog(view, this.#snapshot, options)) {
-      this.#signal?.throwIfAborted();
-      yield* this.#read(capture);
+    let group: Capture[] = [];
+    try {
+      for await (const capture of walkCatalog(view, this.#snapshot, options)) {
+        group.push(capture);
+        if (group.length < GROUP_CAPTURES) continue;
+        yield* this.#readGroup(group);
+        group = [];
+      }
+      yield* this.#readGroup(group);
+    } finally {
+      this.#decoder.close();
     }
   }
 
-  /** The record of a capture, wherever it stands by now; nothing when it was deleted. */
-  async *#read(capture: Capture): AsyncGenerator<StreamedRecord> {
-    const { access, catalog, collections, shelf } = this.#archive;
+  /** The records of captures, as the catalog knows them by now. */
+  async *#readGroup(group: readonly Capture[]): AsyncGenerator<StreamedRecord> {
+    const found = await this.#archive.catalog.findCaptures(group);
+    for (const [index, capture] of group.entries()) {
+      this.#signal?.throwIfAborted();
+      yield* this.#read(capture, found[index]!);
+    }
+  }
+
+  /** The record of a capture, wherever it stands; nothing when it was deleted. */
+  async *#read(capture: Capture, candidates: readonly Capture[]): AsyncGenerator<StreamedRecord> {
+    let found = candidates;
     for (let attempt = 1; ; attempt++) {
-      const found = (await catalog.findCaptures([capture]))[0]!;
       const now = found.find((other) => other.hash === capture.hash && other.collection === capture.collection);
       if (!now) return;
       let isBegun = false;
       try {
-        const segment = shelf.get(now.place.segment);
-        for await (const record of access.records(now.place)) {
-          const streamed = await StreamedRecord.open(segment, collections.name(segment.collection), record);
+        for await (const streamed of this.#recordAt(now.place)) {
           isBegun = true;
           const { segment: number, offset } = now.place;
           this.#position = { segment: number, offset, innerOffset: 0, urlKey: now.urlKey, time: now.time };
@@ -165,8 +192,30 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         }
         return;
       } catch (error) {
-        if (isBegun || attempt >= 3 || !isGone(error)) throw error;
+        if (isBegun || attempt >= ATTEMPTS || !isGone(error)) throw error;
+        found = (await this.#archive.catalog.findCaptures([capture]))[0]!;
       }
+    }
+  }
+
+  /** The record at a place: at once when it is small, in pieces otherwise. */
+  async *#recordAt(place: Place): AsyncGenerator<StreamedRecord> {
+    const { access, collections, shelf } = this.#archive;
+    const segment = shelf.get(place.segment);
+    const collection = collections.name(segment.collection);
+    if (place.length <= WHOLE_BYTES_MAX) {
+      const dictionary = await access.dictionaryOf(place.segment);
+      const record = this.#decoder.decode(await access.member(place), dictionary);
+      if (record) {
+        record.head.offset = place.offset;
+        yield StreamedRecord.ofDecoded(segment, collection, record, place.length);
+        return;
+      }
+    }
+    for await (const record of access.records(place)) {
+      record.head.offset = place.offset;
+      yield await StreamedRecord.open(segment, collection, record, this.#peeks);
+      return;
     }
   }
 }

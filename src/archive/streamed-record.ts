@@ -1,7 +1,10 @@
 /** A record on its way out: what is known of it before its block is read, and its block, to be read once. */
 import type { Segment } from '../catalog/index.ts';
-import { BlockScanner, type HttpHead, type ReadingRecord, type RecordHead } from '../warc/index.ts';
+import { BlockScanner, type DecodedRecord, type HttpHead, type ReadingRecord, type RecordHead } from '../warc/index.ts';
 import { bareMime } from './record-facts.ts';
+
+/** How a record ends in its segment, once it was read. */
+type Ending = { readonly length: number | undefined; readonly isComplete: boolean };
 
 export class StreamedRecord {
   readonly segment: Segment;
@@ -10,43 +13,58 @@ export class StreamedRecord {
   readonly head: RecordHead;
   /** Head of the HTTP message in the block. */
   readonly http: HttpHead | undefined;
-  readonly #record: ReadingRecord;
-  readonly #held: readonly Uint8Array[];
-  readonly #rest: AsyncGenerator<Uint8Array>;
-  #payloadBytes = 0;
+  readonly #pieces: AsyncIterable<Uint8Array>;
+  readonly #ending: () => Ending | undefined;
 
   private constructor(
+    source: { readonly segment: Segment; readonly collection: string; readonly head: RecordHead },
+    http: HttpHead | undefined,
+    pieces: AsyncIterable<Uint8Array>,
+    ending: () => Ending | undefined,
+  ) {
+    this.segment = source.segment;
+    this.collection = source.collection;
+    this.head = source.head;
+    this.http = http;
+    this.#pieces = pieces;
+    this.#ending = ending;
+  }
+
+  /** Reads as much of the block as the HTTP head in it takes; nothing when `peeks` says that nobody will ask for it. */
+  static async open(
     segment: Segment,
     collection: string,
     record: ReadingRecord,
-    http: HttpHead | undefined,
-    held: readonly Uint8Array[],
-    rest: AsyncGenerator<Uint8Array>,
-  ) {
-    this.segment = segment;
-    this.collection = collection;
-    this.#record = record;
-    this.head = record.head;
-    this.http = http;
-    this.#held = held;
-    this.#rest = rest;
-  }
-
-  /** Reads as much of the block as the HTTP head in it takes. */
-  static async open(segment: Segment, collection: string, record: ReadingRecord): Promise<StreamedRecord> {
-    const scanner = new BlockScanner(record.head, {});
-    const held: Uint8Array[] = [];
+    peeks = true,
+  ): Promise<StreamedRecord> {
+    const { head } = record;
+    const ending = () => record.tail && { length: record.tail.length, isComplete: record.tail.complete };
     const body = record.body();
+    const scanner = new BlockScanner(head, {});
+    if (!peeks || scanner.isHeadKnown)
+      return new StreamedRecord({ segment, collection, head }, undefined, body, ending);
+    const held: Uint8Array[] = [];
     while (!scanner.isHeadKnown) {
       const next = await body.next();
       if (next.done) break;
       scanner.push(next.value);
       // A piece is good until the next is asked for; the last one is handed on before that happens.
-      if (!scanner.isHeadKnown) held.push(Buffer.from(next.value));
-      else held.push(next.value);
+      held.push(scanner.isHeadKnown ? next.value : Buffer.from(next.value));
     }
     const http = scanner.isHeadKnown ? scanner.http : scanner.end().http;
-    return new StreamedRecord(segment, collection, record, http, held, body);
+    return new StreamedRecord({ segment, collection, head }, http, joined(held, body), ending);
+  }
+
+  /** A record that is in memory whole. */
+  static ofDecoded(segment: Segment, collection: string, record: DecodedRecord, length: number): StreamedRecord {
+    const { head, block } = record;
+    const scanner = new BlockScanner(head, {});
+    if (block.length > 0) scanner.push(block);
+    const { http } = scanner.end();
+    return new StreamedRecord({ segment, collection, head }, http, joined([block], undefined), () => ({
+      length,
+      isComplete: true,
+    }));
   }
 
   get status(): number {
@@ -59,9 +77,8 @@ export class StreamedRecord {
   }
 
   /** The block in pieces, each good until the next is asked for. To be asked for once. */
-  async *block(): AsyncGenerator<Uint8Array> {
-    for (const piece of this.#held) yield piece;
-    yield* this.#rest;
+  block(): AsyncIterable<Uint8Array> {
+    return this.#pieces;
   }
 
   /** The payload in pieces: the body without transfer coding, content coding kept. Instead of the block. */
@@ -77,26 +94,29 @@ export class StreamedRecord {
     yield* held;
   }
 
-  /** Reads what is left of the block, and says how long the record is in its segment; undefined when it shares its member with others. */
-  async finish(): Promise<number | undefined> {
+  /** Reads the block to its end, and says how many bytes the payload in it has. Instead of the block. */
+  async payloadBytes(): Promise<number> {
     const scanner = new BlockScanner(this.head, {});
     for await (const piece of this.block()) scanner.push(piece);
-    this.#payloadBytes = scanner.end().payloadBytes;
-    return this.#record.tail?.length;
+    return scanner.end().payloadBytes;
   }
 
-  /** Bytes of the payload, once the record was finished. */
-  get payloadBytes(): number {
-    return this.#payloadBytes;
-  }
-
-  /** Whether the record has a member of its own and is all there, once its block was read. */
+  /** Whether the record has a member of its own and is all there; known once its block was read, or the next record was asked for. */
   get isWhole(): boolean {
-    return this.#record.tail?.complete === true && this.#record.tail.length !== undefined;
+    const ending = this.#ending();
+    return ending?.isComplete === true && ending.length !== undefined;
   }
 
-  /** Bytes of the record in its segment, once its block was read. */
+  /** Bytes of the record in its segment; known as `isWhole` is. Undefined when it shares its member with others. */
   get length(): number | undefined {
-    return this.#record.tail?.length;
+    return this.#ending()?.length;
   }
+}
+
+async function* joined(
+  held: readonly Uint8Array[],
+  rest: AsyncIterable<Uint8Array> | undefined,
+): AsyncGenerator<Uint8Array> {
+  yield* held;
+  if (rest) yield* rest;
 }

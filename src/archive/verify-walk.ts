@@ -11,7 +11,7 @@ import { urlKey } from '../url/index.ts';
 import { BlockScanner, judgeDigests, readRecords, verdictWants } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { releasePayload } from './record-access.ts';
-import { captureHash, captureKindOf, factsOfRecord, type RecordFacts, timeOf } from './record-facts.ts';
+import { captureKindOf, factsOfRecord, type RecordFacts, timeOf } from './record-facts.ts';
 import { type Problem, type ProblemCode, problemOf } from './verify-problem.ts';
 
 const GROUP_RECORDS = 1000;
@@ -109,8 +109,7 @@ class SegmentWalk {
       const capture = captures[index];
       if (capture) this.counts.captures++;
       if (isDead && capture) await this.#tell('deleted-catalogued', facts.offset, facts.url, [facts.url]);
-      if (!isDead && !capture && !this.#isDouble(found[index]!, facts))
-        await this.#tell('record-uncatalogued', facts.offset, facts.url, [facts.url]);
+      if (!isDead && !capture) await this.#tell('record-uncatalogued', facts.offset, facts.url, [facts.url]);
     }
     await (this.#options.isFull ? this.#compareContents(group, captures) : this.#countHolders(captures));
     if (this.#options.isFull) await this.#compareReferents(group, captures);
@@ -118,18 +117,6 @@ class SegmentWalk {
 
   #isHere({ place }: Capture, facts: RecordFacts): boolean {
     return place.segment === this.#segment.number && place.offset === facts.offset && place.length === facts.length;
-  }
-
-  /** A record of a capture that the archive has from another record: the same one came in twice, or is written twice in its file. */
-  #isDouble(found: readonly Capture[], facts: RecordFacts): boolean {
-    const isIdKnown = this.#options.isFull || facts.recordId !== '' || facts.captureId !== '';
-    const hash = isIdKnown ? captureHash(facts) : undefined;
-    return found.some(
-      (capture) =>
-        capture.collection === this.#segment.collection &&
-        capture.url === facts.url &&
-        (hash === undefined || capture.hash === hash),
-    );
   }
 
   async #countHolders(captures: readonly (Capture | undefined)[]): Promise<void> {

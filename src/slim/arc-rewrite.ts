@@ -27,7 +27,7 @@ import { slimFinding } from './finding-catalogue.ts';
 import { hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
 import { derivedId, revisitParts } from './revisit.ts';
-import { isHalf, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
+import type { RewriteJob, RewriteReport, StayReason } from './rewrite.ts';
 
 /** Blocks up to this size are held in memory; larger ones are read twice. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
@@ -175,7 +175,7 @@ class ArcRewriting {
       this.#findings.push(slimFinding('slim-duplicate-differs', this.#job.path, planned.offset));
       return false;
     }
-    if (isHalf(head, facts) || !hasCodings(facts, planned.original.codings)) {
+    if (facts.chunkingBroken || !hasCodings(facts.http!, planned.original.codings)) {
       this.#stayed.coding++;
       return false;
     }

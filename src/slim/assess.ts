@@ -123,23 +123,29 @@ const TALLY_STATEMENT = `INSERT INTO tally
   )
   GROUP BY ALL`;
 
-const TALLY_COLUMNS = `coalesce(sum(records), 0)::DOUBLE, coalesce(sum(records) FILTER (is_duplicate), 0)::DOUBLE,
-  coalesce(sum(payload_bytes), 0)::DOUBLE, coalesce(sum(payload_bytes) FILTER (is_duplicate), 0)::DOUBLE,
-  coalesce(sum(saved_bytes), 0)::DOUBLE`;
+const TALLY_COLUMNS = [
+  'coalesce(sum(records), 0)',
+  'coalesce(sum(records) FILTER (is_duplicate), 0)',
+  'coalesce(sum(payload_bytes), 0)',
+  'coalesce(sum(payload_bytes) FILTER (is_duplicate), 0)',
+  'coalesce(sum(saved_bytes), 0)',
+];
 
 async function tallyOf(database: Database, condition: string): Promise<Tally> {
-  return toTally(await database.first(`SELECT ${TALLY_COLUMNS} FROM tally WHERE ${condition}`));
+  return toTally(await database.first(TALLY_COLUMNS, `tally WHERE ${condition}`));
 }
 
 async function listOf(database: Database, column: string): Promise<[string, Tally][]> {
   const listed: [string, Tally][] = [];
-  const query = `SELECT ${column}, ${TALLY_COLUMNS} FROM tally GROUP BY ${column}
+  const source = `tally GROUP BY ${column}
     ORDER BY sum(saved_bytes) DESC, sum(payload_bytes) DESC, ${column} LIMIT ${LISTED_MAX}`;
-  for await (const [name, ...numbers] of database.rows(query)) listed.push([String(name), toTally(numbers)]);
+  for await (const [name, ...numbers] of database.rows([column, ...TALLY_COLUMNS], source)) {
+    listed.push([name!, toTally(numbers)]);
+  }
   return listed;
 }
 
-function toTally(row: readonly unknown[]): Tally {
+function toTally(row: readonly string[]): Tally {
   const [records, duplicates, payloadBytes, duplicateBytes, savedBytes] = row.map(Number);
   return {
     records: records!,

@@ -2,7 +2,7 @@
  * Clusters of equal records, found by SQL (see resolve-statement.ts). When bytes decide, every record of a cluster is compared with its original;
  * those that differ get the next extension and form clusters among themselves, until none differs any more.
  */
-import { type Finding, PinakesError } from '../base/index.ts';
+import type { Finding } from '../base/index.ts';
 import { type Database, quoted } from './database.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import type { PayloadComparison, PayloadPlace } from './payload-comparison.ts';
@@ -27,6 +27,10 @@ export type Duplicate = {
   readonly originalRecordId: string;
   readonly originalDeclaredDigest: string;
 };
+
+type RowOf<Length extends number, Row extends string[] = []> = Row['length'] extends Length
+  ? Row
+  : RowOf<Length, [...Row, string]>;
 
 const PAIRS_AT_ONCE = 64;
 const KEYS_AT_ONCE = 1_000_000;
@@ -75,8 +79,7 @@ export class Clusters {
       FROM ${source} WHERE ${HAS_CONTENT}
     ) TO ${quoted(keysPath)} (FORMAT parquet)`);
     const keys = `read_parquet(${quoted(keysPath)})`;
-    const [rows] = await this.#database.first(`SELECT count(*)::DOUBLE FROM ${keys}`);
-    const parts = Math.ceil((Number(rows) + 1) / KEYS_AT_ONCE);
+    const parts = Math.ceil(((await this.#database.count(keys)) + 1) / KEYS_AT_ONCE);
     for (let part = 0; part < parts; part++) {
       for (const key of ['place', 'id']) {
         await this.#database.run(`INSERT INTO ambiguous_${key} SELECT ${key} FROM ${keys}
@@ -139,21 +142,15 @@ export class Clusters {
     let batch: PayloadComparison[] = [];
     let pairs = 0;
     let current: (PayloadComparison & { duplicates: PayloadPlace[] }) | undefined;
-    const query = `SELECT file, record_offset::DOUBLE, record_length::DOUBLE, payload_bytes::DOUBLE,
-        original_file, original_offset::DOUBLE, original_length::DOUBLE
-      FROM (${RESOLVE_STATEMENT}) WHERE copy_number > 1 AND extension = ${extension}
-      ORDER BY original_file, original_offset, file, record_offset`;
-    for await (const row of this.#database.rows(query)) {
-      const [file, offset, length, payloadBytes, originalFile, originalOffset, originalLength] = row as [
-        string,
-        number,
-        number,
-        number | null,
-        string,
-        number,
-        number,
-      ];
-      const original: PayloadPlace = { file: originalFile, offset: originalOffset, length: originalLength };
+    const rows = this.#database.rows(
+      [...PLACE_COLUMNS, 'payload_bytes', 'original_file', 'original_offset', 'original_length'],
+      `(${RESOLVE_STATEMENT}) WHERE copy_number > 1 AND extension = ${extension}
+        ORDER BY original_file, original_offset, file, record_offset`,
+    );
+    for await (const row of rows) {
+      const [file, offset, length, payloadText, originalFile, originalOffset, originalLength] = row as RowOf<7>;
+      const payloadBytes = payloadText === '' ? null : Number(payloadText);
+      const original = placeOf(originalFile, originalOffset, originalLength);
       if (
         current?.original.file !== original.file ||
         current.original.offset !== original.offset ||
@@ -167,7 +164,7 @@ export class Clusters {
         current = { original, payloadBytes, duplicates: [] };
         batch.push(current);
       }
-      current.duplicates.push({ file, offset, length });
+      current.duplicates.push(placeOf(file, offset, length));
       pairs++;
     }
     if (batch.length > 0) yield batch;
@@ -193,28 +190,49 @@ export class Clusters {
 
 /** The duplicates of resolved rows, by original. */
 export async function* duplicatesIn(database: Database, source: string): AsyncGenerator<Duplicate> {
-  const query = `SELECT file, record_offset::DOUBLE, record_length::DOUBLE, uri, date, digest, payload_bytes::DOUBLE,
-      original_file, original_offset::DOUBLE, original_length::DOUBLE, original_uri, original_date, original_record_id,
-      original_declared_digest
-    FROM ${source} WHERE copy_number > 1 AND yields
-    ORDER BY original_file, original_offset, file, record_offset`;
-  for await (const row of database.rows(query)) {
-    if (typeof row[1] !== 'number') throw new PinakesError('MANIFEST_UNREADABLE');
+  const rows = database.rows(
+    DUPLICATE_COLUMNS,
+    `${source} WHERE copy_number > 1 AND yields ORDER BY original_file, original_offset, file, record_offset`,
+  );
+  for await (const row of rows) {
+    const [file, offset, length, uri, date, digest, payloadBytes, ...original] = row as RowOf<14>;
+    const [originalFile, originalOffset, originalLength, originalUri, originalDate, originalRecordId] = original;
     yield {
-      file: String(row[0]),
-      offset: row[1],
-      length: Number(row[2]),
-      uri: String(row[3]),
-      date: String(row[4]),
-      digest: String(row[5]),
-      payloadBytes: row[6] === null ? null : Number(row[6]),
-      originalFile: row[7] === null ? '' : String(row[7]),
-      originalOffset: Number(row[8]),
-      originalLength: Number(row[9]),
-      originalUri: String(row[10]),
-      originalDate: String(row[11]),
-      originalRecordId: row[12] === null ? '' : String(row[12]),
-      originalDeclaredDigest: row[13] === null ? '' : String(row[13]),
+      file,
+      offset: Number(offset),
+      length: Number(length),
+      uri,
+      date,
+      digest,
+      payloadBytes: payloadBytes === '' ? null : Number(payloadBytes),
+      originalFile,
+      originalOffset: Number(originalOffset),
+      originalLength: Number(originalLength),
+      originalUri,
+      originalDate,
+      originalRecordId,
+      originalDeclaredDigest: original[6],
     };
   }
+}
+
+const PLACE_COLUMNS = ['file', 'record_offset', 'record_length'];
+
+const DUPLICATE_COLUMNS = [
+  ...PLACE_COLUMNS,
+  'uri',
+  'date',
+  'digest',
+  'payload_bytes',
+  'original_file',
+  'original_offset',
+  'original_length',
+  'original_uri',
+  'original_date',
+  'original_record_id',
+  'original_declared_digest',
+];
+
+function placeOf(file: string, offset: string, length: string): PayloadPlace {
+  return { file, offset: Number(offset), length: Number(length) };
 }

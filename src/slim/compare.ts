@@ -2,7 +2,7 @@
  * `slim compare`: what changed between two manifests, to validate a conversion or a run. Captures are compared by URI and date with the content
  * they have; a revisit has the content of the record it refers to. A run that went well changes nothing by this measure.
  */
-import type { Database, SqlValue } from './database.ts';
+import type { Database } from './database.ts';
 import { manifestSource } from './manifest-source.ts';
 import { withStageDirectory } from './stage-directory.ts';
 
@@ -43,7 +43,7 @@ export async function slimCompare(options: CompareOptions): Promise<CompareRepor
     await makeCaptures(database, 'before', before.sql, withSizes);
     await makeCaptures(database, 'after', after.sql, withSizes);
     const totals = { missing: 0, added: 0 };
-    for await (const row of database.rows(DIFFERENCES)) {
+    for await (const row of database.rows(['uri', 'date', 'content', 'difference'], `(${DIFFERENCES}) ${ORDER}`)) {
       const difference = differenceOf(row);
       totals[difference.kind] += difference.count;
       await options.onDifference(difference);
@@ -80,19 +80,18 @@ async function makeCaptures(database: Database, name: string, source: string, wi
     GROUP BY r.number, r.uri, r.date`);
 }
 
-const DIFFERENCES = `SELECT uri, date, content, (coalesce(a.n, 0) - coalesce(b.n, 0))::DOUBLE
+const DIFFERENCES = `SELECT uri, date, content, coalesce(a.n, 0) - coalesce(b.n, 0) AS difference
   FROM (SELECT uri, date, content, count(*) AS n FROM before_capture GROUP BY ALL) AS b
   FULL JOIN (SELECT uri, date, content, count(*) AS n FROM after_capture GROUP BY ALL) AS a USING (uri, date, content)
-  WHERE coalesce(a.n, 0) <> coalesce(b.n, 0)
-  ORDER BY uri, date, content`;
+  WHERE coalesce(a.n, 0) <> coalesce(b.n, 0)`;
+const ORDER = 'ORDER BY uri, date, content';
 
 async function countsOf(database: Database, name: string): Promise<number[]> {
-  const row = await database.first(`SELECT count(*)::DOUBLE, count(*) FILTER (is_revisit)::DOUBLE,
-    count(*) FILTER (NOT is_resolved)::DOUBLE FROM ${name}_capture`);
-  return row.map(Number);
+  const columns = ['count(*)', 'count(*) FILTER (is_revisit)', 'count(*) FILTER (NOT is_resolved)'];
+  return (await database.first(columns, `${name}_capture`)).map(Number);
 }
 
-function differenceOf([uri, date, content, count]: readonly SqlValue[]): Difference {
-  const kind = Number(count) < 0 ? 'missing' : 'added';
-  return { kind, uri: String(uri), date: String(date), content: String(content), count: Math.abs(Number(count)) };
+function differenceOf([uri = '', date = '', content = '', difference]: readonly string[]): Difference {
+  const count = Number(difference);
+  return { kind: count < 0 ? 'missing' : 'added', uri, date, content, count: Math.abs(count) };
 }

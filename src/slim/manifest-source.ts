@@ -42,8 +42,7 @@ export async function manifestSource(
     parts.push(isResolved ? withPlaces(source) : `SELECT ${names} FROM ${source}`);
   }
   const sql = `(${parts.join(' UNION ALL ')})`;
-  const [rows] = await database.first(`SELECT count(*)::DOUBLE FROM ${sql}`);
-  return { sql, rows: Number(rows), isWithoutSizes };
+  return { sql, rows: await database.count(sql), isWithoutSizes };
 }
 
 /** Text says which URI and date an original has, not where it lies; the line with copy number 1 does, when the manifest still has it. */
@@ -70,7 +69,7 @@ function isParquet(path: string): boolean {
 
 async function expectColumns(database: Database, path: string, columns: readonly ManifestColumn[]): Promise<void> {
   const found = new Set<string>();
-  for await (const [name] of database.rows(`SELECT name FROM parquet_schema(${quoted(path)})`)) found.add(String(name));
+  for await (const [name] of database.rows(['name'], `parquet_schema(${quoted(path)})`)) found.add(name!);
   const missing = columns.filter(({ name }) => !found.has(name)).map(({ name }) => name);
   if (missing.length > 0) {
     throw new PinakesError('MANIFEST_UNREADABLE', { where: path, detail: `it has no ${missing.join(', ')}` });

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { fileError } from '../base/index.ts';
 import { syncDirectory } from '../warc/index.ts';
 import { type Database, quoted } from './database.ts';
-import { WARCSUM_COLUMNS, warcsumLine } from './warcsum-text.ts';
+import { WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS, warcsumLine } from './warcsum-text.ts';
 
 export type ManifestFormat = 'parquet' | 'warcsum';
 
@@ -34,14 +34,12 @@ export async function writeManifest(
 }
 
 async function writeText(database: Database, rows: string, path: string, isResolved: boolean): Promise<void> {
-  const columns = isResolved
-    ? WARCSUM_COLUMNS.replace('copy_number', 'copy_number::DOUBLE')
-    : WARCSUM_COLUMNS.replace('copy_number, original_uri, original_date', 'NULL, NULL, NULL');
-  const query = `SELECT ${columns} FROM (${rows}) WHERE type = 'response' ORDER BY file, record_offset`;
+  const columns = isResolved ? WARCSUM_RESOLVED_COLUMNS : WARCSUM_COLUMNS;
+  const source = `(${rows}) WHERE type = 'response' ORDER BY file, record_offset`;
   const descriptor = openSync(path, 'w');
   try {
     let pending = '';
-    for await (const row of database.rows(query)) {
+    for await (const row of database.rows(columns, source)) {
       pending += warcsumLine(row);
       if (pending.length < 1024 * 1024) continue;
       writeSync(descriptor, pending);

@@ -11,7 +11,7 @@ import {
   sameDigest,
   toHex,
 } from '../base/index.ts';
-import { type BlockFacts, judgeDigests, type RecordHead, verdictWants } from '../warc/index.ts';
+import { type BlockFacts, type HttpHead, judgeDigests, type RecordHead, verdictWants } from '../warc/index.ts';
 import { SpanReader, type SpanRecord } from './span-reader.ts';
 
 export type OriginalCheck = {
@@ -101,7 +101,7 @@ function judge(
   const isRight = hasDigest(facts, original.digest, digestBytes);
   const digestText = isRight ? plainDigestText(head, facts, original) : undefined;
   if (digestText === undefined) return 'unclear';
-  return { isFine: true, digestText, codings: codingsOf(facts) };
+  return { isFine: true, digestText, codings: codingsOf(facts.http) };
 }
 
 /** With everything hashed that a declared digest can cover. */
@@ -118,7 +118,7 @@ function judgeClosely(
   const isTrue = payload === 'payload' || payload === 'framed' || payload === 'decoded';
   const declared = head.get('warc-payload-digest');
   const digestText = isTrue && declared !== undefined ? declared : formatDigest(digestIn(facts, original));
-  return { isFine: true, digestText, codings: codingsOf(facts) };
+  return { isFine: true, digestText, codings: codingsOf(facts.http) };
 }
 
 /** What keeps a record from being leaned on, its digest apart. */
@@ -169,11 +169,11 @@ export function hasDigest(facts: BlockFacts, digest: string, digestBytes: number
   });
 }
 
-export function codingsOf(facts: BlockFacts): string {
-  return facts.http?.contentCodings.join(',') ?? '';
+export function codingsOf(http: HttpHead | undefined): string {
+  return http?.contentCodings.join(',') ?? '';
 }
 
 /** Whether a body can be taken for another: replay decodes with the codings of the one and shows it under the head of the other. */
-export function hasCodings(facts: BlockFacts, codings: string | null): boolean {
-  return codings === null || codingsOf(facts) === codings;
+export function hasCodings(http: HttpHead, codings: string | null): boolean {
+  return codings === null || codingsOf(http) === codings;
 }

@@ -188,8 +188,9 @@ export async function* plansByFile(
     if (path !== undefined) appendFileSync(path, pending);
     pending = '';
   };
-  const query = `SELECT file, original_file, planned FROM ${linesSource([plan.path], PLAN_COLUMNS)} ORDER BY file, record_offset`;
-  for await (const [file, originalFile, planned] of database.rows(query) as AsyncGenerator<[number, number, string]>) {
+  const source = `${linesSource([plan.path], PLAN_COLUMNS)} ORDER BY file, record_offset`;
+  for await (const [number, originalFile, planned] of database.rows(['file', 'original_file', 'planned'], source)) {
+    const file = Number(number);
     if (file !== current) {
       flush();
       if (current >= 0 && path !== undefined) yield { file: current, duplicates, originalFiles };
@@ -202,7 +203,7 @@ export async function* plansByFile(
     if (path === undefined) continue;
     pending += `${planned}\n`;
     duplicates++;
-    originalFiles.add(originalFile);
+    originalFiles.add(Number(originalFile));
     if (pending.length >= BUFFER_CHARACTERS) flush();
   }
   flush();

@@ -3,54 +3,44 @@
  * is decoded, and must have the head that was meant and the block that its digest names.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { fileError, formatDigest, PinakesError } from '../base/index.ts';
-import { headTag, type Replacement, type ReplacementLog } from './replacement-log.ts';
-import { SpanReader } from './span-reader.ts';
+import { digestOf, fileError, formatDigest, PinakesError } from '../base/index.ts';
+import { type DecodedRecord, RecordDecoder, readFileStart } from '../warc/index.ts';
+import { headTag, type ReplacementLog } from './replacement-log.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
 
 /** Throws SLIM_READ_BACK at the first difference. */
 export function readBack(oldPath: string, oldBytes: number, newPath: string, log: ReplacementLog): void {
-  const reader = new SpanReader(newPath);
+  const { dictionary } = readFileStart(newPath);
+  const decoder = new RecordDecoder();
   const comparer = new RangeComparer(oldPath, newPath);
   try {
     let oldAt = 0;
     let newAt = 0;
     for (const entries of log.read()) {
-      const spans: { offset: number; length: number }[] = [];
-      for (const { oldOffset, oldLength, newLength } of entries) {
+      for (const { oldOffset, oldLength, newLength, headTag } of entries) {
         comparer.compare(oldAt, newAt, oldOffset - oldAt);
         newAt += oldOffset - oldAt;
-        spans.push({ offset: newAt, length: newLength });
+        const record = decoder.decode(comparer.read(newAt, newLength), dictionary);
+        if (!record || !isRight(record, headTag)) throw readBackError(newPath, newAt);
         newAt += newLength;
         oldAt = oldOffset + oldLength;
       }
-      checkRevisits(reader, spans, entries);
     }
     comparer.compare(oldAt, newAt, oldBytes - oldAt);
     comparer.expectEnd(newAt + oldBytes - oldAt);
   } finally {
-    reader.close();
+    decoder.close();
     comparer.close();
   }
 }
 
-function checkRevisits(
-  reader: SpanReader,
-  spans: readonly { offset: number; length: number }[],
-  entries: readonly Replacement[],
-): void {
-  reader.read(spans, {
-    wants: () => ({ block: ['sha256'] }),
-    onRecord: (index, record) => {
-      const isRight =
-        record !== undefined &&
-        record.head.type === 'revisit' &&
-        headTag(record.head.bytes) === entries[index]!.headTag &&
-        record.head.get('warc-block-digest') === formatDigest(record.facts.blockDigests[0]!);
-      if (!isRight) throw readBackError(reader.path, spans[index]!.offset);
-    },
-  });
+function isRight({ head, block }: DecodedRecord, tag: bigint): boolean {
+  return (
+    head.type === 'revisit' &&
+    headTag(head.bytes) === tag &&
+    head.get('warc-block-digest') === formatDigest(digestOf('sha256', block))
+  );
 }
 
 class RangeComparer {
@@ -81,6 +71,12 @@ class RangeComparer {
       if (!oldBytes.equals(newBytes)) throw readBackError(this.#newPath, newOffset + at);
       at += wanted;
     }
+  }
+
+  /** Bytes of the new file; good until the next call. */
+  read(offset: number, length: number): Buffer {
+    const buffer = length <= BUFFER_BYTES ? this.#newBuffer : Buffer.allocUnsafeSlow(length);
+    return this.#fill(this.#new, this.#newPath, buffer, offset, length);
   }
 
   expectEnd(offset: number): void {

@@ -37,8 +37,7 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     await clusters.prepare();
     await clusters.findAmbiguous(source.sql, join(directory, 'keys.parquet'));
     const pointers = `(SELECT * FROM ${source.sql} WHERE type IN ('revisit', 'request'))`;
-    const [hasPointers] = await database.first(`SELECT count(*)::DOUBLE FROM ${pointers}`);
-    if (Number(hasPointers) > 0) await clusters.findReferenced(source.sql, pointers);
+    if ((await database.count(pointers)) > 0) await clusters.findReferenced(source.sql, pointers);
     const comparedBytes =
       options.verify === 'bytes' || source.isWithoutSizes || (await holdsWeakDigests(database, source.sql));
     const pool = new SlimPool(options.workers);
@@ -59,19 +58,20 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
       await pool.close();
     }
     const resolved = `read_parquet([${parts.map(quoted).join(', ')}])`;
-    const [rows, duplicates] = await database.first(
-      `SELECT count(*)::DOUBLE, count(*) FILTER (copy_number > 1 AND yields)::DOUBLE FROM ${resolved}`,
-    );
+    const rows = await database.count(resolved);
+    const duplicates = await database.count(`${resolved} WHERE copy_number > 1 AND yields`);
     const sorted = `SELECT * FROM ${resolved} ORDER BY file, record_offset`;
     await writeManifest(database, sorted, options.out, options.format, true);
-    return { rows: Number(rows), duplicates: Number(duplicates), collisions, comparedBytes };
+    return { rows, duplicates, collisions, comparedBytes };
   });
 }
 
 async function holdsWeakDigests(database: Database, source: string): Promise<boolean> {
-  for await (const [name] of database.rows(`SELECT DISTINCT split_part(digest, ':', 1) FROM ${source} WHERE holds`)) {
-    if (isCollisionProne(String(name) as DigestAlgorithm)) return true;
-  }
+  const names = database.rows(
+    ['name'],
+    `(SELECT DISTINCT split_part(digest, ':', 1) AS name FROM ${source} WHERE holds)`,
+  );
+  for await (const [name] of names) if (isCollisionProne(name as DigestAlgorithm)) return true;
   return false;
 }
 

@@ -2,21 +2,30 @@
  * The second pass over one file: copies it under a temporary name, with a revisit in the place of each duplicate, and reads it back. Everything
  * between duplicates is copied as ranges of bytes, whatever it is (I4). Synchronous, for worker threads.
  *
- * A duplicate is read and hashed once more before it is replaced. One that is not what the plan says, or whose revisit would not save enough,
- * stays.
+ * Of a duplicate only the beginning is read again: that the file is unchanged since all of it was hashed is checked before and after. Where this run
+ * has not hashed it, and where more than its beginning matters, it is read whole. One that is not what the plan says, or whose revisit would not
+ * save enough, stays.
  */
 import { statSync, unlinkSync } from 'node:fs';
 import { type DigestAlgorithm, type Finding, fileError, PinakesError } from '../base/index.ts';
-import { type BlockFacts, MemberEncoder, type RecordHead } from '../warc/index.ts';
+import {
+  type HttpHead,
+  holdsHttp,
+  httpHeadLength,
+  MemberEncoder,
+  parseHttpHead,
+  type RecordHead,
+} from '../warc/index.ts';
 import { ByteCopier } from './byte-copier.ts';
 import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
+import { OpeningReader } from './opening-reader.ts';
 import { hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
 import { readBack } from './read-back.ts';
 import { headTag, ReplacementLog } from './replacement-log.ts';
 import { revisitParts } from './revisit.ts';
-import { SpanReader, type SpanRecord } from './span-reader.ts';
+import { SpanReader } from './span-reader.ts';
 
 const DUPLICATES_AT_ONCE = 256;
 
@@ -31,8 +40,8 @@ export type RewriteJob = {
   /** File of planned duplicates in the order of their offsets; undefined copies the file as it is. */
   readonly plan: string | undefined;
   readonly minSavingBytes: number;
-  /** Whether digests came from the heads of records, where they may cover chunk framing. */
-  readonly trustHeaders?: boolean | undefined;
+  /** Whether each duplicate is read and hashed once more, because this run has not scanned it. */
+  readonly prove?: boolean | undefined;
   readonly digestBytes?: number | undefined;
 };
 
@@ -106,43 +115,85 @@ class Rewriting {
 
   #replaceAll(plan: string, copier: ByteCopier, log: ReplacementLog): void {
     const reader = new SpanReader(this.#job.path);
+    const openings = new OpeningReader(this.#job.path);
     const { coding, dictionary } = reader.start;
     const encoder = new MemberEncoder({ coding, dictionary });
+    const replace = (planned: PlannedDuplicate, found: Found | undefined) =>
+      this.#replace(planned, found, encoder, copier, log);
     try {
       for (const duplicates of readPlan(plan, DUPLICATES_AT_ONCE)) {
-        reader.read(duplicates, {
-          wants: (index) => {
-            const payload = [algorithmOf(duplicates[index]!)];
-            return { payload, framed: this.#job.trustHeaders ? payload : [] };
-          },
-          onRecord: (index, record) => this.#replace(duplicates[index]!, record, encoder, copier, log),
-        });
+        if (this.#job.prove || coding === 'zstd') {
+          this.#readWhole(reader, duplicates, replace);
+          continue;
+        }
+        for (const planned of duplicates) {
+          const found = this.#beginningOf(planned, openings);
+          if (found) replace(planned, found);
+          else this.#readWhole(reader, [planned], replace);
+        }
       }
     } finally {
       encoder.close();
+      openings.close();
       reader.close();
     }
   }
 
+  /** What the beginning of a record tells, when it tells enough; a chunked body must be seen to its end. */
+  #beginningOf(planned: PlannedDuplicate, openings: OpeningReader): Found | undefined {
+    const opening = openings.read(planned);
+    if (!opening || opening.head.contentLength === undefined || !holdsHttp(opening.head)) return undefined;
+    const { head, blockStart } = opening;
+    const length = httpHeadLength(blockStart, 'response', false);
+    if (length <= 0) return undefined;
+    const http = parseHttpHead(Buffer.from(blockStart.subarray(0, length)));
+    if (http.isChunked) return undefined;
+    return { head, http, payloadBytes: head.contentLength! - length, isHalf: isTruncated(head) };
+  }
+
+  #readWhole(
+    reader: SpanReader,
+    duplicates: readonly PlannedDuplicate[],
+    replace: (planned: PlannedDuplicate, found: Found | undefined) => void,
+  ): void {
+    reader.read(duplicates, {
+      wants: (index) => {
+        const payload = [algorithmOf(duplicates[index]!)];
+        return { payload, framed: payload };
+      },
+      onRecord: (index, record) => {
+        const planned = duplicates[index]!;
+        const isProved = record?.facts.http && hasDigest(record.facts, planned.digest, this.#job.digestBytes);
+        if (!record || !isProved) {
+          replace(planned, undefined);
+          return;
+        }
+        const { head, facts } = record;
+        const { payloadBytes, chunkingBroken } = facts;
+        replace(planned, { head, http: facts.http!, payloadBytes, isHalf: chunkingBroken || isTruncated(head) });
+      },
+    });
+  }
+
   #replace(
     planned: PlannedDuplicate,
-    record: SpanRecord | undefined,
+    found: Found | undefined,
     encoder: MemberEncoder,
     copier: ByteCopier,
     log: ReplacementLog,
   ): void {
-    if (!record || !this.#isAsPlanned(planned, record)) {
+    if (!found || !isAsPlanned(planned, found)) {
       this.#stayed.changed++;
       this.#findings.push(slimFinding('slim-duplicate-differs', this.#job.path, planned.offset));
       return;
     }
-    const { head, facts } = record;
-    if (isHalf(head, facts) || !hasCodings(facts, planned.original.codings)) {
+    const { head, http, payloadBytes } = found;
+    if (found.isHalf || !hasCodings(http, planned.original.codings)) {
       this.#stayed.coding++;
       return;
     }
     const { name } = this.#job;
-    const parts = revisitParts({ head, http: facts.http!, name, offset: planned.offset }, planned.original);
+    const parts = revisitParts({ head, http, name, offset: planned.offset }, planned.original);
     if (!parts) {
       this.#stayed.unrepeatable++;
       return;
@@ -155,7 +206,7 @@ class Rewriting {
     copier.copy(this.#at, planned.offset);
     copier.put(member);
     this.#at = planned.offset + planned.length;
-    this.#payloadBytesSaved += facts.payloadBytes;
+    this.#payloadBytesSaved += payloadBytes;
     log.add({
       oldOffset: planned.offset,
       oldLength: planned.length,
@@ -163,23 +214,29 @@ class Rewriting {
       headTag: headTag(parts[0]!),
     });
   }
-
-  #isAsPlanned(planned: PlannedDuplicate, { head, facts }: SpanRecord): boolean {
-    return (
-      head.type === 'response' &&
-      facts.http !== undefined &&
-      head.targetUri === planned.uri &&
-      head.date === planned.date &&
-      (planned.payloadBytes === null || facts.payloadBytes === planned.payloadBytes) &&
-      facts.payloadBytes > 0 &&
-      hasDigest(facts, planned.digest, this.#job.digestBytes)
-    );
-  }
 }
 
-/** Whether the record does not hold its payload in the plain sense: cut off, or chunked in a way that only this stored form can tell. */
-export function isHalf(head: RecordHead, facts: BlockFacts): boolean {
-  return head.get('warc-truncated') !== undefined || facts.chunkingBroken;
+/** A duplicate as it was found. */
+type Found = {
+  readonly head: RecordHead;
+  readonly http: HttpHead;
+  readonly payloadBytes: number;
+  /** Whether it does not hold its payload in the plain sense: cut off, or chunked in a way that only its stored form can tell. */
+  readonly isHalf: boolean;
+};
+
+function isAsPlanned(planned: PlannedDuplicate, { head, payloadBytes }: Found): boolean {
+  return (
+    head.type === 'response' &&
+    head.targetUri === planned.uri &&
+    head.date === planned.date &&
+    payloadBytes > 0 &&
+    (planned.payloadBytes === null || payloadBytes === planned.payloadBytes)
+  );
+}
+
+export function isTruncated(head: RecordHead): boolean {
+  return head.get('warc-truncated') !== undefined;
 }
 
 function algorithmOf(planned: PlannedDuplicate): DigestAlgorithm {

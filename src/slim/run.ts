@@ -334,7 +334,7 @@ class Run {
       startMs,
       minSavingBytes: terms.minSavingBytes,
       keptDirectory: keptDirectory === undefined ? '' : terms.keptDirectory,
-      trustHeaders: this.#options.resolved !== undefined,
+      prove: this.#options.resolved !== undefined,
       digestBytes,
       onFinding,
       onFailure,

@@ -28,7 +28,8 @@ export type SecondPassOptions = {
   readonly minSavingBytes: number;
   /** Empty when old files are not kept. */
   readonly keptDirectory: string;
-  readonly trustHeaders?: boolean | undefined;
+  /** Whether duplicates must be proved, because they were not scanned. */
+  readonly prove?: boolean | undefined;
   readonly digestBytes?: number | undefined;
   readonly onFinding: (finding: Finding) => void;
   readonly onFailure: (error: PinakesError) => void;
@@ -111,10 +112,10 @@ export class SecondPass {
       const found = [file.target, temporary].map(identityIfThere);
       if (found.some((identity) => identity && sameIdentity(identity, written.identity))) return undefined;
     }
-    const { pool, minSavingBytes, digestBytes, trustHeaders, software, startMs } = this.#options;
+    const { pool, minSavingBytes, digestBytes, prove, software, startMs } = this.#options;
     this.#prepareTarget(file);
     const { path, name } = file;
-    const job = { path, name, identity: scanned.identity, temporary, plan, minSavingBytes, digestBytes, trustHeaders };
+    const job = { path, name, identity: scanned.identity, temporary, plan, minSavingBytes, digestBytes, prove };
     if (!file.isArc || scanned.aside !== '' || file.target === path) return pool.run({ kind: 'rewrite', job });
     const { coding } = readFileStart(path);
     const targetName = basename(file.target);

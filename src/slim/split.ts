@@ -40,8 +40,7 @@ export async function slimSplit({ manifests, parts, out, format }: SplitOptions)
       const upper = part + 1 === parts ? '' : ` AND ${start} < ${quoted(border(part + 1, parts))}`;
       const rows = `SELECT * FROM ${source.sql} WHERE digest IS NULL OR (${start} >= ${quoted(border(part, parts))}${upper})`;
       await writeManifest(database, rows, path, format, false);
-      const [count] = await database.first(`SELECT count(*)::DOUBLE FROM (${rows})`);
-      made.push({ path, rows: Number(count) });
+      made.push({ path, rows: await database.count(`(${rows})`) });
     }
     return made;
   });

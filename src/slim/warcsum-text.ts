@@ -10,21 +10,21 @@
  * id, so whatever is resolved from it is compared byte by byte, and revisits made from it have no WARC-Refers-To.
  */
 import { parseDigest, parseW3cDate, toHex } from '../base/index.ts';
-import type { SqlValue } from './database.ts';
 
-/** The columns a text line is made of, in the order that `warcsumLine` takes them. */
-export const WARCSUM_COLUMNS =
-  'file, record_offset::DOUBLE, record_length::DOUBLE, uri, date, digest, extension, copy_number, original_uri, original_date';
+/** The columns a text line is made of, in the order that `warcsumLine` takes them: of any manifest, and of a resolved one. */
+export const WARCSUM_COLUMNS: readonly string[] = ['file', 'record_offset', 'record_length', 'uri', 'date', 'digest'];
+export const WARCSUM_RESOLVED_COLUMNS: readonly string[] = [
+  ...WARCSUM_COLUMNS,
+  'extension',
+  'copy_number',
+  'original_uri',
+  'original_date',
+];
 
-/** A line of text for a row; extension and copy number are null in a manifest that is not resolved. */
-export function warcsumLine(row: readonly SqlValue[]): string {
-  const [file, offset, length, uri, date, digest, extension, copyNumber, originalUri, originalDate] = row;
-  const fields: SqlValue[] = [file!, offset!, length!, uri!, date!, digest!];
-  if (copyNumber !== null && copyNumber !== undefined) {
-    fields.push(extension ?? 0, copyNumber);
-    if (Number(copyNumber) > 1) fields.push(originalUri!, originalDate!);
-  }
-  return `${fields.map((field) => unspaced(String(field ?? '-'))).join(' ')}\n`;
+/** A line of text for a row. An original's line does not name itself. */
+export function warcsumLine(row: readonly string[]): string {
+  const isDuplicate = Number(row[7] ?? 0) > 1;
+  return `${(isDuplicate ? row : row.slice(0, 8)).map(unspaced).join(' ')}\n`;
 }
 
 function unspaced(text: string): string {

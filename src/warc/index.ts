@@ -36,6 +36,7 @@ export {
 } from './record-cursor.ts';
 export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
 export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
+export { type Opening, RecordOpening } from './record-opening.ts';
 export * from './record-reader.ts';
 export * from './scan-batch.ts';
 export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';

@@ -68,6 +68,11 @@ function sameAs(capture: Seen): string {
   return `${capture.url} ${capture.time} ${head} ${capture.payload}`;
 }
 
+/** Which capture it is; ARC records have no ids. */
+function identityOf({ id, url, time, payload }: Seen): string {
+  return `${id || payload} ${url} ${time}`;
+}
+
 async function exported(archive: Archive, selection: Parameters<Archive['exportWarc']>[0], options = {}) {
   const path = join(archive.directory, `export-${Math.floor(performance.now() * 1000)}.warc.gz`);
   const report = await archive.exportWarc(selection, path, { software: SOFTWARE, ...options });
@@ -395,6 +400,9 @@ describe('the hand-over corpus', { skip: !existsSync(CORPORA) && 'shared corpora
       const wanted = new Set(full.map(sameAs));
       const got = new Set(came.map(sameAs));
       captures += wanted.size;
+      const distinct = new Set(originals.get(file)!.map(identityOf)).size;
+      if (came.length - report.extras !== distinct)
+        differing.push(`${file} had ${distinct} captures and came with ${came.length - report.extras}`);
       for (const key of wanted) if (!got.has(key)) differing.push(`${file} lost ${key}`);
       // What came in addition can only be an original's revisit, now with its content, or what such a revisit leans on.
       const revisits = originals.get(file)!.filter(({ type }) => type === 'revisit');

@@ -119,6 +119,67 @@ test('a capture that was deleted stays deleted, though its record stands in a fi
   await archive.close();
 });
 
+test('I6 a record that stands in two linked files is deleted in both, and a rebuild does not bring it back', async (t) => {
+  const directory = scratch(t);
+  const files = ['one.warc.gz', 'copy.warc.gz'].map((name) => join(directory, name));
+  for (const file of files) await writePages(file, FIRST);
+  const archive = await openSample(join(directory, 'archive'));
+  await archive.add(files, { inPlace: true });
+  assert.deepEqual(await problemsOf(archive), []);
+  assert.equal((await archive.catalog.totals()).blocks, 4);
+  await archive.delete({ prefix: 'http://a.test/' });
+  const left = FIRST.filter(({ url }) => url.startsWith('http://b.'));
+  for (const isRebuilt of [false, true]) {
+    if (isRebuilt) await archive.rebuild();
+    assert.deepEqual(
+      await lostDays(archive, FIRST),
+      FIRST.filter((page) => !left.includes(page)).map(({ day }) => day),
+    );
+    assert.deepEqual(await problemsOf(archive), []);
+  }
+  await archive.close();
+});
+
+test('I10 records of one id and different contents are all kept, and each stays itself through deletion, compaction and rebuild', async (t) => {
+  const directory = scratch(t);
+  const file = join(directory, 'careless.warc.gz');
+  const pages = [0, 1, 2].map((content) => ({ url: 'http://a.test/', day: 1, content }));
+  await writePages(file, [...pages, ...FIRST.slice(2)]);
+  const archive = await openSample(join(directory, 'archive'));
+  const bodies = async () => {
+    const all: string[] = [];
+    for await (const capture of archive.retrieval.captures('http://a.test/'))
+      all.push(await textOf((await archive.open(capture)).payload));
+    return all.sort();
+  };
+  assert.equal((await archive.add([file])).captures, 13);
+  assert.deepEqual(await bodies(), pages.map(({ content }) => contentOf(content)).sort());
+  assert.equal((await archive.add([file])).captures, 0);
+  await archive.delete({ url: FIRST[3]!.url });
+  await archive.compact();
+  assert.deepEqual(await bodies(), pages.map(({ content }) => contentOf(content)).sort());
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.rebuild();
+  assert.deepEqual(await bodies(), pages.map(({ content }) => contentOf(content)).sort());
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+});
+
+test('a file that was linked and not yet catalogued when the process died is entered at the next opening', async (t) => {
+  const directory = scratch(t);
+  const files = ['one.warc.gz', 'two.warc.gz'].map((name) => join(directory, name));
+  await writePages(files[0]!, FIRST);
+  await writePages(files[1]!, SECOND);
+  const before = await openSample(join(directory, 'archive'));
+  await before.add([files[0]!], { inPlace: true });
+  await before.volumes.linked('linked')!.link(files[1]!, 'default/two.warc.gz');
+  await before.close();
+  const archive = await openSample(join(directory, 'archive'));
+  assert.deepEqual(await lostDays(archive, PAGES), []);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+});
+
 test('a file of records that share one member, a package, and what is no archive are refused by name; the others are added', async (t) => {
   const directory = scratch(t);
   const path = (name: string) => join(directory, name);

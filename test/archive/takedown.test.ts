@@ -59,6 +59,9 @@ async function checkSurvivors(archive: Archive, kept: readonly Taken[]): Promise
   }
   assert.equal((await archive.catalog.totals()).captures, kept.length);
   assert.deepEqual(await audit(archive), []);
+  const problems: string[] = [];
+  const { errors } = await archive.verify({ onProblem: ({ message }) => void problems.push(message) });
+  assert.equal(errors, 0, problems.join('; '));
 }
 
 async function checkGone(archive: Archive, kept: readonly Taken[], gone: readonly Taken[]): Promise<void> {

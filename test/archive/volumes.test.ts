@@ -36,7 +36,7 @@ async function twoVolumes(t: TestContext): Promise<{ directory: string; archive:
 async function addPages(archive: Archive, directory: string, name: string, pages: readonly Page[], volume: string) {
   const file = join(directory, `${name}.warc.gz`);
   await writePages(file, pages);
-  return archive.add([file], { volume });
+  return archive.add([file], { volume, workers: 0 });
 }
 
 const volumesOf = (archive: Archive) => archive.segments().map(({ volume }) => volume);

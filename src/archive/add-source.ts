@@ -1,0 +1,320 @@
+/**
+ * One file while it is being added. The catalog's ledger says how far it has come, under a fingerprint of the file: samples of its bytes from the first to
+ * the last.
+ */
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+import {
+  type Coding,
+  convertArcHead,
+  type Field,
+  fieldsOf,
+  headBytes,
+  MemberEncoder,
+  type NewRecord,
+  RECORD_TRAILER,
+  type ReadingRecord,
+  readFileStart,
+  readRecords,
+  recordParts,
+  type ScanBatch,
+} from '../warc/index.ts';
+import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
+import { AddStep, type Passed, type StepSource, visitOf } from './add-step.ts';
+import { CAPTURE_ID_FIELD, captureIdOf, factsOfScan, type RecordFacts } from './record-facts.ts';
+import { Registrar } from './registrar.ts';
+import { type Referent, repointed } from './segment-rewrite.ts';
+import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
+import { Spool } from './spool.ts';
+
+const ADDED_NOTE = 'added:';
+/** Records decided on together. */
+const STEP_RECORDS = 2000;
+const COPY_BYTES = 4 * 1024 * 1024;
+const FINGERPRINT_BYTES = 16 * 1024;
+const FINGERPRINT_SAMPLES = 17;
+/** A revisit has a head and no body. */
+const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
+/** How far a reader reads on rather than being begun anew. */
+const READ_ON_BYTES_MAX = 1024 * 1024;
+
+/** How far a file has been added: up to and with the record at this offset and, where records share a member, this offset inside it. */
+type Ledger = {
+  readonly file: string;
+  readonly offset: number;
+  readonly innerOffset: number;
+  readonly done: boolean;
+};
+
+/** One file while it is being added. */
+export class FileSource implements StepSource {
+  readonly path: string;
+  readonly #parts: AddParts;
+  readonly #options: AddOptions;
+  readonly #handle: FileHandle;
+  readonly #note: string;
+  readonly #coding: Coding;
+  readonly #kind: SegmentKind;
+  #ledger: Ledger;
+  readonly #encoder: MemberEncoder;
+  #warcinfoId = '';
+  #reader: AsyncGenerator<ReadingRecord> | undefined;
+  #readerAt = 0;
+  #hasFindings = false;
+  /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
+  #lastVisit = '';
+  #passed: Passed = { ids: new Set(), visits: new Set() };
+
+  private constructor(
+    parts: AddParts,
+    path: string,
+    options: AddOptions,
+    handle: FileHandle,
+    coding: Coding,
+    kind: SegmentKind,
+    note: string,
+    ledger: Ledger,
+  ) {
+    this.#parts = parts;
+    this.path = path;
+    this.#options = options;
+    this.#handle = handle;
+    this.#coding = coding;
+    this.#kind = kind;
+    this.#note = note;
+    this.#ledger = ledger;
+    this.#encoder = new MemberEncoder({ coding: kind.coding, dictionary: kind.dictionary });
+  }
+
+  static async open(parts: AddParts, path: string, options: AddOptions): Promise<FileSource> {
+    try {
+      const handle = await open(path, 'r');
+      try {
+        const { coding, dictionary } = readFileStart(path);
+        const print = await fingerprintOf(handle, (await stat(path)).size);
+        const collectionName = options.collection ?? 'default';
+        const collection = await parts.collections.number(collectionName);
+        const volume = options.volume ?? (await parts.chooseVolume(print));
+        // Uncompressed records are stored as gzip members: the same records, in less room.
+        const kind: SegmentKind = {
+          collection,
+          collectionName,
+          volume,
+          coding: coding === 'zstd' ? 'zstd' : 'gzip',
+          dictionary,
+        };
+        const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
+        const held = (await parts.catalog.notes(note))[note];
+        const ledger: Ledger = held
+          ? (JSON.parse(held) as Ledger)
+          : { file: basename(path), offset: -1, innerOffset: -1, done: false };
+        return new FileSource(parts, path, options, handle, coding, kind, note, ledger);
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    } catch (cause) {
+      throw fileError(cause, path);
+    }
+  }
+
+  get isDone(): boolean {
+    return this.#ledger.done;
+  }
+
+  async close(): Promise<void> {
+    this.#encoder.close();
+    await this.#reader?.return(undefined);
+    await this.#handle.close();
+  }
+
+  /** A file that had something wrong with it is read again when it comes again: it may have been mended. */
+  async finish(): Promise<void> {
+    if (this.#hasFindings) {
+      await this.#parts.catalog.write({ removeNotes: [this.#note] });
+      return;
+    }
+    this.#ledger = { ...this.#ledger, done: true };
+    await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
+  }
+
+  async take(batch: ScanBatch, report: AddReport): Promise<void> {
+    this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
+    for (let from = 0; from < batch.count; from += STEP_RECORDS) {
+      const facts: RecordFacts[] = [];
+      const heads: Uint8Array[] = [];
+      for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
+        const one = factsOfScan(batch, record);
+        if (!this.#isAhead(one)) continue;
+        facts.push(one);
+        heads.push(batch.httpHead(record));
+      }
+      if (facts.length === 0) continue;
+      await this.#parts.exclusive(() => this.#step(facts, heads, report));
+    }
+  }
+
+  #isAhead({ offset, innerOffset }: RecordFacts): boolean {
+    if (offset !== this.#ledger.offset) return offset > this.#ledger.offset;
+    return innerOffset > this.#ledger.innerOffset;
+  }
+
+  async #step(records: readonly RecordFacts[], heads: readonly Uint8Array[], report: AddReport): Promise<void> {
+    const draft = this.#parts.newDraft();
+    try {
+      const registrar = new Registrar(this.#parts.catalog, draft, this.#parts.fingerprint);
+      await registrar.prepare(records);
+      const step = new AddStep(this.#parts, this, registrar, records, heads, report, this.#passed);
+      const isMiddle = visitOf(records[0]!) === this.#lastVisit;
+      await step.run(await this.#parts.shelf.openFor(this.#kind, isMiddle), this.#kind.collection);
+      const { offset, innerOffset } = records.at(-1)!;
+      const ledger = { ...this.#ledger, offset, innerOffset };
+      draft.putNote(this.#note, JSON.stringify(ledger));
+      await this.#parts.commit(draft);
+      this.#ledger = ledger;
+      this.#lastVisit = visitOf(records.at(-1)!);
+      this.#passed = step.passed;
+    } catch (error) {
+      await this.#parts.rollBack();
+      throw error;
+    }
+  }
+
+  /** Whether a record's bytes can go into the segment as they are. */
+  canCopy(facts: RecordFacts): boolean {
+    return this.#coding === this.#kind.coding && facts.length !== undefined && facts.isComplete && !facts.isArc;
+  }
+
+  async copy(open: OpenSegment, from: number, to: number, records: number): Promise<number> {
+    const start = open.position;
+    for (let at = from; at < to; ) {
+      const bytes = Buffer.allocUnsafeSlow(Math.min(COPY_BYTES, to - at));
+      const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, at);
+      if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
+      this.#parts.shelf.append(open, bytes.subarray(0, bytesRead), 0);
+      if (this.#parts.shelf.isFull(open)) await this.#parts.shelf.flush(open);
+      at += bytesRead;
+    }
+    open.records += records;
+    return start;
+  }
+
+  encode(record: NewRecord, block: Uint8Array): Uint8Array {
+    return this.#encoder.encode(recordParts(record, block));
+  }
+
+  /** Writes a record anew: one that was uncompressed, shared its member, was cut short, or is ARC. */
+  async rewrite(open: OpenSegment, facts: RecordFacts): Promise<{ offset: number; length: number }> {
+    const record = await this.#recordAt(facts);
+    const path = `${this.#parts.directory}/spool-add-${process.pid}`;
+    const kind = {
+      type: record.head.type,
+      url: record.head.targetUri ?? '',
+      contentType: record.head.contentType ?? '',
+    };
+    const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
+    try {
+      return await this.#writeSpool(open, this.#headFor(record, spool, facts), spool);
+    } finally {
+      await spool.discard();
+    }
+  }
+
+  /** The record to be written anew. They are asked for in order, so one reader serves them all, also those that share one member. */
+  async #recordAt({ offset, innerOffset }: RecordFacts): Promise<ReadingRecord> {
+    const isFar = innerOffset === 0 && offset > this.#readerAt + READ_ON_BYTES_MAX;
+    if (!this.#reader || isFar || offset < this.#readerAt) await this.#beginReading(offset);
+    for (let attempt = 1; ; ) {
+      const next = await this.#reader!.next();
+      const head = next.done ? undefined : next.value.head;
+      if (head) this.#readerAt = head.offset;
+      if (head?.offset === offset && head.innerOffset === innerOffset) return next.value as ReadingRecord;
+      const isPast = !head || head.offset > offset || (head.offset === offset && head.innerOffset > innerOffset);
+      if (!isPast) continue;
+      if (attempt++ > 1) throw new PinakesError('FILE_CHANGED', { where: `${this.path}:${offset}` });
+      await this.#beginReading(offset);
+    }
+  }
+
+  async #beginReading(offset: number): Promise<void> {
+    await this.#reader?.return(undefined);
+    this.#readerAt = offset;
+    this.#reader = readRecords(this.path, { offset, signal: this.#options.signal });
+  }
+
+  /** Writes a foreign revisit anew: the capture it points at is a revisit here, and it shall point at what holds the content. */
+  async repoint(
+    open: OpenSegment,
+    facts: RecordFacts,
+    referent: Referent,
+  ): Promise<{ offset: number; length: number }> {
+    const record = await this.#recordAt(facts);
+    const block = await record.bytes(REVISIT_BYTES_MAX);
+    const head = headBytes(repointed(record.head, referent, this.#parts.newId()), record.head.version);
+    const { offset, length } = this.#parts.shelf.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
+    return { offset, length };
+  }
+
+  async #writeSpool(open: OpenSegment, head: Uint8Array, spool: Spool): Promise<{ offset: number; length: number }> {
+    const { shelf } = this.#parts;
+    const offset = open.position;
+    const parts = spool.bytes ? [head, spool.bytes, RECORD_TRAILER] : undefined;
+    if (parts) shelf.append(open, this.#encoder.encode(parts));
+    else {
+      const total = head.length + spool.length + RECORD_TRAILER.length;
+      for await (const piece of this.#encoder.encodeStream(whole(head, spool), total)) {
+        shelf.append(open, piece, 0);
+        if (shelf.isFull(open)) await shelf.flush(open);
+      }
+      open.records++;
+    }
+    return { offset, length: open.position - offset };
+  }
+
+  /** The head as it was, where it can be; else with the length the block has. */
+  #headFor(record: ReadingRecord, spool: Spool, facts: RecordFacts): Uint8Array {
+    const { head } = record;
+    if (head.format === 'arc') {
+      this.#warcinfoId ||= this.#parts.newId();
+      const document = {
+        isHttp: spool.facts.http !== undefined,
+        payloadDigest: spool.facts.payloadDigests[0]!,
+        blockDigest: spool.facts.blockDigests[0]!,
+      };
+      const conversion = { newId: this.#parts.newId, warcinfoId: this.#warcinfoId };
+      const converted = convertArcHead(head, document, conversion);
+      const fields = [...(converted.fields ?? []), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
+      return headBytes(fieldsOf({ ...converted, fields }, spool.length));
+    }
+    const isProper = head.contentLength === spool.length && Buffer.from(head.bytes).subarray(-4).equals(RECORD_TRAILER);
+    if (isProper) return head.bytes;
+    const fields = head.fields.filter((field) => field.name.toLowerCase() !== 'content-length');
+    if (head.contentLength !== spool.length && head.get('warc-truncated') === undefined) {
+      fields.push({ name: 'WARC-Truncated', value: 'unspecified' });
+    }
+    return headBytes([...fields.map(oneLine), { name: 'Content-Length', value: String(spool.length) }], head.version);
+  }
+}
+
+function oneLine({ name, value }: Field): Field {
+  return { name, value: value.replace(/[\r\n]+/g, ' ') };
+}
+
+async function* whole(head: Uint8Array, spool: Spool): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* spool.stream();
+  yield RECORD_TRAILER;
+}
+
+async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Array> {
+  const hash = createHash('sha256').update(String(size));
+  const piece = Buffer.alloc(FINGERPRINT_BYTES);
+  for (let sample = 0; sample < FINGERPRINT_SAMPLES; sample++) {
+    const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
+    const { bytesRead } = await handle.read(piece, 0, piece.length, position);
+    hash.update(piece.subarray(0, bytesRead));
+  }
+  return hash.digest();
+}

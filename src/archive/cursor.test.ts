@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { formatCursor, parseCursor } from './cursor.ts';
+
+const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+
+const plain = { noNullPrototype: true };
+
+const storagePosition = { segment: count, offset: count, innerOffset: count };
+const catalogPosition = { ...storagePosition, urlKey: fc.string({ unit: 'grapheme' }), time: fc.integer() };
+
+const snapshot = {
+  epoch: fc.string(),
+  before: count,
+  segments: count,
+  open: fc.array(fc.tuple(count, count), { maxLength: 5 }),
+};
+
+const cursor = fc.record(
+  {
+    query: fc.string(),
+    snapshot: fc.record(snapshot, plain),
+    position: fc.option(fc.oneof(fc.record(storagePosition, plain), fc.record(catalogPosition, plain)), {
+      nil: undefined,
+    }),
+  },
+  plain,
+);
+
+test('a cursor is read back as it was', () => {
+  fc.assert(
+    fc.property(cursor, (value) => {
+      const text = formatCursor(value);
+      assert.match(text, /^[A-Za-z0-9_-]+$/);
+      assert.deepEqual(parseCursor(text), value);
+    }),
+  );
+});
+
+test('anything else is refused, and never crashes', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.json().map((json) => Buffer.from(json).toString('base64url')),
+      ),
+      (text) => {
+        assert.throws(() => parseCursor(text), { code: 'BAD_ARGUMENT' });
+      },
+    ),
+  );
+});

@@ -1,0 +1,308 @@
+/** What delete, compact and rebuild promise, through the archive's front door. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { appendFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Archive, dropCatalog, openArchive, parseContentKey, type Selection } from '../../src/archive/index.ts';
+import { type PinakesError, utf8 } from '../../src/base/index.ts';
+import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import {
+  allCaptures,
+  answers,
+  audit,
+  bytesOf,
+  contentOf,
+  makeArchive,
+  NOON,
+  page,
+  payloadAt,
+  trialOptions,
+  walk,
+} from './trial-archive.ts';
+
+/** Eight captures of four contents on two sites in two collections. */
+async function filled(archive: Archive): Promise<void> {
+  for (let n = 0; n < 8; n++) {
+    const url = n % 2 === 0 ? `http://even.example/dir/${n}` : `http://odd.example/${n}`;
+    const options = { collection: n < 4 ? 'early' : 'late' };
+    await archive.store(page(url, NOON + n * 1000, contentOf(`content ${n % 4}`), [`X-Number: ${n}`]), options);
+  }
+}
+
+const numbersLeft = async (archive: Archive) =>
+  (await allCaptures(archive)).map(({ url }) => Number(url.split('/').pop())).sort();
+
+const SELECTIONS: readonly [string, (archive: Archive) => Selection, number[]][] = [
+  ['a URL', () => ({ url: 'http://odd.example/3' }), [3]],
+  ['a prefix', () => ({ prefix: 'http://even.example/dir/' }), [0, 2, 4, 6]],
+  ['a host pattern', () => ({ prefix: 'odd.example/*' }), [1, 3, 5, 7]],
+  ['a collection', (archive) => ({ collection: archive.collections.find('late') }), [4, 5, 6, 7]],
+  ['a range of time', () => ({ from: NOON + 2000, to: NOON + 5000 }), [2, 3, 4, 5]],
+  ['a status that is not there', () => ({ status: 404 }), []],
+  [
+    'a collection and a prefix',
+    (archive) => ({ collection: archive.collections.find('early'), prefix: 'http://odd.example/' }),
+    [1, 3],
+  ],
+];
+
+for (const [what, selection, numbers] of SELECTIONS) {
+  test(`deleting ${what} takes exactly what the preview said, and a rebuild brings nothing back`, async (t) => {
+    const archive = await makeArchive(t);
+    await filled(archive);
+    const preview = await archive.previewDelete(selection(archive));
+    assert.equal(preview.captures, numbers.length);
+    const blocks = (await archive.catalog.totals()).blocks;
+    const report = await archive.delete(selection(archive));
+    assert.deepEqual([report.captures, report.contents], [preview.captures, preview.contents]);
+    assert.equal((await archive.catalog.totals()).blocks, blocks - preview.contents);
+    const left = [0, 1, 2, 3, 4, 5, 6, 7].filter((n) => !numbers.includes(n));
+    assert.deepEqual(await numbersLeft(archive), left);
+    assert.deepEqual(await audit(archive), []);
+    const before = await answers(archive);
+    await archive.rebuild();
+    assert.deepEqual(await answers(archive), before);
+    await archive.compact();
+    assert.deepEqual(await numbersLeft(archive), left);
+    for (const n of left) {
+      const { capture, http, payload } = await archive.open(
+        (await allCaptures(archive)).find(({ url }) => url.endsWith(`/${n}`))!,
+      );
+      assert.equal(capture.time, NOON + n * 1000);
+      assert.equal(http!.get('x-number'), String(n));
+      assert.deepEqual(await bytesOf(payload), Buffer.from(contentOf(`content ${n % 4}`)));
+    }
+    assert.deepEqual(await audit(archive), []);
+  });
+}
+
+test('deleting by content key takes every capture of the content, and the content', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const { key } = await archive.store(page('http://even.example/dir/8', NOON, contentOf('content 1')));
+  assert.deepEqual(await archive.delete({ block: parseContentKey(key) }), { captures: 3, contents: 1 });
+  await assert.rejects(archive.content(key), (error: PinakesError) => error.code === 'CONTENT_MISSING');
+  await archive.compact();
+  const all = await walk(archive);
+  assert.ok(!all.some(({ head }) => /\/(1|5|8)$/.test(head.targetUri ?? '')));
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('what is deleted by two at once is deleted once, and no content leaves too early', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const reports = await Promise.all([
+    archive.delete({ prefix: 'http://even.example/' }),
+    archive.delete({ from: NOON, to: NOON + 4000 }),
+    archive.delete({ prefix: 'http://even.example/dir/' }),
+  ]);
+  assert.equal(
+    reports.reduce((sum, { captures }) => sum + captures, 0),
+    6,
+  );
+  assert.deepEqual(await numbersLeft(archive), [5, 7]);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('I5 No capture loses its content: storing and deleting go on while the archive is compacted', async (t) => {
+  const archive = await makeArchive(t, { policies: { segmentBytesMax: 8000 } });
+  for (let n = 0; n < 60; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`c ${n % 15}`)));
+  for (let n = 0; n < 30; n++) await archive.delete({ url: `http://a.example/${n}` });
+  const compaction = archive.compact();
+  const others = [archive.compact()].map((one) => one.then(() => {}));
+  for (let n = 60; n < 90; n++) {
+    others.push(archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`c ${n % 15}`))).then(() => {}));
+    if (n % 2 === 0) others.push(archive.delete({ url: `http://a.example/${n - 30}` }).then(() => {}));
+  }
+  await Promise.all([compaction, ...others]);
+  const left = [...Array(90).keys()].filter((n) => n >= 30 && !(n < 60 && n % 2 === 0));
+  assert.deepEqual(await numbersLeft(archive), left.map(Number).sort());
+  for (const n of left)
+    assert.deepEqual(
+      await payloadAt(archive, `http://a.example/${n}`, NOON + n),
+      Buffer.from(contentOf(`c ${n % 15}`)),
+    );
+  assert.deepEqual(await audit(archive), []);
+  await archive.compact();
+  assert.deepEqual(await audit(archive), []);
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+});
+
+test('I5 No capture loses its content: a compaction that is stopped anywhere is finished by the next, and nothing dangles', async (t) => {
+  for (let stopAt = 1; stopAt < 40; stopAt++) {
+    const archive = await makeArchive(t, { policies: { segmentBytesMax: 6000 }, seed: stopAt });
+    for (let n = 0; n < 24; n++)
+      await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`c ${n % 6}`)), {
+        collection: `c${n % 2}`,
+      });
+    for (let n = 0; n < 10; n++) await archive.delete({ url: `http://a.example/${n}` });
+    const stop = new AbortController();
+    let exchanges = 0;
+    const onProgress = () => ++exchanges >= stopAt && stop.abort();
+    const isStopped = await archive.compact({ signal: stop.signal, onProgress }).then(
+      () => false,
+      () => true,
+    );
+    assert.deepEqual(await audit(archive), [], `after ${stopAt} exchanges`);
+    if (stopAt % 2 === 0) await archive.rebuild();
+    await archive.compact();
+    assert.deepEqual(await audit(archive), [], `after ${stopAt} exchanges and another compaction`);
+    assert.ok(
+      !(await walk(archive)).some(({ head }) => /\/\d$/.test(head.targetUri ?? '')),
+      'what was deleted is gone',
+    );
+    await archive.close();
+    if (!isStopped) return;
+  }
+  assert.fail('the compaction has more exchanges than were tried');
+});
+
+test('I4 Bytes pass through: compaction copies what it does not have to change byte for byte, and says what it changed', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const membersOf = async () => {
+    const found = new Map<string, Buffer>();
+    for (const capture of await allCaptures(archive))
+      found.set(capture.url, Buffer.from(await archive.access.member(capture.place)));
+    return found;
+  };
+  const before = await membersOf();
+  const ids = new Map((await walk(archive)).map(({ head }) => [head.targetUri, head.recordId]));
+  await archive.delete({ url: 'http://even.example/dir/0' });
+  await archive.compact();
+  const after = await membersOf();
+  for (const [url, member] of after)
+    assert.equal(member.equals(before.get(url)!), url !== 'http://even.example/dir/4', url);
+  const promoted = (await walk(archive)).find(({ head }) => head.targetUri === 'http://even.example/dir/4')!;
+  assert.equal(promoted.head.type, 'response');
+  assert.equal(promoted.head.get('warc-previous-record-id'), ids.get('http://even.example/dir/4'));
+  assert.notEqual(promoted.head.recordId, ids.get('http://even.example/dir/4'));
+});
+
+test('a promoted revisit keeps its own head, whatever kind of record held its content', async (t) => {
+  const archive = await makeArchive(t);
+  const body = contentOf('of many kinds');
+  await archive.store({ kind: 'resource', url: 'http://a.example/r', time: NOON, mime: 'text/plain', body });
+  await archive.store(page('http://a.example/h', NOON, body, ['X-Own: yes']));
+  await archive.delete({ url: 'http://a.example/r' });
+  await archive.compact();
+  const http = await archive.get('http://a.example/h');
+  assert.deepEqual([http.capture.kind, http.http?.get('x-own'), http.capture.status], ['response', 'yes', 200]);
+  await archive.store({ kind: 'resource', url: 'http://a.example/r', time: NOON, mime: 'text/css', body });
+  await archive.delete({ url: 'http://a.example/h' });
+  await archive.compact();
+  const resource = await archive.get('http://a.example/r');
+  assert.deepEqual([resource.capture.kind, resource.capture.mime, resource.http], ['resource', 'text/css', undefined]);
+  assert.deepEqual(await bytesOf(resource.payload), Buffer.from(body));
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('a revisit that only says "not modified" becomes a whole answer when it is promoted', async (t) => {
+  const archive = await makeArchive(t);
+  const body = contentOf('unchanged');
+  const original = response('http://a.example/', NOON, body);
+  const record = {
+    type: 'revisit',
+    recordId: '<urn:uuid:00000000-0000-4000-8000-000000000304>',
+    date: '2026-01-02T12:00:00Z',
+    targetUri: 'http://a.example/',
+    contentType: 'application/http; msgtype=response',
+    revisit: {
+      profile: 'server-not-modified',
+      refersToTargetUri: 'http://a.example/',
+      refersToDate: original.record.date,
+    },
+  } as const;
+  const revisit = { record, block: utf8('HTTP/1.1 304 Not Modified\r\nETag: "x"\r\n\r\n') };
+  await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), original, revisit])]);
+  await archive.delete({ url: 'http://a.example/', to: NOON });
+  await archive.rebuild();
+  assert.deepEqual(await payloadAt(archive, 'http://a.example/'), Buffer.from(body));
+  await archive.compact();
+  const { http, payload } = await archive.get('http://a.example/');
+  assert.deepEqual([http!.status, http!.get('etag'), http!.get('content-type')], [200, '"x"', 'text/html']);
+  assert.deepEqual(await bytesOf(payload), Buffer.from(body));
+  assert.deepEqual(await audit(archive), []);
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+});
+
+test('I3 Torn tails heal: a deletion whose tombstones were written and that the catalog never heard of is carried out at the next opening', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const doomed = (await allCaptures(archive)).filter(
+    ({ collection }) => collection === archive.collections.find('early'),
+  );
+  const segment = archive.segments().find(({ number }) => number === doomed[0]!.place.segment)!;
+  await archive.tombstones.add(
+    segment,
+    doomed.map(({ place, block }) => ({ offset: place.offset, block })),
+  );
+  await archive.close();
+  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  t.after(() => again.close());
+  assert.deepEqual(await numbersLeft(again), [4, 5, 6, 7]);
+  assert.deepEqual(await audit(again), []);
+  assert.equal((await again.compact()).promoted, 4);
+  assert.deepEqual(await audit(again), []);
+});
+
+test('I3 Torn tails heal: a tombstone line that a crash cut short counts for nothing, and the next deletion goes on behind the last whole one', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  await archive.delete({ url: 'http://even.example/dir/0' });
+  const volume = archive.volumes.available()[0]!;
+  const { name, bytes } = (await volume.list()).find((object) => object.name.endsWith('.tombstones'))!;
+  await volume.append(name, bytes, [utf8('12')]);
+  await volume.sync([name]);
+  await archive.close();
+  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  t.after(() => again.close());
+  assert.deepEqual(await numbersLeft(again), [1, 2, 3, 4, 5, 6, 7]);
+  await again.delete({ url: 'http://odd.example/1' });
+  await again.rebuild();
+  assert.deepEqual(await numbersLeft(again), [2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(await audit(again), []);
+});
+
+test('I3 Torn tails heal: bytes behind the last whole member are cut off, wherever it was torn', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const before = await answers(archive);
+  const { number, name, bytes } = archive.segments()[0]!;
+  const place = (await allCaptures(archive)).find((capture) => capture.place.segment === number)!.place;
+  const member = await archive.access.member(place);
+  await archive.close();
+  const path = join(archive.directory, 'volumes/main', name);
+  for (const missing of [1, 4, 8, 9, 10, 12, 20, 300, member.length - 3]) {
+    const openPath = existsSync(path) ? path : `${path}.open`;
+    await appendFile(openPath, member.subarray(0, member.length - missing));
+    const again = await openArchive(archive.directory, trialOptions({ seed: 2 + missing }));
+    try {
+      assert.equal((await stat(openPath)).size, bytes, `${missing} bytes missing`);
+      assert.deepEqual(await answers(again), before);
+      assert.deepEqual(await audit(again), []);
+    } finally {
+      await again.close();
+    }
+  }
+});
+
+test('I3 Torn tails heal: whole records that the catalog never heard of are catalogued', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const before = await answers(archive);
+  await archive.close();
+  await dropCatalog(archive.directory);
+  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  t.after(() => again.close());
+  assert.deepEqual(await answers(again), before);
+  assert.deepEqual(await audit(again), []);
+});

@@ -1,0 +1,127 @@
+/** What retrieve promises, and that one process at a time has an archive, through the archive's front door. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createArchive, openArchive, ownerOf } from '../../src/archive/index.ts';
+import type { PinakesError } from '../../src/base/index.ts';
+import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import {
+  allCaptures,
+  answers,
+  audit,
+  bytesOf,
+  contentOf,
+  makeArchive,
+  NOON,
+  page,
+  payloadAt,
+  temporaryDirectory,
+  trialOptions,
+} from './trial-archive.ts';
+
+test('the capture of a moment, the nearest to one, the latest, and those of a range are found', async (t) => {
+  const archive = await makeArchive(t);
+  const url = 'http://a.example/';
+  for (const day of [1, 2, 4]) await archive.store(page(url, NOON + day * 86_400_000, contentOf(`day ${day}`)));
+  const at = async (days: number) => (await archive.get(url, NOON + days * 86_400_000)).capture.time;
+  assert.equal(await at(2), NOON + 2 * 86_400_000);
+  assert.equal(await at(2.4), NOON + 2 * 86_400_000);
+  assert.equal(await at(3.6), NOON + 4 * 86_400_000);
+  assert.equal(await at(3), NOON + 2 * 86_400_000, 'the earlier of two equally near');
+  assert.equal(await at(-100), NOON + 86_400_000);
+  assert.equal((await archive.get(url)).capture.time, NOON + 4 * 86_400_000);
+  const range: number[] = [];
+  for await (const { time } of archive.retrieval.captures(url, { from: NOON + 1.5 * 86_400_000 })) range.push(time);
+  assert.deepEqual(range, [NOON + 2 * 86_400_000, NOON + 4 * 86_400_000]);
+  const missing = (error: PinakesError) => error.code === 'CONTENT_MISSING';
+  await assert.rejects(archive.get('http://nowhere.example/'), missing);
+});
+
+test('contents are found by their key, with or without the volume, and a wrong key is refused', async (t) => {
+  const archive = await makeArchive(t);
+  const { key } = await archive.store(page('http://a.example/', NOON, contentOf('by key')));
+  for (const text of [key, key.replace('main:', ''), key.replace('main:', 'elsewhere:')])
+    assert.deepEqual(await bytesOf((await archive.content(text)).payload), Buffer.from(contentOf('by key')));
+  const reject = (text: string, code: string) =>
+    assert.rejects(
+      async () => archive.content(text),
+      (error: PinakesError) => error.code === code,
+    );
+  await reject('sha256:12', 'CONTENT_KEY_INVALID');
+  await reject(`${key}~7`, 'CONTENT_MISSING');
+});
+
+test('many reads at once do not get into each other', async (t) => {
+  const archive = await makeArchive(t);
+  for (let n = 0; n < 40; n++)
+    await archive.store(page(`http://a.example/${n}`, NOON, contentOf(`n ${n}`, 2000 + n * 50)));
+  const opened = await Promise.all([...Array(40).keys()].map((n) => archive.get(`http://a.example/${n}`)));
+  const payloads = await Promise.all(opened.map(({ payload }) => bytesOf(payload)));
+  for (const [n, payload] of payloads.entries())
+    assert.deepEqual(payload, Buffer.from(contentOf(`n ${n}`, 2000 + n * 50)));
+});
+
+test('a capture that compaction moves between the look-up and the read is found where it is now', async (t) => {
+  const archive = await makeArchive(t);
+  for (let n = 0; n < 6; n++) await archive.store(page(`http://a.example/${n}`, NOON, contentOf(`m ${n % 3}`)));
+  const captures = await allCaptures(archive);
+  await archive.delete({ url: 'http://a.example/0' });
+  await archive.compact();
+  for (const capture of captures.slice(1)) {
+    const n = Number(capture.url.split('/').pop());
+    assert.deepEqual(await bytesOf((await archive.open(capture)).payload), Buffer.from(contentOf(`m ${n % 3}`)));
+  }
+});
+
+test('different records of one id, URL and second are different captures, also after compaction and a rebuild', async (t) => {
+  const archive = await makeArchive(t);
+  const one = response('http://a.example/', NOON, contentOf('one'));
+  const other = { ...response('http://a.example/', NOON, contentOf('other')) };
+  const twin = { ...other, record: { ...other.record, recordId: one.record.recordId } };
+  const third = response('http://b.example/', NOON, contentOf('third'));
+  await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), one, twin, third])]);
+  const before = await answers(archive);
+  assert.equal(before.length, 3);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+  await archive.delete({ url: 'http://b.example/' });
+  await archive.compact();
+  assert.deepEqual(await answers(archive), before.slice(0, 2));
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('one process owns an archive; a second is told who', async (t) => {
+  const archive = await makeArchive(t, { purpose: 'a test' });
+  const isBusy = (error: PinakesError) =>
+    error.code === 'ARCHIVE_BUSY' && error.message.includes(String(process.pid)) && error.message.includes('a test');
+  await assert.rejects(openArchive(archive.directory, trialOptions()), isBusy);
+  const owner = await ownerOf(archive.directory);
+  assert.deepEqual([owner?.pid, owner?.host, owner?.purpose], [process.pid, hostname(), 'a test']);
+  await archive.close();
+  assert.equal(await ownerOf(archive.directory), undefined);
+  const next = await openArchive(archive.directory, trialOptions());
+  await next.close();
+});
+
+test('an archive whose owner is gone, or whose owner file is damaged, is taken over', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory);
+  const gone = spawn(process.execPath, ['-e', '']);
+  await new Promise((resolve) => gone.once('close', resolve));
+  const path = join(directory, 'owner.json');
+  for (const left of [
+    JSON.stringify({ pid: gone.pid, host: hostname(), since: '', purpose: 'crashed' }),
+    '{"pid":',
+    '',
+  ]) {
+    await writeFile(path, left);
+    const archive = await openArchive(directory, trialOptions());
+    assert.equal((JSON.parse(await readFile(path, 'utf8')) as { pid: number }).pid, process.pid);
+    await archive.store(page('http://a.example/', NOON, contentOf('after')));
+    assert.deepEqual(await payloadAt(archive, 'http://a.example/'), Buffer.from(contentOf('after')));
+    await archive.close();
+  }
+});
