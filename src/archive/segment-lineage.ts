@@ -40,9 +40,14 @@ export async function rememberMoves(
   const lineage = await SegmentLineage.load(parts);
   const now = parts.clock();
   const descent = JSON.stringify([lineage.originOf(replaced.number), replaced.number, now]);
+  // What is being replaced still stands, so whatever was to take its place before was given up.
+  const givenUp = lineage.successorsOf(replaced.number);
   await parts.catalog.write({
     putNotes: { [LINEAGE_NOTE + fresh.name]: descent, [MOVES_NOTE + fresh.name]: moves.toString() },
-    removeNotes: lineage.outdated(now).map((name) => MOVES_NOTE + name),
+    removeNotes: [
+      ...givenUp.map((name) => LINEAGE_NOTE + name),
+      ...[...givenUp, ...lineage.outdated(now)].map((name) => MOVES_NOTE + name),
+    ],
     durable: true,
   });
 }
@@ -76,14 +81,15 @@ export class SegmentLineage {
 
   /** Learns of the exchanges since. */
   async refresh(): Promise<void> {
-    for (const [note, value] of Object.entries(await this.#parts.catalog.notes(LINEAGE_NOTE))) {
+    const notes = await this.#parts.catalog.notes(LINEAGE_NOTE);
+    this.#byName.clear();
+    this.#byReplaced.clear();
+    for (const [note, value] of Object.entries(notes)) {
       const name = note.slice(LINEAGE_NOTE.length);
       const [origin, replaced, time] = JSON.parse(value) as [number, number, EpochMs];
       const descent: Descent = { name, origin, replaced, time };
       this.#byName.set(name, descent);
-      // An exchange that was given up leaves a note whose segment never came; the one that was carried out is the later.
-      const rival = this.#byReplaced.get(replaced);
-      if (!rival || rival.time <= time) this.#byReplaced.set(replaced, descent);
+      this.#byReplaced.set(replaced, descent);
     }
     this.#origins.clear();
     for (const { replaced, origin } of this.#byReplaced.values()) this.#origins.set(replaced, origin);
@@ -130,6 +136,11 @@ export class SegmentLineage {
       position = found ? found.offset : Number.MAX_SAFE_INTEGER;
       isSame = isSame && found?.isSame === true;
     }
+  }
+
+  /** Names of segments that were written to take this one's place. */
+  successorsOf(number: number): string[] {
+    return [...this.#byName.values()].filter(({ replaced }) => replaced === number).map(({ name }) => name);
   }
 
   /** Names of segments whose moves no cursor may ask for any more. */

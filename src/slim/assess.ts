@@ -2,14 +2,14 @@
  * `slim assess`: how much duplication a collection holds and what slimming it would save, by type, by host, and within or across files. Reads
  * only; the lines it needs are written to a directory that the caller names.
  *
- * What a revisit takes is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
+ * Originals of revisits that are there already are counted like others, though a run leaves them. What a revisit takes is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { type DigestAlgorithm, digestOf, utf8 } from '../base/index.ts';
 import { Clusters } from './clusters.ts';
 import { Database } from './database.ts';
 import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
-import { clusterFiles, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
+import { clusterFiles, prefixDigitsFor } from './manifest-lines-file.ts';
 import { RESOLVE_STATEMENT } from './resolve-statement.ts';
 import type { SlimWatch } from './run.ts';
 import { scanInto } from './sum.ts';
@@ -77,16 +77,13 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
     workers,
     trustHeaders: false,
     keepEmpty: false,
+    brief: true,
     prefixDigits,
   });
   const clusters = new Clusters(database);
   await clusters.prepare();
   await clusters.setAside(scanned.aside);
   const sources = clusterFiles(directory);
-  const pointers = pointerFile(directory);
-  if (pointers && sources.length > 0) {
-    await clusters.findReferenced(linesSource(sources, MANIFEST_COLUMNS), linesSource([pointers], MANIFEST_COLUMNS));
-  }
   await database.run(`CREATE TEMP TABLE tally (type VARCHAR, host VARCHAR, is_duplicate BOOLEAN, is_within BOOLEAN,
     records BIGINT, payload_bytes BIGINT, saved_bytes BIGINT)`);
   for (const [index, source] of sources.entries()) {

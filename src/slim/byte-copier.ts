@@ -1,49 +1,48 @@
 /** A file that is being written: bytes of another file, in long sequential pieces, and members that are made anew between them. */
-import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../base/index.ts';
+import { FileWindow } from './file-window.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
 
 export class ByteCopier {
   readonly path: string;
-  readonly #source: string;
-  readonly #from: number;
-  readonly #to: number;
+  readonly #source: FileWindow;
+  readonly #target: number;
   readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #filled = 0;
-  #written = 0;
+  /** How far the source is copied or passed over. */
+  #at = 0;
 
   constructor(source: string, path: string, mode: number) {
     this.path = path;
-    this.#source = source;
+    this.#source = new FileWindow(source);
     try {
-      this.#from = openSync(source, 'r');
+      this.#target = openSync(path, 'w', mode);
     } catch (cause) {
-      throw fileError(cause, source);
-    }
-    try {
-      this.#to = openSync(path, 'w', mode);
-    } catch (cause) {
-      closeSync(this.#from);
+      this.#source.close();
       throw fileError(cause, path, 'writing');
     }
   }
 
-  /** Bytes so far: where the next piece will stand. */
-  get offset(): number {
-    return this.#written + this.#filled;
+  /** Copies the source up to an offset. A source that ends earlier has changed. */
+  copyTo(offset: number): void {
+    while (this.#at < offset) {
+      const piece = this.#source.some(this.#at, offset - this.#at);
+      if (piece.length === 0) throw new PinakesError('FILE_CHANGED', { where: this.#source.path });
+      this.put(piece);
+      this.#at += piece.length;
+    }
   }
 
-  /** Copies [from, to) of the source. A source that ends earlier has changed. */
-  copy(from: number, to: number): void {
-    for (let at = from; at < to; ) {
-      if (this.#filled === BUFFER_BYTES) this.#flush();
-      const wanted = Math.min(BUFFER_BYTES - this.#filled, to - at);
-      const bytes = this.#read(wanted, at);
-      if (bytes === 0) throw new PinakesError('FILE_CHANGED', { where: this.#source });
-      this.#filled += bytes;
-      at += bytes;
-    }
+  /** The next bytes of the source; good until the next call. */
+  peek(length: number): Buffer {
+    return this.#source.all(this.#at, length);
+  }
+
+  /** Leaves the next bytes of the source out. */
+  skip(length: number): void {
+    this.#at += length;
   }
 
   put(bytes: Uint8Array): void {
@@ -60,32 +59,23 @@ export class ByteCopier {
   sync(): void {
     this.#flush();
     try {
-      fsyncSync(this.#to);
+      fsyncSync(this.#target);
     } catch (cause) {
       throw fileError(cause, this.path, 'writing');
     }
   }
 
   close(): void {
-    closeSync(this.#from);
-    closeSync(this.#to);
-  }
-
-  #read(wanted: number, position: number): number {
-    try {
-      return readSync(this.#from, this.#buffer, this.#filled, wanted, position);
-    } catch (cause) {
-      throw fileError(cause, this.#source);
-    }
+    this.#source.close();
+    closeSync(this.#target);
   }
 
   #flush(): void {
     try {
-      for (let at = 0; at < this.#filled; ) at += writeSync(this.#to, this.#buffer, at, this.#filled - at);
+      for (let at = 0; at < this.#filled; ) at += writeSync(this.#target, this.#buffer, at, this.#filled - at);
     } catch (cause) {
       throw fileError(cause, this.path, 'writing');
     }
-    this.#written += this.#filled;
     this.#filled = 0;
   }
 }

@@ -11,6 +11,8 @@ export type LineOptions = {
   readonly trustHeaders?: boolean | undefined;
   /** Whether records with an empty payload get a line; they are never duplicates. */
   readonly keepEmpty?: boolean | undefined;
+  /** Whether lines leave out what only matters when something is rewritten: record ids, declared digests, and lines that only point. */
+  readonly brief?: boolean | undefined;
   /** Whether ARC records may be originals and duplicates, as they can when they are converted. */
   readonly withArc?: boolean | undefined;
   /** How many leading bytes of a digest count, the others being zero: makes digests collide, in tests. */
@@ -45,9 +47,11 @@ export class ManifestLines {
       case 'conversion':
         return this.#content(batch, record, file, type);
       case 'revisit':
-        return this.#pointer(batch, record, file, type);
+        return this.#options.brief ? undefined : this.#pointer(batch, record, file, type);
       case 'request':
-        return batch.columns.payloadBytes[record]! > 0 ? this.#pointer(batch, record, file, type) : undefined;
+        return batch.columns.payloadBytes[record]! > 0 && !this.#options.brief
+          ? this.#pointer(batch, record, file, type)
+          : undefined;
       default:
         return undefined;
     }
@@ -72,8 +76,15 @@ export class ManifestLines {
       canBePointedAt &&
       (isArc ? this.#options.withArc === true && isHttp : type === 'resource' || (type === 'response' && isHttp));
     const yields = holds && type === 'response' && isHttp;
-    const declared = clean(batch.text(record, 'payloadDigest'));
+    const declared = this.#options.brief ? '' : clean(batch.text(record, 'payloadDigest'));
     const digest = this.#digestOf(batch, record, declared);
+    if (this.#options.brief) {
+      const line =
+        `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(uri)}\t\t${time}\t` +
+        `${digest}\t${payloadBytes}\t${holds}\t${yields}\t\t\t${clean(mimeOf(batch.text(record, 'mime')))}\t\t` +
+        `${columns.httpHeadBytes[record]}\t\t\t\t\t\t0\n`;
+      return { line, digestHex: digest.slice(digest.indexOf(':') + 1) };
+    }
     const line =
       `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(uri)}\t${clean(date)}\t${time}\t` +
       `${digest}\t${payloadBytes}\t${holds}\t${yields}\t${clean(recordId)}\t${declared}\t` +

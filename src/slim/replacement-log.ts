@@ -3,25 +3,22 @@
  * duplicates costs no memory (I9).
  *
  * ```
- *   old offset f64 | old length f64 | new length f64 | first 8 bytes of the SHA-256 of the new record's head         32 bytes an entry
+ *   old offset f64 | old length f64 | new length f64 | CRC-32 of the new member u32 | CRC-32 of the record in it u32         32 bytes an entry
  * ```
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import { digestOf, fileError } from '../base/index.ts';
+import { fileError } from '../base/index.ts';
 
 export type Replacement = {
   readonly oldOffset: number;
   readonly oldLength: number;
   readonly newLength: number;
-  readonly headTag: bigint;
+  readonly memberCrc: number;
+  readonly recordCrc: number;
 };
 
 const ENTRY_BYTES = 32;
 const ENTRIES_AT_ONCE = 2048;
-
-export function headTag(headBytes: Uint8Array): bigint {
-  return Buffer.from(digestOf('sha256', headBytes).bytes).readBigUInt64LE(0);
-}
 
 export class ReplacementLog {
   readonly path: string;
@@ -39,38 +36,50 @@ export class ReplacementLog {
     }
   }
 
-  add({ oldOffset, oldLength, newLength, headTag }: Replacement): void {
+  add({ oldOffset, oldLength, newLength, memberCrc, recordCrc }: Replacement): void {
     if (this.#filled === this.#buffer.length) this.#flush();
     this.#buffer.writeDoubleLE(oldOffset, this.#filled);
     this.#buffer.writeDoubleLE(oldLength, this.#filled + 8);
     this.#buffer.writeDoubleLE(newLength, this.#filled + 16);
-    this.#buffer.writeBigUInt64LE(headTag, this.#filled + 24);
+    this.#buffer.writeUInt32LE(memberCrc, this.#filled + 24);
+    this.#buffer.writeUInt32LE(recordCrc, this.#filled + 28);
     this.#filled += ENTRY_BYTES;
     this.count++;
   }
 
+  /** All entries, in order, some at a time. Whatever cannot be read back counts as gone wrong. */
   *read(): Generator<Replacement[]> {
     this.#flush();
     const chunk = Buffer.alloc(ENTRY_BYTES * ENTRIES_AT_ONCE);
-    for (let position = 0; position < this.count * ENTRY_BYTES; ) {
-      const bytes = readSync(this.#descriptor, chunk, 0, chunk.length, position);
+    let seen = 0;
+    while (seen < this.count) {
+      const wanted = Math.min(ENTRIES_AT_ONCE, this.count - seen);
+      this.#read(chunk, seen * ENTRY_BYTES, wanted * ENTRY_BYTES);
       const entries: Replacement[] = [];
-      for (let at = 0; at + ENTRY_BYTES <= bytes; at += ENTRY_BYTES) {
+      for (let at = 0; at < wanted * ENTRY_BYTES; at += ENTRY_BYTES) {
         entries.push({
           oldOffset: chunk.readDoubleLE(at),
           oldLength: chunk.readDoubleLE(at + 8),
           newLength: chunk.readDoubleLE(at + 16),
-          headTag: chunk.readBigUInt64LE(at + 24),
+          memberCrc: chunk.readUInt32LE(at + 24),
+          recordCrc: chunk.readUInt32LE(at + 28),
         });
       }
-      if (entries.length === 0) return;
-      position += entries.length * ENTRY_BYTES;
+      seen += wanted;
       yield entries;
     }
   }
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  #read(chunk: Buffer, position: number, length: number): void {
+    for (let at = 0; at < length; ) {
+      const bytes = readSync(this.#descriptor, chunk, at, length - at, position + at);
+      if (bytes === 0) throw new Error(`${this.path} ends before its last entry`);
+      at += bytes;
+    }
   }
 
   #flush(): void {

@@ -7,27 +7,31 @@
  * save enough, stays.
  */
 import { statSync, unlinkSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import { type DigestAlgorithm, type Finding, fileError, PinakesError } from '../base/index.ts';
 import {
   type HttpHead,
   holdsHttp,
   httpHeadLength,
   MemberEncoder,
+  type Opening,
   parseHttpHead,
   type RecordHead,
+  RecordOpening,
 } from '../warc/index.ts';
 import { ByteCopier } from './byte-copier.ts';
 import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
-import { OpeningReader } from './opening-reader.ts';
 import { hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
 import { readBack } from './read-back.ts';
-import { headTag, ReplacementLog } from './replacement-log.ts';
+import { ReplacementLog } from './replacement-log.ts';
 import { revisitParts } from './revisit.ts';
 import { SpanReader } from './span-reader.ts';
 
 const DUPLICATES_AT_ONCE = 256;
+/** Compressed, the heads of a record take less. */
+const OPENING_BYTES = 4 * 1024;
 
 export type RewriteJob = {
   readonly path: string;
@@ -76,8 +80,6 @@ class Rewriting {
   readonly #findings: Finding[] = [];
   readonly #stayed: Record<StayReason, number> = { small: 0, coding: 0, unrepeatable: 0, changed: 0 };
   #payloadBytesSaved = 0;
-  /** How far the old file is copied. */
-  #at = 0;
 
   constructor(job: RewriteJob) {
     this.#job = job;
@@ -90,7 +92,7 @@ class Rewriting {
     const log = new ReplacementLog(`${temporary}.log`);
     try {
       if (plan !== undefined) this.#replaceAll(plan, copier, log);
-      copier.copy(this.#at, identity.size);
+      copier.copyTo(identity.size);
       copier.sync();
       readBack(path, identity.size, temporary, log);
       this.#expectUnchanged();
@@ -115,7 +117,7 @@ class Rewriting {
 
   #replaceAll(plan: string, copier: ByteCopier, log: ReplacementLog): void {
     const reader = new SpanReader(this.#job.path);
-    const openings = new OpeningReader(this.#job.path);
+    const decoder = new RecordOpening();
     const { coding, dictionary } = reader.start;
     const encoder = new MemberEncoder({ coding, dictionary });
     const replace = (planned: PlannedDuplicate, found: Found | undefined) =>
@@ -127,28 +129,17 @@ class Rewriting {
           continue;
         }
         for (const planned of duplicates) {
-          const found = this.#beginningOf(planned, openings);
+          copier.copyTo(planned.offset);
+          const found = beginningOf(decoder.decode(copier.peek(Math.min(planned.length, OPENING_BYTES))));
           if (found) replace(planned, found);
           else this.#readWhole(reader, [planned], replace);
         }
       }
     } finally {
       encoder.close();
-      openings.close();
+      decoder.close();
       reader.close();
     }
-  }
-
-  /** What the beginning of a record tells, when it tells enough; a chunked body must be seen to its end. */
-  #beginningOf(planned: PlannedDuplicate, openings: OpeningReader): Found | undefined {
-    const opening = openings.read(planned);
-    if (!opening || opening.head.contentLength === undefined || !holdsHttp(opening.head)) return undefined;
-    const { head, blockStart } = opening;
-    const length = httpHeadLength(blockStart, 'response', false);
-    if (length <= 0) return undefined;
-    const http = parseHttpHead(Buffer.from(blockStart.subarray(0, length)));
-    if (http.isChunked) return undefined;
-    return { head, http, payloadBytes: head.contentLength! - length, isHalf: isTruncated(head) };
   }
 
   #readWhole(
@@ -198,20 +189,22 @@ class Rewriting {
       this.#stayed.unrepeatable++;
       return;
     }
-    const member = encoder.encode(parts);
+    const record = Buffer.concat(parts);
+    const member = encoder.encode([record]);
     if (planned.length - member.length < this.#job.minSavingBytes) {
       this.#stayed.small++;
       return;
     }
-    copier.copy(this.#at, planned.offset);
+    copier.copyTo(planned.offset);
     copier.put(member);
-    this.#at = planned.offset + planned.length;
+    copier.skip(planned.length);
     this.#payloadBytesSaved += payloadBytes;
     log.add({
       oldOffset: planned.offset,
       oldLength: planned.length,
       newLength: member.length,
-      headTag: headTag(parts[0]!),
+      memberCrc: crc32(member),
+      recordCrc: crc32(record),
     });
   }
 }
@@ -224,6 +217,17 @@ type Found = {
   /** Whether it does not hold its payload in the plain sense: cut off, or chunked in a way that only its stored form can tell. */
   readonly isHalf: boolean;
 };
+
+/** What the beginning of a record tells, when it tells enough; a chunked body must be seen to its end. */
+function beginningOf(opening: Opening | undefined): Found | undefined {
+  if (!opening || opening.head.contentLength === undefined || !holdsHttp(opening.head)) return undefined;
+  const { head, blockStart } = opening;
+  const length = httpHeadLength(blockStart, 'response', false);
+  if (length <= 0) return undefined;
+  const http = parseHttpHead(Buffer.from(blockStart.subarray(0, length)));
+  if (http.isChunked) return undefined;
+  return { head, http, payloadBytes: head.contentLength! - length, isHalf: isTruncated(head) };
+}
 
 function isAsPlanned(planned: PlannedDuplicate, { head, payloadBytes }: Found): boolean {
   return (

@@ -38,7 +38,7 @@ export type ScanReport = { readonly records: number; readonly rows: number; read
 /** Scans files into lines below the directory. */
 export async function scanInto(
   directory: string,
-  options: Omit<SumOptions, 'out' | 'format'> & { readonly prefixDigits?: number },
+  options: Omit<SumOptions, 'out' | 'format'> & { readonly prefixDigits?: number; readonly brief?: boolean },
 ): Promise<ScanReport> {
   const { files, algorithm, trustHeaders, keepEmpty, digestBytes, workers, onFinding, onFailure, signal } = options;
   const lines = ManifestLinesFile.open(directory, options.prefixDigits ?? 0);
@@ -61,6 +61,7 @@ export async function scanInto(
       algorithm,
       trustHeaders,
       keepEmpty,
+      brief: options.brief,
       digestBytes,
       workers,
       withArc: true,

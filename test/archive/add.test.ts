@@ -25,6 +25,7 @@ import {
   contentOf,
   makeArchive,
   NOON,
+  page,
   payloadAt,
   temporaryDirectory,
   walk,
@@ -303,4 +304,53 @@ test('a duplicate of what another file brought leans on it, and its foreign revi
   const before = await answers(archive);
   await archive.rebuild();
   assert.deepEqual(await answers(archive), before);
+});
+
+test('I5 No capture loses its content: a revisit known only by a digest of its own crawler keeps it when that record became a revisit here', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const body = contentOf('called otherwise');
+  await archive.store(page('http://first.example/', NOON, body));
+  // Some crawlers hash what others do not, such as the framing of chunks; their revisits then say what their responses said.
+  const plain = response('http://second.example/', NOON + 1000, body);
+  const second = { ...plain, record: { ...plain.record, payloadDigest: 'sha1:QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ' } };
+  const third = revisitOf(second, 'http://third.example/', NOON + 2000, false);
+  const report = await archive.add([await writeForeign(join(directory, 'a.warc.gz'), [warcinfo(), second, third])]);
+  assert.deepEqual([report.duplicates, report.unresolved], [1, 0]);
+  const check = async () => assert.deepEqual(await payloadAt(archive, 'http://third.example/'), Buffer.from(body));
+  await check();
+  await archive.rebuild();
+  await check();
+  await archive.delete({ url: 'http://first.example/' });
+  await archive.rebuild();
+  await check();
+  await archive.compact();
+  await check();
+  const before = await answers(archive);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+  await archive.delete({ url: 'http://second.example/' });
+  await archive.compact();
+  await archive.rebuild();
+  await check();
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('I5 No capture loses its content: a foreign revisit of a capture that became a revisit here points at what holds the content', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const body = contentOf('chained');
+  await archive.store(page('http://first.example/', NOON, body));
+  const second = response('http://second.example/', NOON + 1000, body);
+  const third = revisitOf(second, 'http://third.example/', NOON + 2000);
+  await archive.add([await writeForeign(join(directory, 'a.warc.gz'), [warcinfo(), second, third])]);
+  assert.deepEqual(await audit(archive), []);
+  const record = (await walk(archive)).find(({ head }) => head.targetUri === 'http://third.example/')!;
+  assert.equal(record.head.get('warc-refers-to-target-uri'), 'http://first.example/');
+  assert.equal(record.head.get('warc-previous-record-id'), third.record.recordId);
+  await archive.delete({ url: 'http://second.example/' });
+  await archive.compact();
+  assert.deepEqual(await payloadAt(archive, 'http://third.example/'), Buffer.from(body));
+  assert.equal((await archive.add([join(directory, 'a.warc.gz')])).filesKnown, 1);
+  assert.deepEqual(await audit(archive), []);
 });

@@ -76,6 +76,22 @@ test('a capture that compaction moves between the look-up and the read is found 
   }
 });
 
+test('a large payload that is being read is read to its end while compaction takes its segment away', async (t) => {
+  const archive = await makeArchive(t);
+  const large = contentOf('large', 6_000_000);
+  await archive.store(page('http://a.example/large', NOON, large));
+  await archive.store(page('http://a.example/small', NOON, contentOf('small')));
+  const parts: Buffer[] = [];
+  for await (const piece of (await archive.get('http://a.example/large')).payload) {
+    parts.push(Buffer.from(piece));
+    if (parts.length > 1) continue;
+    await archive.delete({ url: 'http://a.example/small' });
+    assert.equal((await archive.compact()).segments, 1);
+  }
+  assert.ok(Buffer.concat(parts).equals(large));
+  assert.deepEqual(await payloadAt(archive, 'http://a.example/large'), Buffer.from(large));
+});
+
 test('different records of one id, URL and second are different captures, also after compaction and a rebuild', async (t) => {
   const archive = await makeArchive(t);
   const one = response('http://a.example/', NOON, contentOf('one'));

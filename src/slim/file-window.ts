@@ -1,0 +1,60 @@
+/** A view that moves forward over a file, so that many small pieces of it cost few reads. Synchronous, for worker threads. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { fileError } from '../base/index.ts';
+
+const WINDOW_BYTES = 1024 * 1024;
+
+export class FileWindow {
+  readonly path: string;
+  readonly #descriptor: number;
+  #buffer = Buffer.allocUnsafeSlow(WINDOW_BYTES);
+  /** The window holds [from, from + filled) of the file. */
+  #from = 0;
+  #filled = 0;
+
+  constructor(path: string) {
+    this.path = path;
+    try {
+      this.#descriptor = openSync(path, 'r');
+    } catch (cause) {
+      throw fileError(cause, path);
+    }
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  /** Bytes of the file from the offset on: at least one and at most `length`, fewer at the end of the window, none at the end of the file. */
+  some(offset: number, length: number): Buffer {
+    if (offset < this.#from || offset >= this.#from + this.#filled) this.#fill(offset);
+    const at = offset - this.#from;
+    return this.#buffer.subarray(at, Math.min(at + length, this.#filled));
+  }
+
+  /** Bytes of the file from the offset on: `length` of them, unless the file ends before. */
+  all(offset: number, length: number): Buffer {
+    const isInside = offset >= this.#from && offset + length <= this.#from + this.#filled;
+    if (!isInside) {
+      if (length > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(length);
+      this.#fill(offset);
+    }
+    const at = offset - this.#from;
+    return this.#buffer.subarray(at, Math.min(at + length, this.#filled));
+  }
+
+  #fill(offset: number): void {
+    this.#from = offset;
+    this.#filled = 0;
+    try {
+      while (this.#filled < this.#buffer.length) {
+        const room = this.#buffer.length - this.#filled;
+        const bytes = readSync(this.#descriptor, this.#buffer, this.#filled, room, offset + this.#filled);
+        if (bytes === 0) return;
+        this.#filled += bytes;
+      }
+    } catch (cause) {
+      throw fileError(cause, this.path);
+    }
+  }
+}
