@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { PinakesError } from '../base/index.ts';
 
-const MEMORY_MEBIBYTES = 256;
+const MEMORY_MEBIBYTES = 192;
 const THREADS = 2;
 
 export class Database {

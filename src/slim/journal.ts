@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { FileIdentity } from './file-identity.ts';
-import type { LineFileLengths } from './manifest-lines-file.ts';
+import type { LineFileLengths } from './line-files.ts';
 import type { StayReason } from './rewrite.ts';
 
 export const JOURNAL_VERSION = 1;
@@ -40,7 +40,7 @@ export type JournalEntry =
       readonly prefixDigits: number;
     }
   | { readonly kind: 'scanned'; readonly files: readonly ScannedFile[]; readonly lines: LineFileLengths }
-  | { readonly kind: 'planned'; readonly source: string; readonly planBytes: number; readonly tally: PlanTally }
+  | { readonly kind: 'planned'; readonly source: string; readonly plan: LineFileLengths; readonly tally: PlanTally }
   | {
       readonly kind: 'written';
       readonly file: number;

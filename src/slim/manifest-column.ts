@@ -71,9 +71,9 @@ export function linesSource(files: readonly string[], columns: readonly Manifest
   const struct = columns.map(({ name, type }) => `'${name}': '${type}'`).join(', ');
   return (
     `read_csv([${names}], delim='\\t', quote='', escape='', header=false, auto_detect=false, nullstr='', ` +
-    `max_line_size=${LINE_BYTES_MAX}, columns={${struct}})`
+    `max_line_size=${LINE_BYTES_MAX}, buffer_size=${16 * LINE_BYTES_MAX}, columns={${struct}})`
   );
 }
 
 /** No line that Pinakes writes is longer. */
-export const LINE_BYTES_MAX = 1024 * 1024;
+export const LINE_BYTES_MAX = 256 * 1024;

@@ -27,7 +27,7 @@ export type ManifestLine = {
 
 /** Text that a revisit cannot repeat letter for letter: control characters, bytes that were no UTF-8, and more than any URI has. */
 const UNREPEATABLE = /[\x00-\x1f\x7f\ufffd]/;
-const TEXT_CHARACTERS_MAX = 32 * 1024;
+const TEXT_CHARACTERS_MAX = 8 * 1024;
 
 export class ManifestLines {
   readonly #options: LineOptions;

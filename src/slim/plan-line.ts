@@ -1,5 +1,5 @@
-/** What is to be done with one duplicate: where it lies, what it must prove to be, and what its revisit will point at. One JSON text a line. */
-import { closeSync, openSync, readSync } from 'node:fs';
+/** What is to be done with one duplicate: where it lies, what it must prove to be, and what its revisit will point at. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { fileError } from '../base/index.ts';
 
 export type PlannedDuplicate = {
@@ -25,7 +25,10 @@ export type PlannedOriginal = {
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** The duplicates of a plan file, in their order, a few at a time. */
+/**
+ * The duplicates of one file in the order of their offsets, a few at a time. The plan has them in any order, one a line: `offset TAB JSON LF`. Only
+ * offsets and places of lines are held in memory and sorted; the lines are read again as their turn comes.
+ */
 export function* readPlan(path: string, countMax: number): Generator<PlannedDuplicate[]> {
   let descriptor: number;
   try {
@@ -34,25 +37,55 @@ export function* readPlan(path: string, countMax: number): Generator<PlannedDupl
     throw fileError(cause, path);
   }
   try {
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    let rest = Buffer.alloc(0);
-    let batch: PlannedDuplicate[] = [];
-    for (;;) {
-      const bytes = readSync(descriptor, chunk, 0, chunk.length, null);
-      if (bytes === 0) break;
-      const whole = Buffer.concat([rest, chunk.subarray(0, bytes)]);
-      const end = whole.lastIndexOf(0x0a) + 1;
-      rest = Buffer.from(whole.subarray(end));
-      for (const line of whole.toString('utf8', 0, end).split('\n')) {
-        if (line === '') continue;
-        batch.push(JSON.parse(line) as PlannedDuplicate);
-        if (batch.length < countMax) continue;
-        yield batch;
-        batch = [];
-      }
+    const { offsets, places } = indexOf(descriptor);
+    const order = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a]! - offsets[b]!);
+    for (let at = 0; at < order.length; at += countMax) {
+      yield Array.from(order.subarray(at, at + countMax), (line) => readLine(descriptor, places, line));
     }
-    if (batch.length > 0) yield batch;
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Offset of every line's duplicate, and where every line begins; one place more, for the end. */
+function indexOf(descriptor: number): { offsets: Float64Array; places: Float64Array } {
+  const { size } = fstatSync(descriptor);
+  let offsets = new Float64Array(1024);
+  let places = new Float64Array(1025);
+  let count = 0;
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  let rest = Buffer.alloc(0);
+  for (let position = 0; position < size; ) {
+    const bytes = readSync(descriptor, chunk, 0, chunk.length, position);
+    if (bytes === 0) break;
+    const whole = Buffer.concat([rest, chunk.subarray(0, bytes)]);
+    const from = position - rest.length;
+    let line = 0;
+    for (let end = whole.indexOf(0x0a); end >= 0; end = whole.indexOf(0x0a, line)) {
+      if (count === offsets.length) {
+        offsets = grown(offsets, 2 * count);
+        places = grown(places, 2 * count + 1);
+      }
+      offsets[count] = Number(whole.toString('latin1', line, whole.indexOf(0x09, line)));
+      places[count] = from + line;
+      count++;
+      line = end + 1;
+      places[count] = from + line;
+    }
+    rest = Buffer.from(whole.subarray(line));
+    position += bytes;
+  }
+  return { offsets: offsets.subarray(0, count), places: places.subarray(0, count + 1) };
+}
+
+function grown(numbers: Float64Array<ArrayBuffer>, length: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(length);
+  larger.set(numbers);
+  return larger;
+}
+
+function readLine(descriptor: number, places: Float64Array, line: number): PlannedDuplicate {
+  const bytes = Buffer.alloc(places[line + 1]! - places[line]!);
+  readSync(descriptor, bytes, 0, bytes.length, places[line]!);
+  return JSON.parse(bytes.toString('utf8', bytes.indexOf(0x09) + 1)) as PlannedDuplicate;
 }

@@ -1,30 +1,28 @@
 /**
- * The plan of a run: a line for every duplicate whose original was looked at and found fine. Lines are appended part by part and cut back to the
- * last whole part when a run is resumed; SQL sorts them by file for the second pass.
+ * The plan of a run: a line for every duplicate whose original was looked at and found fine. Lines stand in files by the number of the duplicate's
+ * file, many files to one plan file, and are handed out file by file for the second pass; a run that is resumed goes on from the last
+ * checkpoint.
  *
  * ```
- *   number of the file TAB offset TAB number of the original's file TAB the planned duplicate as JSON LF
+ *   plan-0.tsv ...     number of the file TAB number of the original's file TAB offset TAB the planned duplicate as JSON LF
  * ```
  */
-import { appendFileSync, existsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { type Finding, fileError } from '../base/index.ts';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { assert, type Finding } from '../base/index.ts';
 import type { Duplicate } from './clusters.ts';
-import type { Database } from './database.ts';
 import { slimFinding } from './finding-catalogue.ts';
-import { linesSource, type ManifestColumn } from './manifest-column.ts';
+import { type LineFileLengths, LineFiles } from './line-files.ts';
 import type { CheckedOriginal, OriginalVerdict } from './original-check.ts';
 import type { PlannedDuplicate, PlannedOriginal } from './plan-line.ts';
 import { inOrder, type SlimPool } from './slim-pool.ts';
 
-const PLAN_COLUMNS: readonly ManifestColumn[] = [
-  { name: 'file', type: 'INTEGER' },
-  { name: 'record_offset', type: 'BIGINT' },
-  { name: 'original_file', type: 'INTEGER' },
-  { name: 'planned', type: 'VARCHAR' },
-];
-
+const PLAN_FILE = /^plan-\d+\.tsv$/;
+const FILE_PLAN = /^duplicates-\d+\.tsv$/;
+/** So many plan files at most; the plan of some collection files each is held apart by them. */
+const PLAN_FILES_MAX = 256;
 const ORIGINALS_AT_ONCE = 128;
-const BUFFER_CHARACTERS = 1024 * 1024;
 
 export type PlanOptions = {
   readonly pool: SlimPool;
@@ -41,21 +39,17 @@ export type PlanOptions = {
 };
 
 export class Plan {
-  readonly path: string;
+  readonly #directory: string;
+  readonly #filesTogether: number;
+  readonly #lines: LineFiles;
+  #lengths: LineFileLengths;
 
-  /** Goes on after `bytes`, or begins anew. */
-  constructor(path: string, bytes = 0) {
-    this.path = path;
-    try {
-      if (existsSync(path)) truncateSync(path, bytes);
-      else writeFileSync(path, '');
-    } catch (cause) {
-      throw fileError(cause, path, 'writing');
-    }
-  }
-
-  get bytes(): number {
-    return statSync(this.path).size;
+  /** Goes on from a checkpoint, or begins anew. */
+  constructor(directory: string, files: number, lengths: LineFileLengths = {}) {
+    this.#directory = directory;
+    this.#filesTogether = Math.max(1, Math.ceil(files / PLAN_FILES_MAX));
+    this.#lines = new LineFiles(directory, PLAN_FILE, lengths);
+    this.#lengths = lengths;
   }
 
   /** Adds the duplicates whose originals are fine. `duplicates` come by original. */
@@ -64,7 +58,6 @@ export class Plan {
     options: PlanOptions,
   ): Promise<{ duplicates: number; unusable: number }> {
     let [count, unusable] = [0, 0];
-    let pending = '';
     const checked = inOrder(groupsOf(duplicates), options.pool.ahead, (group) => check(group, options));
     for await (const { item: group, result: verdicts } of checked) {
       for (const [index, cluster] of group.clusters.entries()) {
@@ -77,25 +70,62 @@ export class Plan {
           options.onFinding(slimFinding('slim-original-unusable', path, originalOffset, verdict.reason));
           continue;
         }
-        for (const duplicate of cluster) pending += lineOf(duplicate, verdict, options);
-      }
-      if (pending.length >= BUFFER_CHARACTERS) {
-        this.#append(pending, false);
-        pending = '';
+        for (const duplicate of cluster) this.#put(duplicate, verdict, options);
       }
     }
-    this.#append(pending, true);
     return { duplicates: count, unusable };
   }
 
-  #append(text: string, flush: boolean): void {
-    try {
-      appendFileSync(this.path, text, { flush });
-    } catch (cause) {
-      throw fileError(cause, this.path, 'writing');
+  checkpoint(): LineFileLengths {
+    this.#lengths = this.#lines.checkpoint();
+    return this.#lengths;
+  }
+
+  #put(duplicate: Duplicate, verdict: Extract<OriginalVerdict, { isFine: true }>, options: PlanOptions): void {
+    const file = options.numberOf(duplicate.file);
+    if (file === undefined) return;
+    const originalFile = options.numberOf(duplicate.originalFile) ?? -1;
+    const planned = JSON.stringify(plannedOf(duplicate, verdict, options));
+    const line = `${file}\t${originalFile}\t${duplicate.offset}\t${planned}\n`;
+    this.#lines.add(`plan-${Math.floor(file / this.#filesTogether)}.tsv`, line);
+  }
+
+  /** The plan, file by file in the order of their numbers; files that are not wanted are left out. */
+  async *byFile(isWanted: (file: number) => boolean): AsyncGenerator<FilePlan> {
+    const parts = Object.keys(this.#lengths).map((name) => Number(/\d+/.exec(name)![0]));
+    for (const part of parts.sort((a, b) => a - b)) {
+      const apart = new LineFiles(this.#directory, FILE_PLAN);
+      const plans = new Map<number, { duplicates: number; originalFiles: Set<number> }>();
+      for await (const line of createInterface({
+        input: createReadStream(join(this.#directory, `plan-${part}.tsv`)),
+      })) {
+        const first = line.indexOf('\t');
+        const second = line.indexOf('\t', first + 1);
+        const file = Number(line.slice(0, first));
+        if (!isWanted(file)) continue;
+        let plan = plans.get(file);
+        if (!plan) plans.set(file, (plan = { duplicates: 0, originalFiles: new Set() }));
+        plan.duplicates++;
+        plan.originalFiles.add(Number(line.slice(first + 1, second)));
+        apart.add(`duplicates-${file}.tsv`, `${line.slice(second + 1)}\n`);
+      }
+      apart.checkpoint();
+      for (const file of [...plans.keys()].sort((a, b) => a - b)) {
+        assert(Math.floor(file / this.#filesTogether) === part, 'a plan file holds the plans of its own files');
+        yield { file, path: join(this.#directory, `duplicates-${file}.tsv`), ...plans.get(file)! };
+      }
     }
   }
 }
+
+export type FilePlan = {
+  readonly file: number;
+  /** Where the duplicates of the file are listed, in the form that `readPlan` reads. */
+  readonly path: string;
+  readonly duplicates: number;
+  /** Numbers of the files that hold the originals. */
+  readonly originalFiles: ReadonlySet<number>;
+};
 
 type Group = { readonly file: string; readonly clusters: Duplicate[][] };
 
@@ -142,13 +172,11 @@ async function check(group: Group, options: PlanOptions): Promise<OriginalVerdic
   return options.pool.run({ kind: 'check', check: { file, originals, digestBytes } });
 }
 
-function lineOf(
+function plannedOf(
   duplicate: Duplicate,
   verdict: Extract<OriginalVerdict, { isFine: true }>,
   options: PlanOptions,
-): string {
-  const file = options.numberOf(duplicate.file);
-  if (file === undefined) return '';
+): PlannedDuplicate {
   const { offset, length, uri, date, digest, payloadBytes } = duplicate;
   const original: PlannedOriginal = {
     uri: duplicate.originalUri,
@@ -157,55 +185,5 @@ function lineOf(
     digestText: verdict.digestText,
     codings: verdict.codings,
   };
-  const planned: PlannedDuplicate = { offset, length, uri, date, digest, payloadBytes, original };
-  const originalFile = options.numberOf(duplicate.originalFile) ?? -1;
-  return `${file}\t${offset}\t${originalFile}\t${JSON.stringify(planned)}\n`;
-}
-
-export type FilePlan = {
-  readonly file: number;
-  readonly duplicates: number;
-  /** Numbers of the files that hold the originals. */
-  readonly originalFiles: ReadonlySet<number>;
-};
-
-/**
- * The plan, file by file in the order of their numbers. The duplicates of each are written to the path that `place` gives, unless it gives
- * none.
- */
-export async function* plansByFile(
-  database: Database,
-  plan: Plan,
-  place: (file: number) => string | undefined,
-): AsyncGenerator<FilePlan> {
-  if (plan.bytes === 0) return;
-  let current = -1;
-  let path: string | undefined;
-  let pending = '';
-  let duplicates = 0;
-  let originalFiles = new Set<number>();
-  const flush = () => {
-    if (path !== undefined) appendFileSync(path, pending);
-    pending = '';
-  };
-  const source = `${linesSource([plan.path], PLAN_COLUMNS)} ORDER BY file, record_offset`;
-  for await (const [number, originalFile, planned] of database.rows(['file', 'original_file', 'planned'], source)) {
-    const file = Number(number);
-    if (file !== current) {
-      flush();
-      if (current >= 0 && path !== undefined) yield { file: current, duplicates, originalFiles };
-      current = file;
-      path = place(file);
-      if (path !== undefined) writeFileSync(path, '');
-      duplicates = 0;
-      originalFiles = new Set();
-    }
-    if (path === undefined) continue;
-    pending += `${planned}\n`;
-    duplicates++;
-    originalFiles.add(Number(originalFile));
-    if (pending.length >= BUFFER_CHARACTERS) flush();
-  }
-  flush();
-  if (current >= 0 && path !== undefined) yield { file: current, duplicates, originalFiles };
+  return { offset, length, uri, date, digest, payloadBytes, original };
 }

@@ -1,7 +1,7 @@
 /** How far a run is, as its journal tells. */
 import type { FileIdentity } from './file-identity.ts';
 import type { Journal, JournalEntry, PlanTally, RunTerms, ScannedFile } from './journal.ts';
-import type { LineFileLengths } from './manifest-lines-file.ts';
+import type { LineFileLengths } from './line-files.ts';
 
 export type WrittenFile = Extract<JournalEntry, { kind: 'written' }>;
 
@@ -12,7 +12,7 @@ export class RunState {
   lines: LineFileLengths = {};
   /** Parts of the manifest that the plan covers, with what was found in them. */
   readonly planned = new Map<string, PlanTally>();
-  planBytes = 0;
+  plan: LineFileLengths = {};
   readonly written = new Map<number, WrittenFile>();
   readonly kept = new Set<number>();
   readonly installed = new Set<number>();
@@ -36,7 +36,7 @@ export class RunState {
         break;
       case 'planned':
         this.planned.set(entry.source, entry.tally);
-        this.planBytes = entry.planBytes;
+        this.plan = entry.plan;
         break;
       case 'written':
         this.written.set(entry.file, entry);

@@ -164,19 +164,17 @@ class Run {
   }
 
   async go(): Promise<RunSummary> {
-    const database = await Database.open(join(this.#directory, 'spill'));
     try {
       if (!this.#state.begin) this.#begin();
       await this.#scan();
-      const plan = await this.#plan(database);
+      const plan = await this.#plan();
       let failures = 0;
-      if (!this.#options.dryRun) failures = await this.#rewrite(database, plan);
+      if (!this.#options.dryRun) failures = await this.#rewrite(plan);
       const summary = summaryOf(this.#files, this.#state);
       if (!this.#options.dryRun && failures === 0) this.#note({ kind: 'finished' });
       return summary;
     } finally {
       await this.#pool.close();
-      database.close();
       if (this.#options.dryRun) rmSync(this.#directory, { recursive: true, force: true });
       else if (this.#state.isFinished) clearRun(this.#directory);
     }
@@ -206,7 +204,7 @@ class Run {
       return;
     }
     const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
-    const lines = ManifestLinesFile.open(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
+    const lines = new ManifestLinesFile(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
     const openFiles = filesOpenForWriting();
     const onFinding = (finding: Finding) => this.#options.onFinding(finding);
     const paths = this.#files.slice(from).map((file) => file.path);
@@ -257,14 +255,21 @@ class Run {
     this.#note({ kind: 'scanned', files, lines: {} });
   }
 
-  async #plan(database: Database): Promise<Plan> {
-    const plan = new Plan(join(this.#directory, 'plan.tsv'), this.#state.planBytes);
-    if (this.#options.resolved) {
-      await this.#planFrom(database, plan, this.#options.resolved);
-      return plan;
+  async #plan(): Promise<Plan> {
+    const plan = new Plan(this.#directory, this.#files.length, this.#state.plan);
+    const database = await Database.open(join(this.#directory, 'spill'));
+    try {
+      if (this.#options.resolved) await this.#planFrom(database, plan, this.#options.resolved);
+      else await this.#planParts(database, plan);
+    } finally {
+      database.close();
     }
+    return plan;
+  }
+
+  async #planParts(database: Database, plan: Plan): Promise<void> {
     const sources = clusterFiles(this.#directory).filter((path) => !this.#state.planned.has(path));
-    if (sources.length === 0) return plan;
+    if (sources.length === 0) return;
     const clusters = new Clusters(database);
     await clusters.prepare();
     await clusters.setAside(
@@ -291,9 +296,8 @@ class Run {
         digestBytes,
         onFinding,
       });
-      this.#note({ kind: 'planned', source, planBytes: plan.bytes, tally: { ...found, collisions } });
+      this.#note({ kind: 'planned', source, plan: plan.checkpoint(), tally: { ...found, collisions } });
     }
-    return plan;
   }
 
   async #planFrom(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
@@ -315,7 +319,7 @@ class Run {
       onFinding: this.#options.onFinding,
     });
     const tally = { ...found, collisions: 0 };
-    this.#note({ kind: 'planned', source: 'manifests', planBytes: plan.bytes, tally });
+    this.#note({ kind: 'planned', source: 'manifests', plan: plan.checkpoint(), tally });
   }
 
   #arcId(number: number, offset: number): string | undefined {
@@ -323,13 +327,11 @@ class Run {
     return file.isArc ? arcRecordId(file.name, offset) : undefined;
   }
 
-  async #rewrite(database: Database, plan: Plan): Promise<number> {
+  async #rewrite(plan: Plan): Promise<number> {
     const { keptDirectory, software, digestBytes, onFinding, onFailure, signal } = this.#options;
     const { startMs, terms } = this.#state.begin!;
     const pass = new SecondPass(this.#files, this.#state, this.#journal, {
       pool: this.#pool,
-      database,
-      directory: this.#directory,
       software,
       startMs,
       minSavingBytes: terms.minSavingBytes,

@@ -9,20 +9,17 @@ import { basename, dirname, join } from 'node:path';
 import { type EpochMs, type Finding, fileError, PinakesError } from '../base/index.ts';
 import { readFileStart } from '../warc/index.ts';
 import type { CollectionFile } from './collection.ts';
-import type { Database } from './database.ts';
 import { filesOpenForWriting, identityIfThere, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { install, keep } from './installation.ts';
 import type { Journal, JournalEntry } from './journal.ts';
-import { type FilePlan, type Plan, plansByFile } from './plan.ts';
+import type { Plan } from './plan.ts';
 import type { RewriteReport } from './rewrite.ts';
 import type { RunState } from './run-state.ts';
 import { inOrder, type SlimPool } from './slim-pool.ts';
 
 export type SecondPassOptions = {
   readonly pool: SlimPool;
-  readonly database: Database;
-  readonly directory: string;
   readonly software: string;
   readonly startMs: EpochMs;
   readonly minSavingBytes: number;
@@ -37,7 +34,8 @@ export type SecondPassOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-type Work = FilePlan & { readonly plan: string | undefined };
+/** A file to be rewritten by its plan, or copied when it has none. */
+type Work = { readonly file: number; readonly plan: string | undefined; readonly originalFiles: ReadonlySet<number> };
 
 export class SecondPass {
   readonly #files: readonly CollectionFile[];
@@ -75,20 +73,18 @@ export class SecondPass {
 
   /** Files to be rewritten or copied, in order; those that were settled before a crash are not among them. */
   async *#works(plan: Plan): AsyncGenerator<Work> {
-    const place = (file: number) =>
-      this.#state.isSettled(file) ? undefined : join(this.#options.directory, `duplicates-${file}.jsonl`);
     const isCopying = this.#state.begin!.terms.mode === 'to';
     let next = 0;
     const copies = function* (this: SecondPass, before: number): Generator<Work> {
       for (; next < before; next++) {
         if (!isCopying || this.#state.isSettled(next)) continue;
-        yield { file: next, duplicates: 0, originalFiles: new Set(), plan: undefined };
+        yield { file: next, plan: undefined, originalFiles: new Set() };
       }
     }.bind(this);
-    for await (const filePlan of plansByFile(this.#options.database, plan, place)) {
-      yield* copies(filePlan.file);
-      next = filePlan.file + 1;
-      yield { ...filePlan, plan: place(filePlan.file)! };
+    for await (const { file, path, originalFiles } of plan.byFile((number) => !this.#state.isSettled(number))) {
+      yield* copies(file);
+      next = file + 1;
+      yield { file, plan: path, originalFiles };
     }
     yield* copies(this.#files.length);
   }

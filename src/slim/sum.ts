@@ -41,7 +41,7 @@ export async function scanInto(
   options: Omit<SumOptions, 'out' | 'format'> & { readonly prefixDigits?: number; readonly brief?: boolean },
 ): Promise<ScanReport> {
   const { files, algorithm, trustHeaders, keepEmpty, digestBytes, workers, onFinding, onFailure, signal } = options;
-  const lines = ManifestLinesFile.open(directory, options.prefixDigits ?? 0);
+  const lines = new ManifestLinesFile(directory, options.prefixDigits ?? 0);
   const aside: string[] = [];
   let [records, rows] = [0, 0];
   await firstPass(

@@ -1,0 +1,75 @@
+/**
+ * Text lines spread over several files of a directory, appended through small buffers. `checkpoint` makes everything durable and says how long each
+ * file is; opening with such lengths cuts the files back to them, so that whoever was killed goes on from the last checkpoint as if nothing had
+ * come after it.
+ */
+import { closeSync, fsyncSync, openSync, readdirSync, truncateSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileError } from '../base/index.ts';
+
+const BUFFER_CHARACTERS = 32 * 1024;
+
+export type LineFileLengths = Readonly<Record<string, number>>;
+
+export class LineFiles {
+  readonly #directory: string;
+  readonly #lengths: Map<string, number>;
+  readonly #pending = new Map<string, string>();
+  readonly #dirty = new Set<string>();
+
+  /** Files of the directory whose names match are cut back to the lengths given; those without one are removed. */
+  constructor(directory: string, names: RegExp, lengths: LineFileLengths = {}) {
+    this.#directory = directory;
+    this.#lengths = new Map(Object.entries(lengths));
+    try {
+      for (const name of readdirSync(directory)) {
+        if (!names.test(name)) continue;
+        const length = lengths[name];
+        if (length === undefined) unlinkSync(join(directory, name));
+        else truncateSync(join(directory, name), length);
+      }
+    } catch (cause) {
+      throw fileError(cause, directory, 'writing');
+    }
+  }
+
+  /** The line ends with its line feed. */
+  add(name: string, line: string): void {
+    const pending = (this.#pending.get(name) ?? '') + line;
+    this.#pending.set(name, pending);
+    if (pending.length >= BUFFER_CHARACTERS) this.#flush(name);
+  }
+
+  checkpoint(): LineFileLengths {
+    for (const name of this.#pending.keys()) this.#flush(name);
+    for (const name of this.#dirty) this.#withFile(name, (descriptor) => fsyncSync(descriptor));
+    this.#dirty.clear();
+    return Object.fromEntries(this.#lengths);
+  }
+
+  #flush(name: string): void {
+    const text = this.#pending.get(name) ?? '';
+    this.#pending.delete(name);
+    if (text === '') return;
+    const bytes = Buffer.from(text);
+    this.#withFile(name, (descriptor) => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+    });
+    this.#lengths.set(name, (this.#lengths.get(name) ?? 0) + bytes.length);
+    this.#dirty.add(name);
+  }
+
+  #withFile(name: string, work: (descriptor: number) => void): void {
+    const path = join(this.#directory, name);
+    try {
+      const descriptor = openSync(path, 'a');
+      try {
+        work(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch (cause) {
+      throw fileError(cause, path, 'writing');
+    }
+  }
+}
