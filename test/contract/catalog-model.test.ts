@@ -215,7 +215,7 @@ async function compare(seed: number): Promise<void> {
 }
 
 test('a LevelCatalog answers every question as the model does', async (t) => {
-  const given = process.env['PINAKES_SEED'];
+  const given = process.env.PINAKES_SEED;
   const seeds = given ? [Number(given)] : Array.from({ length: RUNS }, () => Math.floor(Math.random() * 2 ** 32));
   t.diagnostic(`seeds ${seeds.join(' ')}`);
   for (const seed of seeds) await compare(seed);

@@ -171,7 +171,7 @@ test('a log torn at its end loses the last batches and nothing else', () =>
     const captures = await all(catalog.captures({}));
     assert.ok(captures.length > 0 && captures.length < 60 * 40);
     assert.equal((await catalog.totals()).captures, captures.length);
-    assert.equal((await catalog.notes())['last'], String(captures.length / 40));
+    assert.equal((await catalog.notes()).last, String(captures.length / 40));
     await catalog.close();
   }));
 
