@@ -92,9 +92,9 @@ export class Plan {
 
   /** The plan, file by file in the order of their numbers; files that are not wanted are left out. */
   async *byFile(isWanted: (file: number) => boolean): AsyncGenerator<FilePlan> {
+    const apart = new LineFiles(this.#directory, FILE_PLAN);
     const parts = Object.keys(this.#lengths).map((name) => Number(/\d+/.exec(name)![0]));
     for (const part of parts.sort((a, b) => a - b)) {
-      const apart = new LineFiles(this.#directory, FILE_PLAN);
       const plans = new Map<number, { duplicates: number; originalFiles: Set<number> }>();
       for await (const line of createInterface({
         input: createReadStream(join(this.#directory, `plan-${part}.tsv`)),
