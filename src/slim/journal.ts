@@ -1,5 +1,5 @@
 /**
- * What a run has done so far, one JSON text a line, each durable before the next step begins. A line that was cut off by a crash is taken off
+ * What a run has done so far, one JSON text a line, each durable before the step that leans on it begins. A line that was cut off by a crash is taken off
  * when the journal is opened again: what it was going to say had no consequences yet.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
@@ -79,15 +79,24 @@ export class Journal {
     }
   }
 
-  add(...entries: JournalEntry[]): void {
-    const bytes = Buffer.from(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  add(entry: JournalEntry): void {
+    this.addLazily(entry);
     try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
       fsyncSync(this.#descriptor);
     } catch (cause) {
       throw fileError(cause, this.path, 'writing');
     }
-    this.entries.push(...entries);
+  }
+
+  /** For an entry that says nothing which the entries before it and the files do not show; it becomes durable with the next one. */
+  addLazily(entry: JournalEntry): void {
+    const bytes = Buffer.from(`${JSON.stringify(entry)}\n`);
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
+    } catch (cause) {
+      throw fileError(cause, this.path, 'writing');
+    }
+    this.entries.push(entry);
   }
 
   close(): void {

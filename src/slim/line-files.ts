@@ -40,8 +40,13 @@ export class LineFiles {
     if (pending.length >= BUFFER_CHARACTERS) this.#flush(name);
   }
 
-  checkpoint(): LineFileLengths {
+  /** Writes everything, so that others can read it. */
+  flush(): void {
     for (const name of this.#pending.keys()) this.#flush(name);
+  }
+
+  checkpoint(): LineFileLengths {
+    this.flush();
     for (const name of this.#dirty) this.#withFile(name, (descriptor) => fsyncSync(descriptor));
     this.#dirty.clear();
     return Object.fromEntries(this.#lengths);

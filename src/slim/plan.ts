@@ -109,7 +109,7 @@ export class Plan {
         plan.originalFiles.add(Number(line.slice(first + 1, second)));
         apart.add(`duplicates-${file}.tsv`, `${line.slice(second + 1)}\n`);
       }
-      apart.checkpoint();
+      apart.flush();
       for (const file of [...plans.keys()].sort((a, b) => a - b)) {
         assert(Math.floor(file / this.#filesTogether) === part, 'a plan file holds the plans of its own files');
         yield { file, path: join(this.#directory, `duplicates-${file}.tsv`), ...plans.get(file)! };

@@ -128,6 +128,8 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
       return new Run(last, loadCollection(join(last, 'files.jsonl')), journal, state, options);
     }
     journal.close();
+    // Killed before it had begun: nothing is known of it that could be needed.
+    if (!state.begin) rmSync(last, { recursive: true });
   }
   const files = collectionOf(options.inputs, options.target);
   const directory = options.dryRun ? work.dryRun() : work.newRun();

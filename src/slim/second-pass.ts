@@ -34,6 +34,8 @@ export type SecondPassOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
+const FILES_A_LOOK = 16;
+
 /** A file to be rewritten by its plan, or copied when it has none. */
 type Work = { readonly file: number; readonly plan: string | undefined; readonly originalFiles: ReadonlySet<number> };
 
@@ -43,6 +45,8 @@ export class SecondPass {
   readonly #journal: Journal;
   readonly #options: SecondPassOptions;
   #doneBytes = 0;
+  #openFiles: ReadonlySet<string> = new Set();
+  #looksLeft = 0;
   failures = 0;
 
   constructor(files: readonly CollectionFile[], state: RunState, journal: Journal, options: SecondPassOptions) {
@@ -144,7 +148,9 @@ export class SecondPass {
       if (isInPlace && written.replaced === 0) removeIfThere(temporary);
       else await this.#putInPlace(number, file, originalFiles, temporary);
     }
-    this.#note({ kind: 'installed', file: number });
+    // Lost in a crash, it shows all the same: the file in place is the one that was written.
+    this.#journal.addLazily({ kind: 'installed', file: number });
+    this.#state.see({ kind: 'installed', file: number });
   }
 
   async #putInPlace(
@@ -159,7 +165,7 @@ export class SecondPass {
       if (file.target !== file.path) {
         if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
       } else {
-        if (filesOpenForWriting().has(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
+        if (this.#isOpenForWriting(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
         if (this.#options.keptDirectory !== '') {
           await keep(file.path, join(this.#options.keptDirectory, file.name));
           this.#note({ kind: 'kept', file: number });
@@ -170,6 +176,15 @@ export class SecondPass {
       throw error;
     }
     await install(temporary, file.target);
+  }
+
+  /** Looking through all processes takes a while, so one look serves for some files that follow one another. */
+  #isOpenForWriting(path: string): boolean {
+    if (this.#looksLeft-- <= 0) {
+      this.#openFiles = filesOpenForWriting();
+      this.#looksLeft = FILES_A_LOOK;
+    }
+    return this.#openFiles.has(path);
   }
 
   #expectUntouched(number: number): void {

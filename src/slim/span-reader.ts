@@ -47,14 +47,19 @@ export class SpanReader {
 
   /** Visits the record of every span, in their order. */
   read(spans: readonly Span[], visit: SpanVisit): void {
-    for (let next = 0; next < spans.length; ) next = this.#walk(spans, next, visit);
+    for (let next = 0; next < spans.length; ) {
+      next = this.#walk(spans, next, spans.length, visit);
+      // Something is wrong at or after this one; read alone, it shows whether it is at fault itself.
+      if (next < spans.length && this.#walk(spans, next, next + 1, visit) === next) visit.onRecord(next, undefined);
+      next++;
+    }
   }
 
-  /** Goes on from one span until all are read or one is wrong; says with which to go on. */
-  #walk(spans: readonly Span[], from: number, visit: SpanVisit): number {
+  /** Visits spans [from, to) until one of them may be wrong, and says which; `to` when all were right. */
+  #walk(spans: readonly Span[], from: number, to: number, visit: SpanVisit): number {
     const { coding, dictionary } = this.start;
     const cursor = new RecordCursor(this.path, { offset: spans[from]!.offset, coding, dictionary });
-    const feed = new SpanFeed(this.#descriptor, this.path, spans, from);
+    const feed = new SpanFeed(this.#descriptor, this.path, spans.slice(from, to));
     let at = from;
     let scanner: BlockScanner | undefined;
     // A record is handed out only when the next one begins: what is wrong with its end is told after it.
@@ -70,27 +75,22 @@ export class SpanReader {
             feed.feed(cursor);
             break;
           case 'finding':
-            if (cursor.finding.level !== 'error') break;
-            visit.onRecord(at, undefined);
-            return at + 1;
+            if (cursor.finding.level === 'error') return at;
+            break;
           case 'record':
             settle();
-            if (at >= spans.length) return at;
+            if (at >= to) return at;
             scanner = new BlockScanner(cursor.head, visit.wants(at, cursor.head));
             break;
           case 'body':
             scanner!.push(cursor.chunk);
             break;
           case 'end':
-            if (!cursor.tail.complete) {
-              visit.onRecord(at, undefined);
-              return at + 1;
-            }
+            if (!cursor.tail.complete) return at;
             ended = { head: cursor.head, facts: scanner!.end() };
             break;
           case 'done':
             settle();
-            for (; at < spans.length; at++) visit.onRecord(at, undefined);
             return at;
         }
       }
@@ -105,15 +105,14 @@ class SpanFeed {
   readonly #descriptor: number;
   readonly #path: string;
   readonly #spans: readonly Span[];
-  #index: number;
+  #index = 0;
   #position: number;
 
-  constructor(descriptor: number, path: string, spans: readonly Span[], from: number) {
+  constructor(descriptor: number, path: string, spans: readonly Span[]) {
     this.#descriptor = descriptor;
     this.#path = path;
     this.#spans = spans;
-    this.#index = from;
-    this.#position = spans[from]!.offset;
+    this.#position = spans[0]!.offset;
   }
 
   feed(cursor: RecordCursor): void {

@@ -17,7 +17,7 @@ const KILLS = Number(process.env.PINAKES_KILLS ?? 20);
 const SEED = Number(process.env.PINAKES_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CHILD = join(import.meta.dirname, 'slimming-child.ts');
 
-const FILES: readonly SampleFile[] = Array.from({ length: 9 }, (_, number) => ({
+const FILES: readonly SampleFile[] = Array.from({ length: 6 }, (_, number) => ({
   name: `part-${number}.warc${['.gz', '', '.zst'][number % 3]}`,
   coding: (['gzip', 'none', 'zstd'] as const)[number % 3]!,
 }));
@@ -70,7 +70,7 @@ test('a run that is killed at random and resumed ends as an unbroken one, and no
   const base = mkdtempSync(join(tmpdir(), 'pinakes-slim-kill-'));
   try {
     const pristine = join(base, 'pristine');
-    await writeSampleCollection(pristine, SEED % 1000, { files: FILES, pages: 30, captures: 40 });
+    await writeSampleCollection(pristine, SEED % 1000, { files: FILES, pages: 20, captures: 30 });
     const captures = capturesOf(await readAll(filesBelow(pristine)));
 
     const collection = join(base, 'collection');

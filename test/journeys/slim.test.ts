@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { writeSampleCollection } from '../slim/sample-collection.ts';
+import { filesBelow } from '../slim/slim-options.ts';
+import { linesOf, pinakes, pinakesJson } from './pinakes-process.ts';
+
+describe('pinakes slim', () => {
+  let base = '';
+  before(async () => {
+    base = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
+    await writeSampleCollection(join(base, 'crawl'), 31);
+  });
+  after(() => rmSync(base, { recursive: true }));
+
+  const images = (name: string) => filesBelow(join(base, name)).map((path) => readFileSync(path));
+
+  test('assess tells what there is to save as a table and as JSON, and changes nothing', () => {
+    const earlier = images('crawl');
+    const { code, out } = pinakes(base, 'slim', 'assess', 'crawl');
+    assert.equal(code, 0);
+    assert.match(out, /^4 of 4 files read, .* records\n/);
+    for (const heading of [
+      'all contents',
+      'within a file',
+      'across files',
+      'by type',
+      'by host',
+      'text/html',
+      'site0.example',
+    ]) {
+      assert.ok(out.includes(heading), heading);
+    }
+    const summary = pinakesJson(base, 'slim', 'assess', 'crawl', '--json').at(-1)!;
+    const { contents, within, across } = summary as Record<string, { duplicates: number; savedBytes: number }>;
+    assert.equal(within!.duplicates + across!.duplicates, contents!.duplicates);
+    assert.ok(contents!.duplicates > 40 && contents!.savedBytes > 0);
+    const sampled = pinakesJson(base, 'slim', 'assess', 'crawl', '--sample', '10%', '--json').at(-1)!;
+    assert.equal(sampled.filesRead, 1);
+    assert.deepEqual(images('crawl'), earlier);
+    assert.equal(existsSync(join(base, 'crawl', '.pinakes-slim')), false);
+  });
+
+  test('run in place, undo and run again: the first and the last result are the same', () => {
+    cpSync(join(base, 'crawl'), join(base, 'copy'), { recursive: true });
+    const run = ['slim', 'run', 'copy', '--in-place', '--keep-originals', 'kept'];
+    const first = pinakes(base, ...run);
+    assert.equal(first.code, 0, first.err);
+    assert.match(first.out, /duplicates are revisits now, in 4 files, each read back and compared/);
+    const slimmed = images('copy');
+    const undone = pinakes(base, 'slim', 'undo', 'copy');
+    assert.equal(undone.code, 0, undone.err);
+    assert.deepEqual(images('copy'), images('crawl'));
+    const summary = pinakesJson(base, ...run, '--json').at(-1)!;
+    for (const name of ['records', 'duplicates', 'collisions', 'bytesBefore', 'bytesAfter']) {
+      assert.equal(typeof summary[name], 'number', name);
+    }
+    assert.deepEqual(images('copy'), slimmed);
+  });
+
+  test('the slimmed files have no findings, and compare finds the captures unchanged', () => {
+    assert.equal(pinakes(base, 'slim', 'run', 'crawl', '--to', 'target').code, 0);
+    assert.equal(pinakes(base, 'warc', 'check', 'target').code, 0);
+    assert.equal(pinakes(base, 'slim', 'sum', 'crawl', '--out', 'before.parquet').code, 0);
+    assert.equal(pinakes(base, 'slim', 'sum', 'target', '--out', 'after.parquet').code, 0);
+    const same = pinakes(base, 'slim', 'compare', 'before.parquet', 'after.parquet');
+    assert.equal(same.code, 0, same.out);
+    rmSync(filesBelow(join(base, 'target'))[0]!);
+    assert.equal(pinakes(base, 'slim', 'sum', 'target', '--out', 'less.parquet').code, 0);
+    const less = pinakes(base, 'slim', 'compare', 'before.parquet', 'less.parquet', '--json');
+    assert.equal(less.code, 1);
+    const summary = JSON.parse(linesOf(less.out).at(-1)!) as Record<string, number>;
+    assert.ok(summary.missing! > 0);
+  });
+
+  test('the stages follow one another on the command line', () => {
+    cpSync(join(base, 'crawl'), join(base, 'staged'), { recursive: true });
+    const steps = [
+      ['sum', 'staged', '--out', 'm.parquet', '--algorithm', 'sha512'],
+      ['split', '3', 'm.parquet', '--out', 'parts'],
+      [
+        'resolve',
+        'parts/part-0001-of-0003.parquet',
+        'parts/part-0002-of-0003.parquet',
+        'parts/part-0003-of-0003.parquet',
+        '--out',
+        'r.parquet',
+      ],
+      ['refs', 'staged', '--manifest', 'r.parquet', '--in-place'],
+    ];
+    for (const step of steps) {
+      const { code, err } = pinakes(base, 'slim', ...step);
+      assert.equal(code, 0, `${step.join(' ')}: ${err}`);
+    }
+    const sizes = (name: string) => images(name).reduce((sum, bytes) => sum + bytes.length, 0);
+    assert.ok(sizes('staged') < sizes('crawl'));
+  });
+
+  test('arguments that make no sense are refused before anything begins', () => {
+    const earlier = images('crawl');
+    for (const args of [
+      ['run', 'crawl'],
+      ['run', 'crawl', '--in-place', '--to', 'x'],
+      ['run', 'crawl', '--to', 'x', '--keep-originals', 'y'],
+      ['run', 'crawl', '--in-place', '--algorithm', 'crc32'],
+      ['run', 'crawl', '--in-place', '--algorithm', 'sha1', '--verify', 'digest'],
+      ['run', 'crawl', '--in-place', '--min-saving', 'much'],
+      ['run', 'nowhere', '--in-place'],
+      ['assess', 'crawl', '--sample', '0%'],
+      ['assess', 'crawl', '--workers', '0'],
+      ['sum', 'crawl', '--out', 'z', '--format', 'csv'],
+      ['split', '0', 'before.parquet', '--out', 'z'],
+      ['undo', 'crawl'],
+    ]) {
+      const { code, err } = pinakes(base, 'slim', ...args);
+      assert.equal(code, 2, `${args.join(' ')}: ${err}`);
+      assert.match(err, /^pinakes: /, args.join(' '));
+    }
+    assert.deepEqual(images('crawl'), earlier);
+  });
+
+  test('a damaged file makes the exit code 1, and the others are slimmed', () => {
+    cpSync(join(base, 'crawl'), join(base, 'damaged'), { recursive: true });
+    const [file] = filesBelow(join(base, 'damaged'));
+    writeFileSync(file!, readFileSync(file!).subarray(0, -20));
+    const { code, out, err } = pinakes(base, 'slim', 'run', 'damaged', '--in-place');
+    assert.equal(code, 1, err);
+    assert.match(err, /slim-file-damaged/);
+    assert.match(out, /in 3 files/);
+    assert.match(out, /1 files had no part in it and are as they were/);
+  });
+});
