@@ -23,7 +23,7 @@ const LATEST: EpochMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Time of a WARC-Date, or undefined when it is none. Missing parts count from the start of what is given. */
 export function parseW3cDate(text: string): EpochMs | undefined {
-  const quick = text.length === 20 ? parseWholeSeconds(text) : undefined;
+  const quick = text.length === 20 || text.length === 24 ? parseCommonForm(text) : undefined;
   if (quick !== undefined) return quick;
   const match = W3CDTF.exec(text.trim());
   if (!match) return undefined;
@@ -45,27 +45,34 @@ function inRange(time: EpochMs): EpochMs | undefined {
   return time >= EARLIEST && time <= LATEST ? time : undefined;
 }
 
-/** The common form `2024-03-01T10:00:00Z`, without the pattern; undefined for whatever needs a closer look. */
-function parseWholeSeconds(text: string): EpochMs | undefined {
-  const two = (at: number) => {
-    const [tens, ones] = [text.charCodeAt(at) - 0x30, text.charCodeAt(at + 1) - 0x30];
-    return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
-  };
-  if (
-    text[4] !== '-' ||
-    text[7] !== '-' ||
-    text[10] !== 'T' ||
-    text[13] !== ':' ||
-    text[16] !== ':' ||
-    text[19] !== 'Z'
-  ) {
-    return undefined;
+/** The common forms `2024-03-01T10:00:00Z` and `...00.250Z`, without the pattern; undefined for whatever needs a closer look. */
+function parseCommonForm(text: string): EpochMs | undefined {
+  const hasSeparators =
+    text[4] === '-' &&
+    text[7] === '-' &&
+    text[10] === 'T' &&
+    text[13] === ':' &&
+    text[16] === ':' &&
+    text.endsWith('Z');
+  if (!hasSeparators || (text.length === 24 && text[19] !== '.')) return undefined;
+  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10)];
+  const [hour, minute, second] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)];
+  const millisecond = text.length === 24 ? digits(text, 20, 23) : 0;
+  // The last days of a month need a calendar.
+  const isPlain = year >= 1000 && month >= 1 && month <= 12 && day >= 1 && day <= 28;
+  if (!isPlain || !(hour < 24 && minute < 60 && second < 60 && millisecond < 1000)) return undefined;
+  return Date.UTC(year, month - 1, day, hour, minute, second, millisecond);
+}
+
+/** The number that the digits in [from, to) make; NaN when something else is among them. */
+function digits(text: string, from: number, to: number): number {
+  let number = 0;
+  for (let i = from; i < to; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    number = number * 10 + digit;
   }
-  const [year, month, day] = [two(0) * 100 + two(2), two(5), two(8)];
-  const [hour, minute, second] = [two(11), two(14), two(17)];
-  const isPlain =
-    year >= 1000 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && hour < 24 && minute < 60 && second < 60;
-  return isPlain ? Date.UTC(year, month - 1, day, hour, minute, second) : undefined;
+  return number;
 }
 
 /** Time of a timestamp of 4 to 17 digits; missing digits count down to the earliest moment it can mean. */

@@ -15,7 +15,7 @@ import { type ScanJob, type ScanResult, scanRange } from './scan.ts';
 import { ScanBatch } from './scan-batch.ts';
 import type { ScanAnswer } from './scan-worker.ts';
 
-const RANGE_BYTES = 8 * 1024 * 1024;
+const RANGE_BYTES = 4 * 1024 * 1024;
 
 export type ScanOptions = {
   /** Threads; 0 scans on the caller's own. */
@@ -169,7 +169,7 @@ class ScanPool {
 
   #start(): void {
     const worker = new Worker(new URL('./scan-worker.ts', import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: 16 },
+      resourceLimits: { maxYoungGenerationSizeMb: 32 },
     });
     worker.on('message', (answer: ScanAnswer) => {
       const waiting = this.#busy.get(worker);

@@ -166,24 +166,24 @@ class Columns {
     const count = this.#offset.length;
     const textNames = [...SCAN_TEXTS, ...this.#fields];
     const digests = new Uint8Array(count * this.#digestBytes);
-    for (const [index, digest] of this.#digests.entries()) digests.set(digest, index * this.#digestBytes);
+    for (let i = 0; i < count; i++) digests.set(this.#digests[i]!, i * this.#digestBytes);
     const textEnds = new Uint32Array(count * textNames.length);
     let end = 0;
-    for (const [index, text] of this.#texts.entries()) {
-      end += text.length;
-      textEnds[index] = end;
+    for (let i = 0; i < textEnds.length; i++) {
+      end += this.#texts[i]!.length;
+      textEnds[i] = end;
     }
     return {
       count,
-      offset: Float64Array.from(this.#offset),
-      length: Float64Array.from(this.#length),
-      innerOffset: Float64Array.from(this.#innerOffset),
-      headBytes: Uint32Array.from(this.#headBytes),
-      blockBytes: Float64Array.from(this.#blockBytes),
-      httpHeadBytes: Uint32Array.from(this.#httpHeadBytes),
-      payloadBytes: Float64Array.from(this.#payloadBytes),
-      status: Uint16Array.from(this.#status),
-      flags: Uint8Array.from(this.#flags),
+      offset: new Float64Array(this.#offset),
+      length: new Float64Array(this.#length),
+      innerOffset: new Float64Array(this.#innerOffset),
+      headBytes: new Uint32Array(this.#headBytes),
+      blockBytes: new Float64Array(this.#blockBytes),
+      httpHeadBytes: new Uint32Array(this.#httpHeadBytes),
+      payloadBytes: new Float64Array(this.#payloadBytes),
+      status: new Uint16Array(this.#status),
+      flags: new Uint8Array(this.#flags),
       digestBytes: this.#digestBytes,
       digests,
       textNames,
