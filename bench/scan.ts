@@ -54,11 +54,12 @@ async function scan(file: string, workers: number): Promise<number> {
 
 /** The most memory that a process of its own had while it scanned, in megabytes. */
 function residentMemory(file: string, workers: number): string {
-  const script = `
-    import { scanFiles } from ${JSON.stringify(new URL('../src/warc/index.ts', import.meta.url).href)};
+  const module = JSON.stringify(new URL('../src/warc/index.ts', import.meta.url).href);
+  const script = `import(${module}).then(async ({ scanFiles }) => {
     for await (const _ of scanFiles([${JSON.stringify(file)}], { workers: ${workers} }));
-    process.stdout.write(String(process.resourceUsage().maxRSS / 1000));`;
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    process.stdout.write(String(process.resourceUsage().maxRSS / 1000));
+  });`;
+  const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
   return Number(stdout).toFixed(0);
 }
 
