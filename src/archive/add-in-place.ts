@@ -42,9 +42,9 @@ export async function addInPlace(
       report.failures.push(error);
     }
   }
-  const todo = [...entries.keys()];
-  const workers = options.workers ?? (await workersFor(todo));
-  for await (const item of scanFiles(todo, { workers, fields: ARCHIVE_FIELDS, signal: options.signal })) {
+  const unread = [...entries.keys()];
+  const workers = options.workers ?? (await workersFor(unread));
+  for await (const item of scanFiles(unread, { workers, fields: ARCHIVE_FIELDS, signal: options.signal })) {
     if (item.kind === 'batch') {
       for (const finding of item.batch.findings) options.onFinding?.(finding);
       await entries.get(item.batch.file)!.take(item.batch);

@@ -1,10 +1,7 @@
 /** What adding is asked, what it answers, and the parts of the archive that it works on. */
-import type { Finding, IdSource, PinakesError } from '../base/index.ts';
+import type { Finding, PinakesError } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';
-import type { CatalogDraft } from './catalog-draft.ts';
-import type { Collections } from './collections.ts';
-import type { RecordAccess } from './record-access.ts';
-import type { SegmentShelf } from './segment-shelf.ts';
+import type { WritingParts } from './writing-parts.ts';
 
 export type AddOptions = {
   readonly collection?: string;
@@ -33,21 +30,7 @@ export type AddReport = {
   unresolved: number;
 };
 
-export type AddParts = {
-  readonly directory: string;
-  readonly catalog: Catalog;
-  readonly shelf: SegmentShelf;
-  readonly access: RecordAccess;
-  readonly collections: Collections;
-  readonly newId: IdSource;
-  readonly dedupBytesMin: number;
-  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
-  readonly chooseVolume: (digest: Uint8Array) => Promise<string>;
-  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly newDraft: () => CatalogDraft;
-  readonly commit: (draft: CatalogDraft) => Promise<void>;
-  readonly rollBack: () => Promise<void>;
-};
+export type AddParts = WritingParts & { readonly catalog: Catalog };
 
 export function emptyReport(): AddReport {
   return {

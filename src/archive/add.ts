@@ -16,8 +16,8 @@ export { type AddOptions, type AddParts, type AddProgress, type AddReport, empty
 /** Adds files by copying. */
 export async function addFiles(parts: AddParts, files: readonly string[], options: AddOptions): Promise<AddReport> {
   const report = emptyReport();
-  const todo = await filesToRead(parts, files, options, report);
-  const scan = scanFiles(todo, {
+  const unread = await filesToRead(parts, files, options, report);
+  const scan = scanFiles(unread, {
     workers: options.workers ?? 2,
     fields: ARCHIVE_FIELDS,
     signal: options.signal!,
@@ -49,7 +49,7 @@ async function filesToRead(
   options: AddOptions,
   report: AddReport,
 ): Promise<string[]> {
-  const todo: string[] = [];
+  const unread: string[] = [];
   for (const file of new Set(files)) {
     const source = await FileSource.open(parts, file, options).catch((error: unknown) => {
       if (!(error instanceof PinakesError)) throw error;
@@ -58,10 +58,10 @@ async function filesToRead(
     if (!source) continue;
     report.files++;
     if (source.isDone) report.filesKnown++;
-    else todo.push(file);
+    else unread.push(file);
     await source.close();
   }
-  return todo;
+  return unread;
 }
 
 /** The files that are being read at the moment. What is wrong with one costs only itself (I10). */

@@ -6,7 +6,7 @@
  * to their segments, the segments are synced, the catalog takes the batch, and only then are the callers told.
  */
 import { join } from 'node:path';
-import { type EpochMs, formatW3cDate, type IdSource, PinakesError, toHex } from '../base/index.ts';
+import { type EpochMs, formatW3cDate, PinakesError, toHex } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
@@ -19,12 +19,11 @@ import {
   recordParts,
 } from '../warc/index.ts';
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
-import type { Collections } from './collections.ts';
 import { type ContentKey, formatContentKey } from './content-key.ts';
-import type { RecordAccess } from './record-access.ts';
 import { bareMime, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
-import type { OpenSegment, SegmentShelf } from './segment-shelf.ts';
+import type { OpenSegment } from './segment-shelf.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
+import type { WritingParts } from './writing-parts.ts';
 
 /** `regular`: same digest and size; `compare`: same bytes; `force-new`: never. */
 export type StoreMode = 'regular' | 'compare' | 'force-new';
@@ -72,27 +71,10 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-export type StoreParts = {
-  readonly directory: string;
-  readonly shelf: SegmentShelf;
-  readonly access: RecordAccess;
-  readonly collections: Collections;
-  readonly newId: IdSource;
-  readonly dedupBytesMin: number;
-  /** Turns a digest into the fingerprint that identifies contents: the digest itself, but in tests of collisions. */
-  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
-  readonly chooseVolume: (digest: Uint8Array) => Promise<string>;
-  /** Runs one change of the archive at a time. */
-  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly newDraft: () => CatalogDraft;
-  readonly commit: (draft: CatalogDraft) => Promise<void>;
-  readonly rollBack: () => Promise<void>;
-};
-
 const GROUP_MAX = 512;
 
 export class StoreQueue {
-  readonly #parts: StoreParts;
+  readonly #parts: WritingParts;
   readonly #text = new MemberEncoder({ coding: 'gzip', level: 6 });
   readonly #packed = new MemberEncoder({ coding: 'gzip', level: 0 });
   #waiting: Waiting[] = [];
@@ -101,7 +83,7 @@ export class StoreQueue {
   /** Holders of blocks made in the commit at hand, which cannot be read yet. */
   readonly #fresh = new Map<string, Referent>();
 
-  constructor(parts: StoreParts) {
+  constructor(parts: WritingParts) {
     this.#parts = parts;
   }
 

@@ -1,0 +1,24 @@
+/** What everything that writes records into the archive needs: storing and adding. */
+import type { IdSource } from '../base/index.ts';
+import type { CatalogDraft } from './catalog-draft.ts';
+import type { Collections } from './collections.ts';
+import type { RecordAccess } from './record-access.ts';
+import type { SegmentShelf } from './segment-shelf.ts';
+
+export type WritingParts = {
+  /** Where large blocks may be spooled. */
+  readonly directory: string;
+  readonly shelf: SegmentShelf;
+  readonly access: RecordAccess;
+  readonly collections: Collections;
+  readonly newId: IdSource;
+  readonly dedupBytesMin: number;
+  /** Turns a digest into the fingerprint that identifies contents: the digest itself, but in tests of collisions. */
+  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  readonly chooseVolume: (digest: Uint8Array) => Promise<string>;
+  /** Runs one change of the archive at a time. */
+  readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly newDraft: () => CatalogDraft;
+  readonly commit: (draft: CatalogDraft) => Promise<void>;
+  readonly rollBack: () => Promise<void>;
+};
