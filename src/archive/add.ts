@@ -24,15 +24,22 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
     httpHeads: true,
   });
   const sources = new OpenSources(parts, options, report);
+  /** Files in which something else than records was met; one with nothing but that is no WARC file. */
+  const foreign = new Set<string>();
   try {
     for await (const item of scan) {
       if (item.kind === 'batch') {
-        for (const finding of item.batch.findings) options.onFinding?.(finding);
+        for (const finding of item.batch.findings) {
+          if (finding.code === 'garbage-skipped') foreign.add(item.batch.file);
+          options.onFinding?.(finding);
+        }
         await sources.use(item.batch.file, (source) => source.take(item.batch, report));
         options.onProgress?.({ file: item.batch.file, bytes: item.bytes, captures: report.captures });
       } else {
-        if (item.kind === 'file-end') await sources.use(item.file, (source) => source.finish());
-        else report.failures.push(item.error);
+        if (item.kind === 'file-failed') report.failures.push(item.error);
+        else if (item.records === 0 && foreign.has(item.file)) {
+          report.failures.push(new PinakesError('NOT_WARC', { where: item.file }));
+        } else await sources.use(item.file, (source) => source.finish());
         await sources.close(item.file);
       }
     }

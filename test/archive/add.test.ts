@@ -354,3 +354,18 @@ test('I5 No capture loses its content: a foreign revisit of a capture that becam
   assert.equal((await archive.add([join(directory, 'a.warc.gz')])).filesKnown, 1);
   assert.deepEqual(await audit(archive), []);
 });
+
+test('a file that holds no record is refused by name, nothing is kept of it, and the others are added', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const photo = join(directory, 'photo.warc.gz');
+  await writeFile(photo, Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3, 4]));
+  const good = await writeForeign(join(directory, 'good.warc.gz'), site('good', 2));
+  const report = await archive.add([photo, good]);
+  assert.deepEqual(
+    report.failures.map(({ code, where }) => [code, where]),
+    [['NOT_WARC', photo]],
+  );
+  assert.equal(report.captures, 2);
+  assert.deepEqual(await audit(archive), []);
+});
