@@ -9,11 +9,12 @@ export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   catalog: ['base', 'url'],
   archive: ['base', 'url', 'warc', 'volume', 'catalog'],
   slim: ['base', 'url', 'warc'],
-  search: ['base', 'url', 'warc', 'archive'],
-  crawl: ['base', 'url', 'warc', 'archive'],
-  replay: ['base', 'url', 'warc', 'archive'],
-  server: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'search', 'crawl', 'replay'],
-  cli: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'search', 'crawl', 'replay', 'server'],
+  page: ['base', 'url', 'warc'],
+  search: ['base', 'url', 'warc', 'page', 'archive'],
+  crawl: ['base', 'url', 'warc', 'page', 'archive'],
+  replay: ['base', 'url', 'warc', 'page', 'archive'],
+  server: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'page', 'search', 'crawl', 'replay'],
+  cli: ['base', 'url', 'warc', 'volume', 'catalog', 'archive', 'slim', 'page', 'search', 'crawl', 'replay', 'server'],
 };
 
 /** The room that may print, exit, and ask the machine for the time and for random numbers. */
@@ -25,8 +26,20 @@ export const LIBRARY_IMPORTS: readonly string[] = Object.keys(ROOM_IMPORTS).filt
 /** Package -> the rooms whose code may import it. Unit tests and everything outside src/ may also use development packages. */
 export const PACKAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   '@duckdb/node-api': ['slim', 'archive'],
+  '@webrecorder/wombat': ['replay'],
   'classic-level': ['catalog'],
   commander: ['cli'],
+  'css-tree': ['page', 'replay'],
+  eld: ['page'],
+  fastify: ['server'],
+  htmlparser2: ['page', 'replay'],
+  'playwright-core': ['crawl'],
+  'prom-client': ['server'],
+  'robots-parser': ['crawl'],
+  tldts: ['crawl'],
+  typebox: ['server'],
+  undici: ['crawl'],
+  unpdf: ['page'],
   yaml: ['archive'],
   yauzl: ['warc'],
   yazl: ['warc'],
