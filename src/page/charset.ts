@@ -1,0 +1,87 @@
+/**
+ * The charset of a text and its decoding, as browsers do it (WHATWG Encoding and HTML, "determining the character encoding"): byte order mark, charset of
+ * the HTTP field, `meta` or XML declaration near the start, and where nothing is declared, what the bytes look like.
+ *
+ * Names are those of the WHATWG standard, in lower case. Labels that the standard replaces for safety (`iso-2022-kr`, `hz-gb-2312`) count as undeclared.
+ */
+import { fromLatin1, fromUtf8 } from '../base/index.ts';
+import { guessCharset } from './charset-guess.ts';
+
+/** How far declarations are looked for. The standard asks for 1,024 bytes; real pages put scripts and comments before theirs. */
+const PRESCAN_BYTES = 4096;
+
+const labels = new Map<string, string | undefined>();
+
+/** The standard's name of a charset label, or undefined when it is none. */
+export function charsetOfLabel(label: string): string | undefined {
+  const trimmed = label.trim().toLowerCase();
+  if (trimmed === '' || trimmed.length > 40) return undefined;
+  if (labels.has(trimmed)) return labels.get(trimmed);
+  let name: string | undefined;
+  try {
+    name = new TextDecoder(trimmed).encoding;
+  } catch {
+    name = undefined;
+  }
+  if (labels.size < 500) labels.set(trimmed, name);
+  return name;
+}
+
+/** Charset parameter of a Content-Type value. */
+export function charsetOfContentType(contentType: string | undefined): string | undefined {
+  const match =
+    contentType === undefined ? null : /;\s*charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))/i.exec(contentType);
+  return match ? charsetOfLabel(match[1] ?? match[2] ?? match[3] ?? '') : undefined;
+}
+
+function charsetOfMark(start: Uint8Array): string | undefined {
+  if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return 'utf-8';
+  if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be';
+  return start[0] === 0xff && start[1] === 0xfe ? 'utf-16le' : undefined;
+}
+
+/** Charset by what the start of a text declares or looks like. More than the first kilobytes make the guess better. */
+export function sniffCharset(start: Uint8Array, contentType?: string): string {
+  return charsetOfMark(start) ?? charsetOfContentType(contentType) ?? declaredCharset(start) ?? guessCharset(start);
+}
+
+/** Charset by the `meta` elements or the XML declaration in the first bytes. */
+function declaredCharset(start: Uint8Array): string | undefined {
+  // A declaration that was found by its ASCII letters cannot be in UTF-16.
+  const head = fromLatin1(start, 0, Math.min(start.length, PRESCAN_BYTES));
+  const xml = /^\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([^"'>]{1,40})["']/.exec(head)?.[1];
+  const charset = (xml === undefined ? undefined : charsetOfLabel(xml)) ?? charsetOfMeta(head);
+  if (charset === 'utf-16be' || charset === 'utf-16le') return 'utf-8';
+  return charset === 'x-user-defined' ? 'windows-1252' : charset;
+}
+
+const TAG = /<!--.*?-->|<meta[\s/]([^>]{0,1000})>/gis;
+
+function charsetOfMeta(head: string): string | undefined {
+  // A comment that does not end within the first bytes hides what follows, and the pattern would try every beginning of one.
+  const cut = /<!--(?!.*-->)/s.exec(head);
+  const searched = cut ? head.slice(0, cut.index) : head;
+  for (const match of searched.matchAll(TAG)) {
+    const attributes = match[1];
+    if (attributes === undefined) continue;
+    const label = /charset\s*=\s*["']?\s*([^\s"'/>;]{1,40})/i.exec(attributes)?.[1];
+    const charset = label === undefined ? undefined : charsetOfLabel(label);
+    if (charset !== undefined) return charset;
+  }
+  return undefined;
+}
+
+/** How much of an undeclared text the guess looks at. */
+const GUESS_BYTES = 256 * 1024;
+
+/** The text of a document without its byte order mark. Bytes that the charset does not have become U+FFFD. */
+export function decodeText(bytes: Uint8Array, contentType?: string): { text: string; charset: string } {
+  const charset = sniffCharset(bytes.length > GUESS_BYTES ? bytes.subarray(0, GUESS_BYTES) : bytes, contentType);
+  return { text: decodeAs(bytes, charset), charset };
+}
+
+function decodeAs(bytes: Uint8Array, charset: string): string {
+  if (charset !== 'utf-8') return new TextDecoder(charset).decode(bytes);
+  const text = fromUtf8(bytes);
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}

@@ -1,0 +1,64 @@
+/** Links of a style sheet: `url()`, `@import`, `image-set()` with strings, fonts apart from images. Tokens are css-tree's, so comments and strings cannot deceive. */
+import * as css from 'css-tree';
+import { type Link, LinkCollector, type LinkKind } from './link.ts';
+
+const { tokenize, tokenTypes } = css;
+
+export function linksOfCss(text: string, baseUrl: string): Link[] {
+  const links = new LinkCollector();
+  collectCssLinks(text, links);
+  return links.resolve(baseUrl);
+}
+
+/** A style sheet is read up to here. */
+export const CSS_LENGTH_MAX = 16 * 1024 * 1024;
+
+/** Adds the links of a style sheet, or of a list of declarations, to a collector. */
+export function collectCssLinks(text: string, links: LinkCollector): void {
+  if (text.length > CSS_LENGTH_MAX) {
+    text = text.slice(0, CSS_LENGTH_MAX);
+    links.isTruncated = true;
+  }
+  const source = text;
+  let atRule = '';
+  let functionName = '';
+  let isPreludeOpen = false;
+  tokenize(source, (type, start, end) => {
+    if (type === tokenTypes.Url) {
+      links.add(decodeUrl(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
+    } else if (type === tokenTypes.String) {
+      const isImport = isPreludeOpen && atRule === '@import';
+      if (isImport || isUrlFunction(functionName)) {
+        links.add(css.string.decode(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
+      }
+      if (isImport) isPreludeOpen = false;
+    } else if (type === tokenTypes.Function) {
+      functionName = source.slice(start, end - 1).toLowerCase();
+    } else if (type === tokenTypes.AtKeyword) {
+      atRule = source.slice(start, end).toLowerCase();
+      isPreludeOpen = true;
+    } else if (type === tokenTypes.RightParenthesis) {
+      functionName = '';
+    } else if (type === tokenTypes.LeftCurlyBracket) {
+      isPreludeOpen = false;
+    } else if (type === tokenTypes.RightCurlyBracket || type === tokenTypes.Semicolon) {
+      // A semicolon ends an at-rule that has no block, and a declaration inside of one that has.
+      if (type === tokenTypes.RightCurlyBracket || isPreludeOpen || atRule === '@import') atRule = '';
+      isPreludeOpen = false;
+      functionName = '';
+    }
+  });
+}
+
+function isUrlFunction(name: string): boolean {
+  return name === 'url' || name === 'src' || name === 'image-set' || name === '-webkit-image-set' || name === 'image';
+}
+
+function kindOf(atRule: string, isPreludeOpen: boolean): LinkKind {
+  if (atRule === '@import' && isPreludeOpen) return 'style';
+  return atRule === '@font-face' ? 'font' : 'image';
+}
+
+function decodeUrl(token: string): string {
+  return css.url.decode(token);
+}

@@ -1,0 +1,17 @@
+/** page: reads HTML, style sheets, feeds, sitemaps and PDF: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
+export { charsetOfContentType, charsetOfLabel, decodeText, sniffCharset } from './charset.ts';
+export { linksOfCss } from './css-links.ts';
+export { linksOfHeaders } from './header-links.ts';
+export { type Link, type LinkKind, resolveUrl } from './link.ts';
+export {
+  isPageMime,
+  PAGE_BYTES_MAX,
+  type Page,
+  type PageKind,
+  type PageParts,
+  type PageSource,
+  pageKind,
+  readPage,
+} from './page.ts';
+export { readSitemap, type Sitemap, type SitemapUrl } from './sitemap.ts';
+export { srcsetUrls } from './srcset.ts';

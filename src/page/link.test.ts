@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { LinkCollector } from './link.ts';
+
+test('links resolve as the platform resolves them, whatever short cut is taken', () => {
+  const seed = 17;
+  const part = fc.constantFrom(
+    '/',
+    'a',
+    'B-c',
+    '.',
+    '..',
+    '~x',
+    '%20',
+    ' ',
+    '?q=1',
+    '#f',
+    '//',
+    'x.html',
+    ':',
+    '\\',
+    'http:',
+    '\u00e9',
+    '@',
+    '_',
+  );
+  fc.assert(
+    fc.property(
+      fc.array(part, { minLength: 1, maxLength: 6 }),
+      fc.constantFrom('http://h.example/d/p.html', 'https://H.example:8443/x?y#z', 'ftp://f.example/a/b'),
+      (parts, base) => {
+        const value = parts.join('');
+        const links = new LinkCollector();
+        links.add(value, 'anchor', false);
+        const expected = URL.parse(value, base);
+        const isPlace = expected !== null && /^(https?|ftp):$/.test(expected.protocol) && !value.startsWith('#');
+        assert.deepEqual(
+          links.resolve(base).map(({ url }) => url),
+          isPlace ? [expected.href.split('#')[0]] : [],
+          value,
+        );
+      },
+    ),
+    { seed, numRuns: 2000 },
+  );
+});

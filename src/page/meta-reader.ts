@@ -1,0 +1,135 @@
+/** What a document says of itself: title, description, language, dates, robots, and links that stand in `meta`. */
+import type { EpochMs } from '../base/index.ts';
+import type { Attributes } from './element-links.ts';
+import { type LinkCollector, type LinkKind, tidyText } from './link.ts';
+import { parsePageDate } from './page-date.ts';
+
+const TITLE_LENGTH_MAX = 1000;
+const DESCRIPTION_LENGTH_MAX = 4000;
+
+const DATE_PUBLISHED = new Set([
+  'article:published_time',
+  'datepublished',
+  'dc.date',
+  'dc.date.created',
+  'dc.date.issued',
+  'dcterms.created',
+  'dcterms.date',
+  'dcterms.issued',
+  'date',
+  'pubdate',
+  'publishdate',
+  'citation_publication_date',
+  'citation_date',
+  'parsely-pub-date',
+  'sailthru.date',
+]);
+const DATE_MODIFIED = new Set([
+  'article:modified_time',
+  'datemodified',
+  'dc.date.modified',
+  'dcterms.modified',
+  'last-modified',
+  'lastmod',
+  'og:updated_time',
+  'revised',
+]);
+const META_LINKS: Readonly<Record<string, LinkKind>> = {
+  'og:image': 'image',
+  'og:image:url': 'image',
+  'og:image:secure_url': 'image',
+  'og:video': 'media',
+  'og:video:url': 'media',
+  'og:video:secure_url': 'media',
+  'og:audio': 'media',
+  'og:url': 'canonical',
+  'twitter:image': 'image',
+  'twitter:image:src': 'image',
+  'msapplication-tileimage': 'icon',
+  'msapplication-config': 'icon',
+  thumbnail: 'image',
+  image: 'image',
+  thumbnailurl: 'image',
+  contenturl: 'media',
+};
+
+export class MetaReader {
+  title = '';
+  description = '';
+  language = '';
+  publishedAt: EpochMs | undefined;
+  modifiedAt: EpochMs | undefined;
+  readonly robots = { nofollow: false, noindex: false };
+  #socialTitle = '';
+  #socialDescription = '';
+  #timeElement: EpochMs | undefined;
+
+  declareTitle(text: string): void {
+    if (this.title === '') this.title = tidyText(text, TITLE_LENGTH_MAX);
+  }
+
+  declareLanguage(tag: string | undefined): void {
+    const primary = tag === undefined ? '' : (/^\s*([a-z]{2,3})(?:[-_,\s]|$)/i.exec(tag)?.[1] ?? '');
+    if (this.language === '') this.language = primary.toLowerCase();
+  }
+
+  readTime(attributes: Attributes): void {
+    const time = parsePageDate(attributes.get('datetime') ?? attributes.get('content') ?? '');
+    if (time === undefined) return;
+    const itemprop = attributes.get('itemprop')?.toLowerCase();
+    if (itemprop === 'datepublished' || attributes.has('pubdate')) this.publishedAt ??= time;
+    else if (itemprop === 'datemodified') this.modifiedAt ??= time;
+    else this.#timeElement ??= time;
+  }
+
+  readMeta(attributes: Attributes, links: LinkCollector): void {
+    const content = attributes.get('content');
+    if (content === undefined) return;
+    const equivalent = attributes.get('http-equiv')?.trim().toLowerCase();
+    if (equivalent === 'refresh') {
+      const target = refreshTarget(content);
+      if (target !== undefined) links.add(target, 'refresh', false);
+    } else if (equivalent === 'content-language') this.declareLanguage(content);
+    const property = attributes.get('property') ?? attributes.get('name') ?? attributes.get('itemprop') ?? equivalent;
+    if (property !== undefined) this.#readProperty(property.trim().toLowerCase(), content, links);
+  }
+
+  #readProperty(name: string, content: string, links: LinkCollector): void {
+    if (name === 'robots' || name === 'pinakes') this.#readRobots(content.toLowerCase());
+    else if (name === 'description' || name === 'dc.description')
+      this.description ||= tidyText(content, DESCRIPTION_LENGTH_MAX);
+    else if (name === 'og:description' || name === 'twitter:description') {
+      this.#socialDescription ||= tidyText(content, DESCRIPTION_LENGTH_MAX);
+    } else if (name === 'og:title' || name === 'twitter:title' || name === 'dc.title') {
+      this.#socialTitle ||= tidyText(content, TITLE_LENGTH_MAX);
+    } else if (name === 'language' || name === 'dc.language' || name === 'og:locale') this.declareLanguage(content);
+    else if (DATE_PUBLISHED.has(name)) this.publishedAt ??= parsePageDate(content);
+    else if (DATE_MODIFIED.has(name)) this.modifiedAt ??= parsePageDate(content);
+    else if (Object.hasOwn(META_LINKS, name)) links.add(content.trim(), META_LINKS[name]!, false);
+  }
+
+  #readRobots(content: string): void {
+    if (/\b(nofollow|none)\b/.test(content)) this.robots.nofollow = true;
+    if (/\b(noindex|none)\b/.test(content)) this.robots.noindex = true;
+  }
+
+  /** Fills what is missing from what was meant for other readers. */
+  finish(): void {
+    this.title ||= this.#socialTitle;
+    this.description ||= this.#socialDescription;
+    this.publishedAt ??= this.#timeElement;
+  }
+}
+
+/** Target of a Refresh value, `5; url=next.html`, as browsers read it; undefined for a reload in place. */
+export function refreshTarget(value: string): string | undefined {
+  const rest = /^\s*[\d.]+\s*[;,\s]\s*(.*)$/s.exec(value.slice(0, 10_000))?.[1];
+  if (rest === undefined) return undefined;
+  const target = /^url\s*=\s*(.*)$/is.exec(rest)?.[1] ?? rest;
+  const quote = target[0];
+  if (quote === '"' || quote === "'") {
+    const end = target.indexOf(quote, 1);
+    return target.slice(1, end < 0 ? target.length : end) || undefined;
+  }
+  return target.trim() || undefined;
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { linksOfHeaders } from './header-links.ts';
+import { PAGE_BYTES_MAX, readPage } from './page.ts';
+import { readSitemap } from './sitemap.ts';
+
+const url = 'http://example.org/dir/doc';
+
+test('RSS is read as a page: titles, text of the entries, their links', async () => {
+  const rss = `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>http://example.org/</link><description>All of it</description><language>de</language>
+    <item><title>First &amp; best</title><link>/one</link><description><![CDATA[<p>Hello <img src="/i.png"></p>]]></description><pubDate>Fri, 01 Mar 2024 10:00:00 GMT</pubDate><enclosure url="/a.mp3"/></item>
+    <item><guid>http://example.org/two</guid><title>Second</title></item></channel></rss>`;
+  const page = (await readPage({ bytes: Buffer.from(rss), mime: 'text/xml', url }))!;
+  assert.equal(page.title, 'News');
+  assert.equal(page.language, 'de');
+  assert.equal(page.text, 'First & best\nHello\nSecond');
+  assert.equal(page.modifiedAt, Date.UTC(2024, 2, 1, 10));
+  assert.deepEqual(
+    page.links.map((link) => [link.url, link.kind, link.text]),
+    [
+      ['http://example.org/', 'anchor', ''],
+      ['http://example.org/i.png', 'image', ''],
+      ['http://example.org/a.mp3', 'media', ''],
+      ['http://example.org/one', 'anchor', 'First & best'],
+      ['http://example.org/two', 'anchor', 'Second'],
+    ],
+  );
+});
+
+test('Atom and JSON feeds are read as pages', async () => {
+  const atom = `<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Blog</title><link rel="self" href="/atom"/><link rel="next" href="/atom?2"/>
+    <entry><title>Post</title><link href="/post"/><content type="html">&lt;b&gt;Bold&lt;/b&gt; text</content></entry></feed>`;
+  const page = (await readPage({ bytes: Buffer.from(atom), mime: 'application/atom+xml', url }))!;
+  assert.equal(page.text, 'Post\nBold text');
+  assert.deepEqual(
+    page.links.map((link) => `${link.kind} ${link.url}`),
+    ['feed http://example.org/atom', 'anchor http://example.org/atom?2', 'anchor http://example.org/post'],
+  );
+  const json = JSON.stringify({
+    title: 'J',
+    items: [{ url: '/j', title: 'Item', content_html: '<p>x<a href=/y>y</a>' }],
+  });
+  const feed = (await readPage({ bytes: Buffer.from(json), mime: 'application/feed+json', url }))!;
+  assert.equal(feed.text, 'Item\nxy');
+  assert.deepEqual(
+    feed.links.map((link) => link.url),
+    ['http://example.org/j', 'http://example.org/y'],
+  );
+});
+
+test('sitemaps are read as XML, as an index, as text, and compressed', () => {
+  const xml =
+    '<urlset xmlns="x" xmlns:image="y"><url><loc> http://example.org/a?x=1&amp;y=2 </loc><lastmod>2024-03-01</lastmod><image:image><image:loc>http://example.org/i.png</image:loc></image:image></url><url><loc>/b</loc></url></urlset>';
+  const expected = {
+    urls: [{ url: 'http://example.org/a?x=1&y=2', modifiedAt: Date.UTC(2024, 2, 1) }, { url: 'http://example.org/b' }],
+    sitemaps: [],
+  };
+  assert.deepEqual(readSitemap(Buffer.from(xml), url), expected);
+  assert.deepEqual(readSitemap(gzipSync(xml), url), expected);
+  const index = '<sitemapindex><sitemap><loc>http://example.org/s1.xml.gz</loc></sitemap></sitemapindex>';
+  assert.deepEqual(readSitemap(Buffer.from(index), url), { urls: [], sitemaps: ['http://example.org/s1.xml.gz'] });
+  const text = 'http://example.org/1\r\nnot a url\nhttps://example.org/2';
+  assert.deepEqual(readSitemap(Buffer.from(text), url).urls, [
+    { url: 'http://example.org/1' },
+    { url: 'https://example.org/2' },
+  ]);
+});
+
+test('a compressed sitemap that inflates without end is cut off', () => {
+  const bomb = gzipSync(Buffer.alloc(101 * 1024 * 1024, 0x20), { level: 1 });
+  assert.deepEqual(readSitemap(bomb, url), { urls: [], sitemaps: [] });
+});
+
+test('links in HTTP heads are found with their relations', () => {
+  const links = linksOfHeaders(
+    [
+      ['Link', '</s.css>; rel=preload; as=style, <two>; rel="next"; title="a, b"'],
+      ['link', '<https://other.example/>; rel="canonical"'],
+      ['Refresh', '5; url=/later'],
+      ['Location', 'moved'],
+      ['X', 'http://no'],
+    ],
+    url,
+  );
+  assert.deepEqual(
+    links.map((link) => `${link.kind} ${link.url} ${link.text}`.trim()),
+    [
+      'style http://example.org/s.css',
+      'anchor http://example.org/dir/two a, b',
+      'canonical https://other.example/',
+      'refresh http://example.org/later',
+      'refresh http://example.org/dir/moved',
+    ],
+  );
+});
+
+/** A PDF of one page with a line of text, a link and a title, its cross references counted out. */
+function pdf(): Buffer {
+  const content = 'BT /F1 24 Tf 72 700 Td (Hello from a document) Tj ET';
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> /Annots [6 0 R] >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+    '<< /Type /Annot /Subtype /Link /Rect [0 0 9 9] /A << /S /URI /URI (http://example.org/linked) >> >>',
+    "<< /Title (A paper) /CreationDate (D:20240301100000+01'00') >>",
+  ];
+  let text = '%PDF-1.4\n';
+  const offsets = objects.map((object, at) => {
+    const offset = text.length;
+    text += `${at + 1} 0 obj\n${object}\nendobj\n`;
+    return offset;
+  });
+  const start = text.length;
+  text += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`;
+  text += offsets.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
+  text += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R /Info 7 0 R >>\nstartxref\n${start}\n%%EOF\n`;
+  return Buffer.from(text, 'latin1');
+}
+
+test('PDF gives text, links, title and date; a broken one gives a page that says so', async () => {
+  const page = (await readPage({ bytes: pdf(), mime: 'application/pdf', url }))!;
+  assert.equal(page.title, 'A paper');
+  assert.equal(page.text, 'Hello from a document');
+  assert.deepEqual(
+    page.links.map((link) => link.url),
+    ['http://example.org/linked'],
+  );
+  assert.equal(page.publishedAt, Date.UTC(2024, 2, 1, 9));
+  const broken = (await readPage({ bytes: Buffer.from('%PDF-1.4 nothing more'), mime: 'application/pdf', url }))!;
+  assert.deepEqual([broken.text, broken.isTruncated], ['', true]);
+});
+
+test('the kind is told by the first bytes where the type says nothing', async () => {
+  const kindOf = async (text: string, mime: string) => (await readPage({ bytes: Buffer.from(text), mime, url }))?.text;
+  assert.equal(await kindOf('<!DOCTYPE html><p>x', ''), 'x');
+  assert.equal(await kindOf('<!DOCTYPE html><p>x', 'application/octet-stream'), 'x');
+  assert.equal(await kindOf('GIF89a', 'application/octet-stream'), undefined);
+  assert.equal(await kindOf('line one\n\n  line two ', 'text/plain; charset=utf-8'), 'line one\nline two');
+  assert.equal(await kindOf('x', 'image/png'), undefined);
+});
+
+test('the language is detected where it is not declared', async () => {
+  const german =
+    'Die Bibliothek bewahrt B\u00fccher und Zeitungen der vergangenen Jahre auf, damit sie gelesen werden.';
+  assert.equal((await readPage({ bytes: Buffer.from(`<p>${german}`), mime: 'text/html', url }))!.language, 'de');
+  assert.equal(
+    (await readPage({ bytes: Buffer.from(`<html lang=en><p>${german}`), mime: 'text/html', url }))!.language,
+    'en',
+  );
+});
+
+test('a document beyond the bound is read as far as the bound, and says so', async () => {
+  const bytes = Buffer.alloc(PAGE_BYTES_MAX + 1000, `<p>${'word '.repeat(100)}`);
+  const page = (await readPage({ bytes, mime: 'text/html', url }, { text: false }))!;
+  assert.equal(page.isTruncated, true);
+});

@@ -1,0 +1,170 @@
+/**
+ * What is learned of a document: title, text, language, links, dates. One door for every kind of content; the kind is the declared media type, corrected by the first bytes where the type says
+ * nothing (missing, `application/octet-stream`) or says XML.
+ *
+ * Documents are read up to PAGE_BYTES_MAX; a page says so when something was left out.
+ */
+import type { EpochMs } from '../base/index.ts';
+import { decodeText } from './charset.ts';
+import { collectCssLinks } from './css-links.ts';
+import { isFeed, readFeed } from './feed.ts';
+import { HtmlReader } from './html-reader.ts';
+import { collectJsonFeed } from './json-feed.ts';
+import { detectLanguage } from './language.ts';
+import { type Link, LinkCollector, resolveUrl } from './link.ts';
+import { MetaReader } from './meta-reader.ts';
+import { readPdf } from './pdf.ts';
+import { readSitemap } from './sitemap.ts';
+import { TextBuilder } from './text-builder.ts';
+
+export type Page = {
+  readonly title: string;
+  readonly description: string;
+  /** ISO 639 code of the primary language, as declared or detected; '' when neither says. */
+  readonly language: string;
+  readonly charset: string;
+  readonly headings: string[];
+  /** What a reader sees, blocks on lines. */
+  readonly text: string;
+  /** The text without menus, headers and footers. */
+  readonly mainText: string;
+  readonly links: Link[];
+  /** What a `base` element says, as written. */
+  readonly base?: string;
+  readonly robots: { readonly nofollow: boolean; readonly noindex: boolean };
+  readonly publishedAt?: EpochMs;
+  readonly modifiedAt?: EpochMs;
+  /** Whether a bound cut something off, or a part could not be read. */
+  readonly isTruncated: boolean;
+};
+
+export type PageSource = {
+  /** The payload with its content coding removed. */
+  readonly bytes: Uint8Array;
+  readonly mime: string;
+  readonly contentType?: string;
+  readonly url: string;
+};
+
+/** Parts that are not asked for are not read. Both are on unless switched off. */
+export type PageParts = { readonly text?: boolean; readonly links?: boolean };
+
+/** Documents are read up to here. */
+export const PAGE_BYTES_MAX = 32 * 1024 * 1024;
+
+export type PageKind = 'html' | 'xhtml' | 'feed' | 'json-feed' | 'sitemap' | 'svg' | 'css' | 'text' | 'pdf';
+
+const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
+  '': 'unknown',
+  'application/atom+xml': 'feed',
+  'application/feed+json': 'json-feed',
+  'application/octet-stream': 'unknown',
+  'application/pdf': 'pdf',
+  'application/rdf+xml': 'feed',
+  'application/rss+xml': 'feed',
+  'application/vnd.wap.xhtml+xml': 'xhtml',
+  'application/x-pdf': 'pdf',
+  'application/xhtml+xml': 'xhtml',
+  'application/xml': 'xml',
+  'image/svg+xml': 'svg',
+  'text/css': 'css',
+  'text/html': 'html',
+  'text/markdown': 'text',
+  'text/plain': 'text',
+  'text/xml': 'xml',
+  unk: 'unknown',
+};
+
+/** What kind of page a media type and the first bytes make; undefined for what nothing is read from. */
+export function pageKind(mime: string, start: Uint8Array): PageKind | undefined {
+  const kind = KINDS[mime.trim().toLowerCase().split(';')[0]!.trim()];
+  if (kind !== 'xml' && kind !== 'unknown') return kind;
+  const head = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, 2048)).toString('latin1');
+  if (head.startsWith('%PDF-')) return 'pdf';
+  if (/<(?:urlset|sitemapindex)[\s>]/.test(head)) return 'sitemap';
+  if (isFeed(head)) return 'feed';
+  if (/<svg[\s>]/i.test(head) && !/<html[\s>]/i.test(head)) return 'svg';
+  if (kind === 'xml') return /<html[\s>]/i.test(head) ? 'xhtml' : undefined;
+  return /^(?:\s|\u00ef\u00bb\u00bf)*(?:<!doctype html|<html[\s>]|<head[\s>]|<!--)/i.test(head) ? 'html' : undefined;
+}
+
+/** Whether something is read from contents of this type; what only the first bytes can tell counts. */
+export function isPageMime(mime: string): boolean {
+  return Object.hasOwn(KINDS, mime.trim().toLowerCase().split(';')[0]!.trim());
+}
+
+export async function readPage(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {
+  const kind = pageKind(source.mime, source.bytes);
+  if (kind === undefined) return undefined;
+  const wants = { text: parts.text ?? true, links: parts.links ?? true };
+  const draft = await readKind(kind, source, wants);
+  const { meta, text, links } = draft;
+  meta.finish();
+  const mainText = text.mainText;
+  const language = meta.language !== '' || !wants.text ? meta.language : await detectLanguage(mainText);
+  const base = (draft.base === undefined ? undefined : resolveUrl(draft.base, source.url)) ?? source.url;
+  return {
+    title: meta.title,
+    description: meta.description,
+    language,
+    charset: draft.charset,
+    headings: text.headings,
+    text: text.text,
+    mainText,
+    links: wants.links ? links.resolve(base) : [],
+    ...(draft.base === undefined ? {} : { base: draft.base }),
+    robots: meta.robots,
+    ...(meta.publishedAt === undefined ? {} : { publishedAt: meta.publishedAt }),
+    ...(meta.modifiedAt === undefined ? {} : { modifiedAt: meta.modifiedAt }),
+    isTruncated: draft.isTruncated || links.isTruncated || text.isTruncated,
+  };
+}
+
+type Draft = {
+  readonly meta: MetaReader;
+  readonly text: TextBuilder;
+  readonly links: LinkCollector;
+  readonly charset: string;
+  readonly isTruncated: boolean;
+  readonly base?: string | undefined;
+};
+
+async function readKind(kind: PageKind, source: PageSource, wants: { text: boolean; links: boolean }): Promise<Draft> {
+  const meta = new MetaReader();
+  const text = new TextBuilder();
+  const links = new LinkCollector();
+  if (kind === 'pdf') {
+    const isWhole = await readPdf(source.bytes, {
+      meta,
+      text: wants.text ? text : undefined,
+      links: wants.links ? links : undefined,
+    });
+    return { meta, text, links, charset: '', isTruncated: !isWhole };
+  }
+  if (kind === 'sitemap') {
+    const sitemap = readSitemap(source.bytes, source.url);
+    for (const { url } of sitemap.urls) links.add(url, 'anchor', false);
+    for (const url of sitemap.sitemaps) links.add(url, 'sitemap', false);
+    return { meta, text, links, charset: 'utf-8', isTruncated: false };
+  }
+  const isTruncated = source.bytes.length > PAGE_BYTES_MAX;
+  const bytes = isTruncated ? source.bytes.subarray(0, PAGE_BYTES_MAX) : source.bytes;
+  const decoded = decodeText(bytes, source.contentType ?? source.mime);
+  const charset = decoded.charset;
+  if (kind === 'html' || kind === 'xhtml' || kind === 'svg') {
+    const reader = new HtmlReader({ ...wants, isXml: kind !== 'html' }, links);
+    reader.read(decoded.text);
+    return { meta: reader.meta, text: reader.text, links, charset, isTruncated, base: reader.base };
+  }
+  if (kind === 'css') {
+    if (wants.links) collectCssLinks(decoded.text, links);
+  } else if (kind === 'feed' || kind === 'json-feed') {
+    const target = { meta, text, links, wantsText: wants.text, wantsLinks: wants.links };
+    if (kind === 'feed') readFeed(decoded.text, target);
+    else collectJsonFeed(decoded.text, target);
+  } else if (wants.text) {
+    text.preserved = 1;
+    text.add(decoded.text);
+  }
+  return { meta, text, links, charset, isTruncated };
+}

@@ -1,0 +1,87 @@
+/**
+ * Sitemaps: XML (a set of URLs, or an index of other sitemaps), plain text with a URL a line, and feeds; compressed with gzip or not. The standard's bound of 50,000 URLs and
+ * 50 MB is not trusted: twice as much is read, and no more.
+ */
+import type { EpochMs } from '../base/index.ts';
+import { ContentDecoders } from '../warc/index.ts';
+import { decodeText } from './charset.ts';
+import { resolveUrl, URL_LENGTH_MAX } from './link.ts';
+import { parsePageDate } from './page-date.ts';
+import { walkXml } from './xml-reader.ts';
+
+export type SitemapUrl = { url: string; modifiedAt?: EpochMs };
+export type Sitemap = { urls: SitemapUrl[]; sitemaps: string[] };
+
+const ENTRIES_MAX = 100_000;
+const BYTES_MAX = 100 * 1024 * 1024;
+
+export function readSitemap(bytes: Uint8Array, url: string): Sitemap {
+  const { text } = decodeText(inflated(bytes));
+  return /^\s*</.test(text) ? readXmlSitemap(text, url) : readTextSitemap(text, url);
+}
+
+/** Takes gzip off by its magic: servers declare it in every way. */
+function inflated(bytes: Uint8Array): Uint8Array {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.subarray(0, BYTES_MAX);
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  const decoders = new ContentDecoders(['gzip'], (piece) => {
+    if (length >= BYTES_MAX) return;
+    // The decoder uses its room again.
+    pieces.push(Uint8Array.from(piece));
+    length += piece.length;
+  });
+  const step = 64 * 1024;
+  for (let at = 0; at < bytes.length && length < BYTES_MAX; at += step) decoders.push(bytes.subarray(at, at + step));
+  decoders.end();
+  return Buffer.concat(pieces, length);
+}
+
+function readXmlSitemap(text: string, baseUrl: string): Sitemap {
+  const sitemap: Sitemap = { urls: [], sitemaps: [] };
+  let place: string | undefined;
+  let modifiedAt: EpochMs | undefined;
+  const finish = (isIndex: boolean) => {
+    const url = place === undefined ? undefined : resolveUrl(place, baseUrl);
+    if (url !== undefined && sitemap.urls.length + sitemap.sitemaps.length < ENTRIES_MAX) {
+      if (isIndex) sitemap.sitemaps.push(url);
+      else sitemap.urls.push(modifiedAt === undefined ? { url } : { url, modifiedAt });
+    }
+    place = undefined;
+    modifiedAt = undefined;
+  };
+  walkXml(text, {
+    open(name, attributes, parents) {
+      if (name === 'link' && parents.at(-1) === 'entry') {
+        const rel = attributes.get('rel') ?? 'alternate';
+        if (rel === 'alternate') place ??= attributes.get('href');
+      }
+    },
+    close(name, content, parents) {
+      const parent = parents.at(-1);
+      const isEntry = parent === 'url' || parent === 'sitemap' || parent === 'item' || parent === 'entry';
+      if (isEntry && (name === 'loc' || name === 'link')) {
+        const trimmed = content.trim();
+        if (trimmed !== '' && trimmed.length <= URL_LENGTH_MAX) place ??= trimmed;
+      } else if (isEntry && (name === 'lastmod' || name === 'pubdate' || name === 'updated')) {
+        modifiedAt ??= parsePageDate(content);
+      } else if (name === 'url' || name === 'item' || name === 'entry') finish(false);
+      else if (name === 'sitemap') finish(true);
+    },
+  });
+  return sitemap;
+}
+
+function readTextSitemap(text: string, baseUrl: string): Sitemap {
+  const sitemap: Sitemap = { urls: [], sitemaps: [] };
+  let at = 0;
+  while (at < text.length && sitemap.urls.length < ENTRIES_MAX) {
+    const end = text.indexOf('\n', at);
+    const line = text.slice(at, end < 0 ? text.length : end).trim();
+    at = end < 0 ? text.length : end + 1;
+    if (!/^https?:\/\//i.test(line) || line.length > URL_LENGTH_MAX) continue;
+    const url = resolveUrl(line, baseUrl);
+    if (url !== undefined) sitemap.urls.push({ url });
+  }
+  return sitemap;
+}

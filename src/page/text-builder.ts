@@ -1,0 +1,98 @@
+/**
+ * Builds the text of a document: runs of white space become one blank, blocks start new lines, empty lines vanish. Headings are noted as they pass, and so is
+ * what stands in the margins (menus, footers), so that the main text can be told apart.
+ */
+
+/** Text beyond this is cut off; the longest novels have four million characters. */
+export const TEXT_LENGTH_MAX = 8 * 1024 * 1024;
+const HEADINGS_MAX = 500;
+const HEADING_LENGTH_MAX = 500;
+const MAIN_SHARE_MIN = 0.2;
+
+const SPACES = /[\t\n\f\r \u00a0\u200b\u2028\u2029\ufeff]+/g;
+const HAS_ODD_SPACE = /[\t\n\f\r\u00a0\u200b\u2028\u2029\ufeff]| {2}/;
+
+export class TextBuilder {
+  isTruncated = false;
+  readonly headings: string[] = [];
+  /** Depth of elements in which line ends count. */
+  preserved = 0;
+  #text = '';
+  #gap: '' | ' ' | '\n' = '';
+  /** The heading at hand. Cutting it out of the text would put the whole text together at every heading. */
+  #heading: string | undefined;
+  /** Where margins begin and end in the text, in turns. */
+  readonly #margins: number[] = [];
+
+  add(raw: string): void {
+    if (this.#text.length >= TEXT_LENGTH_MAX) {
+      this.isTruncated = true;
+      return;
+    }
+    if (this.preserved > 0 && raw.includes('\n')) {
+      const lines = raw.split('\n');
+      for (let at = 0; at < lines.length; at++) {
+        if (at > 0) this.break();
+        this.#append(lines[at]!);
+      }
+    } else this.#append(raw);
+  }
+
+  #append(raw: string): void {
+    const text = HAS_ODD_SPACE.test(raw) ? raw.replace(SPACES, ' ') : raw;
+    const from = text.charCodeAt(0) === 0x20 ? 1 : 0;
+    const to = text.charCodeAt(text.length - 1) === 0x20 ? text.length - 1 : text.length;
+    if (from === 1 && this.#gap === '') this.#gap = ' ';
+    if (to <= from) return;
+    const piece =
+      (this.#text === '' ? '' : this.#gap) + (from === 0 && to === text.length ? text : text.slice(from, to));
+    this.#text += piece;
+    if (this.#heading !== undefined && this.#heading.length < HEADING_LENGTH_MAX) this.#heading += piece;
+    this.#gap = to < text.length ? ' ' : '';
+  }
+
+  /** What follows stands on a line of its own. */
+  break(): void {
+    this.#gap = '\n';
+  }
+
+  /** What follows is another word. */
+  blank(): void {
+    if (this.#gap === '') this.#gap = ' ';
+  }
+
+  beginHeading(): void {
+    this.#heading = '';
+  }
+
+  endHeading(): void {
+    const heading = this.#heading?.slice(0, HEADING_LENGTH_MAX).trim().replaceAll('\n', ' ');
+    if (heading !== undefined && heading !== '' && this.headings.length < HEADINGS_MAX) this.headings.push(heading);
+    this.#heading = undefined;
+  }
+
+  beginMargin(): void {
+    if (this.#margins.length % 2 === 0) this.#margins.push(this.#text.length);
+  }
+
+  endMargin(): void {
+    if (this.#margins.length % 2 === 1) this.#margins.push(this.#text.length);
+  }
+
+  get text(): string {
+    return this.#text.length > TEXT_LENGTH_MAX ? this.#text.slice(0, TEXT_LENGTH_MAX) : this.#text;
+  }
+
+  /** The text without the margins; the whole of it where hardly anything would be left. */
+  get mainText(): string {
+    const text = this.text;
+    let main = '';
+    let at = 0;
+    for (let turn = 0; turn < this.#margins.length; turn += 2) {
+      main += text.slice(at, this.#margins[turn]);
+      at = this.#margins[turn + 1] ?? text.length;
+    }
+    main += text.slice(at);
+    return main.length < text.length * MAIN_SHARE_MIN ? text : main.trimStart();
+  }
+}
