@@ -16,7 +16,7 @@ import { type AddOptions, type AddReport, emptyReport } from './add.ts';
 import { workersFor } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { isPackage } from './package-spool.ts';
-import { ARCHIVE_FIELDS, captureKindOf, factsOfScan, type RecordFacts } from './record-facts.ts';
+import { ARCHIVE_FIELDS, factsOfScan, type RecordFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
 
 const STEP_RECORDS = 2000;
@@ -120,7 +120,7 @@ class LinkedEntry {
     await registrar.prepare(records);
     for (const facts of records) {
       this.#report.records++;
-      const kind = captureKindOf(facts);
+      const { kind } = facts;
       const isHeld = kind !== undefined && kind !== 'revisit' && registrar.heldBlock(facts) !== undefined;
       const place = { segment: this.#segment.number, offset: facts.offset, length: facts.length! };
       const { capture, isKnown } = await registrar.enter(facts, place, this.#segment.collection);

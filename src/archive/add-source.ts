@@ -24,6 +24,7 @@ import {
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type Passed, type StepSource, visitOf } from './add-step.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, factsOfScan, type RecordFacts } from './record-facts.ts';
+import { Referents } from './referents.ts';
 import { Registrar } from './registrar.ts';
 import { type Referent, repointed } from './segment-rewrite.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
@@ -32,7 +33,8 @@ import { Spool } from './spool.ts';
 const ADDED_NOTE = 'added:';
 /** Records decided on together. */
 const STEP_RECORDS = 2000;
-const COPY_BYTES = 4 * 1024 * 1024;
+/** How much of the file is read at once for copying: one range of the scan, so that a step reads once or twice. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
 const FINGERPRINT_BYTES = 16 * 1024;
 const FINGERPRINT_SAMPLES = 17;
 /** A revisit has a head and no body. */
@@ -59,9 +61,13 @@ export class FileSource implements StepSource {
   readonly #kind: SegmentKind;
   #ledger: Ledger;
   readonly #encoder: MemberEncoder;
+  readonly #referents: Referents;
   #warcinfoId = '';
   #reader: AsyncGenerator<ReadingRecord> | undefined;
   #readerAt = 0;
+  #window: Buffer | undefined;
+  #windowAt = 0;
+  #windowBytes = 0;
   #hasFindings = false;
   /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
   #lastVisit = '';
@@ -86,6 +92,7 @@ export class FileSource implements StepSource {
     this.#note = note;
     this.#ledger = ledger;
     this.#encoder = new MemberEncoder({ coding: kind.coding, dictionary: kind.dictionary });
+    this.#referents = new Referents(parts.access, parts.shelf);
   }
 
   static async open(parts: AddParts, path: string, options: AddOptions): Promise<FileSource> {
@@ -165,8 +172,8 @@ export class FileSource implements StepSource {
     const draft = this.#parts.newDraft();
     try {
       const registrar = new Registrar(this.#parts.catalog, draft, this.#parts.fingerprint);
-      await registrar.prepare(records);
-      const step = new AddStep(this.#parts, this, registrar, records, heads, report, this.#passed);
+      await registrar.prepare(records, { isCopying: true });
+      const step = new AddStep(this.#parts, this, registrar, this.#referents, records, heads, report, this.#passed);
       const isMiddle = visitOf(records[0]!) === this.#lastVisit;
       await step.run(await this.#parts.shelf.openFor(this.#kind, isMiddle), this.#kind.collection);
       const { offset, innerOffset } = records.at(-1)!;
@@ -176,6 +183,7 @@ export class FileSource implements StepSource {
       this.#ledger = ledger;
       this.#lastVisit = visitOf(records.at(-1)!);
       this.#passed = step.passed;
+      step.rememberHolders();
     } catch (error) {
       await this.#parts.rollBack();
       throw error;
@@ -190,15 +198,24 @@ export class FileSource implements StepSource {
   async copy(open: OpenSegment, from: number, to: number, records: number): Promise<number> {
     const start = open.position;
     for (let at = from; at < to; ) {
-      const bytes = Buffer.allocUnsafeSlow(Math.min(COPY_BYTES, to - at));
-      const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, at);
-      if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
-      this.#parts.shelf.append(open, bytes.subarray(0, bytesRead), 0);
-      if (this.#parts.shelf.isFull(open)) await this.#parts.shelf.flush(open);
-      at += bytesRead;
+      if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(open, at);
+      const end = Math.min(to, this.#windowAt + this.#windowBytes);
+      this.#parts.shelf.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
+      at = end;
     }
     open.records += records;
     return start;
+  }
+
+  /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
+  async #moveWindow(open: OpenSegment, at: number): Promise<void> {
+    await this.#parts.shelf.flush(open);
+    this.#window ??= Buffer.allocUnsafeSlow(WINDOW_BYTES);
+    this.#windowBytes = 0;
+    const { bytesRead } = await this.#handle.read(this.#window, 0, WINDOW_BYTES, at);
+    if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
+    this.#windowAt = at;
+    this.#windowBytes = bytesRead;
   }
 
   encode(record: NewRecord, block: Uint8Array): Uint8Array {

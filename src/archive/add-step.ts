@@ -1,17 +1,11 @@
 /** A step of an add: some records of one file, decided on together and committed together. */
-import { toHex } from '../base/index.ts';
-import type { BlockKey } from '../catalog/index.ts';
+import { equal } from '../base/index.ts';
+import type { BlockKey, Place } from '../catalog/index.ts';
 import type { NewRecord } from '../warc/index.ts';
 import type { AddParts, AddReport } from './add-parts.ts';
 import { blockId } from './catalog-draft.ts';
-import {
-  CAPTURE_ID_FIELD,
-  captureIdOf,
-  captureKindOf,
-  DECLARED_FIELD,
-  OVERFLOW_FIELD,
-  type RecordFacts,
-} from './record-facts.ts';
+import { CAPTURE_ID_FIELD, captureIdOf, DECLARED_FIELD, OVERFLOW_FIELD, type RecordFacts } from './record-facts.ts';
+import type { Referents } from './referents.ts';
 import type { Registrar } from './registrar.ts';
 import type { Referent } from './segment-rewrite.ts';
 import type { OpenSegment } from './segment-shelf.ts';
@@ -41,6 +35,7 @@ export class AddStep {
   readonly #parts: AddParts;
   readonly #source: StepSource;
   readonly #registrar: Registrar;
+  readonly #referents: Referents;
   readonly #records: readonly RecordFacts[];
   readonly #heads: readonly Uint8Array[];
   readonly #report: AddReport;
@@ -53,6 +48,7 @@ export class AddStep {
     parts: AddParts,
     source: StepSource,
     registrar: Registrar,
+    referents: Referents,
     records: readonly RecordFacts[],
     heads: readonly Uint8Array[],
     report: AddReport,
@@ -62,6 +58,7 @@ export class AddStep {
     this.#parts = parts;
     this.#source = source;
     this.#registrar = registrar;
+    this.#referents = referents;
     this.#records = records;
     this.#heads = heads;
     this.#report = report;
@@ -69,25 +66,27 @@ export class AddStep {
 
   async run(open: OpenSegment, collection: number): Promise<void> {
     const known = new Set<RecordFacts>();
-    const seen = new Set<string>();
+    const seen = new Map<number, RecordFacts[]>();
     for (const facts of this.#records) {
-      if (!captureKindOf(facts)) continue;
+      if (!facts.kind) continue;
       // A record that stands twice in a file is one capture.
-      const identity = `${captureIdOf(facts)} ${visitOf(facts)} ${toHex(facts.payloadDigest)}`;
-      if (seen.has(identity)) known.add(facts);
-      seen.add(identity);
+      const alike = seen.get(facts.hash);
+      if (alike?.some((earlier) => isSameCapture(earlier, facts))) known.add(facts);
+      else if (alike) alike.push(facts);
+      else seen.set(facts.hash, [facts]);
       if (known.has(facts) || !this.#registrar.findKnown(facts, collection)) continue;
       known.add(facts);
       this.passed.ids.add(facts.recordId).add(facts.concurrentTo);
       this.passed.visits.add(visitOf(facts));
     }
-    const isAllKnown = this.#records.every((facts) => known.has(facts) || !captureKindOf(facts));
+    await this.#loadReferents(known);
+    const isAllKnown = this.#records.every((facts) => known.has(facts) || !facts.kind);
     for (const [index, facts] of this.#records.entries()) {
       this.#report.records++;
       if (known.has(facts)) {
         this.#report.capturesKnown++;
         await this.#endRun(open, collection);
-      } else if (!captureKindOf(facts)) {
+      } else if (!facts.kind) {
         if (this.#goesWithPassed(facts, isAllKnown && known.size > 0)) await this.#endRun(open, collection);
         else await this.#keep(open, collection, facts);
       } else {
@@ -115,17 +114,15 @@ export class AddStep {
       return;
     }
     this.#report.captures++;
-    const isFull = facts.type === 'response' && facts.isHttp && facts.isComplete;
-    const held = facts.type === 'revisit' ? undefined : this.#registrar.heldBlock(facts);
-    const isWorth = facts.payloadBytes > 0 && facts.payloadBytes >= this.#parts.dedupBytesMin;
-    if (held && isFull && isWorth) {
+    const held = this.#canBeRevisit(facts) ? this.#registrar.heldBlock(facts) : undefined;
+    if (held) {
       await this.#endRun(open, collection);
       await this.#writeRevisit(open, collection, facts, held, httpHead);
       this.#report.duplicates++;
       this.#report.duplicateBytes += facts.payloadBytes;
       return;
     }
-    if (facts.type === 'revisit' && (await this.#registrar.namesRevisit(facts))) {
+    if (facts.type === 'revisit' && this.#registrar.namesRevisit(facts)) {
       const block = await this.#registrar.resolve(facts);
       if (block) {
         await this.#endRun(open, collection);
@@ -138,6 +135,21 @@ export class AddStep {
     await this.#keep(open, collection, facts);
     // Entered now, so that the next record of the same content in this step finds it.
     if (facts.type !== 'revisit') await this.#endRunBefore(open, collection, facts);
+  }
+
+  #canBeRevisit(facts: RecordFacts): boolean {
+    if (facts.type !== 'response' || !facts.isHttp || !facts.isComplete) return false;
+    return facts.payloadBytes > 0 && facts.payloadBytes >= this.#parts.dedupBytesMin;
+  }
+
+  /** Asks in one go what the revisits of this step will say of holders that were there before it. */
+  async #loadReferents(known: ReadonlySet<RecordFacts>): Promise<void> {
+    const holders: Place[] = [];
+    for (const facts of this.#records) {
+      const held = !known.has(facts) && this.#canBeRevisit(facts) ? this.#registrar.heldBlock(facts) : undefined;
+      if (held) holders.push(this.#registrar.holderOf(held));
+    }
+    await this.#referents.load(holders);
   }
 
   /** Puts a record into the current run, or writes it anew when its bytes cannot be copied. */
@@ -224,21 +236,30 @@ export class AddStep {
     this.#registrar.enterRevisit(facts, place, collection, block);
   }
 
-  readonly #referents = new Map<string, Referent>();
-
   /** What the revisit says of the holder: from this step when it is new, else from the record itself. */
   async #referentOf(block: BlockKey): Promise<Referent> {
-    const id = `${Buffer.from(block.digest).toString('hex')}~${block.overflow}`;
-    let referent = this.#referents.get(id);
-    if (referent) return referent;
     const fresh = this.#registrar.freshHolder(block);
-    if (fresh)
-      referent = { refersTo: fresh.recordId || undefined, refersToTargetUri: fresh.url, refersToDate: fresh.date };
-    else {
-      const { head } = await this.#parts.access.open(this.#registrar.holderOf(block));
-      referent = { refersTo: head.recordId, refersToTargetUri: head.targetUri, refersToDate: head.date };
-    }
-    this.#referents.set(id, referent);
-    return referent;
+    return fresh ? referentOf(fresh) : this.#referents.get(this.#registrar.holderOf(block));
   }
+
+  /** The step is committed: what it entered can be leaned on by the next ones. */
+  rememberHolders(): void {
+    for (const [block, facts] of this.#registrar.freshHolders()) {
+      // A record without an id gets one when it is written, which only the record itself tells.
+      if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), referentOf(facts));
+    }
+  }
+}
+
+function referentOf({ recordId, url, date }: RecordFacts): Referent {
+  return { refersTo: recordId || undefined, refersToTargetUri: url, refersToDate: date };
+}
+
+function isSameCapture(one: RecordFacts, other: RecordFacts): boolean {
+  return (
+    captureIdOf(one) === captureIdOf(other) &&
+    one.url === other.url &&
+    one.date === other.date &&
+    equal(one.payloadDigest, other.payloadDigest)
+  );
 }

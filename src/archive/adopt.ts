@@ -8,12 +8,11 @@
  */
 import { assert } from '../base/index.ts';
 import type { BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
-import { urlKey } from '../url/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import { recordsOf } from './cataloguing.ts';
-import { captureHash, captureKindOf, type RecordFacts, timeOf } from './record-facts.ts';
-import { unresolvedNote } from './registrar.ts';
+import type { RecordFacts } from './record-facts.ts';
+import { unresolvedNote, unresolvedNotesOf } from './registrar.ts';
 import { APPLIED_NOTE } from './tombstones.ts';
 
 /** Says, by name, which segment is taking which one's place right now. */
@@ -54,6 +53,8 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
     removeSegments: [replaced.number],
     putSegments: [current],
     putNotes: await tombstones.appliedNotes(fresh.name),
+    // Those of captures that stayed have moved with them.
+    removeNotes: Object.keys(await catalog.notes(unresolvedNotesOf(replaced.number))),
     durable: true,
   });
   shelf.put(current);
@@ -98,10 +99,8 @@ async function adoptGroup(
   group: readonly RecordFacts[],
 ): Promise<Segment> {
   const draft = archive.newDraft();
-  const captures = group.filter((facts) => captureKindOf(facts) !== undefined);
-  const found = await archive.catalog.findCaptures(
-    captures.map((facts) => ({ urlKey: urlKey(facts.url), time: timeOf(facts)! })),
-  );
+  const captures = group.filter((facts) => facts.kind !== undefined);
+  const found = await archive.catalog.findCaptures(captures.map(({ urlKey, time }) => ({ urlKey, time: time! })));
   await draft.load([
     ...found.flat().flatMap((capture) => (capture.block ? [capture.block.digest] : [])),
     ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
@@ -136,10 +135,9 @@ function captureOf(
   replaced: Segment,
   moved: Set<number>,
 ): Capture | undefined {
-  const hash = captureHash(facts);
   const known = found.find(
     (capture) =>
-      capture.hash === hash &&
+      capture.hash === facts.hash &&
       capture.collection === collection &&
       capture.place.segment === replaced.number &&
       !moved.has(capture.place.offset),
@@ -153,7 +151,7 @@ function moveCapture(draft: CatalogDraft, known: Capture, facts: RecordFacts, pl
   draft.moveCapture(known, {
     ...known,
     place,
-    kind: captureKindOf(facts)!,
+    kind: facts.kind!,
     ...(isPromoted && { status: facts.status, mime: facts.mime }),
   });
   if (known.kind === 'revisit' && !known.block) {

@@ -3,6 +3,7 @@ import type { Clock, Finding, IdSource } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import type { Collections } from './collections.ts';
+import type { NamedSnapshots } from './named-snapshots.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 import type { Tombstones } from './tombstones.ts';
@@ -15,6 +16,7 @@ export interface ArchiveParts {
   readonly access: RecordAccess;
   readonly collections: Collections;
   readonly tombstones: Tombstones;
+  readonly snapshots: NamedSnapshots;
   readonly clock: Clock;
   readonly newId: IdSource;
   /** Turns a digest into the fingerprint that identifies contents: the digest itself, but in tests of collisions. */

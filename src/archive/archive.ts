@@ -3,13 +3,16 @@
  *
  * This file joins the parts; each part has a file of its own. Changes run one at a time, through `exclusive`; reading goes on beside them.
  */
-import { mkdir, readdir, stat, unlink } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
 import { type Capture, type Catalog, openLevelCatalog, removeLevelCatalog, type Segment } from '../catalog/index.ts';
+import { formatPageId, type PageId } from '../url/index.ts';
 import type { AddOptions, AddReport } from './add.ts';
 import { addInPlace } from './add-in-place.ts';
 import { addInputs } from './add-input.ts';
+import { findCaptureById } from './capture-id.ts';
+import { type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
 import { CatalogDraft } from './catalog-draft.ts';
 import { type CataloguingParts, sweepBlocks } from './cataloguing.ts';
 import { Collections } from './collections.ts';
@@ -31,8 +34,17 @@ import type { ParquetExportOptions, ParquetExportReport } from './export-parquet
 import { exportWacz, type WaczExportReport } from './export-wacz.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
 import { healArchive } from './heal.ts';
+import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { type MigrateOptions, type MigrateReport, migrateVolume } from './migrate.ts';
-import { OwnerFile } from './owner.ts';
+import { NamedSnapshots } from './named-snapshots.ts';
+import { type AnnouncedServer, OwnerFile } from './owner.ts';
+import { PageIndex } from './page-index.ts';
+import {
+  estimateRecompression,
+  type RecompressOptions,
+  type RecompressReport,
+  recompressArchive,
+} from './recompress.ts';
 import { RecordAccess } from './record-access.ts';
 import { resolveLater } from './resolve-later.ts';
 import { Retrieval, type Retrieved, type RetrievedContent } from './retrieve.ts';
@@ -113,8 +125,10 @@ export class Archive implements StreamParts {
   readonly access: RecordAccess;
   readonly collections: Collections;
   readonly tombstones: Tombstones;
+  readonly snapshots: NamedSnapshots;
   readonly options: ArchiveOptions;
   readonly retrieval: Retrieval;
+  readonly pages = new PageIndex(this);
   readonly #owner: OwnerFile;
   readonly #exclusive = new Exclusive();
   readonly #compactions = new Exclusive();
@@ -140,6 +154,7 @@ export class Archive implements StreamParts {
     this.access = new RecordAccess(volumes, this.shelf);
     this.collections = new Collections(catalog);
     this.tombstones = new Tombstones(volumes, catalog);
+    this.snapshots = new NamedSnapshots(directory);
     this.retrieval = new Retrieval(catalog, this.access);
     this.#store = new StoreQueue(this.#writingParts());
   }
@@ -165,7 +180,8 @@ export class Archive implements StreamParts {
   async #load(): Promise<void> {
     const spool = join(this.directory, SPOOL_DIRECTORY);
     await mkdir(spool, { recursive: true });
-    for (const left of await readdir(spool)) await unlink(join(spool, left)).catch(() => {});
+    for (const left of await readdir(spool)) await rm(join(spool, left), { recursive: true, force: true });
+    await this.snapshots.load();
     await this.collections.load();
     this.shelf.load(await this.catalog.segments());
     await healArchive(this, this.cataloguingParts());
@@ -250,6 +266,11 @@ export class Archive implements StreamParts {
     return this.#store.store(input, options);
   }
 
+  /** Keeps a metadata record with a collection; gives its id. */
+  storeMetadata(metadata: NewMetadata, options: { collection?: string; volume?: string } = {}): Promise<string> {
+    return storeMetadata(this.#writingParts(), metadata, options);
+  }
+
   /** Takes WARC, ARC and WACZ files in: by copying what is new, or, `inPlace`, as read-only segments where they lie. */
   async add(files: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
     const report = options.inPlace
@@ -257,6 +278,11 @@ export class Archive implements StreamParts {
       : await addInputs(this.#writingParts(), files, options);
     const resolved = await this.exclusive(() => resolveLater(this));
     return { ...report, unresolved: Math.max(0, report.unresolved - resolved) };
+  }
+
+  /** A query on facts of captures, for the `query` of a selection. One that cannot be read is refused with the place marked. */
+  query(text: string): CaptureQuery {
+    return parseCaptureQuery(text, { collection: (name) => this.collections.find(name) });
   }
 
   /** What a deletion would take. */
@@ -272,10 +298,28 @@ export class Archive implements StreamParts {
     return this.#compactions.run(() => compactArchive(this, options));
   }
 
+  /** Packs cold segments as `.warc.zst`, each with a dictionary of its own. With `dryRun`, says from samples what that would give. */
+  recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
+    if (options.dryRun) return estimateRecompression(this, options);
+    return this.#compactions.run(() => recompressArchive(this, options));
+  }
+
   /** The capture of a URL nearest to a time, or the latest. */
   async get(url: string, at?: EpochMs): Promise<Retrieved> {
     const capture = at === undefined ? await this.retrieval.latest(url) : await this.retrieval.nearest(url, at);
     if (!capture) throw new PinakesError('CONTENT_MISSING', { where: url });
+    return this.retrieval.open(capture);
+  }
+
+  /** The capture of a name that `captureId` gave, wherever its record stands by now; undefined when it was deleted. */
+  captureById(id: string): Promise<Capture | undefined> {
+    return findCaptureById(this.catalog, id);
+  }
+
+  /** The capture of the page with this id nearest to a time, or the latest. */
+  async getPage(id: PageId, at?: EpochMs): Promise<Retrieved> {
+    const capture = await this.pages.find(id, at);
+    if (!capture) throw new PinakesError('CONTENT_MISSING', { where: `page ${formatPageId(id)}` });
     return this.retrieval.open(capture);
   }
 
@@ -298,7 +342,8 @@ export class Archive implements StreamParts {
   }
 
   addVolume(volume: NewVolume): Promise<void> {
-    return addVolume(this, volume);
+    // It heals, which would take away a segment that compaction is just writing.
+    return this.#compactions.run(() => addVolume(this, volume));
   }
 
   setVolumeWritable(name: string, writable: boolean): Promise<void> {
@@ -307,7 +352,7 @@ export class Archive implements StreamParts {
 
   /** Moves all segments of a volume to another. */
   migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
-    return migrateVolume(this, from, to, options);
+    return this.#compactions.run(() => migrateVolume(this, from, to, options));
   }
 
   /** Where sorting and packing may write; emptied when the archive is opened. */
@@ -366,21 +411,36 @@ export class Archive implements StreamParts {
     const missing = this.volumes.settings().flatMap(({ name }) => this.volumes.failureOf(name) ?? []);
     // What a missing volume holds would leave the catalog; better no rebuild than that.
     if (missing[0]) throw missing[0];
-    await this.exclusive(async () => {
+    const work = async () => {
+      // Collections keep their numbers, and with them captures their ids.
+      const collections = this.collections.notes();
       await this.catalog.clear();
-      await this.catalog.write({ putNotes: { [REBUILDING_NOTE]: 'yes' } });
+      await this.catalog.write({ putNotes: { ...collections, [REBUILDING_NOTE]: 'yes' } });
       await this.collections.load();
       this.shelf.reset();
       this.access.forget();
       await healArchive(this, this.cataloguingParts(options.signal), options.onProgress);
       await this.#finishRebuild();
-    });
+    };
+    await this.#compactions.run(() => this.exclusive(work));
   }
 
   async #finishRebuild(): Promise<void> {
     await resolveLater(this);
     await sweepBlocks(this.catalog);
     await this.catalog.write({ removeNotes: [REBUILDING_NOTE], durable: true });
+  }
+
+  /** Waits for everything asked for so far, and makes the catalog durable too. What was acknowledged is durable without (I2). */
+  async flush(): Promise<void> {
+    await this.#store.drain();
+    await this.#exclusive.idle();
+    await this.catalog.write({ durable: true });
+  }
+
+  /** Lets other processes know that a server has this archive open, and where to ask it; undefined takes that back. */
+  announceServer(server: AnnouncedServer | undefined): Promise<void> {
+    return this.#owner.announce(server);
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@
  * A draft keeps reference counts right: every capture that is put adds one to its block, every one that is removed takes one away, and a block
  * that nothing refers to any more leaves with the same batch.
  */
-import { assert, fromHex, toHex } from '../base/index.ts';
+import { assert, equal, fromHex, toHex } from '../base/index.ts';
 import type { Alias, Block, BlockKey, Capture, CatalogBatch, CatalogView, Place, Segment } from '../catalog/index.ts';
 
 export function blockId(key: BlockKey): string {
@@ -18,11 +18,14 @@ export function parseBlockId(text: string): BlockKey | undefined {
   return digest ? { digest, overflow: Number(match[2]) } : undefined;
 }
 
+/** The blocks of one digest, as they will be. */
+type Contents = { readonly digest: Uint8Array; readonly blocks: Map<number, Block> };
+
 export class CatalogDraft {
   readonly #catalog: CatalogView;
-  /** Digest -> its blocks, as they will be. */
-  readonly #blocks = new Map<string, Map<number, Block>>();
-  readonly #touched = new Map<string, BlockKey>();
+  /** By the first bytes of the digest; asked many times a record, so no text is made of it. */
+  readonly #contents = new Map<number, Contents[]>();
+  readonly #touched = new Map<Contents, Set<number>>();
   readonly #put: Capture[] = [];
   readonly #removed: Capture[] = [];
   readonly #segments = new Map<number, Segment>();
@@ -41,35 +44,36 @@ export class CatalogDraft {
 
   /** Loads the blocks of these digests, so that the draft can be asked about them. One call, however many (see the design's bars). */
   async load(digests: readonly Uint8Array[]): Promise<void> {
-    const missing = new Map<string, Uint8Array>();
-    for (const digest of digests) {
-      const id = toHex(digest);
-      if (!this.#blocks.has(id)) missing.set(id, digest);
-    }
-    if (missing.size === 0) return;
-    const found = await this.#catalog.findBlocks([...missing.values()]);
-    for (const [index, id] of [...missing.keys()].entries()) {
-      this.#blocks.set(id, new Map(found[index]!.map((block) => [block.key.overflow, block])));
+    const missing = digests.filter((digest) => !this.#find(digest));
+    if (missing.length === 0) return;
+    const found = await this.#catalog.findBlocks(missing);
+    for (const [index, digest] of missing.entries()) {
+      // One that is named twice, or was loaded meanwhile, is taken once.
+      if (this.#find(digest)) continue;
+      const blocks = new Map(found[index]!.map((block) => [block.key.overflow, block]));
+      const alike = this.#contents.get(startOf(digest));
+      if (alike) alike.push({ digest, blocks });
+      else this.#contents.set(startOf(digest), [{ digest, blocks }]);
     }
   }
 
   /** Blocks of a digest that was loaded. */
   blocksOf(digest: Uint8Array): Block[] {
-    return [...this.#map(digest).values()];
+    return [...this.#contentsOf(digest).blocks.values()];
   }
 
   block(key: BlockKey): Block | undefined {
-    return this.#map(key.digest).get(key.overflow);
+    return this.#contentsOf(key.digest).blocks.get(key.overflow);
   }
 
   /** The number that the next different content of this digest gets. */
   nextOverflow(digest: Uint8Array): number {
-    return Math.max(-1, ...this.#map(digest).keys()) + 1;
+    return Math.max(-1, ...this.#contentsOf(digest).blocks.keys()) + 1;
   }
 
   /** A block that no capture refers to yet. */
   addBlock(key: BlockKey, size: number, holder: Place): void {
-    assert(!this.#map(key.digest).has(key.overflow), 'a block is made once');
+    assert(!this.block(key), 'a block is made once');
     this.#set({ key, size, holder, references: 0 });
   }
 
@@ -130,10 +134,12 @@ export class CatalogDraft {
   batch(durable = false): CatalogBatch {
     const putBlocks: Block[] = [];
     const removeBlocks: BlockKey[] = [];
-    for (const key of this.#touched.values()) {
-      const block = this.block(key);
-      if (block && (block.references > 0 || this.#keepsUnreferenced)) putBlocks.push(block);
-      else removeBlocks.push(key);
+    for (const [{ blocks }, overflows] of this.#touched) {
+      for (const overflow of overflows) {
+        const block = blocks.get(overflow)!;
+        if (block.references > 0 || this.#keepsUnreferenced) putBlocks.push(block);
+        else removeBlocks.push(block.key);
+      }
     }
     return {
       putCaptures: this.#put,
@@ -149,15 +155,25 @@ export class CatalogDraft {
     };
   }
 
-  #map(digest: Uint8Array): Map<number, Block> {
-    const map = this.#blocks.get(toHex(digest));
-    assert(map, 'a draft was asked about a digest that was not loaded');
-    return map;
+  #find(digest: Uint8Array): Contents | undefined {
+    const alike = this.#contents.get(startOf(digest));
+    if (!alike) return undefined;
+    for (const contents of alike) if (contents.digest === digest || equal(contents.digest, digest)) return contents;
+    return undefined;
+  }
+
+  #contentsOf(digest: Uint8Array): Contents {
+    const contents = this.#find(digest);
+    assert(contents, 'a draft was asked about a digest that was not loaded');
+    return contents;
   }
 
   #set(block: Block): void {
-    this.#map(block.key.digest).set(block.key.overflow, block);
-    this.#touched.set(blockId(block.key), block.key);
+    const contents = this.#contentsOf(block.key.digest);
+    contents.blocks.set(block.key.overflow, block);
+    const touched = this.#touched.get(contents);
+    if (touched) touched.add(block.key.overflow);
+    else this.#touched.set(contents, new Set([block.key.overflow]));
   }
 
   #count(key: BlockKey, by: number, isMove = false): void {
@@ -166,4 +182,10 @@ export class CatalogDraft {
     assert(block.references + by >= 0 || isMove, 'no block has fewer than no references');
     this.#set({ ...block, references: block.references + by });
   }
+}
+
+/** The first six bytes of a digest as a number. */
+function startOf(digest: Uint8Array): number {
+  const high = (digest[0]! << 16) | (digest[1]! << 8) | digest[2]!;
+  return high * 2 ** 24 + ((digest[3]! << 16) | (digest[4]! << 8) | digest[5]!);
 }

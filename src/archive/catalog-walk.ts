@@ -9,7 +9,7 @@ import type { Capture, CatalogView } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { sortLines } from '../warc/index.ts';
 import type { StreamPosition } from './cursor.ts';
-import { isSelected, keyRanges, type Selection } from './selection.ts';
+import { keyRanges, type Selection, selected } from './selection.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export type CatalogOrder = 'url' | 'time';
@@ -93,8 +93,8 @@ class CatalogWalk {
         ...(after && { after: beforeAllOf(after) }),
       });
       for await (const page of pages) {
-        for (const capture of page)
-          if (isSelected(capture, selection) && (await this.#snapshot.holds(capture.place))) yield capture;
+        for (const capture of await selected(this.#catalog, page, selection))
+          if (await this.#snapshot.holds(capture.place)) yield capture;
       }
     }
   }

@@ -58,6 +58,11 @@ export class Collections {
     return [...this.#numbers].map(([name, number]) => ({ name, number }));
   }
 
+  /** What the catalog's notes say of them. */
+  notes(): Record<string, string> {
+    return Object.fromEntries([...this.#numbers].map(([name, number]) => [NOTE_PREFIX + name, String(number)]));
+  }
+
   #remember(name: string, number: number): void {
     this.#numbers.set(name, number);
     this.#names.set(number, name);

@@ -11,15 +11,26 @@
  * points at it any more. Interrupted anywhere, the next compaction finds from the tombstones what is left to do. Each segment is exchanged on its own;
  * reading, storing and deleting go on in between, so every exchange looks again at what it was planned to do.
  */
-import type { Block, BlockKey, Capture, Segment } from '../catalog/index.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Block, BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
+import { sortLines } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { blockId } from './catalog-draft.ts';
+import { blockId, parseBlockId } from './catalog-draft.ts';
+import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
+import { releasePayload } from './record-access.ts';
 import { discardRewritten, type Referent, type RewritePlan, rewriteSegment } from './segment-rewrite.ts';
+import type { StreamParts } from './stream.ts';
 import type { Tombstone } from './tombstones.ts';
 
+const CONTENTS_AT_ONCE = 100_000;
+const QUESTIONS_AT_ONCE = 2000;
+
 export type CompactOptions = {
+  /** Contents that are seen to together; of more, the catalog is walked through once for each so many. For tests. */
+  readonly contentsAtOnce?: number;
   readonly onProgress?: (progress: { segment: string; bytesBefore: number; bytesAfter: number }) => void;
   readonly signal?: AbortSignal;
 };
@@ -32,17 +43,32 @@ export type CompactReport = {
   bytesAfter: number;
   /** Segments that hold deleted records and cannot be written to. */
   readonly readOnly: string[];
+  /** Segments that hold deleted records and that a snapshot keeps as they are. */
+  readonly kept: { readonly segment: string; readonly snapshot: string }[];
 };
 
-export async function compactArchive(archive: ArchiveParts, options: CompactOptions = {}): Promise<CompactReport> {
-  const report: CompactReport = { segments: 0, promoted: 0, repointed: 0, bytesBefore: 0, bytesAfter: 0, readOnly: [] };
+export async function compactArchive(archive: StreamParts, options: CompactOptions = {}): Promise<CompactReport> {
+  const report: CompactReport = {
+    segments: 0,
+    promoted: 0,
+    repointed: 0,
+    bytesBefore: 0,
+    bytesAfter: 0,
+    readOnly: [],
+    kept: [],
+  };
   await archive.exclusive(() => finishExchanges(archive));
-  await new Compaction(archive, options, report).run();
+  const scratch = await mkdtemp(join(archive.scratch, 'compaction-'));
+  try {
+    await new Compaction(archive, scratch, options, report).run();
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
   return report;
 }
 
 /** Exchanges that failed half-way are finished, or given up, before new ones begin. */
-async function finishExchanges(archive: ArchiveParts): Promise<void> {
+export async function finishExchanges(archive: ArchiveParts): Promise<void> {
   await finishAdoptions(archive);
   for (const volume of archive.volumes.writable()) {
     for (const { name } of await volume.list()) {
@@ -59,80 +85,127 @@ type Wish = {
   readonly drop?: Iterable<number>;
   readonly promote?: ReadonlyMap<number, BlockKey>;
   readonly repoint?: ReadonlyMap<number, Referent>;
-  /** Whether other segments may still have revisits that point at what is dropped: then only what nothing points at goes. */
-  readonly isEarly?: boolean;
+  /** Contents whose deleted records other segments may still have revisits of that point at them: these stay for now. */
+  readonly mayBePointedAt?: ReadonlyMap<string, BlockKey>;
+};
+
+/** Contents that deleted records had and that are still referred to: revisits may point at these records, also at those that lean on others. */
+type ContentGroup = {
+  readonly keys: ReadonlyMap<string, BlockKey>;
+  /** Those that a deleted record holds. */
+  readonly orphans: ReadonlySet<string>;
+  /** Whether there are no others. */
+  readonly isAll: boolean;
 };
 
 class Compaction {
-  readonly #archive: ArchiveParts;
+  readonly #archive: StreamParts;
+  readonly #scratch: string;
   readonly #options: CompactOptions;
   readonly #report: CompactReport;
   /** Deleted records of segments that can be written to, as they were when this compaction began, by where they stand now. */
-  readonly #dead = new Map<number, Set<number>>();
-  /** Contents that deleted records had and that are still referred to: revisits may point at these records, also at those that lean on others. */
-  readonly #touched = new Map<string, BlockKey>();
-  /** Those of them that a deleted record holds. */
-  readonly #orphans = new Map<string, Block>();
-  readonly #referents = new Map<string, Referent>();
+  readonly #dead: DeadOffsets;
 
-  constructor(archive: ArchiveParts, options: CompactOptions, report: CompactReport) {
+  constructor(archive: StreamParts, scratch: string, options: CompactOptions, report: CompactReport) {
     this.#archive = archive;
+    this.#scratch = scratch;
     this.#options = options;
     this.#report = report;
+    this.#dead = new DeadOffsets(scratch);
   }
 
   async run(): Promise<void> {
-    await this.#findDead();
-    await this.#findOrphans();
-    await this.#promote();
-    await this.#repoint();
+    for await (const group of this.#groups()) {
+      await this.#promote(group);
+      await this.#repoint(group);
+    }
     await this.#sweep();
   }
 
   #isWritable(segment: Segment): boolean {
+    if (this.#archive.snapshots.keeperOf(segment) !== undefined) return false;
     return this.#archive.volumes.available().some((volume) => volume.name === segment.volume && volume.writable);
   }
 
-  async #findDead(): Promise<void> {
+  /** Notes the deleted records, and gives the contents they had, some of them several times. */
+  async *#findDead(): AsyncGenerator<string> {
     for (const segment of this.#archive.shelf.all()) {
       if (segment.deadBytes === 0) continue;
       const tombstones = await this.#archive.tombstones.listApplied(segment);
       if (tombstones.length === 0) continue;
       if (!this.#isWritable(segment)) {
-        this.#report.readOnly.push(segment.name);
+        const snapshot = this.#archive.snapshots.keeperOf(segment);
+        if (snapshot === undefined) this.#report.readOnly.push(segment.name);
+        else this.#report.kept.push({ segment: segment.name, snapshot });
         continue;
       }
-      this.#dead.set(segment.number, new Set(tombstones.map(({ offset }) => offset)));
-      for (const { block } of tombstones) if (block) this.#touched.set(blockId(block), block);
+      await this.#dead.set(
+        segment.number,
+        tombstones.map(({ offset }) => offset),
+      );
+      for (const { block } of tombstones) if (block) yield blockId(block);
     }
   }
 
-  async #findOrphans(): Promise<void> {
-    const touched = [...this.#touched];
-    const blocks = await this.#archive.catalog.getBlocks(touched.map(([, key]) => key));
-    for (const [index, block] of blocks.entries()) {
-      const [id] = touched[index]!;
-      if (!block) this.#touched.delete(id);
-      else if (this.#dead.get(block.holder.segment)?.has(block.holder.offset)) this.#orphans.set(id, block);
+  /** The contents that are still referred to, so many at a time that they fit into memory (I9). */
+  async *#groups(): AsyncGenerator<ContentGroup> {
+    let ids: string[] = [];
+    let isAll = true;
+    for await (const id of sortLines(this.#findDead(), { directory: this.#scratch, unique: true })) {
+      if (ids.length >= (this.#options.contentsAtOnce ?? CONTENTS_AT_ONCE)) {
+        isAll = false;
+        yield await this.#groupOf(ids, isAll);
+        ids = [];
+      }
+      ids.push(id);
     }
+    if (ids.length > 0) yield await this.#groupOf(ids, isAll);
   }
 
-  /** Captures that have one of the contents that deleted records had. */
-  async *#leaning(): AsyncGenerator<{ capture: Capture; id: string }> {
-    if (this.#touched.size === 0) return;
+  async #groupOf(ids: readonly string[], isAll: boolean): Promise<ContentGroup> {
+    const blocks = await this.#blocksOf(ids.map((id) => parseBlockId(id)!));
+    const dying = await this.#holdersThatGo(blocks);
+    const keys = new Map(blocks.map(({ key }) => [blockId(key), key]));
+    return { keys, orphans: new Set(dying.map(({ key }) => blockId(key))), isAll };
+  }
+
+  /** Those of the blocks that are held. */
+  async #blocksOf(keys: readonly BlockKey[]): Promise<Block[]> {
+    const blocks: Block[] = [];
+    for (let at = 0; at < keys.length; at += QUESTIONS_AT_ONCE) {
+      for (const block of await this.#archive.catalog.getBlocks(keys.slice(at, at + QUESTIONS_AT_ONCE)))
+        if (block) blocks.push(block);
+    }
+    return blocks;
+  }
+
+  /** Those of the blocks whose holders are among the deleted records. */
+  async #holdersThatGo(blocks: readonly Block[]): Promise<Block[]> {
+    const found: Block[] = [];
+    const bySegment = Map.groupBy(blocks, ({ holder }) => holder.segment);
+    for (const [number, held] of bySegment) {
+      const dead = await this.#dead.get(number);
+      found.push(...held.filter(({ holder }) => dead.has(holder.offset)));
+    }
+    return found;
+  }
+
+  /** Captures that have one of the contents. */
+  async *#leaning({ keys }: ContentGroup): AsyncGenerator<{ capture: Capture; id: string }> {
+    if (keys.size === 0) return;
     for await (const page of this.#archive.catalog.captures({})) {
       for (const capture of page) {
         const id = capture.block && blockId(capture.block);
-        if (id && this.#touched.has(id)) yield { capture, id };
+        if (id && keys.has(id)) yield { capture, id };
       }
     }
   }
 
-  async #promote(): Promise<void> {
-    if (this.#orphans.size === 0) return;
+  async #promote(group: ContentGroup): Promise<void> {
+    if (group.orphans.size === 0) return;
     const chosen = new Map<string, Capture>();
-    for await (const { capture, id } of this.#leaning()) {
-      if (!this.#orphans.has(id)) continue;
+    for await (const { capture, id } of this.#leaning(group)) {
+      if (!group.orphans.has(id)) continue;
       const segment = this.#archive.shelf.find(capture.place.segment);
       if (!segment || (capture.kind === 'revisit' && !this.#isWritable(segment))) continue;
       const rival = chosen.get(id);
@@ -165,37 +238,46 @@ class Compaction {
     });
   }
 
-  async #repoint(): Promise<void> {
-    const repoints = new Map<number, Map<number, Referent>>();
-    for await (const { capture, id } of this.#leaning()) {
+  async #repoint(group: ContentGroup): Promise<void> {
+    let current = -1;
+    let wishes = new Map<number, Referent>();
+    const referents = new Referents(this.#archive, await this.#staying(group));
+    const exchange = async () => {
+      // As long as other contents wait for their turn, revisits may point at any of the deleted records.
+      const drop = group.isAll ? await this.#dead.get(current) : [];
+      if (wishes.size > 0) await this.#exchange(current, { repoint: wishes, drop, mayBePointedAt: group.keys });
+      wishes = new Map();
+    };
+    // A content may have any number of revisits: sorted by where they stand, they come segment by segment.
+    const lines = sortLines(this.#toRepoint(group, referents), { directory: this.#scratch });
+    for await (const line of lines) {
+      const [segment, offset, id] = line.split(' ') as [string, string, string];
+      if (Number(segment) !== current) {
+        await exchange();
+        current = Number(segment);
+      }
+      wishes.set(Number(offset), (await referents.of(id))!);
+    }
+    await exchange();
+  }
+
+  /** Revisits that do not point at the record that holds their content and stays: segment, offset, content. */
+  async *#toRepoint(group: ContentGroup, referents: Referents): AsyncGenerator<string> {
+    for await (const { capture, id } of this.#leaning(group)) {
       const segment = this.#archive.shelf.find(capture.place.segment);
       if (capture.kind !== 'revisit' || !segment || !this.#isWritable(segment)) continue;
-      const referent = await this.#referentOf(id);
-      if (!referent || (!this.#orphans.has(id) && (await this.#pointsAt(capture, referent)))) continue;
-      const list = repoints.get(segment.number) ?? new Map<number, Referent>();
-      list.set(capture.place.offset, referent);
-      repoints.set(segment.number, list);
+      const referent = await referents.of(id);
+      if (!referent || (!group.orphans.has(id) && (await this.#pointsAt(capture, referent)))) continue;
+      const place = [capture.place.segment, capture.place.offset].map((number) => String(number).padStart(16, '0'));
+      yield `${place.join(' ')} ${id}`;
     }
-    for (const [number, repoint] of repoints)
-      await this.#exchange(number, { repoint, drop: this.#dead.get(number) ?? [], isEarly: true });
   }
 
-  /** Whether revisits may point at a deleted record as long as not all of them have been pointed anew. */
-  #mayBePointedAt({ block }: Tombstone): boolean {
-    return block !== undefined && this.#touched.has(blockId(block));
-  }
-
-  /** What a revisit of this content has to say: the record that holds it, when that is to stay. */
-  async #referentOf(id: string): Promise<Referent | undefined> {
-    const known = this.#referents.get(id);
-    if (known) return known;
-    const [block] = await this.#archive.catalog.getBlocks([this.#touched.get(id)!]);
-    if (!block || this.#dead.get(block.holder.segment)?.has(block.holder.offset)) return undefined;
-    const { head } = await this.#archive.access.open(block.holder);
-    const { recordId: refersTo, targetUri: refersToTargetUri, date: refersToDate } = head;
-    const referent = { refersTo, refersToTargetUri, refersToDate, content: id };
-    this.#referents.set(id, referent);
-    return referent;
+  /** The records that hold the contents and are not among those that go. */
+  async #staying({ keys }: ContentGroup): Promise<Map<string, Place>> {
+    const blocks = await this.#blocksOf([...keys.values()]);
+    const going = new Set(await this.#holdersThatGo(blocks));
+    return new Map(blocks.filter((block) => !going.has(block)).map(({ key, holder }) => [blockId(key), holder]));
   }
 
   async #pointsAt(capture: Capture, referent: Referent): Promise<boolean> {
@@ -207,7 +289,7 @@ class Compaction {
   }
 
   async #sweep(): Promise<void> {
-    for (const [number, drop] of [...this.#dead]) await this.#exchange(number, { drop });
+    for (const number of this.#dead.numbers()) await this.#exchange(number, { drop: await this.#dead.get(number) });
   }
 
   /** Writes a segment anew as wished, as far as the wish still holds, and puts the new one into its place. */
@@ -221,11 +303,12 @@ class Compaction {
         await catalog.write({ putSegments: [open.segment] });
       }
       const old = shelf.find(number);
+      // A snapshot may have been taken since this was planned.
+      if (old && this.#archive.snapshots.keeperOf(old) !== undefined) return;
       const plan = old && (await this.#planFor(old, wish));
       if (!old || !plan) return;
-      const { segment, promoted, keptDead } = await rewriteSegment(this.#archive, old, plan);
+      const { segment, keptDead } = await rewriteSegment(this.#archive, old, plan);
       const adopted = await this.#adopt(segment, old);
-      for (const [id, referent] of promoted) this.#referents.set(id, referent);
       await this.#follow(number, adopted, keptDead);
       this.#report.segments++;
       this.#report.promoted += plan.promote.size;
@@ -251,12 +334,12 @@ class Compaction {
     const tombstones = new Map<number, Tombstone>();
     for (const tombstone of await this.#archive.tombstones.listApplied(segment))
       tombstones.set(tombstone.offset, tombstone);
-    const held = await this.#heldIn(segment.number);
+    const held = await this.#heldIn(segment.number, tombstones.values());
     const drop = new Set<number>();
     for (const offset of wish.drop ?? []) {
       const tombstone = tombstones.get(offset);
-      if (!tombstone || held.has(offset) || (wish.isEarly && this.#mayBePointedAt(tombstone))) continue;
-      drop.add(offset);
+      const isPointedAt = tombstone?.block && wish.mayBePointedAt?.has(blockId(tombstone.block));
+      if (tombstone && !held.has(offset) && !isPointedAt) drop.add(offset);
     }
     const isLive = ([offset]: [number, unknown]) => !tombstones.has(offset);
     const promote = new Map([...(wish.promote ?? [])].filter(isLive));
@@ -267,22 +350,47 @@ class Compaction {
   }
 
   /** Offsets in a segment of deleted records that hold contents at this moment. */
-  async #heldIn(number: number): Promise<Set<number>> {
-    const here = [...this.#orphans.values()].filter(({ holder }) => holder.segment === number);
-    const blocks = await this.#archive.catalog.getBlocks(here.map(({ key }) => key));
-    return new Set(blocks.flatMap((block) => (block?.holder.segment === number ? [block.holder.offset] : [])));
+  async #heldIn(number: number, tombstones: Iterable<Tombstone>): Promise<Set<number>> {
+    const keys = new Map<string, BlockKey>();
+    for (const { block } of tombstones) if (block) keys.set(blockId(block), block);
+    const blocks = await this.#blocksOf([...keys.values()]);
+    return new Set(blocks.flatMap(({ holder }) => (holder.segment === number ? [holder.offset] : [])));
   }
 
   /** What was planned for a segment by number and offset goes on for the one that took its place. */
   async #follow(number: number, adopted: Segment, keptDead: ReadonlyMap<number, number>): Promise<void> {
-    const dead = this.#dead.get(number);
-    if (!dead) return;
-    this.#dead.delete(number);
-    const stayed = [...dead].flatMap((offset) => keptDead.get(offset) ?? []);
-    if (stayed.length > 0) this.#dead.set(adopted.number, new Set(stayed));
-    const orphans = [...this.#orphans].filter(([, block]) => block.holder.segment === number);
-    const blocks = await this.#archive.catalog.getBlocks(orphans.map(([, block]) => block.key));
-    for (const [index, [id]] of orphans.entries()) if (blocks[index]) this.#orphans.set(id, blocks[index]);
+    const dead = await this.#dead.get(number);
+    await this.#dead.delete(number);
+    await this.#dead.set(
+      adopted.number,
+      [...dead].flatMap((offset) => keptDead.get(offset) ?? []),
+    );
+  }
+}
+
+/** What revisits of contents have to say: the records that hold these, by their places. */
+class Referents {
+  readonly #archive: ArchiveParts;
+  readonly #holders: ReadonlyMap<string, Place>;
+  readonly #known = new Map<string, Referent>();
+
+  constructor(archive: ArchiveParts, holders: ReadonlyMap<string, Place>) {
+    this.#archive = archive;
+    this.#holders = holders;
+  }
+
+  /** Undefined for a content whose holder is to go. */
+  async of(id: string): Promise<Referent | undefined> {
+    const known = this.#known.get(id);
+    if (known) return known;
+    const holder = this.#holders.get(id);
+    if (!holder) return undefined;
+    const { head, payload } = await this.#archive.access.open(holder);
+    await releasePayload(payload);
+    const { recordId: refersTo, targetUri: refersToTargetUri, date: refersToDate } = head;
+    const referent = { refersTo, refersToTargetUri, refersToDate, content: id };
+    this.#known.set(id, referent);
+    return referent;
   }
 }
 

@@ -6,7 +6,8 @@
  *   base64url of the JSON array
  *   [1, query, epoch, before, segments, [[number, bytes] ...], segment, offset, inner offset, URL key, time]
  * ```
- * `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time are left out in storage order.
+ * `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time are left out in storage order. An inner offset of -1
+ * means that the record at the offset was not delivered, only everything before it.
  */
 import { createHash } from 'node:crypto';
 import { type EpochMs, PinakesError } from '../base/index.ts';
@@ -14,10 +15,14 @@ import type { SnapshotMark } from './snapshot.ts';
 
 const VERSION = 1;
 
+/** Inner offset of a position right before the record that stands there. */
+export const BEFORE_RECORD = -1;
+
 /** The last record delivered. */
 export type StreamPosition = {
   readonly segment: number;
   readonly offset: number;
+  /** BEFORE_RECORD when what stands at the offset is still to come. */
   readonly innerOffset: number;
   /** In orders that follow the catalog. */
   readonly urlKey?: string | undefined;
@@ -52,7 +57,7 @@ export function parseCursor(text: string): Cursor {
   if (!Array.isArray(open) || !open.every(isOpenEntry)) throw bad();
   const snapshot: SnapshotMark = { epoch, before, segments, open };
   if (value.length === 6) return { query, snapshot, position: undefined };
-  if (!isCount(segment) || !isCount(offset) || !isCount(innerOffset)) throw bad();
+  if (!isCount(segment) || !isCount(offset) || !(isCount(innerOffset) || innerOffset === BEFORE_RECORD)) throw bad();
   if (value.length === 9) return { query, snapshot, position: { segment, offset, innerOffset } };
   if (value.length !== 11 || typeof urlKey !== 'string' || typeof time !== 'number') throw bad();
   return { query, snapshot, position: { segment, offset, innerOffset, urlKey, time } };

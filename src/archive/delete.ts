@@ -5,11 +5,13 @@
  * Tombstones are durable before the catalog forgets: after a crash in between, the captures are still there, and the next opening takes them
  * out (see finish-delete.ts), so that a deletion is never half done in the answers the archive gives.
  */
-import type { Capture } from '../catalog/index.ts';
+import type { Capture, CatalogView } from '../catalog/index.ts';
+import { sortLines } from '../warc/index.ts';
 import { finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { blockId } from './catalog-draft.ts';
+import { blockId, parseBlockId } from './catalog-draft.ts';
 import { type Selection, selectCaptures } from './selection.ts';
+import type { StreamParts } from './stream.ts';
 import { appliedNote, type TombstoneMark, tombstoneOf } from './tombstones.ts';
 
 export type DeletePreview = {
@@ -30,34 +32,49 @@ const EXAMPLES_MAX = 10;
 const STEP_CAPTURES = 2000;
 
 /** What a deletion would take, without taking it. */
-export async function previewDelete(archive: ArchiveParts, selection: Selection): Promise<DeletePreview> {
+export async function previewDelete(archive: StreamParts, selection: Selection): Promise<DeletePreview> {
   const preview: DeletePreview = { captures: 0, contents: 0, contentBytes: 0, contentsKept: 0, examples: [] };
-  const counts = new Map<string, { capture: Capture; count: number }>();
-  for await (const page of selectCaptures(archive.catalog, selection)) {
-    for (const capture of page) {
-      preview.captures++;
-      if (preview.examples.length < EXAMPLES_MAX) preview.examples.push(capture.url);
-      if (!capture.block) continue;
-      const id = blockId(capture.block);
-      const seen = counts.get(id);
-      if (seen) seen.count++;
-      else counts.set(id, { capture, count: 1 });
-    }
-  }
-  const touched = [...counts.values()];
-  for (let at = 0; at < touched.length; at += STEP_CAPTURES) {
-    const part = touched.slice(at, at + STEP_CAPTURES);
-    const blocks = await archive.catalog.getBlocks(part.map(({ capture }) => capture.block!));
-    for (const [index, block] of blocks.entries()) {
-      if (!block) continue;
-      if (block.references > part[index]!.count) preview.contentsKept++;
-      else {
-        preview.contents++;
-        preview.contentBytes += block.size;
+  await using view = await archive.catalog.view();
+  async function* contents(): AsyncGenerator<string> {
+    for await (const page of selectCaptures(view, selection)) {
+      for (const { url, block } of page) {
+        preview.captures++;
+        if (preview.examples.length < EXAMPLES_MAX) preview.examples.push(url);
+        if (block) yield blockId(block);
       }
     }
   }
+  // Captures of one content come in any order; sorted, outside of memory, they come together (I9).
+  let touched: Touched[] = [];
+  for await (const id of sortLines(contents(), { directory: archive.scratch })) {
+    const last = touched.at(-1);
+    if (last?.id === id) {
+      last.captures++;
+      continue;
+    }
+    if (touched.length >= STEP_CAPTURES) {
+      await countContents(view, touched, preview);
+      touched = [];
+    }
+    touched.push({ id, captures: 1 });
+  }
+  await countContents(view, touched, preview);
   return preview;
+}
+
+/** A content, and how many of the captures that would go have it. */
+type Touched = { readonly id: string; captures: number };
+
+async function countContents(view: CatalogView, touched: readonly Touched[], preview: DeletePreview): Promise<void> {
+  const blocks = await view.getBlocks(touched.map(({ id }) => parseBlockId(id)!));
+  for (const [index, block] of blocks.entries()) {
+    if (!block) continue;
+    if (block.references > touched[index]!.captures) preview.contentsKept++;
+    else {
+      preview.contents++;
+      preview.contentBytes += block.size;
+    }
+  }
 }
 
 /** Deletes the captures that the selection means. */

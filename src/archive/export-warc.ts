@@ -20,9 +20,9 @@ import {
 } from '../warc/index.ts';
 import { movedRecord, type SliceRecord, sliceOf } from './export-slice.ts';
 import { type OpenedRecord, releasePayload } from './record-access.ts';
-import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
-import { KEPT_FIELDS, type Referent, repointed, withCodingsOf } from './segment-rewrite.ts';
+import { expandedRecord } from './revisit-expansion.ts';
+import { type Referent, repointed } from './segment-rewrite.ts';
 import { isMeant, type Selection } from './selection.ts';
 import { isGone } from './storage-walk.ts';
 import type { StreamParts } from './stream.ts';
@@ -147,7 +147,9 @@ class WarcExport {
         await this.#put(current.record, { segment: current.segment, ...current.record });
         return;
       } catch (error) {
-        if (!isGone(error) || attempt >= ATTEMPTS || this.#archive.shelf.find(current.segment)) throw error;
+        if (!isGone(error) || attempt >= ATTEMPTS) throw error;
+        // A segment that is still there was moved to another volume.
+        if (this.#archive.shelf.find(current.segment)) continue;
         const moved = await movedRecord(this.#archive, current.segment, current.record);
         if (!moved) return;
         current = moved;
@@ -190,13 +192,8 @@ class WarcExport {
 
   /** The revisit as a full record. */
   async #expand(own: OpenedRecord, block: Block): Promise<void> {
-    const holder = await this.#archive.access.open(block.holder);
-    const message = holder.http ? withCodingsOf(own.http?.bytes ?? holder.http.bytes, holder.http.fields) : undefined;
-    const length = (message?.length ?? 0) + block.size;
-    await this.#writer.writeStream(expandedRecord(own.head, holder, block, this.#archive.newId()), {
-      length,
-      pieces: joined(message, holder.payload),
-    });
+    const { record, block: content } = await expandedRecord(this.#archive, own, block, this.#archive.newId());
+    await this.#writer.writeStream(record, content);
     this.report.expanded++;
   }
 
@@ -225,7 +222,7 @@ class WarcExport {
     const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(targetUri), time }]);
     const { segment, offset } = block.holder;
     const capture = found!.find(({ place }) => place.segment === segment && place.offset === offset);
-    return capture !== undefined && isMeant(capture, this.#selection);
+    return capture !== undefined && isMeant(capture, block.size, this.#selection);
   }
 
   async #addExtra(place: Place): Promise<void> {
@@ -271,38 +268,4 @@ class WarcExport {
     }
     return false;
   }
-}
-
-function expandedRecord(own: RecordHead, holder: OpenedRecord, block: Block, recordId: string): NewRecord {
-  const fields: Field[] = own.fields.filter((field) => KEPT_FIELDS.has(field.name.toLowerCase())).map(oneLine);
-  const id = own.recordId ?? '';
-  fields.push({ name: 'WARC-Previous-Record-ID', value: id });
-  fields.push({ name: CAPTURE_ID_FIELD, value: own.get(CAPTURE_ID_FIELD) ?? id });
-  if (block.key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.key.overflow) });
-  const truncated = holder.head.get('warc-truncated');
-  if (truncated !== undefined) fields.push({ name: 'WARC-Truncated', value: truncated });
-  const isHttp = holder.http !== undefined;
-  return {
-    type: isHttp ? 'response' : 'resource',
-    recordId,
-    date: own.date ?? '',
-    targetUri: own.targetUri,
-    payloadDigest: { algorithm: 'sha256', bytes: block.key.digest },
-    contentType: isHttp
-      ? 'application/http; msgtype=response'
-      : (own.get('warc-identified-payload-type') ?? holder.head.contentType),
-    fields,
-  };
-}
-
-function oneLine({ name, value }: Field): Field {
-  return { name, value: value.replace(/[\r\n]+/g, ' ') };
-}
-
-async function* joined(
-  message: Uint8Array | undefined,
-  payload: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  if (message) yield message;
-  yield* payload;
 }

@@ -1,6 +1,9 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
+export type { Capture } from '../catalog/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add.ts';
 export { Archive, type ArchiveOptions, createArchive, dropCatalog, type InitOptions, openArchive } from './archive.ts';
+export { captureId } from './capture-id.ts';
+export { CaptureQuery, parseCaptureQuery, type QueriedFacts, type QueryNames } from './capture-query.ts';
 export type { CompactOptions, CompactReport } from './compact.ts';
 export { type Connector, type Policies, parseConnector, readConnector, type VolumeSetting } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
@@ -8,8 +11,13 @@ export type { DeletePreview, DeleteReport } from './delete.ts';
 export type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
 export type { WaczExportReport } from './export-wacz.ts';
 export type { WarcExportOptions, WarcExportReport } from './export-warc.ts';
+export type { NewMetadata } from './metadata.ts';
 export type { MigrateOptions, MigrateReport } from './migrate.ts';
-export { type Owner, ownerOf } from './owner.ts';
+export { type NamedSnapshot, NamedSnapshots } from './named-snapshots.ts';
+export { type AnnouncedServer, type Owner, ownerOf } from './owner.ts';
+export { PageIndex } from './page-index.ts';
+export { writeParquet } from './parquet.ts';
+export type { RecompressOptions, RecompressReport } from './recompress.ts';
 export { releasePayload } from './record-access.ts';
 export type { Retrieved, RetrievedContent } from './retrieve.ts';
 export { CURSOR_LIFE_MS } from './segment-lineage.ts';

@@ -2,20 +2,36 @@
  * The owner file: one process has an archive open at a time, and a second one is told who it is. A file left by a process that is gone is
  * taken over; the catalog's own lock has the last word when two come at once.
  */
-import { open, readFile, unlink } from 'node:fs/promises';
+import { open, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, fileError, formatW3cDate, PinakesError } from '../base/index.ts';
 
 const OWNER_NAME = 'owner.json';
 
-export type Owner = { readonly pid: number; readonly host: string; readonly since: string; readonly purpose: string };
+/** Where the owner can be asked to do things with the archive that it has open. */
+export type AnnouncedServer = {
+  /** Of its HTTP API: `http://localhost:8080`. */
+  readonly url: string;
+  /** The file that holds the token which writing takes; whoever may read it may write. */
+  readonly tokenFile: string;
+};
+
+export type Owner = {
+  readonly pid: number;
+  readonly host: string;
+  readonly since: string;
+  readonly purpose: string;
+  readonly server?: AnnouncedServer;
+};
 
 export class OwnerFile {
   readonly #path: string;
+  readonly #owner: Owner;
 
-  private constructor(path: string) {
+  private constructor(path: string, owner: Owner) {
     this.#path = path;
+    this.#owner = owner;
   }
 
   static async take(directory: string, purpose: string, clock: Clock): Promise<OwnerFile> {
@@ -29,13 +45,26 @@ export class OwnerFile {
         } finally {
           await handle.close();
         }
-        return new OwnerFile(path);
+        return new OwnerFile(path, owner);
       } catch (cause) {
         if ((cause as { code?: string }).code !== 'EEXIST') throw fileError(cause, path, 'writing');
         const other = await readOwner(path);
         if (attempt > 3 || (other && isAlive(other))) throw busy(directory, other);
         await unlink(path).catch(() => {});
       }
+    }
+  }
+
+  /** Says in the file which server has the archive open, or that none has any more. Whoever reads it meanwhile sees it before or after, never half. */
+  async announce(server: AnnouncedServer | undefined): Promise<void> {
+    const { pid, host, since, purpose } = this.#owner;
+    const owner: Owner = { pid, host, since, purpose, ...(server && { server }) };
+    const draft = `${this.#path}.new`;
+    try {
+      await writeFile(draft, `${JSON.stringify(owner)}\n`);
+      await rename(draft, this.#path);
+    } catch (cause) {
+      throw fileError(cause, this.#path, 'writing');
     }
   }
 

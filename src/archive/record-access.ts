@@ -16,6 +16,10 @@ import type { VolumeSet } from './volume-set.ts';
 
 /** Members up to this size are read and decoded at once. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
+/** Dictionaries that are kept; each takes some hundred kilobytes at most. */
+const DICTIONARIES_MAX = 64;
+/** So much of a member tells the head of its record, but for very long ones. */
+const HEAD_START_BYTES = 4 * 1024;
 
 export type OpenedRecord = {
   readonly head: RecordHead;
@@ -53,14 +57,57 @@ export class RecordAccess {
     return bytes!;
   }
 
+  /** The same in pieces, each good until the next is asked for. */
+  async *memberPieces(place: Place): AsyncGenerator<Uint8Array> {
+    const segment = this.#shelf.get(place.segment);
+    yield* this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
+  }
+
   /** Head and payload of the record at a place. */
   async open(place: Place): Promise<OpenedRecord> {
     if (place.length <= WHOLE_BYTES_MAX) {
       const member = await this.member(place);
-      const record = this.#decoder.decode(member, await this.dictionaryOf(place.segment));
+      const isZstd = this.#shelf.get(place.segment).name.endsWith('.zst');
+      const record = this.#decoder.decode(member, isZstd ? await this.dictionaryOf(place.segment) : undefined);
       if (record) return openDecoded(record);
     }
     return this.#openStreamed(place);
+  }
+
+  /** The heads of the records at these places, without their payloads. */
+  async heads(places: readonly Place[]): Promise<RecordHead[]> {
+    const starts: Uint8Array[] = [];
+    for (const [volume, indexes] of this.#byVolume(places)) {
+      const ranges = indexes.map((index) => {
+        const { segment, offset, length } = places[index]!;
+        return { name: this.#shelf.get(segment).name, offset, length: Math.min(length, HEAD_START_BYTES) };
+      });
+      const read = await this.#volumes.get(volume).read(ranges);
+      for (const [at, index] of indexes.entries()) starts[index] = read[at]!;
+    }
+    const heads: RecordHead[] = [];
+    for (const [index, place] of places.entries()) {
+      heads.push(this.#decoder.decodeHead(starts[index]!) ?? (await this.#headOf(place)));
+    }
+    return heads;
+  }
+
+  async #headOf(place: Place): Promise<RecordHead> {
+    const { head, payload } = await this.open(place);
+    await releasePayload(payload);
+    return head;
+  }
+
+  /** Which of the places lie in which volume. */
+  #byVolume(places: readonly Place[]): Map<string, number[]> {
+    const indexes = new Map<string, number[]>();
+    for (const [index, { segment }] of places.entries()) {
+      const { volume } = this.#shelf.get(segment);
+      const same = indexes.get(volume);
+      if (same) same.push(index);
+      else indexes.set(volume, [index]);
+    }
+    return indexes;
   }
 
   /** The dictionary that a segment brings for its members. */
@@ -76,6 +123,8 @@ export class RecordAccess {
     const dictionary = frame && dictionaryOfFile(Buffer.from(frame));
     const found = dictionary instanceof Uint8Array ? dictionary : undefined;
     this.#dictionaries.set(segmentNumber, found);
+    const [oldest] = this.#dictionaries.keys();
+    if (this.#dictionaries.size > DICTIONARIES_MAX) this.#dictionaries.delete(oldest!);
     return found;
   }
 

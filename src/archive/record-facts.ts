@@ -1,16 +1,19 @@
 /**
  * What the archive wants to know of a record, from whatever read it: a scan of a file on worker threads, or a walk through a segment.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type EpochMs, parseW3cDate, toHex } from '../base/index.ts';
 import type { CaptureKind } from '../catalog/index.ts';
+import { type UrlKey, urlKey } from '../url/index.ts';
 import {
   type BlockFacts,
   type RecordHead,
   SCAN_ARC,
   SCAN_COMPLETE,
   SCAN_HTTP,
+  SCAN_TEXTS,
   type ScanBatch,
+  type ScanText,
   unbracketed,
 } from '../warc/index.ts';
 
@@ -24,9 +27,12 @@ export const CONTENT_FIELD = 'pinakes-content';
 /** What the writer of a record called its content, on the revisit that took the record's place. */
 export const DECLARED_FIELD = 'pinakes-declared-digest';
 
+/** The order in which `factsOfScan` finds them. */
 export const ARCHIVE_FIELDS: readonly string[] = [CAPTURE_ID_FIELD, OVERFLOW_FIELD, CONTENT_FIELD, DECLARED_FIELD];
 
-export type RecordFacts = {
+export type RecordFacts = RecordText & CaptureFacts;
+
+type RecordText = {
   readonly offset: number;
   /** Bytes in the file; undefined when the record shares its member with others. */
   readonly length: number | undefined;
@@ -55,36 +61,58 @@ export type RecordFacts = {
   readonly alsoDeclared: string;
 };
 
+/** What follows from the rest, worked out once, since all of it is asked for several times a record. */
+type CaptureFacts = {
+  /** Which kind of capture the record is; undefined for what only goes with captures: requests, metadata, warcinfo. */
+  readonly kind: CaptureKind | undefined;
+  /** The next three say something of captures only. */
+  readonly time: EpochMs | undefined;
+  readonly urlKey: UrlKey;
+  /** See `captureIdOf`. */
+  readonly hash: number;
+};
+
+/** Facts of a record of a scan that was asked for ARCHIVE_FIELDS. */
 export function factsOfScan(batch: ScanBatch, record: number): RecordFacts {
   const { columns } = batch;
   const length = columns.length[record]!;
-  return {
+  const texts = batch.texts(record);
+  return withCapture({
     offset: columns.offset[record]!,
     length: length < 0 ? undefined : length,
     innerOffset: columns.innerOffset[record]!,
-    type: batch.text(record, 'type'),
-    url: batch.text(record, 'targetUri'),
-    date: batch.text(record, 'date'),
-    recordId: batch.text(record, 'recordId'),
+    type: texts[AT.type]!,
+    url: texts[AT.targetUri]!,
+    date: texts[AT.date]!,
+    recordId: texts[AT.recordId]!,
     isComplete: batch.has(record, SCAN_COMPLETE),
     isHttp: batch.has(record, SCAN_HTTP),
     isArc: batch.has(record, SCAN_ARC),
     status: columns.status[record]!,
-    mime: bareMime(batch.text(record, 'mime')),
+    mime: bareMime(texts[AT.mime]!),
     payloadBytes: columns.payloadBytes[record]!,
     payloadDigest: batch.digest(record),
-    declaredDigest: batch.text(record, 'payloadDigest'),
-    refersTo: batch.text(record, 'refersTo'),
-    refersToUri: unbracketed(batch.text(record, 'refersToTargetUri')),
-    refersToDate: batch.text(record, 'refersToDate'),
-    profile: batch.text(record, 'profile'),
-    concurrentTo: batch.text(record, 'concurrentTo'),
-    captureId: batch.text(record, CAPTURE_ID_FIELD),
-    overflow: Number(batch.text(record, OVERFLOW_FIELD) || 0),
-    content: batch.text(record, CONTENT_FIELD),
-    alsoDeclared: batch.text(record, DECLARED_FIELD),
-  };
+    declaredDigest: texts[AT.payloadDigest]!,
+    refersTo: texts[AT.refersTo]!,
+    refersToUri: unbracketed(texts[AT.refersToTargetUri]!),
+    refersToDate: texts[AT.refersToDate]!,
+    profile: texts[AT.profile]!,
+    concurrentTo: texts[AT.concurrentTo]!,
+    captureId: texts[AT.captureId]!,
+    overflow: Number(texts[AT.overflow]! || 0),
+    content: texts[AT.content]!,
+    alsoDeclared: texts[AT.alsoDeclared]!,
+  });
 }
+
+/** Where the texts of a record stand. */
+const AT = {
+  ...(Object.fromEntries(SCAN_TEXTS.map((name, index) => [name, index])) as Record<ScanText, number>),
+  captureId: SCAN_TEXTS.length,
+  overflow: SCAN_TEXTS.length + 1,
+  content: SCAN_TEXTS.length + 2,
+  alsoDeclared: SCAN_TEXTS.length + 3,
+};
 
 export function factsOfRecord(
   head: RecordHead,
@@ -93,7 +121,7 @@ export function factsOfRecord(
   isComplete: boolean,
 ): RecordFacts {
   const mime = block.http ? block.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
-  return {
+  return withCapture({
     offset: head.offset,
     length,
     innerOffset: head.innerOffset,
@@ -118,23 +146,22 @@ export function factsOfRecord(
     overflow: Number(head.get(OVERFLOW_FIELD) ?? 0),
     content: head.get(CONTENT_FIELD) ?? '',
     alsoDeclared: head.get(DECLARED_FIELD) ?? '',
-  };
+  });
 }
 
 export function bareMime(value: string): string {
-  return value.split(/[;\s]/, 1)[0]!.toLowerCase();
+  const end = value.search(/[;\s]/);
+  return (end < 0 ? value : value.slice(0, end)).toLowerCase();
 }
 
 const CAPTURE_KINDS = new Set(['response', 'revisit', 'resource', 'conversion']);
+const NO_CAPTURE: CaptureFacts = { kind: undefined, time: undefined, urlKey: '' as UrlKey, hash: 0 };
 
-/** Which kind of capture a record is; undefined for what only goes with captures: requests, metadata, warcinfo. */
-export function captureKindOf(facts: RecordFacts): CaptureKind | undefined {
-  if (!CAPTURE_KINDS.has(facts.type) || facts.url === '') return undefined;
-  return timeOf(facts) === undefined ? undefined : (facts.type as CaptureKind);
-}
-
-export function timeOf(facts: RecordFacts): EpochMs | undefined {
-  return parseW3cDate(facts.date);
+function withCapture(text: RecordText): RecordFacts {
+  const time = CAPTURE_KINDS.has(text.type) && text.url !== '' ? parseW3cDate(text.date) : undefined;
+  if (time === undefined) return { ...text, ...NO_CAPTURE };
+  const kind = text.type as CaptureKind;
+  return { ...text, kind, time, urlKey: urlKey(text.url), hash: recordHash(captureIdOf(text)) };
 }
 
 /**
@@ -145,15 +172,9 @@ export function captureIdOf(
   facts: Pick<RecordFacts, 'captureId' | 'recordId' | 'url' | 'date' | 'payloadDigest'>,
 ): string {
   if (facts.captureId || facts.recordId) return facts.captureId || facts.recordId;
-  return `arc:${createHash('sha1')
-    .update(`${facts.url} ${facts.date} ${toHex(facts.payloadDigest)}`)
-    .digest('hex')}`;
-}
-
-export function captureHash(facts: RecordFacts): number {
-  return recordHash(captureIdOf(facts));
+  return `arc:${hash('sha1', `${facts.url} ${facts.date} ${toHex(facts.payloadDigest)}`)}`;
 }
 
 export function recordHash(id: string): number {
-  return createHash('sha1').update(id).digest().readUInt32BE(0);
+  return hash('sha1', id, 'buffer').readUInt32BE(0);
 }

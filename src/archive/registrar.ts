@@ -4,14 +4,14 @@
  * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every record is a capture: one
  * that stands twice, in files that were added in place, is entered twice. One that would be copied a second time is not (see `findKnown`).
  */
-import { assert, type Digest, equal, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
+import { assert, copyOf, type Digest, type EpochMs, equal, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
-import { urlKey } from '../url/index.ts';
-import { blockId, type CatalogDraft } from './catalog-draft.ts';
-import { captureHash, captureKindOf, type RecordFacts, timeOf } from './record-facts.ts';
+import { type UrlKey, urlKey } from '../url/index.ts';
+import type { CatalogDraft } from './catalog-draft.ts';
+import type { RecordFacts } from './record-facts.ts';
 import { aliasBytes, BatchMemory, resolveRevisit, visitAlias } from './revisit-resolution.ts';
 
-export const UNRESOLVED_NOTE = 'unresolved:';
+const UNRESOLVED_NOTE = 'unresolved:';
 
 export type Registration = {
   readonly facts: RecordFacts;
@@ -24,9 +24,11 @@ export class Registrar {
   readonly #catalog: CatalogView;
   readonly #draft: CatalogDraft;
   readonly #memory = new BatchMemory();
-  readonly #known = new Map<string, Capture[]>();
+  /** Captures of the same URLs and times, by their keys: those of the catalog that were asked for, and those entered here. */
+  readonly #known = new Map<UrlKey, Capture[]>();
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
-  readonly #fresh = new Map<string, RecordFacts>();
+  /** Blocks that were entered here, by the key that the draft has for them. */
+  readonly #fresh = new Map<BlockKey, RecordFacts>();
 
   readonly #isOwn: boolean;
 
@@ -43,15 +45,34 @@ export class Registrar {
     this.#fingerprint = fingerprint;
   }
 
-  /** Asks the catalog everything that entering these records needs to know, in few calls. */
-  async prepare(records: readonly RecordFacts[]): Promise<void> {
-    const captures = records.filter((facts) => captureKindOf(facts) !== undefined);
+  /**
+   * Asks the catalog everything that entering these records needs to know, in few calls. `isCopying`: they are about to be copied, so that nothing stands
+   * at their places yet. Then a whole record whose content is new is certainly no capture that is known, and its URL need not be looked up.
+   */
+  async prepare(records: readonly RecordFacts[], { isCopying = false } = {}): Promise<void> {
+    const captures = records.filter((facts) => facts.kind !== undefined);
     await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
-    const questions = captures.map((facts) => ({ urlKey: urlKey(facts.url), time: timeOf(facts)! }));
+    const asked = isCopying ? captures.filter((facts) => !this.#isNewContent(facts)) : captures;
+    const questions = asked.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! }));
+    if (isCopying) questions.push(...captures.flatMap((facts) => namedBy(facts) ?? []));
+    if (questions.length === 0) return;
     const found = await this.#catalog.findCaptures(questions);
-    for (const [index, question] of questions.entries()) {
-      this.#known.set(`${question.time} ${question.urlKey}`, found[index]!);
+    const places = new Set<string>();
+    for (const capture of found.flat()) {
+      const place = `${capture.place.segment}:${capture.place.offset}`;
+      if (!places.has(place)) this.#know(capture);
+      places.add(place);
     }
+  }
+
+  #isNewContent(facts: RecordFacts): boolean {
+    return facts.type !== 'revisit' && facts.isComplete && this.#draft.blocksOf(this.#digest(facts)).length === 0;
+  }
+
+  #know(capture: Capture): void {
+    const same = this.#known.get(capture.urlKey);
+    if (same) same.push(capture);
+    else this.#known.set(capture.urlKey, [capture]);
   }
 
   /** The capture in the archive that this record is, if it is there already, wherever it stands. */
@@ -60,11 +81,12 @@ export class Registrar {
   }
 
   #findSame(facts: RecordFacts, collection: number): Capture[] {
-    const time = timeOf(facts);
-    if (time === undefined) return [];
-    const hash = captureHash(facts);
-    const found = this.#known.get(`${time} ${urlKey(facts.url)}`) ?? [];
-    return found.filter((capture) => capture.hash === hash && capture.collection === collection);
+    const { time, hash } = facts;
+    const found = time === undefined ? undefined : this.#known.get(facts.urlKey);
+    if (!found) return [];
+    return found.filter(
+      (capture) => capture.time === time && capture.hash === hash && capture.collection === collection,
+    );
   }
 
   /** Careless writers give one id to records of different contents; these are captures of their own. What is cut short is not. */
@@ -86,15 +108,15 @@ export class Registrar {
 
   /** Enters a record at its place. `isDead`: its capture was deleted, though others may lean on the content. */
   async enter(facts: RecordFacts, place: Place, collection: number, isDead = false): Promise<Registration> {
-    const kind = captureKindOf(facts);
+    const { kind } = facts;
     if (!kind) return { facts, capture: undefined, isKnown: false };
     // A record that stands twice is two captures: whoever deletes it means both, and each has its own tombstone.
     const known = this.#findSame(facts, collection).find((capture) => isAt(capture.place, place));
     if (known) return { facts, capture: known, isKnown: true };
     const block = kind === 'revisit' ? await this.resolve(facts) : this.#holdBlock(facts, place);
     const capture: Capture = {
-      urlKey: urlKey(facts.url),
-      time: timeOf(facts)!,
+      urlKey: facts.urlKey,
+      time: facts.time!,
       place,
       url: facts.url,
       kind,
@@ -102,7 +124,7 @@ export class Registrar {
       status: facts.status,
       mime: facts.mime,
       block,
-      hash: captureHash(facts),
+      hash: facts.hash,
     };
     if (block && facts.alsoDeclared !== '') this.#declare({ ...facts, declaredDigest: facts.alsoDeclared }, block);
     if (isDead) {
@@ -118,8 +140,8 @@ export class Registrar {
   /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. */
   enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey): Capture {
     const capture: Capture = {
-      urlKey: urlKey(facts.url),
-      time: timeOf(facts)!,
+      urlKey: facts.urlKey,
+      time: facts.time!,
       place,
       url: facts.url,
       kind: 'revisit',
@@ -127,7 +149,7 @@ export class Registrar {
       status: facts.status,
       mime: facts.mime,
       block,
-      hash: captureHash(facts),
+      hash: facts.hash,
     };
     this.#put(capture);
     this.#declare(facts, block);
@@ -137,18 +159,14 @@ export class Registrar {
   #put(capture: Capture): void {
     this.#draft.putCapture(capture);
     this.#memory.addCapture(capture);
-    const id = `${capture.time} ${capture.urlKey}`;
-    this.#known.set(id, [...(this.#known.get(id) ?? []), capture]);
+    this.#know(capture);
   }
 
-  /** Whether a foreign revisit names a capture that is itself a revisit here, since the archive held its content already. */
-  async namesRevisit(facts: RecordFacts): Promise<boolean> {
-    const time = parseW3cDate(facts.refersToDate);
-    if (time === undefined || facts.refersToUri === '') return false;
-    const question = { urlKey: urlKey(facts.refersToUri), time };
-    const [found] = await this.#catalog.findCaptures([question]);
-    const named = [...found!, ...(this.#known.get(`${question.time} ${question.urlKey}`) ?? [])];
-    const same = named.filter(({ url }) => url === facts.refersToUri);
+  /** Whether a foreign revisit that is about to be copied names a capture that is itself a revisit here, since the archive held its content. */
+  namesRevisit(facts: RecordFacts): boolean {
+    const named = namedBy(facts);
+    const found = named ? (this.#known.get(named.urlKey) ?? []) : [];
+    const same = found.filter((capture) => capture.time === named?.time && capture.url === facts.refersToUri);
     return same.length > 0 && same.every(({ kind }) => kind === 'revisit');
   }
 
@@ -162,7 +180,12 @@ export class Registrar {
 
   /** The record that holds a block, when it was entered here and may not be readable yet. */
   freshHolder(block: BlockKey): RecordFacts | undefined {
-    return this.#fresh.get(blockId(block));
+    const held = this.#draft.block(block);
+    return held && this.#fresh.get(held.key);
+  }
+
+  freshHolders(): Iterable<readonly [BlockKey, RecordFacts]> {
+    return this.#fresh;
   }
 
   holderOf(block: BlockKey): Place {
@@ -184,9 +207,9 @@ export class Registrar {
     }
     const isFirst = this.#isOwn && !this.#draft.block({ digest, overflow: 0 });
     const overflow = facts.overflow > 0 ? facts.overflow : isFirst ? 0 : this.#draft.nextOverflow(digest);
-    const key: BlockKey = { digest: Uint8Array.from(digest), overflow };
+    const key: BlockKey = { digest: copyOf(digest), overflow };
     this.#draft.addBlock(key, facts.payloadBytes, place);
-    this.#fresh.set(blockId(key), facts);
+    this.#fresh.set(key, facts);
     this.#declare(facts, key);
     return key;
   }
@@ -204,8 +227,19 @@ export class Registrar {
   }
 }
 
+/** The capture that a revisit names by URI and date. */
+function namedBy({ type, refersToUri, refersToDate }: RecordFacts): { urlKey: UrlKey; time: EpochMs } | undefined {
+  const time = type === 'revisit' && refersToUri !== '' ? parseW3cDate(refersToDate) : undefined;
+  return time === undefined ? undefined : { urlKey: urlKey(refersToUri), time };
+}
+
 export function unresolvedNote(place: Place): string {
-  return `${UNRESOLVED_NOTE}${place.segment}:${place.offset}`;
+  return `${unresolvedNotesOf(place.segment)}${place.offset}`;
+}
+
+/** What the notes of all unresolved revisits of a segment begin with. */
+export function unresolvedNotesOf(segment: number): string {
+  return `${UNRESOLVED_NOTE}${segment}:`;
 }
 
 function isAt(place: Place, other: Place): boolean {

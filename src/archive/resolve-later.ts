@@ -1,6 +1,13 @@
 /**
  * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any order, and a rebuild reads
  * segments in the order of their names.
+ *
+ * What was tried in vain is tried again only when records came in since: the catalog notes which segments there were then, and how long.
+ *
+ * ```
+ *   note  unresolved:<segment>:<offset>     [URL key, time] of a revisit whose content is not known
+ *   note  resolution                        digest of the numbers and lengths of all segments when all of these had been tried
+ * ```
  */
 import { PinakesError, parseDigest } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
@@ -8,13 +15,26 @@ import type { UrlKey } from '../url/index.ts';
 import { BlockScanner } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { factsOfRecord } from './record-facts.ts';
-import { UNRESOLVED_NOTE, unresolvedNote } from './registrar.ts';
+import { unresolvedNote, unresolvedNotesOf } from './registrar.ts';
 import { aliasBytes, BatchMemory, resolveRevisit } from './revisit-resolution.ts';
+import { segmentsMark } from './segments-mark.ts';
+
+const RESOLUTION_NOTE = 'resolution';
 
 /** How many found their content. */
 export async function resolveLater(archive: ArchiveParts): Promise<number> {
+  const { catalog, shelf } = archive;
+  const mark = segmentsMark(archive);
+  if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) return 0;
   let resolved = 0;
-  for (const [note, value] of Object.entries(await archive.catalog.notes(UNRESOLVED_NOTE))) {
+  for (const { number } of shelf.all()) resolved += await resolveIn(archive, number);
+  await catalog.write({ putNotes: { [RESOLUTION_NOTE]: mark } });
+  return resolved;
+}
+
+async function resolveIn(archive: ArchiveParts, segment: number): Promise<number> {
+  let resolved = 0;
+  for (const [note, value] of Object.entries(await archive.catalog.notes(unresolvedNotesOf(segment)))) {
     const [urlKey, time] = JSON.parse(value) as [UrlKey, number];
     const [found] = await archive.catalog.findCaptures([{ urlKey, time }]);
     const capture = found!.find((candidate) => unresolvedNote(candidate.place) === note);
@@ -53,5 +73,8 @@ async function resolveCapture(archive: ArchiveParts, capture: Capture, note: str
 
 /** Captures whose content is not known. */
 export async function countUnresolved(archive: ArchiveParts): Promise<number> {
-  return Object.keys(await archive.catalog.notes(UNRESOLVED_NOTE)).length;
+  let count = 0;
+  for (const { number } of archive.shelf.all())
+    count += Object.keys(await archive.catalog.notes(unresolvedNotesOf(number))).length;
+  return count;
 }

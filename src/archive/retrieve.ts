@@ -6,7 +6,7 @@ import { type EpochMs, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { HttpHead, RecordHead } from '../warc/index.ts';
-import type { OpenedRecord, RecordAccess } from './record-access.ts';
+import { type OpenedRecord, type RecordAccess, releasePayload } from './record-access.ts';
 
 /** How often a read is tried again when compaction moved the record between the look-up and the read. */
 const ATTEMPTS = 3;
@@ -56,18 +56,17 @@ export class Retrieval {
   }
 
   /** The latest capture of a URL. */
-  async latest(url: string): Promise<Capture | undefined> {
-    for await (const capture of this.captures(url, { reverse: true })) return capture;
-    return undefined;
+  latest(url: string): Promise<Capture | undefined> {
+    return this.#catalog.nearest(urlKey(url), Number.MAX_SAFE_INTEGER, 'notAfter');
   }
 
   async open(capture: Capture): Promise<Retrieved> {
     return this.#patiently(capture, async (current) => {
       const own = await this.#access.open(current.place);
-      if (!current.block) return assembled(current, own, own);
+      if (!current.block || current.kind !== 'revisit') return assembled(current, own, own);
       const [block] = await this.#catalog.getBlocks([current.block]);
-      if (!block || samePlace(block.holder, current.place) || current.kind !== 'revisit')
-        return assembled(current, own, own);
+      if (!block || samePlace(block.holder, current.place)) return assembled(current, own, own);
+      await releasePayload(own.payload);
       return assembled(current, own, await this.#access.open(block.holder));
     });
   }

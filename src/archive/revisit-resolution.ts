@@ -9,6 +9,7 @@ import {
   type Digest,
   digestOf,
   type EpochMs,
+  fromLatin1,
   isDigestOfNothing,
   parseDigest,
   parseW3cDate,
@@ -18,29 +19,37 @@ import type { BlockKey, Capture, CatalogView } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { revisitProfileOf } from '../warc/index.ts';
 import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
-import { type RecordFacts, timeOf } from './record-facts.ts';
+import type { RecordFacts } from './record-facts.ts';
 
 const SECOND_MS = 1000;
 
-/** Captures and declared digests of the batch at hand, which the catalog does not know yet. */
+/** Captures and declared digests of the batch at hand, which the catalog does not know yet. They are put in order when somebody asks for them. */
 export class BatchMemory {
   readonly #captures = new Map<string, Capture[]>();
   readonly #aliases = new Map<string, BlockKey[]>();
+  #newCaptures: Capture[] = [];
+  #newAliases: { readonly declared: Digest; readonly block: BlockKey }[] = [];
 
   addCapture(capture: Capture): void {
-    push(this.#captures, `${Math.floor(capture.time / SECOND_MS)} ${capture.urlKey}`, capture);
+    this.#newCaptures.push(capture);
   }
 
   addAlias(declared: Digest, block: BlockKey): void {
-    push(this.#aliases, aliasText(declared), block);
+    this.#newAliases.push({ declared, block });
   }
 
   captures(key: UrlKey, time: number): Capture[] {
+    for (const capture of this.#newCaptures) {
+      push(this.#captures, `${Math.floor(capture.time / SECOND_MS)} ${capture.urlKey}`, capture);
+    }
+    this.#newCaptures = [];
     return this.#captures.get(`${Math.floor(time / SECOND_MS)} ${key}`) ?? [];
   }
 
-  aliases(declared: Digest): BlockKey[] {
-    return this.#aliases.get(aliasText(declared)) ?? [];
+  aliases(digest: Digest): BlockKey[] {
+    for (const { declared, block } of this.#newAliases) push(this.#aliases, aliasText(declared), block);
+    this.#newAliases = [];
+    return this.#aliases.get(aliasText(digest)) ?? [];
   }
 }
 
@@ -51,7 +60,7 @@ function push<T>(map: Map<string, T[]>, key: string, value: T): void {
 }
 
 function aliasText(digest: Digest): string {
-  return Buffer.from(aliasBytes(digest)).toString('latin1');
+  return fromLatin1(aliasBytes(digest));
 }
 
 /** A declared digest as the catalog keeps it: the bytes say the algorithm by their number. */
@@ -147,9 +156,8 @@ async function earlierCapture(
   catalog: CatalogView,
   draft: CatalogDraft,
 ): Promise<BlockKey | undefined> {
-  const time = timeOf(facts);
+  const { time, urlKey: key } = facts;
   if (time === undefined) return undefined;
-  const key = urlKey(facts.url);
   for await (const page of catalog.captures({ keyFrom: key, keyTo: `${key}\0`, timeTo: time, reverse: true }, 16)) {
     const earlier = page.find((capture) => capture.block !== undefined && capture.time <= time);
     if (earlier?.block) return known(earlier.block, draft);

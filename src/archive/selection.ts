@@ -1,7 +1,8 @@
-/** Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status. All that is given must hold. */
+/** Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status, query. All that is given must hold. */
 import type { EpochMs } from '../base/index.ts';
 import type { BlockKey, Capture, CaptureRange, CatalogView } from '../catalog/index.ts';
 import { isInRanges, type KeyRange, keyRange, parseUrlPattern, urlKey } from '../url/index.ts';
+import type { CaptureQuery } from './capture-query.ts';
 
 export type Selection = {
   readonly collection?: number | undefined;
@@ -15,6 +16,8 @@ export type Selection = {
   readonly status?: number | undefined;
   /** Types of records: `response`, `revisit`... */
   readonly types?: readonly string[] | undefined;
+  /** What else must hold, in words. */
+  readonly query?: CaptureQuery | undefined;
 };
 
 /** The captures that a selection means, in order of key and time, in pages. */
@@ -26,7 +29,7 @@ export async function* selectCaptures(catalog: CatalogView, selection: Selection
       ...(selection.to !== undefined && { timeTo: selection.to }),
     };
     for await (const page of catalog.captures(times)) {
-      const meant = page.filter((capture) => isSelected(capture, selection));
+      const meant = await selected(catalog, page, selection);
       if (meant.length > 0) yield meant;
     }
   }
@@ -38,8 +41,8 @@ export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 
     const key = urlKey(selection.url);
     return [{ keyFrom: key, keyTo: `${key}\0` }];
   }
-  if (selection.prefix === undefined) return [{}];
-  return prefixRanges(selection.prefix).map(({ from, to }) => ({ keyFrom: from, keyTo: to }));
+  const ranges = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
+  return ranges?.map(({ from, to }) => ({ keyFrom: from, keyTo: to })) ?? [{}];
 }
 
 /** A prefix without a wildcard means everything that begins with it. */
@@ -49,22 +52,37 @@ function prefixRanges(prefix: string): KeyRange[] {
   return keyRange(pattern.url, pattern.matchType);
 }
 
-/** Whether a capture, wherever it was found, is one that a selection means. */
-export function isMeant(capture: Capture, selection: Selection): boolean {
-  if (!isSelected(capture, selection)) return false;
+/** Whether a capture, wherever it was found, is one that a selection means; with the size of its payload. */
+export function isMeant(capture: Capture, size: number, selection: Selection): boolean {
+  if (!isSelected(capture, selection) || selection.query?.isMet({ ...capture, size }) === false) return false;
   return keyRanges(selection).some(({ keyFrom, keyTo }) =>
     isInRanges(capture.urlKey, [{ from: keyFrom ?? '', to: keyTo ?? '\u{10ffff}' }]),
   );
 }
 
-/** For a capture that came out of the key ranges of the selection: whether all else that is given holds too. */
-export function isSelected(capture: Capture, selection: Selection): boolean {
+/** Of captures that came out of the key ranges of the selection: those of which all else that is given holds too. */
+export async function selected(
+  catalog: CatalogView,
+  captures: readonly Capture[],
+  selection: Selection,
+): Promise<Capture[]> {
+  const found = captures.filter((capture) => isSelected(capture, selection));
+  const { query } = selection;
+  if (!query?.asksForSize) return found;
+  const known = found.filter(({ block }) => block !== undefined);
+  const blocks = await catalog.getBlocks(known.map(({ block }) => block!));
+  return known.filter((capture, index) => query.isMet({ ...capture, size: blocks[index]?.size }));
+}
+
+/** The same without what only another table of the catalog knows: how large the payload is. */
+function isSelected(capture: Capture, selection: Selection): boolean {
   if (selection.collection !== undefined && capture.collection !== selection.collection) return false;
   if (selection.from !== undefined && capture.time < selection.from) return false;
   if (selection.to !== undefined && capture.time > selection.to) return false;
   if (selection.status !== undefined && capture.status !== selection.status) return false;
   if (selection.mime !== undefined && capture.mime !== selection.mime) return false;
   if (selection.types !== undefined && !selection.types.includes(capture.kind)) return false;
+  if (selection.query?.isMet(capture, false) === false) return false;
   if (selection.block === undefined) return true;
   const { block } = capture;
   return (

@@ -22,6 +22,8 @@ export type WalkOptions = {
   readonly after?: StreamPosition | undefined;
   readonly isWanted?: (segment: Segment) => boolean;
   readonly signal?: AbortSignal | undefined;
+  /** What belongs to this snapshot came before and does not come again. */
+  readonly since?: Snapshot | undefined;
 };
 
 export class StorageWalk {
@@ -57,7 +59,7 @@ export class StorageWalk {
       try {
         const start = isBegun
           ? await lineage.translate(position.segment, position.offset)
-          : { segment: await this.#standing(segment, origin), offset: 0, isSame: false };
+          : await this.#beginning(await this.#standing(segment, origin), origin);
         let isOver = true;
         for await (const record of this.#read(start.segment, start.offset)) {
           if (!this.#archive.shelf.find(start.segment.number)) {
@@ -76,6 +78,15 @@ export class StorageWalk {
       }
       await lineage.refresh();
     }
+  }
+
+  /** Where a segment is begun: behind what came before. */
+  async #beginning(segment: Segment, origin: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
+    const { since } = this.#options;
+    if (since === undefined || origin >= since.mark.before) return { segment, offset: 0, isSame: false };
+    // A segment that took another's place since the lineage was learned is not in it yet.
+    if (since.lineage.originOf(segment.number) !== origin) await since.lineage.refresh();
+    return { segment, offset: await since.endOf(segment), isSame: false };
   }
 
   async #standing(segment: Segment, origin: number): Promise<Segment> {

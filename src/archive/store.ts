@@ -16,6 +16,7 @@ import {
   MemberEncoder,
   type NewRecord,
   RECORD_TRAILER,
+  type RevisitProfile,
   recordParts,
 } from '../warc/index.ts';
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
@@ -39,8 +40,10 @@ export type StoreInput =
       readonly body: BlockSource;
       /** The whole request message. */
       readonly request?: Uint8Array;
-      /** Further fields of the record: WARC-IP-Address, WARC-Protocol... */
-      readonly fields?: readonly Field[];
+      /** Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is asked once the body is in, which may turn out truncated. */
+      readonly fields?: readonly Field[] | (() => readonly Field[]);
+      /** The capture whose content the server says is still right, by a 304 to a conditional request. */
+      readonly notModified?: Capture;
     }
   | {
       readonly kind: 'resource';
@@ -188,12 +191,15 @@ export class StoreQueue {
     const digest = this.#fingerprint(waiting);
     const size = spool.facts.payloadBytes;
     const mode = waiting.options.mode ?? 'regular';
-    const held = await this.#findHeld(draft, waiting, digest, size, mode);
+    const unmodified = await this.#findUnmodified(draft, input);
+    const held = unmodified ?? (await this.#findHeld(draft, waiting, digest, size, mode));
     const open = await this.#openSegment(waiting);
-    const isRevisit = held !== undefined && mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
+    const isWorthIt = mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
+    const isRevisit = unmodified !== undefined || (held !== undefined && isWorthIt);
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
     const recordId = this.#parts.newId();
-    const record = await this.#recordOf(waiting, recordId, key, isRevisit ? held : undefined);
+    const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
+    const record = await this.#recordOf(waiting, recordId, key, isRevisit ? held : undefined, profile);
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : await this.#appendWhole(open, waiting, record);
@@ -218,6 +224,14 @@ export class StoreQueue {
     return { key: formatContentKey(open.kind.volume, key), capture, isNew: !held };
   }
 
+  /** The content that a server said is still right, if the archive still has it. */
+  async #findUnmodified(draft: CatalogDraft, input: StoreInput): Promise<Block | undefined> {
+    const key = input.kind === 'http' ? input.notModified?.block : undefined;
+    if (!key) return undefined;
+    await draft.load([key.digest]);
+    return draft.block(key);
+  }
+
   async #findHeld(
     draft: CatalogDraft,
     waiting: Waiting,
@@ -235,10 +249,17 @@ export class StoreQueue {
     return undefined;
   }
 
-  async #recordOf(waiting: Waiting, recordId: string, key: BlockKey, held: Block | undefined): Promise<NewRecord> {
+  async #recordOf(
+    waiting: Waiting,
+    recordId: string,
+    key: BlockKey,
+    held: Block | undefined,
+    profile: RevisitProfile,
+  ): Promise<NewRecord> {
     const { input, spool } = waiting;
     const targetUri = input.kind === 'bytes' ? `urn:sha256:${toHex(spool.facts.payloadDigests[0]!.bytes)}` : input.url;
-    const fields: Field[] = [...('fields' in input ? (input.fields ?? []) : [])];
+    const given = 'fields' in input ? input.fields : undefined;
+    const fields: Field[] = [...((typeof given === 'function' ? given() : given) ?? [])];
     if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
     const date = formatW3cDate(input.time);
     const payloadDigest = spool.facts.payloadDigests[0]!;
@@ -257,16 +278,27 @@ export class StoreQueue {
         fields,
       };
     }
-    const referent = this.#fresh.get(blockId(held.key)) ?? (await this.#parts.access.open(held.holder)).head;
+    const referent = this.#fresh.get(blockId(held.key)) ?? (await this.#parts.access.heads([held.holder]))[0]!;
     if (input.kind !== 'http') fields.push({ name: 'WARC-Identified-Payload-Type', value: contentType });
+    const isUnmodified = profile === 'server-not-modified';
     const revisit = {
-      profile: 'identical-payload-digest',
+      profile,
       refersTo: referent.recordId,
       refersToTargetUri: referent.targetUri,
       refersToDate: referent.date,
-      truncated: true,
+      truncated: !isUnmodified,
     } as const;
-    return { type: 'revisit', recordId, date, targetUri, payloadDigest, contentType, fields, revisit };
+    return {
+      type: 'revisit',
+      recordId,
+      date,
+      targetUri,
+      payloadDigest: isUnmodified ? { algorithm: 'sha256', bytes: held.key.digest } : payloadDigest,
+      contentType,
+      // A revisit leaves the body out anyway, and says so itself.
+      fields: fields.filter(({ name }) => name !== 'WARC-Truncated'),
+      revisit,
+    };
   }
 
   #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {

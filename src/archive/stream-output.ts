@@ -5,16 +5,26 @@
  * themselves unchanged (I4). A piece with a cursor ends with a whole record: who has everything up to it goes on from there. The first piece has no bytes, only
  * the cursor of the beginning: with it even a stream that breaks off at once goes on in the same snapshot.
  */
-import { EMPTY, utf8 } from '../base/index.ts';
+import { EMPTY, PinakesError, utf8 } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { MemberEncoder, RECORD_TRAILER } from '../warc/index.ts';
 import { isWarcGzip, type RecordSource, RepackedRecord } from './repacked-record.ts';
+import { expandRevisit } from './revisit-expansion.ts';
+import { SegmentCut } from './segment-cut.ts';
 import { isGone } from './storage-walk.ts';
-import { RecordStream, type StreamParts, type StreamQuery } from './stream.ts';
+import { RecordStream, type StreamParts, type StreamQuery, type WholePart } from './stream.ts';
 import { StreamedRecord } from './streamed-record.ts';
 
-const RUN_BYTES_MAX = 1024 * 1024;
+/** Segments are cut where the first record begins in each cell of this size, wherever a stream began: so streams of the same records come to the same cursors. */
+const CELL_BYTES = 1024 * 1024;
+/** Behind the edge of a cell, so far is read at once in the hope that a record begins there. */
+const CUT_SEARCH_BYTES = 64 * 1024;
 const ATTEMPTS = 5;
+
+/** The cell that an offset lies in. */
+export function cellOf(offset: number): number {
+  return Math.floor(offset / CELL_BYTES);
+}
 
 export type StreamPiece = {
   /** Good until the next piece is asked for. */
@@ -23,13 +33,27 @@ export type StreamPiece = {
   readonly cursor?: string;
 };
 
+/** Bytes of a segment that end at `end`; `cut` tells after how many of them a record ends. */
+type CutPiece = { readonly bytes: Uint8Array; readonly cut: number | undefined; readonly end: number };
+
 /** Members that follow one another in a segment. */
 type Run = { readonly segment: Segment; readonly from: number; readonly to: number; readonly cursor: string };
+
+function cellEnd(offset: number): number {
+  return (cellOf(offset) + 1) * CELL_BYTES;
+}
+
+function changed({ name }: Segment): PinakesError {
+  return new PinakesError('OBJECT_CHANGED', { where: name, detail: 'it is shorter than the catalog says' });
+}
 
 export async function* streamWarc(archive: StreamParts, query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
   const output = new WarcOutput(archive, query);
   try {
-    yield* output.pieces();
+    for await (const piece of output.pieces()) {
+      output.isInRecord = piece.cursor === undefined;
+      yield piece;
+    }
   } finally {
     output.close();
   }
@@ -39,19 +63,26 @@ class WarcOutput {
   readonly #archive: StreamParts;
   readonly #query: StreamQuery;
   readonly #encoder = new MemberEncoder({ coding: 'gzip' });
+  readonly #cut: SegmentCut;
+  /** Whether what went out last was not the end of a record. */
+  isInRecord = false;
   /** Behind what went out. */
   #cursor: string | undefined;
   #run: Run | undefined;
+  /** Where the last record of the run began. */
+  #cell = '';
   #last: { readonly record: StreamedRecord; readonly cursor: string } | undefined;
 
   constructor(archive: StreamParts, query: StreamQuery) {
     this.#archive = archive;
     this.#query = query;
+    this.#cut = new SegmentCut(archive);
     this.#cursor = query.cursor;
   }
 
   close(): void {
     this.#encoder.close();
+    this.#cut[Symbol.dispose]();
   }
 
   /** A run whose segment vanished before it could be read is looked for anew; nothing of it had gone out. */
@@ -64,34 +95,38 @@ class WarcOutput {
       }
       const before = this.#cursor;
       try {
-        yield* this.#runs(stream);
-        return;
+        if (!(yield* this.#runs(stream))) return;
+        failures = 0;
       } catch (error) {
         this.#run = undefined;
         this.#last = undefined;
         failures = this.#cursor === before ? failures + 1 : 0;
-        if (!isGone(error) || failures >= ATTEMPTS) throw error;
+        if (!isGone(error) || this.isInRecord || failures >= ATTEMPTS) throw error;
       }
     }
   }
 
-  async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece> {
+  /** Says whether the rest has to be asked for anew. */
+  async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece, boolean> {
     // What others wrote may end in half a record; only segments of our own are known to be whole.
     const isWhole = (segment: Segment) => isWarcGzip(segment) && !this.#archive.volumes.linked(segment.volume);
     for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream) {
       // How long a record is, is known when the next one comes.
       yield* this.#settle();
       const cursor = stream.cursor();
-      if (part instanceof StreamedRecord && isWarcGzip(part.segment)) {
+      const isRecord = part instanceof StreamedRecord;
+      if (isRecord && isWarcGzip(part.segment) && !this.#isToExpand(part)) {
         this.#last = { record: part, cursor };
         continue;
       }
       yield* this.#endRun();
-      if (part instanceof StreamedRecord) yield* this.#encode(part, cursor);
-      else yield* this.#copy({ segment: part.segment, from: 0, to: part.endBytes, cursor });
+      if (!isRecord) {
+        if (!(yield* this.#copyWhole(part, stream))) return true;
+      } else if (!this.#isToExpand(part) || !(yield* this.#expand(part, cursor))) yield* this.#encode(part, cursor);
     }
     yield* this.#settle();
     yield* this.#endRun();
+    return false;
   }
 
   /** Puts the last record into the run, or sends it on its own when it cannot go as it lies. */
@@ -102,13 +137,17 @@ class WarcOutput {
     const { record, cursor } = last;
     const { segment, head, length } = record;
     const follows = this.#run?.segment === segment && this.#run.to === head.offset;
-    if (!follows || this.#run!.to - this.#run!.from >= RUN_BYTES_MAX) yield* this.#endRun();
+    if (!follows) yield* this.#endRun();
+    const cell = `${segment.number}:${cellOf(head.offset)}`;
+    const isLastOfRun = cell !== this.#cell;
+    this.#cell = cell;
     if (length === undefined || !record.isWhole) {
       yield* this.#endRun();
       yield* this.#encodeAgain(record, cursor);
       return;
     }
     this.#run = { segment, from: this.#run?.from ?? head.offset, to: head.offset + length, cursor };
+    if (isLastOfRun) yield* this.#endRun();
   }
 
   async *#endRun(): AsyncGenerator<StreamPiece> {
@@ -118,22 +157,21 @@ class WarcOutput {
   }
 
   #isOfWholes(): boolean {
-    const { wholeSegments, order = 'storage', selection = {} } = this.#query;
+    const { wholeSegments, resolve, order = 'storage', selection = {} } = this.#query;
     const { collection: _, ...others } = selection;
     const isFiltered = Object.values(others).some((value) => value !== undefined);
-    return wholeSegments === true && order === 'storage' && !isFiltered;
+    return wholeSegments === true && resolve !== true && order === 'storage' && !isFiltered;
   }
 
   async *#copy({ segment, from, to, cursor }: Run): AsyncGenerator<StreamPiece> {
-    const volume = this.#archive.volumes.get(segment.volume);
-    if (to - from <= 2 * RUN_BYTES_MAX) {
-      const [bytes] = await volume.read([{ name: segment.name, offset: from, length: to - from }]);
+    if (to - from <= 2 * CELL_BYTES) {
+      const bytes = await this.#read(segment, from, to);
       this.#cursor = cursor;
-      yield { bytes: bytes!, cursor };
+      yield { bytes, cursor };
       return;
     }
     let left = to - from;
-    for await (const bytes of volume.stream(segment.name, from, to)) {
+    for await (const bytes of this.#archive.volumes.get(segment.volume).stream(segment.name, from, to)) {
       left -= bytes.length;
       if (left > 0) yield { bytes };
       else {
@@ -141,6 +179,67 @@ class WarcOutput {
         yield { bytes, cursor };
       }
     }
+  }
+
+  /** A segment as it lies, with a cursor in each cell. Says whether it went out whole; it does not when something in it was deleted meanwhile. */
+  async *#copyWhole(
+    { segment, fromBytes, endBytes }: WholePart,
+    stream: RecordStream,
+  ): AsyncGenerator<StreamPiece, boolean> {
+    let held: Uint8Array = EMPTY;
+    for (let at = fromBytes, goal = cellEnd(at); ; goal = cellEnd(at - held.length)) {
+      const end = Math.min(endBytes, Math.max(goal, at) + CUT_SEARCH_BYTES);
+      // Nothing goes out before what belongs to it is in hand: a segment that vanishes now is looked for anew from the last cursor.
+      const bytes = await this.#read(segment, at, end);
+      const cut = end === endBytes ? end : await this.#cut.find(segment, bytes, at, goal);
+      const large = cut === undefined ? this.#largeRecord(segment, end, endBytes) : undefined;
+      const first = await large?.next();
+      if (held.length > 0) yield { bytes: held };
+      let rest: CutPiece | undefined = { bytes, cut: cut === undefined ? undefined : cut - at, end };
+      for (let next = first; rest?.cut === undefined; next = await large?.next()) {
+        if (rest) yield { bytes: rest.bytes };
+        rest = next?.done === false ? next.value : undefined;
+        if (!rest) throw changed(segment);
+      }
+      at = rest.end;
+      const cutAt = at - (rest.bytes.length - rest.cut);
+      held = Buffer.from(rest.bytes.subarray(rest.cut));
+      this.#cursor = cutAt === endBytes ? stream.cursor() : stream.cursorBefore(segment.number, cutAt);
+      yield { bytes: rest.bytes.subarray(0, rest.cut), cursor: this.#cursor };
+      await large?.return(undefined);
+      if (cutAt === endBytes) return true;
+      if (this.#archive.shelf.find(segment.number)?.deadBytes !== 0) return false;
+    }
+  }
+
+  /** What is left of a record that goes far beyond its cell, from one open file; up to a piece in which it can be cut. */
+  async *#largeRecord(segment: Segment, from: number, to: number): AsyncGenerator<CutPiece> {
+    let at = from;
+    for await (const bytes of this.#archive.volumes.get(segment.volume).stream(segment.name, from, to)) {
+      const end = at + bytes.length;
+      const cut = end === to ? end : await this.#cut.find(segment, bytes, at, at);
+      yield { bytes, cut: cut === undefined ? undefined : cut - at, end };
+      at = end;
+    }
+  }
+
+  async #read(segment: Segment, from: number, to: number): Promise<Uint8Array> {
+    const range = { name: segment.name, offset: from, length: to - from };
+    const [bytes] = await this.#archive.volumes.get(segment.volume).read([range]);
+    if (bytes!.length === range.length) return bytes!;
+    throw changed(segment);
+  }
+
+  #isToExpand({ head }: StreamedRecord): boolean {
+    return this.#query.resolve === true && head.type === 'revisit';
+  }
+
+  /** A revisit as a full record; false when it has to stay one. */
+  async *#expand(record: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece, boolean> {
+    const source = await expandRevisit(this.#archive, record);
+    if (!source) return false;
+    yield* this.#encodeStream(source.pieces, source.length, cursor);
+    return true;
   }
 
   /** A record that was read to its end and turned out to be cut short, or to share its member: it cannot go as it lies. */
@@ -167,8 +266,12 @@ class WarcOutput {
       yield* block.pieces;
       yield RECORD_TRAILER;
     }
+    yield* this.#encodeStream(whole(), total, cursor);
+  }
+
+  async *#encodeStream(pieces: AsyncIterable<Uint8Array>, total: number, cursor: string): AsyncGenerator<StreamPiece> {
     let held: Uint8Array | undefined;
-    for await (const bytes of this.#encoder.encodeStream(whole(), total)) {
+    for await (const bytes of this.#encoder.encodeStream(pieces, total)) {
       if (held) yield { bytes: held };
       held = bytes;
     }

@@ -6,13 +6,12 @@
  */
 import { PinakesError } from '../base/index.ts';
 import type { Capture, Place, Segment } from '../catalog/index.ts';
-import { isInRanges, urlKey } from '../url/index.ts';
-import { RecordDecoder, type RecordHead } from '../warc/index.ts';
+import { RecordDecoder } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
-import { isCaptureType } from './companions.ts';
-import { formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
-import { keyRanges, type Selection } from './selection.ts';
+import { BEFORE_RECORD, formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
+import { HeadFilter } from './head-filter.ts';
+import type { Selection } from './selection.ts';
 import { Snapshot, type SnapshotSegment } from './snapshot.ts';
 import { isGone, StorageWalk } from './storage-walk.ts';
 import { StreamedRecord } from './streamed-record.ts';
@@ -30,11 +29,22 @@ export type StreamQuery = {
   readonly order?: StreamOrder | undefined;
   /** Where an earlier stream of the same question stopped. */
   readonly cursor?: string | undefined;
+  /** Name of a snapshot to go through, instead of what there is now. */
+  readonly snapshot?: string | undefined;
   /**
-   * As WARC, in storage order, of everything or of collections: segments go out without being looked into, as fast as they can be read. Cursors then come at
-   * the ends of segments only.
+   * In storage order: only what came behind the snapshot of this cursor, which an earlier stream went through to its end. With it a client takes in
+   * what is new, again and again, and reads nothing twice.
+   */
+  readonly since?: string | undefined;
+  /**
+   * As WARC, in storage order, of everything or of collections: segments go out without being looked into, as fast as they can be read. Cursors then come about
+   * once a mebibyte.
    */
   readonly wholeSegments?: boolean | undefined;
+  /** In storage order: nothing behind this cursor, which another stream of the same question and snapshot gave out. */
+  readonly until?: string | undefined;
+  /** As WARC: revisits go out as full records, with the payload that they lean on, so that the records stand alone. */
+  readonly resolve?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -42,6 +52,9 @@ export type StreamParts = ArchiveParts & {
   /** Where sorting may write. */
   readonly scratch: string;
 };
+
+/** What of a segment goes out as it lies: from here to its `endBytes`. */
+export type WholePart = SnapshotSegment & { readonly fromBytes: number };
 
 export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly order: StreamOrder;
@@ -51,6 +64,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly #signal: AbortSignal | undefined;
   readonly #query: string;
   readonly #peeks: boolean;
+  readonly #since: Snapshot | undefined;
+  readonly #until: StreamPosition | undefined;
   readonly #decoder = new RecordDecoder();
   #position: StreamPosition | undefined;
 
@@ -61,12 +76,16 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     digest: string,
     snapshot: Snapshot,
     position: StreamPosition | undefined,
+    since: Snapshot | undefined,
   ) {
     this.#archive = archive;
+    this.#since = since;
+    this.#until = query.until === undefined ? undefined : parseCursor(query.until).position;
     this.#selection = query.selection ?? {};
     this.order = query.order ?? 'storage';
     this.#signal = query.signal;
-    this.#peeks = peeks || this.#selection.status !== undefined || this.#selection.mime !== undefined;
+    const { status, mime, query: asked } = this.#selection;
+    this.#peeks = peeks || status !== undefined || mime !== undefined || asked !== undefined;
     this.#query = digest;
     this.#snapshot = snapshot;
     this.#position = position;
@@ -82,9 +101,25 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       });
     const block = selection.block && [Buffer.from(selection.block.digest).toString('hex'), selection.block.overflow];
     const { collection, url, prefix, from, to, mime, status, types } = selection;
-    const digest = queryDigest([order, collection, url, prefix, block, from, to, mime, status, types]);
-    if (query.cursor === undefined)
-      return new RecordStream(archive, query, peeks, digest, await Snapshot.take(archive), undefined);
+    const question: unknown[] = [order, collection, url, prefix, block, from, to, mime, status, types];
+    // Cursors from before these were known are still good.
+    if (query.since !== undefined) question.push(query.since);
+    if (selection.query !== undefined) question.push({ query: selection.query.text });
+    const digest = queryDigest(question);
+    if (query.since !== undefined && order !== 'storage')
+      throw new PinakesError('BAD_ARGUMENT', { where: 'since', detail: 'what is new comes in storage order only' });
+    if (query.until !== undefined && (order !== 'storage' || parseCursor(query.until).query !== digest))
+      throw new PinakesError('BAD_ARGUMENT', { where: 'until', detail: 'it comes from another stream' });
+    const since =
+      query.since === undefined ? undefined : await Snapshot.resume(archive, parseCursor(query.since).snapshot);
+    if (query.cursor === undefined) {
+      const { snapshots } = archive;
+      const fresh =
+        query.snapshot === undefined
+          ? await Snapshot.take(archive)
+          : await Snapshot.resume(archive, snapshots.get(query.snapshot).mark);
+      return new RecordStream(archive, query, peeks, digest, fresh, undefined, since);
+    }
     const cursor = parseCursor(query.cursor);
     if (cursor.query !== digest)
       throw new PinakesError('BAD_ARGUMENT', {
@@ -92,7 +127,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         detail: 'it comes from a stream with another order or selection',
       });
     const snapshot = await Snapshot.resume(archive, cursor.snapshot);
-    return new RecordStream(archive, query, peeks, digest, snapshot, cursor.position);
+    return new RecordStream(archive, query, peeks, digest, snapshot, cursor.position, since);
   }
 
   /** Where a later stream goes on: behind the record that was handed out last. */
@@ -105,20 +140,38 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
   }
 
+  /** The same for everything before the record at an offset of a segment. */
+  cursorBefore(segment: number, offset: number): string {
+    const position = { segment, offset, innerOffset: BEFORE_RECORD };
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position });
+  }
+
+  /** The record that was handed out last; undefined before the first. */
+  get position(): StreamPosition | undefined {
+    return this.#position;
+  }
+
   /** Segments that can go out as they are, and the records of those that cannot. Only for streams of whole collections in storage order. */
-  async *parts(isWhole: (segment: Segment) => boolean): AsyncGenerator<SnapshotSegment | StreamedRecord> {
+  async *parts(isWhole: (segment: Segment) => boolean): AsyncGenerator<WholePart | StreamedRecord> {
     const { lineage } = this.#snapshot;
+    const last = this.#until && lineage.originOf(this.#until.segment);
     for (const part of await this.#snapshot.segments()) {
-      const { segment, origin, endBytes } = part;
-      const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
+      const { segment, origin } = part;
+      const begun = this.#position ? lineage.originOf(this.#position.segment) : -1;
       if (origin < begun || !this.#isWanted(segment)) continue;
-      if (origin === begun || segment.deadBytes > 0 || !isWhole(segment)) {
+      if (last !== undefined && origin > last) return;
+      const now = this.#archive.shelf.find(segment.number);
+      const fromBytes = origin === begun ? offsetBefore(this.#position, segment) : 0;
+      const endBytes = origin === last ? offsetBefore(this.#until, segment) : part.endBytes;
+      const isUntouched = now !== undefined && now.deadBytes === 0 && isWhole(now);
+      if (this.#since !== undefined || fromBytes === undefined || endBytes === undefined || !isUntouched) {
         yield* this.#inStorageOrder(origin);
         continue;
       }
       this.#signal?.throwIfAborted();
-      this.#position = { segment: segment.number, offset: endBytes, innerOffset: 0 };
-      yield part;
+      const whole = { ...part, fromBytes, endBytes: Math.min(endBytes, part.endBytes) };
+      this.#position = { segment: segment.number, offset: whole.endBytes, innerOffset: BEFORE_RECORD };
+      if (fromBytes < whole.endBytes) yield whole;
     }
   }
 
@@ -135,17 +188,32 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       isWanted: (segment) =>
         this.#isWanted(segment) && (only === undefined || lineage.originOf(segment.number) === only),
       signal: this.#signal,
+      since: this.#since,
     });
-    const filter = new HeadFilter(this.#selection);
+    const filter = new HeadFilter(this.#archive.catalog, this.#selection);
     for await (const { segment, record } of walk.records()) {
+      if (this.#until && (await this.#isBehindEnd(segment, record.head, this.#until))) return;
       if (!filter.passes(record.head)) continue;
       const collection = collections.name(segment.collection);
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
-      if (!filter.passesMessage(streamed)) continue;
+      if (!(await filter.passesMessage(streamed))) continue;
       const { offset, innerOffset } = record.head;
       this.#position = { segment: segment.number, offset, innerOffset };
       yield streamed;
     }
+  }
+
+  async #isBehindEnd(
+    segment: Segment,
+    head: { readonly offset: number; readonly innerOffset: number },
+    until: StreamPosition,
+  ): Promise<boolean> {
+    const { lineage } = this.#snapshot;
+    const difference = lineage.originOf(segment.number) - lineage.originOf(until.segment);
+    if (difference !== 0) return difference > 0;
+    const end = await lineage.translate(until.segment, until.offset);
+    if (head.offset !== end.offset) return head.offset > end.offset;
+    return !end.isSame || head.innerOffset > until.innerOffset;
   }
 
   async *#inCatalogOrder(order: CatalogOrder): AsyncGenerator<StreamedRecord> {
@@ -220,33 +288,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   }
 }
 
-/** The selection, asked of records as they stand in segments. What is no capture has neither status nor media type to be chosen by. */
-class HeadFilter {
-  readonly #selection: Selection;
-  readonly #ranges: { from: string; to: string }[] | undefined;
-
-  constructor(selection: Selection) {
-    this.#selection = selection;
-    const isBounded = selection.url !== undefined || selection.prefix !== undefined;
-    this.#ranges = isBounded
-      ? keyRanges(selection).map(({ keyFrom, keyTo }) => ({ from: keyFrom!, to: keyTo! }))
-      : undefined;
-  }
-
-  passes(head: RecordHead): boolean {
-    const { from, to, types, status, mime } = this.#selection;
-    if (types !== undefined && !types.includes(head.type)) return false;
-    if ((status !== undefined || mime !== undefined) && !isCaptureType(head.type)) return false;
-    if (from !== undefined || to !== undefined) {
-      const { time } = head;
-      if (time === undefined || time < (from ?? time) || time > (to ?? time)) return false;
-    }
-    if (!this.#ranges) return true;
-    return head.targetUri !== undefined && isInRanges(urlKey(head.targetUri), this.#ranges);
-  }
-
-  passesMessage(record: StreamedRecord): boolean {
-    const { status, mime } = this.#selection;
-    return (status === undefined || record.status === status) && (mime === undefined || record.mime === mime);
-  }
+/** The offset of a position that stands before a record of this very segment; undefined when records have to be counted to find it. */
+function offsetBefore(position: StreamPosition | undefined, segment: Segment): number | undefined {
+  const isBefore = position?.segment === segment.number && position.innerOffset === BEFORE_RECORD;
+  return isBefore ? position.offset : undefined;
 }

@@ -5,13 +5,13 @@
  * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures and holders were met as the
  * catalog has for it has them all. Those that fall short are looked into one by one (see verify.ts).
  */
-import { type Finding, toHex } from '../base/index.ts';
+import { type Finding, parseW3cDate, toHex } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import { BlockScanner, judgeDigests, readRecords, verdictWants } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { releasePayload } from './record-access.ts';
-import { captureKindOf, factsOfRecord, type RecordFacts, timeOf } from './record-facts.ts';
+import { factsOfRecord, type RecordFacts } from './record-facts.ts';
 import { type Problem, type ProblemCode, problemOf } from './verify-problem.ts';
 
 const GROUP_RECORDS = 1000;
@@ -97,12 +97,12 @@ class SegmentWalk {
 
   /** Holds a group of records against the catalog, in few calls. */
   async #compare(): Promise<void> {
-    const group = this.#group.filter(({ facts }) => captureKindOf(facts) !== undefined);
+    const group = this.#group.filter(({ facts }) => facts.kind !== undefined);
     this.#group = [];
     await this.#tellFindings();
     if (group.length === 0) return;
     const { catalog } = this.#archive;
-    const questions = group.map(({ facts }) => ({ urlKey: urlKey(facts.url), time: timeOf(facts)! }));
+    const questions = group.map(({ facts: { urlKey, time } }) => ({ urlKey, time: time! }));
     const found = await catalog.findCaptures(questions);
     const captures = group.map(({ facts }, index) => found[index]!.find((capture) => this.#isHere(capture, facts)));
     for (const [index, { facts, isDead }] of group.entries()) {
@@ -156,7 +156,7 @@ class SegmentWalk {
   async #compareReferents(group: readonly Met[], captures: readonly (Capture | undefined)[]): Promise<void> {
     const revisits = group.flatMap(({ facts }, index) => {
       const capture = captures[index];
-      const time = timeOf({ ...facts, date: facts.refersToDate });
+      const time = parseW3cDate(facts.refersToDate);
       if (facts.type !== 'revisit' || !capture?.block || facts.refersToUri === '' || time === undefined) return [];
       return [{ facts, block: capture.block, question: { urlKey: urlKey(facts.refersToUri), time } }];
     });

@@ -35,7 +35,7 @@ export function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 export function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && view(a).equals(view(b));
+  return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
 export function compare(a: Uint8Array, b: Uint8Array): number {
@@ -81,6 +81,15 @@ export function fromHex(text: string): Uint8Array | undefined {
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
+const PADDING = 0x3d;
+const NO_VALUE = 255;
+/** The value of each letter by its code, in either case. */
+const BASE32_VALUES = new Uint8Array(128).fill(NO_VALUE);
+for (let value = 0; value < BASE32.length; value++) {
+  BASE32_VALUES[BASE32.charCodeAt(value)] = value;
+  BASE32_VALUES[BASE32.toLowerCase().charCodeAt(value)] = value;
+}
+
 /** RFC 4648 base32, upper case, without padding. */
 export function toBase32(bytes: Uint8Array): string {
   let text = '';
@@ -104,16 +113,17 @@ export function toBase32(bytes: Uint8Array): string {
  * last letters with bits beyond the last byte, are refused, so that each value has one spelling but for case and padding.
  */
 export function fromBase32(text: string): Uint8Array | undefined {
-  // Letters are checked before they are raised: some letters beyond ASCII turn into ASCII ones.
-  if (!/^[a-z2-7]*=*$/i.test(text)) return undefined;
-  const bare = text.replace(/=+$/, '').toUpperCase();
-  if ([1, 3, 6].includes(bare.length % 8)) return undefined;
-  const bytes = new Uint8Array(Math.floor((bare.length * 5) / 8));
+  let length = text.length;
+  while (length > 0 && text.charCodeAt(length - 1) === PADDING) length--;
+  if (length % 8 === 1 || length % 8 === 3 || length % 8 === 6) return undefined;
+  const bytes = new Uint8Array(Math.floor((length * 5) / 8));
   let at = 0;
   let bits = 0;
   let held = 0;
-  for (const letter of bare) {
-    held = (held << 5) | BASE32.indexOf(letter);
+  for (let index = 0; index < length; index++) {
+    const value = BASE32_VALUES[text.charCodeAt(index)] ?? NO_VALUE;
+    if (value === NO_VALUE) return undefined;
+    held = (held << 5) | value;
     bits += 5;
     if (bits >= 8) {
       bits -= 8;

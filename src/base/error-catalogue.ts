@@ -19,6 +19,10 @@ export const ERROR_CATALOGUE = {
   ),
   ARCHIVE_MISSING: entry('there is no archive here', 'Make one with `pinakes init`, or name one with --archive.'),
   BAD_ARGUMENT: entry('the argument is not understood', 'See the command with --help for what it takes.'),
+  BAD_QUERY: entry(
+    'the query cannot be read',
+    'Mend it at the place that is marked; docs/search.md has the whole language.',
+  ),
   CATALOG_DAMAGED: entry(
     'the catalog is damaged',
     'Nothing archived is lost: run `pinakes rebuild`, which makes the catalog again from the segments.',
@@ -47,6 +51,23 @@ export const ERROR_CATALOGUE = {
   CONVERSION_DIFFERS: entry(
     'the converted file does not hold the same payloads as its source',
     'The source is untouched and the new file was removed. Run `pinakes warc check` on the source.',
+  ),
+  CRAWL_RUNNING: entry(
+    'a crawl of this collection is under way',
+    'Wait until it is done, or stop it. A collection has one crawl at a time.',
+    true,
+  ),
+  CRAWL_STATE: entry(
+    'the state of the crawls cannot be read',
+    'Nothing archived is lost. Move crawl.sqlite out of the archive; the next crawl begins without what it knew.',
+  ),
+  CRAWL_UNFINISHED: entry(
+    'an unfinished crawl with other seeds or settings is here',
+    'Finish it with `pinakes crawl --resume COLLECTION`, or drop what it had still to do with --fresh.',
+  ),
+  CRAWL_UNKNOWN: entry(
+    'nothing is known of a crawl of this collection',
+    'Crawl it first: `pinakes crawl URL --collection NAME`.',
   ),
   CURSOR_EXPIRED: entry(
     'the stream cannot go on where this cursor stopped',
@@ -88,6 +109,18 @@ export const ERROR_CATALOGUE = {
     'the file may not be written',
     'Check the permissions of its directory, or write to another place with --out.',
   ),
+  INDEX_DAMAGED: entry(
+    'the search index is damaged',
+    'Nothing archived is lost: run `pinakes index --rebuild`, which makes the index again from the archive.',
+  ),
+  INDEX_MISSING: entry(
+    'there is no search index here that can be used',
+    'Run `pinakes index`, which makes it from the archive.',
+  ),
+  LISTEN_FAILED: entry(
+    'the server cannot listen at this address',
+    'Name an address of this machine with --host, and a port above 1023 with --port and --replay-port.',
+  ),
   MANIFEST_UNREADABLE: entry(
     'this is not a manifest that Pinakes can read',
     'Name a Parquet file that `pinakes slim sum` wrote, or a text file in the layout of warcsum.',
@@ -122,7 +155,26 @@ export const ERROR_CATALOGUE = {
     'the object is not as its writer left it',
     'Make sure that nothing else writes to the volume, then open the archive anew; it heals what was left half written.',
   ),
+  OPEN_FILES_LIMIT: entry(
+    'the system lets no more files be opened',
+    'Raise the limit with `ulimit -n`, or let other programs end, and run it again.',
+    true,
+  ),
+  PORT_IN_USE: entry(
+    'the port is in use by another program',
+    'Choose others with --port and --replay-port, or stop the program that listens there.',
+    true,
+  ),
   RECORD_TOO_LARGE: entry('the record is too large to be held in memory', 'Read its body in pieces.'),
+  SERVER_GONE: entry(
+    'the server that has the archive open cannot be reached',
+    'Look whether it still runs. When it is gone, run the command again: it then opens the archive itself.',
+    true,
+  ),
+  SERVER_REFUSED: entry(
+    'the server that has the archive open refused the command',
+    'Look at what it said. Use the same version of Pinakes as the server, or stop it and run the command again.',
+  ),
   SLIM_JOURNAL: entry(
     'the journal of the run cannot be read',
     "Nothing archived is lost. Move the run's directory away and run it again; files that are slimmed already stay so.",
@@ -142,6 +194,8 @@ export const ERROR_CATALOGUE = {
     'an unfinished run with other options is here',
     'Run it again with the options it was begun with, or undo it.',
   ),
+  SNAPSHOT_EXISTS: entry('there is a snapshot of this name already', 'Choose another name, or remove the other.'),
+  SNAPSHOT_MISSING: entry('there is no snapshot of this name', '`pinakes snapshot ls` lists those that there are.'),
   VOLUME_IO: entry(
     'the volume failed to read or write',
     'Look at the system log and at the connection to the disk, then run it again.',

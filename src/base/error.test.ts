@@ -86,6 +86,18 @@ test('a denied file is unreadable when it was to be read and unwritable when it 
   assert.equal(codeOf(fileError(full, 'a', 'writing')), 'DISK_FULL');
 });
 
+test('paths that lead nowhere, files that are too large and too many open files are failures with a code and a reason', () => {
+  const failure = (code: string) => fileError(Object.assign(new Error(`${code}: reason`), { code }), 'a', 'writing');
+  for (const code of ['ELOOP', 'ENAMETOOLONG', 'EFBIG']) {
+    assert.equal(codeOf(failure(code)), 'FILE_UNWRITABLE');
+    assert.match((failure(code) as PinakesError).message, /reason/);
+  }
+  for (const code of ['EMFILE', 'ENFILE']) {
+    assert.equal(codeOf(failure(code)), 'OPEN_FILES_LIMIT');
+    assert.equal((failure(code) as PinakesError).retryable, true);
+  }
+});
+
 test('what is no failure of the file system passes through unchanged', () => {
   const bug = new TypeError('x is not a function');
   const socket = Object.assign(new Error('reset'), { code: 'ECONNRESET' });

@@ -38,14 +38,22 @@ const FILE_ERRORS: Readonly<Record<string, ErrorCode>> = {
   EACCES: 'FILE_UNREADABLE',
   EDQUOT: 'DISK_FULL',
   EEXIST: 'FILE_EXISTS',
+  EFBIG: 'FILE_UNWRITABLE',
   EIO: 'DEVICE_FAILED',
   EISDIR: 'FILE_IS_DIRECTORY',
+  ELOOP: 'FILE_UNREADABLE',
+  EMFILE: 'OPEN_FILES_LIMIT',
+  ENAMETOOLONG: 'FILE_UNREADABLE',
+  ENFILE: 'OPEN_FILES_LIMIT',
   ENOENT: 'FILE_MISSING',
   ENOSPC: 'DISK_FULL',
   ENOTDIR: 'FILE_MISSING',
   EPERM: 'FILE_UNREADABLE',
   EROFS: 'FILE_UNWRITABLE',
 };
+
+/** Those that the catalogue's sentence does not explain; what the system says of them is told with it. */
+const NEEDS_DETAIL = new Set(['EFBIG', 'ELOOP', 'ENAMETOOLONG']);
 
 /** Turns a failure of the file system into an error with a code; lets everything else through unchanged. */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
@@ -54,6 +62,7 @@ export function fileError(cause: unknown, where: string, doing: 'reading' | 'wri
   const code = FILE_ERRORS[name]!;
   return new PinakesError(code === 'FILE_UNREADABLE' && doing === 'writing' ? 'FILE_UNWRITABLE' : code, {
     where,
+    ...(NEEDS_DETAIL.has(name) && { detail: (cause as Error).message }),
     cause,
   });
 }

@@ -5,6 +5,7 @@ export * from './digest.ts';
 export * from './error.ts';
 export * from './error-catalogue.ts';
 export * from './finding.ts';
+export * from './frame.ts';
 export * from './limits.ts';
 export * from './random.ts';
 export * from './time.ts';

@@ -8,6 +8,7 @@
  * revisits point at it letter for letter.
  */
 import { assert } from './assert.ts';
+import { COLON } from './bytes.ts';
 
 export type EpochMs = number;
 
@@ -45,18 +46,27 @@ function inRange(time: EpochMs): EpochMs | undefined {
   return time >= EARLIEST && time <= LATEST ? time : undefined;
 }
 
+const HYPHEN = 0x2d;
+const FULL_STOP = 0x2e;
+const LETTER_T = 0x54;
+const LETTER_Z = 0x5a;
+
 /** The common forms `2024-03-01T10:00:00Z` and `...00.250Z`, without the pattern; undefined for whatever needs a closer look. */
 function parseCommonForm(text: string): EpochMs | undefined {
   const hasSeparators =
-    text[4] === '-' &&
-    text[7] === '-' &&
-    text[10] === 'T' &&
-    text[13] === ':' &&
-    text[16] === ':' &&
-    text.endsWith('Z');
-  if (!hasSeparators || (text.length === 24 && text[19] !== '.')) return undefined;
-  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10)];
-  const [hour, minute, second] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)];
+    text.charCodeAt(4) === HYPHEN &&
+    text.charCodeAt(7) === HYPHEN &&
+    text.charCodeAt(10) === LETTER_T &&
+    text.charCodeAt(13) === COLON &&
+    text.charCodeAt(16) === COLON &&
+    text.charCodeAt(text.length - 1) === LETTER_Z;
+  if (!hasSeparators || (text.length === 24 && text.charCodeAt(19) !== FULL_STOP)) return undefined;
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 7);
+  const day = digits(text, 8, 10);
+  const hour = digits(text, 11, 13);
+  const minute = digits(text, 14, 16);
+  const second = digits(text, 17, 19);
   const millisecond = text.length === 24 ? digits(text, 20, 23) : 0;
   // The last days of a month need a calendar.
   const isPlain = year >= 1000 && month >= 1 && month <= 12 && day >= 1 && day <= 28;

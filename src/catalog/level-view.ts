@@ -32,14 +32,18 @@ export const PAGE_SIZE = 1000;
 /** Pages are cut short at this, so that long URLs do not make them large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
+/** A key with more captures than this is searched; with fewer, all are read. */
+const FEW_ROWS = 16;
+
 type Row = [Buffer, Buffer];
 
 export class LevelView implements CatalogView {
   readonly #database: Database;
-  readonly #snapshot: Snapshot;
+  readonly #snapshot: Snapshot | undefined;
   readonly #mimes: MimeDictionary;
 
-  constructor(database: Database, snapshot: Snapshot, mimes: MimeDictionary) {
+  /** Without a snapshot, only questions that one row answers may be asked. */
+  constructor(database: Database, snapshot: Snapshot | undefined, mimes: MimeDictionary) {
     this.#database = database;
     this.#snapshot = snapshot;
     this.#mimes = mimes;
@@ -145,6 +149,29 @@ export class LevelView implements CatalogView {
   }
 
   async nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
+    const few = await this.#fewRows(urlKey);
+    const row = few ? nearestOf(few, time, side) : await this.#nearestRow(urlKey, time, side);
+    return row && (await this.#readCaptures([row]))[0];
+  }
+
+  /** All rows of the key when they are few, as nearly always: reading them takes no longer than looking for one. */
+  async #fewRows(urlKey: UrlKey): Promise<Row[] | undefined> {
+    const iterator = this.#database.iterator({
+      gte: keyAndEnd(urlKey),
+      lt: keyAndTime(urlKey, Number.POSITIVE_INFINITY),
+      limit: FEW_ROWS + 1,
+      snapshot: this.#snapshot,
+      fillCache: true,
+    });
+    try {
+      const rows: Row[] = await iterator.nextv(FEW_ROWS + 1);
+      return rows.length > FEW_ROWS ? undefined : rows;
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  async #nearestRow(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter'): Promise<Row | undefined> {
     const [before, after] = await Promise.all([
       this.#lastBefore(urlKey, Math.floor(time) + 1),
       side === 'either' ? this.#firstFrom(urlKey, Math.floor(time) + 1) : undefined,
@@ -152,8 +179,7 @@ export class LevelView implements CatalogView {
     const beforeTime = before && timeOfCaptureKey(before[0]);
     const afterTime = after && timeOfCaptureKey(after[0]);
     const isAfterNearer = afterTime !== undefined && (beforeTime === undefined || afterTime - time < time - beforeTime);
-    const row = isAfterNearer ? await this.#lastBefore(urlKey, afterTime + 1) : before;
-    return row && (await this.#readCaptures([row]))[0];
+    return isAfterNearer ? this.#lastBefore(urlKey, afterTime + 1) : before;
   }
 
   async *blocks(pageSize = PAGE_SIZE): AsyncGenerator<Block[]> {
@@ -250,6 +276,21 @@ export class LevelView implements CatalogView {
 function heldBlocks(entries: readonly BlockEntry[]): Block[] {
   const blocks = entries.map(blockOf).filter((block) => block !== undefined);
   return blocks.length > 1 ? blocks.sort((a, b) => compareBlockKeys(a.key, b.key)) : blocks;
+}
+
+/** The rule of `nearest`, over all rows of a key in their order. */
+function nearestOf(rows: readonly Row[], time: EpochMs, side: 'either' | 'notAfter'): Row | undefined {
+  let best: Row | undefined;
+  let bestTime = 0;
+  for (const row of rows) {
+    const rowTime = timeOfCaptureKey(row[0]);
+    if (side === 'notAfter' && rowTime > time) break;
+    const isFarther = rowTime > time && rowTime - time >= time - bestTime;
+    if (best && isFarther && rowTime !== bestTime) break;
+    best = row;
+    bestTime = rowTime;
+  }
+  return best;
 }
 
 function keyAndEnd(urlKey: UrlKey): Buffer {

@@ -58,7 +58,7 @@ class Digests {
   }
 
   update(bytes: Uint8Array, isAll: boolean): void {
-    if (this.#algorithms.length === 0) return;
+    if (this === NONE) return;
     if (isAll && !this.#running) {
       this.#done = this.#algorithms.map((algorithm) => digestOf(algorithm, bytes));
       return;
@@ -67,7 +67,8 @@ class Digests {
     for (const digest of this.#running) digest.update(bytes);
   }
 
-  finish(): Digest[] {
+  finish(): readonly Digest[] {
+    if (this === NONE) return NO_DIGESTS;
     if (this.#done) return this.#done;
     if (this.#running) return this.#running.map((digest) => digest.finish());
     return this.#algorithms.map((algorithm) => digestOf(algorithm, new Uint8Array(0)));
@@ -75,6 +76,7 @@ class Digests {
 }
 
 const NONE = new Digests([]);
+const NO_DIGESTS: readonly Digest[] = [];
 
 /** Whether the block of this record is an HTTP message. */
 export function holdsHttp(head: RecordHead): boolean {
@@ -171,8 +173,8 @@ export class BlockScanner {
       if (this.#http.isChunked) {
         this.#chunked = new ChunkedBody((bytes) => this.#payloadPiece(bytes, false));
       }
-      const codings = this.#http.contentCodings;
-      if (this.#wants.decoded?.length && codings.length > 0) {
+      const codings = this.#wants.decoded?.length ? this.#http.contentCodings : [];
+      if (codings.length > 0) {
         this.#decoders = new ContentDecoders(codings, (bytes) => this.#decoded.update(bytes, false));
       }
     } else {

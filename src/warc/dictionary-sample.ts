@@ -1,6 +1,7 @@
 /**
  * Samples of records to train a dictionary from: text, spread over the files, so many bytes and no more.
  */
+import type { Coding } from './file-coding.ts';
 import { type ReadingRecord, readRecords } from './record-reader.ts';
 import { trainDictionary } from './zstd-trainer.ts';
 
@@ -14,7 +15,12 @@ const DICTIONARY_BYTES_MIN = 16 * 1024;
 /** A dictionary may take this share of the input. */
 const DICTIONARY_SHARE = 0.02;
 
-export type SampledFile = { readonly path: string; readonly bytes: number };
+/** A file, or something else under this name that holds records: then it says how it is compressed and how to read it from an offset on. */
+export type SampledFile = {
+  readonly path: string;
+  readonly bytes: number;
+  readonly source?: { readonly coding: Coding; readonly open: (offset: number) => AsyncIterable<Uint8Array> };
+};
 
 /** A dictionary for these files; undefined when they are too small or too unlike each other for one. */
 export async function dictionaryFor(files: readonly SampledFile[], level?: number): Promise<Uint8Array | undefined> {
@@ -34,7 +40,8 @@ async function sampleFile(file: SampledFile, bytesWanted: number, samples: Uint8
   for (let place = 0; place < places; place++) {
     let left = bytesWanted / places;
     const offset = Math.floor((file.bytes * place) / places);
-    for await (const record of readRecords(file.path, { offset })) {
+    const source = file.source?.open(offset) ?? file.path;
+    for await (const record of readRecords(source, { name: file.path, offset, coding: file.source?.coding })) {
       const sample = await beginning(record);
       if (!isText(sample)) continue;
       samples.push(sample);

@@ -41,9 +41,10 @@ export class HttpHead {
 
   /** Whether the body is in chunks. `Transfer-Encoding` can stand several times and hold several codings. */
   get isChunked(): boolean {
-    return this.fields.some(
-      (field) => field.name.toLowerCase() === 'transfer-encoding' && /(^|[\s,])chunked($|[\s,;])/i.test(field.value),
-    );
+    for (const field of this.fields) {
+      if (isNamed(field, 'transfer-encoding') && /(^|[\s,])chunked($|[\s,;])/i.test(field.value)) return true;
+    }
+    return false;
   }
 
   /** Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as browsers have it. */
@@ -52,7 +53,7 @@ export class HttpHead {
   }
 
   #codingsIn(name: string): string[] {
-    const values = this.fields.filter((field) => field.name.toLowerCase() === name).map((field) => field.value);
+    const values = this.fields.filter((field) => isNamed(field, name)).map((field) => field.value);
     const codings = values.flatMap((value) => value.split(',').map((part) => part.trim().toLowerCase()));
     return codings.filter((coding) => coding && coding !== 'chunked' && coding !== 'identity');
   }
@@ -75,9 +76,22 @@ type Guess = 'yes' | 'no' | 'maybe';
 
 /** `HTTP/1.1`, `HTTP 200`, and the `ICY 200` of audio streams. */
 function beginsResponse(block: Buffer): Guess {
+  if (isUsualResponse(block)) return 'yes';
   const start = fromLatin1(block, 0, Math.min(block.length, 5)).toLowerCase();
   if (/^(http[/ ]|icy )/.test(start)) return 'yes';
   return ['http/', 'http ', 'icy '].some((whole) => whole.startsWith(start)) ? 'maybe' : 'no';
+}
+
+/** `HTTP/`, as nearly all of them begin, told without making a string. */
+function isUsualResponse(block: Buffer): boolean {
+  return (
+    block.length >= 5 &&
+    block[0] === 0x48 &&
+    block[1] === 0x54 &&
+    block[2] === 0x54 &&
+    block[3] === 0x50 &&
+    block[4] === 0x2f
+  );
 }
 
 /** A method, a space and a target; some browser extensions wrote a status line here too. */

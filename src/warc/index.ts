@@ -14,8 +14,9 @@ export {
 export { type CdxEntry, type CdxExtra, type JsonValue, NO_EXTRA } from './cdx-entry.ts';
 export { INDEX_FINDING_CATALOGUE } from './cdx-finding.ts';
 export { readCdx } from './cdx-reader.ts';
+export { exactRange, type LineRange, searchLines } from './cdx-search.ts';
 export { sortLines } from './cdx-sort.ts';
-export { formatCdxjLine, parseCdxjLine } from './cdxj.ts';
+export { formatCdxjLine, formatJson, parseCdxjLine } from './cdxj.ts';
 export * from './chunked-body.ts';
 export * from './content-coding.ts';
 export * from './convert.ts';
@@ -24,6 +25,7 @@ export * from './digest-verdict.ts';
 export * from './finding-catalogue.ts';
 export * from './http-head.ts';
 export * from './index-entry.ts';
+export { type InputFile, type InputFiles, inputFiles } from './input-files.ts';
 export * from './member-encoder.ts';
 export * from './new-record.ts';
 export {
@@ -41,6 +43,7 @@ export * from './record-reader.ts';
 export * from './scan-batch.ts';
 export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';
 export { openWacz, type Wacz, type WaczWarc } from './wacz-reader.ts';
+export { FileSource } from './wacz-source.ts';
 export { verifyWacz, type WaczVerification } from './wacz-verify.ts';
 export { type NewWacz, type WrittenWacz, writeWacz } from './wacz-writer.ts';
 export * from './warc-file-writer.ts';

@@ -12,6 +12,7 @@ import type { Coding } from './file-coding.ts';
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 3]);
 /** Room for what a compressor gives at once. A zstd engine holds back at most one block of 128 KiB, so this much is enough to end a frame. */
 const PIECE_BYTES = 256 * 1024;
+const SMALL_RECORD_BYTES = 64 * 1024;
 
 export type EncoderOptions = {
   readonly coding: Coding;
@@ -53,7 +54,7 @@ export class MemberEncoder {
   /** One member that holds the parts, in order. */
   encode(parts: readonly Uint8Array[]): Uint8Array {
     if (this.coding === 'none') return Buffer.concat(parts);
-    if (this.coding === 'gzip') return Buffer.concat([...this.#gzip(parts)]);
+    if (this.coding === 'gzip') return this.#gzipWhole(parts);
     // In one call, so that the frame's head can carry the content size.
     const whole = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
     this.#engine ??= this.#zstdEngine(undefined);
@@ -84,17 +85,20 @@ export class MemberEncoder {
     yield gzipTrailer(crc, size);
   }
 
-  *#gzip(parts: readonly Uint8Array[]): Generator<Uint8Array> {
+  #gzipWhole(parts: readonly Uint8Array[]): Uint8Array {
     const engine = this.#gzipEngine();
+    const size = parts.reduce((sum, part) => sum + part.length, 0);
+    // A call into the engine costs as much as compressing a small record, so the parts of one go in together.
+    const pieces = size <= SMALL_RECORD_BYTES ? [Buffer.concat(parts, size)] : parts;
+    const encoded: Uint8Array[] = [GZIP_HEAD];
     let crc = 0;
-    let size = 0;
-    yield GZIP_HEAD;
-    for (const [index, part] of parts.entries()) {
-      crc = crc32(part, crc);
-      size += part.length;
-      yield* this.#drain(engine, part, index === parts.length - 1 ? constants.Z_FINISH : constants.Z_NO_FLUSH);
+    for (const [index, piece] of pieces.entries()) {
+      crc = crc32(piece, crc);
+      const flush = index === pieces.length - 1 ? constants.Z_FINISH : constants.Z_NO_FLUSH;
+      encoded.push(...this.#drain(engine, piece, flush));
     }
-    yield gzipTrailer(crc, size);
+    encoded.push(gzipTrailer(crc, size));
+    return Buffer.concat(encoded);
   }
 
   #gzipEngine(): CodecHandle {

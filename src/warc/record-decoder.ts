@@ -3,7 +3,7 @@
  * caller.
  */
 import { constants } from 'node:zlib';
-import { ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
+import { view, ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
 import { type CodecHandle, inflateRawHandle, zstdDecompressHandle } from './codec-handle.ts';
 import { gzipHeadLength } from './gzip-member.ts';
 import { codingOf } from './record-cursor.ts';
@@ -11,6 +11,12 @@ import { headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
 import { isWarcStart } from './record-start.ts';
 
 const ROOM_BYTES_START = 256 * 1024;
+/** What decodes to more than this is not decoded at once: a small member can hold very much (I9). */
+const ROOM_BYTES_MAX = 16 * 1024 * 1024;
+/** Engines for zstd members, one for each dictionary; of more, those that were used longest ago are closed. */
+const ZSTD_ENGINES_MAX = 8;
+/** How much of a record is decoded to find its head. */
+const HEAD_ROOM_BYTES = 8 * 1024;
 
 export type DecodedRecord = { readonly head: RecordHead; readonly block: Uint8Array };
 
@@ -38,7 +44,29 @@ export class RecordDecoder {
     return { head, block: bytes.subarray(bodyAt, bodyAt + contentLength) };
   }
 
-  /** The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode to its end. */
+  /** The head of the WARC record that begins a member, out of the member's first bytes; undefined when these do not tell all of it. */
+  decodeHead(start: Uint8Array): RecordHead | undefined {
+    const coding = codingOf(start);
+    if (coding === 'zstd') return undefined;
+    const bytes = coding === 'gzip' ? this.#inflateStart(start) : view(start);
+    if (!bytes || !isWarcStart(bytes, 0, bytes.length)) return undefined;
+    const end = headEnd(bytes, 0, bytes.length);
+    return end < 0 ? undefined : parseWarcHead(Buffer.from(bytes.subarray(0, end)), []);
+  }
+
+  #inflateStart(member: Uint8Array): Buffer | undefined {
+    const deflateAt = gzipHeadLength(member, 0, member.length);
+    if (deflateAt <= 0) return undefined;
+    this.#inflater ??= inflateRawHandle();
+    this.#inflater.reset();
+    this.#inflater.write(member, deflateAt, member.length, this.#room, 0, HEAD_ROOM_BYTES);
+    return this.#inflater.failure === undefined ? this.#room.subarray(0, this.#inflater.produced) : undefined;
+  }
+
+  /**
+   * The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode to its end, or to more than
+   * fits into memory.
+   */
   decodeMember(member: Uint8Array, dictionary?: Uint8Array): Buffer | undefined {
     const coding = codingOf(member);
     if (coding === 'none') return Buffer.from(member);
@@ -53,11 +81,14 @@ export class RecordDecoder {
 
   #zstdEngine(dictionary: Uint8Array | undefined): CodecHandle {
     let engine = this.#zstd.get(dictionary);
-    if (!engine) {
+    if (engine) this.#zstd.delete(dictionary);
+    else {
       const params = { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX };
       engine = zstdDecompressHandle({ params, ...(dictionary && { dictionary: Buffer.from(dictionary) }) });
-      this.#zstd.set(dictionary, engine);
     }
+    this.#zstd.set(dictionary, engine);
+    const [oldest] = this.#zstd.keys();
+    if (this.#zstd.size > ZSTD_ENGINES_MAX) this.#forgetZstd(oldest);
     return engine;
   }
 
@@ -72,6 +103,10 @@ export class RecordDecoder {
     let filled = 0;
     for (;;) {
       if (filled === this.#room.length) {
+        if (filled >= ROOM_BYTES_MAX) {
+          onFailure();
+          return undefined;
+        }
         const larger = Buffer.allocUnsafeSlow(this.#room.length * 2);
         this.#room.copy(larger, 0, 0, filled);
         this.#room = larger;

@@ -103,6 +103,8 @@ export type ReadOptions = {
   range?: { start: number; length: number };
   /** The dictionary of the file's first frame, for a stream that begins after it. */
   dictionary?: Buffer | undefined;
+  /** How the input is compressed, for a stream that begins inside of a member. */
+  coding?: Coding | undefined;
   onFinding?: ((finding: Finding) => void) | undefined;
   signal?: AbortSignal | undefined;
 };
@@ -238,7 +240,7 @@ export async function* readRecords(
   const start = isFile && offset > 0 ? readFileStart(source, options.range?.start) : undefined;
   const cursor = new RecordCursor(name, {
     offset,
-    coding: start?.coding,
+    coding: options.coding ?? start?.coding,
     dictionary: options.dictionary ?? start?.dictionary,
   });
   const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);

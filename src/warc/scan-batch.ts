@@ -4,7 +4,7 @@
  * This is the form in which worker threads hand over what they found. An object per record would cost more to hand over than the
  * record cost to hash; columns move as a few buffers, and text is cut out only for the records somebody looks at.
  */
-import { assert, type Finding } from '../base/index.ts';
+import { assert, type Finding, view } from '../base/index.ts';
 
 /** What a scan tells of a record in text; the place in this list is the place in the batch. */
 export const SCAN_TEXTS = [
@@ -64,10 +64,14 @@ export class ScanBatch {
   readonly file: string;
   readonly columns: ScanColumns;
   #headEnds: Float64Array | undefined;
+  readonly #textIndexes: ReadonlyMap<string, number>;
+  readonly #digests: Buffer;
 
   constructor(file: string, columns: ScanColumns) {
     this.file = file;
     this.columns = columns;
+    this.#digests = view(columns.digests);
+    this.#textIndexes = new Map(columns.textNames.map((name, index) => [name, index]));
   }
 
   get count(): number {
@@ -81,15 +85,29 @@ export class ScanBatch {
   /** Empty when the record does not have it. A field asked for besides goes by its name in lower case. */
   text(record: number, name: ScanText | `${string}-${string}`): string {
     const { text, textEnds, textNames } = this.columns;
-    const index = textNames.indexOf(name);
-    assert(index >= 0, `the scan was not asked for ${name}`);
+    const index = this.#textIndexes.get(name);
+    assert(index !== undefined, `the scan was not asked for ${name}`);
     const at = record * textNames.length + index;
     return text.slice(at === 0 ? 0 : textEnds[at - 1]!, textEnds[at]);
   }
 
+  /** All texts of a record, in the order of `columns.textNames`. */
+  texts(record: number): string[] {
+    const { text, textEnds, textNames } = this.columns;
+    const first = record * textNames.length;
+    const texts: string[] = [];
+    let from = first === 0 ? 0 : textEnds[first - 1]!;
+    for (let at = first; at < first + textNames.length; at++) {
+      const to = textEnds[at]!;
+      texts.push(from === to ? '' : text.slice(from, to));
+      from = to;
+    }
+    return texts;
+  }
+
   digest(record: number): Uint8Array {
-    const { digests, digestBytes } = this.columns;
-    return digests.subarray(record * digestBytes, (record + 1) * digestBytes);
+    const { digestBytes } = this.columns;
+    return this.#digests.subarray(record * digestBytes, (record + 1) * digestBytes);
   }
 
   /** The HTTP head of a record, in a scan that was asked for them; empty when it has none. */

@@ -8,6 +8,7 @@
  * Memory is bounded by the ranges under way, whatever the files hold (I9).
  */
 import { statSync } from 'node:fs';
+import { getCompileCacheDir } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { type DigestAlgorithm, type ErrorCode, fileError, PinakesError } from '../base/index.ts';
 import { readFileStart } from './record-reader.ts';
@@ -140,11 +141,16 @@ function* jobsOf(
 
 type Waiting = { job: ScanJob; resolve: (result: ScanResult) => void; reject: (error: unknown) => void };
 
+/** How many ranges a thread has at hand: the one it scans, and the next, so that it never waits for an answer to its last message. */
+const RANGES_AT_HAND = 2;
+
 class ScanPool {
   readonly #workers: Worker[] = [];
-  readonly #idle: Worker[] = [];
   readonly #waiting: Waiting[] = [];
-  readonly #busy = new Map<Worker, Waiting>();
+  /** What each thread has at hand, in the order it was sent, which is the order of the answers. */
+  readonly #atHand = new Map<Worker, Waiting[]>();
+  /** Why no thread is left. */
+  #failure: unknown;
 
   constructor(workers: number) {
     for (let i = 0; i < workers; i++) this.#start();
@@ -157,6 +163,7 @@ class ScanPool {
 
   run(job: ScanJob): Promise<ScanResult> {
     if (this.#workers.length === 0) return Promise.try(() => scanRange(job));
+    if (this.#atHand.size === 0) return Promise.reject(this.#failure);
     const { promise, resolve, reject } = Promise.withResolvers<ScanResult>();
     this.#waiting.push({ job, resolve, reject });
     this.#dispatch();
@@ -168,31 +175,37 @@ class ScanPool {
   }
 
   #start(): void {
+    const cache = getCompileCacheDir();
     const worker = new Worker(new URL('./scan-worker.ts', import.meta.url), {
       resourceLimits: { maxYoungGenerationSizeMb: 32 },
+      // A thread does not get the compile cache that its program enabled unless it is told so, and would compile everything anew.
+      ...(cache && { env: { ...process.env, NODE_COMPILE_CACHE: cache } }),
     });
     worker.on('message', (answer: ScanAnswer) => {
-      const waiting = this.#busy.get(worker);
-      this.#busy.delete(worker);
-      this.#idle.push(worker);
+      const waiting = this.#atHand.get(worker)?.shift();
       if ('result' in answer) waiting?.resolve(answer.result);
       else waiting?.reject(revive(answer));
       this.#dispatch();
     });
     worker.on('error', (error) => {
-      this.#busy.get(worker)?.reject(error);
-      this.#busy.delete(worker);
+      for (const waiting of this.#atHand.get(worker) ?? []) waiting.reject(error);
+      this.#atHand.delete(worker);
+      if (this.#atHand.size > 0) return;
+      this.#failure = error;
+      for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
     });
     this.#workers.push(worker);
-    this.#idle.push(worker);
+    this.#atHand.set(worker, []);
   }
 
   #dispatch(): void {
-    while (this.#idle.length > 0 && this.#waiting.length > 0) {
-      const worker = this.#idle.pop()!;
-      const waiting = this.#waiting.shift()!;
-      this.#busy.set(worker, waiting);
-      worker.postMessage(waiting.job);
+    for (let round = 0; round < RANGES_AT_HAND; round++) {
+      for (const [worker, atHand] of this.#atHand) {
+        if (atHand.length > round || this.#waiting.length === 0) continue;
+        const waiting = this.#waiting.shift()!;
+        atHand.push(waiting);
+        worker.postMessage(waiting.job);
+      }
     }
   }
 }

@@ -248,6 +248,24 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.equal(await nearest(30, 'notAfter'), 4);
       assert.equal(await catalog.nearest('i' as UrlKey, 10), undefined);
     });
+
+    behaviour('the nearest capture is found the same among one and among many of its key', async (catalog) => {
+      const times = [5, 9, 9, 14, 20, 21, 21, 21, 40];
+      for (const copies of [1, 7]) {
+        const key = `copies ${copies}`;
+        const captures = times.flatMap((time) => Array.from({ length: copies }, () => captureAt(key, { time })));
+        await catalog.write({ putCaptures: captures });
+        for (let time = 0; time < 60; time++) {
+          for (const side of ['either', 'notAfter'] as const) {
+            const allowed = captures.filter((item) => side === 'either' || item.time <= time);
+            const distance = Math.min(...allowed.map((item) => Math.abs(item.time - time)));
+            const near = allowed.filter((item) => Math.abs(item.time - time) === distance);
+            const wanted = near.filter((item) => item.time === near[0]!.time).at(-1);
+            assert.deepEqual(await catalog.nearest(key as UrlKey, time, side), wanted, `${copies} ${side} ${time}`);
+          }
+        }
+      }
+    });
   });
 
   describe(`${name}: blocks`, () => {

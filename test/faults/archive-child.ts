@@ -1,5 +1,5 @@
 /**
- * Works on an archive until it is killed: stores, adds, deletes, compacts, rebuilds, one after the other and at once, as a seed decides. Says what it is
+ * Works on an archive until it is killed: stores, adds, deletes, compacts, recompresses, rebuilds, one after the other and at once, as a seed decides. Says what it is
  * about to do and what was acknowledged, one line each, before anything else happens:
  *
  *     begin <kind> <number> ...     these captures may from now on be there, or be gone
@@ -71,12 +71,18 @@ async function remove(archive: Archive): Promise<void> {
 
 const compact = (archive: Archive) => acknowledged('compact', [], () => archive.compact()).then(() => {});
 
+/** Of segments as small as these hardly any would become smaller; all are packed anew. */
+const recompress = (archive: Archive) =>
+  acknowledged('recompress', [], () => archive.recompress({ worthwhileShare: 2 })).then(() => {});
+
 async function work(archive: Archive): Promise<void> {
   const choice = random();
   if (choice < 0.5) await Promise.all(Array.from({ length: 1 + below(12) }, () => store(archive)));
   else if (choice < 0.62) await add(archive);
   else if (choice < 0.8) await remove(archive);
-  else if (choice < 0.93) await compact(archive);
+  else if (choice < 0.87) await compact(archive);
+  else if (choice < 0.92) await recompress(archive);
+  else if (choice < 0.95) await Promise.all([recompress(archive), store(archive), remove(archive), store(archive)]);
   else if (choice < 0.98) await Promise.all([compact(archive), store(archive), remove(archive), store(archive)]);
   else await acknowledged('rebuild', [], () => archive.rebuild());
 }

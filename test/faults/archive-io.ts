@@ -1,5 +1,5 @@
 /**
- * An operation of a volume that changes something fails while an archive stores, adds, deletes and compacts: the call says so, the archive goes
+ * An operation of a volume that changes something fails while an archive stores, adds, deletes, compacts and recompresses: the call says so, it goes
  * on, and what was acknowledged is there, in the same process, in the next one, and after a rebuild.
  */
 import assert from 'node:assert/strict';
@@ -63,7 +63,8 @@ function begin(archive: Archive) {
     attempt([number], outcome.gone, () => archive.delete({ url: trialOf(number).url }));
   const group = (from: number) => Promise.all([0, 1, 2, 3].map((one) => store(from + one)));
   const compact = () => attempt([], outcome.gone, () => archive.compact());
-  return { outcome, attempt, store, group, remove, compact };
+  const recompress = () => attempt([], outcome.gone, () => archive.recompress({ worthwhileShare: 2 }));
+  return { outcome, attempt, store, group, remove, compact, recompress };
 }
 
 /** Every kind of change to what comes one by one, some of it more than once. */
@@ -90,6 +91,17 @@ const ofFiles: Work = async (archive, file) => {
   return outcome;
 };
 
+/** Segments that are packed anew, before and after deletions, with contents that others lean on. */
+const ofPacking: Work = async (archive) => {
+  const { outcome, store, group, remove, compact, recompress } = begin(archive);
+  for (const from of [0, 40]) await group(from);
+  await recompress();
+  for (const number of [0, 41, 4, 80]) await (number < 4 || number === 41 ? remove(number) : store(number));
+  await compact();
+  await recompress();
+  return outcome;
+};
+
 async function compare(archive: Archive, outcome: Outcome): Promise<void> {
   const found = new Map((await allCaptures(archive)).map((capture) => [numberOf(capture.url), capture]));
   for (const number of outcome.there) assert.ok(found.has(number), `capture ${number} was acknowledged and is lost`);
@@ -101,7 +113,7 @@ async function compare(archive: Archive, outcome: Outcome): Promise<void> {
 }
 
 export const EFFECTS = ['io-error', 'io-error-after', 'disk-full', 'power-loss'] as const satisfies Effect[];
-const WORKS: Readonly<Record<string, Work>> = { stores: ofStores, files: ofFiles };
+const WORKS: Readonly<Record<string, Work>> = { stores: ofStores, files: ofFiles, packing: ofPacking };
 export const WORK_NAMES: readonly string[] = Object.keys(WORKS);
 
 /** Lets the change number `first` fail, then the one `step` further, and so on to the last; says how many failed. */

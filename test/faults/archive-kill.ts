@@ -69,7 +69,7 @@ async function runAndKill(directory: string, seed: number, first: number, afterM
   }
   assert.equal(await ended, 'SIGKILL', `the child ended by itself: ${errors}`);
   // The kill can cut the last line short; a number that is not whole would promise something else.
-  return lines.filter((line) => /^(begin|done) (put|remove|compact|rebuild)( \d+)* ?$/.test(line));
+  return lines.filter((line) => /^(begin|done) (put|remove|compact|recompress|rebuild)( \d+)* ?$/.test(line));
 }
 
 /** A catalog that was being made anew says that it is not finished; then it is made anew, as its advice says. */

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PinakesError } from '../base/index.ts';
+import { urlKey } from '../url/index.ts';
+import { parseCaptureQuery, type QueriedFacts } from './capture-query.ts';
+
+const NAMES = { collection: (name: string) => ({ main: 1, news: 2 })[name] };
+
+const FACTS: QueriedFacts = {
+  urlKey: urlKey('http://www.math.example.edu/papers/one.html?v=2'),
+  time: Date.UTC(2020, 5, 15, 12),
+  kind: 'response',
+  collection: 1,
+  status: 200,
+  mime: 'text/html',
+  size: 5000,
+};
+
+const met = (query: string, facts: Partial<QueriedFacts> = {}) =>
+  parseCaptureQuery(query, NAMES).isMet({ ...FACTS, ...facts });
+
+test('a query holds when all of its fields do', () => {
+  assert.ok(met('status:200 type:text/html site:.edu from:2020 size>1000'));
+  assert.ok(!met('status:200 type:text/html site:.edu from:2021 size>1000'));
+  assert.ok(met('status:200 -status:404'));
+  assert.ok(!met('-site:example.edu'));
+});
+
+test('sites are hosts with all below them, and ends of hosts between dots', () => {
+  for (const site of ['example.edu', 'math.example.edu', '.edu', 'edu', '*.example.edu', 'EXAMPLE.edu.'])
+    assert.ok(met(`site:${site}`), site);
+  for (const site of ['ample.edu', 'example.ed', 'papers.math.example.edu', 'example.org'])
+    assert.ok(!met(`site:${site}`), site);
+});
+
+test('URLs are meant themselves, or all that begin so', () => {
+  assert.ok(met('url:http://math.example.edu/papers/one.html?v=2'));
+  assert.ok(met('url:math.example.edu/papers/*'));
+  assert.ok(met('url:"http://www.math.example.edu/papers/one.html?v=2"'));
+  assert.ok(!met('url:math.example.edu/papers/one.html'));
+});
+
+test('types, statuses, kinds and collections take several values', () => {
+  assert.ok(met('type:image/png,text/*'));
+  assert.ok(met('type:TEXT/HTML'));
+  assert.ok(!met('type:text/htm'));
+  assert.ok(met('status:404,2xx'));
+  assert.ok(!met('status:3xx,404'));
+  assert.ok(met('kind:response,revisit collection:news,main'));
+  assert.ok(!met('-kind:response'));
+});
+
+test('times are meant from their first moment or to their last', () => {
+  assert.ok(met('from:2020 to:2020'));
+  assert.ok(met('from:2020-06-15 to:20200615'));
+  assert.ok(met('from:2020-06-15T12:00:00Z to:2020-06-15T12:00:00Z'));
+  assert.ok(!met('to:2020-05'));
+  assert.ok(!met('from:2020-06-15T12:00:01Z'));
+});
+
+test('sizes compare, and what has none fits no size', () => {
+  assert.ok(met('size>4.9kB size<0.01MB size>=5000 size<=5k size:5000 size=5000'));
+  assert.ok(!met('size>5000'));
+  assert.ok(met('-size>5000'));
+  assert.ok(!met('size>0', { size: undefined }));
+  assert.ok(!met('-size>0', { size: undefined }));
+  const query = parseCaptureQuery('size>9999 status:200', NAMES);
+  assert.ok(query.asksForSize);
+  assert.ok(query.isMet(FACTS, false), 'may hold, as long as the size is not known');
+});
+
+test('ranges bound a query that names a site or URL, unless it is what must not be', () => {
+  assert.equal(parseCaptureQuery('status:200 -site:example.org', NAMES).ranges, undefined);
+  assert.ok(parseCaptureQuery('status:200 site:example.org', NAMES).ranges!.length > 0);
+});
+
+test('what cannot be read is refused, with the place marked', () => {
+  const refused: [string, string, RegExp][] = [
+    ['status:200 statsu:1', 'status:200 \u00bbstatsu\u00ab:1', /no field/],
+    ['status:abc', 'status:\u00bbabc\u00ab', /4xx/],
+    ['type:text/html words', 'type:text/html \u00bbwords\u00ab', /pinakes search/],
+    ['from:yesterday', 'from:\u00bbyesterday\u00ab', /a time is/],
+    ['collection:gone', 'collection:\u00bbgone\u00ab', /no collection gone/],
+    ['kind:page', 'kind:\u00bbpage\u00ab', /a kind is/],
+    ['size>many', 'size>\u00bbmany\u00ab', /a size is/],
+    ['status>200', '\u00bbstatus>\u00ab200', /colon/],
+    ['status:', '\u00bbstatus:\u00ab', /value is missing/],
+    ['url:"http://a.example', '\u00bburl:"http://a.example\u00ab', /quotation mark/],
+    ['site:a/b', 'site:\u00bba/b\u00ab', /a site is/],
+    ['   ', '\u00bb \u00ab  ', /says nothing/],
+    ['x'.repeat(5000), `${'x'.repeat(4000)}\u00bbx\u00ab${'x'.repeat(999)}`, /at most/],
+  ];
+  for (const [query, where, says] of refused)
+    assert.throws(
+      () => parseCaptureQuery(query, NAMES),
+      (error: PinakesError) => error.code === 'BAD_QUERY' && error.where === where && says.test(error.message),
+      query.slice(0, 60),
+    );
+});

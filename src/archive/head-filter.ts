@@ -1,0 +1,77 @@
+/**
+ * A selection, asked of records as they stand in segments. What is no capture has neither status nor media type to be chosen by, and no query means it.
+ *
+ * A record is asked twice: when its head is known, and when the HTTP head in it is. Only how large its payload is has to be asked of the catalog, since a
+ * revisit does not hold what it stands for.
+ */
+import type { CaptureKind, CatalogView, Segment } from '../catalog/index.ts';
+import { isInRanges, urlKey } from '../url/index.ts';
+import type { RecordHead } from '../warc/index.ts';
+import { isCaptureType } from './companions.ts';
+import { CAPTURE_ID_FIELD, recordHash } from './record-facts.ts';
+import { keyRanges, type Selection } from './selection.ts';
+import type { StreamedRecord } from './streamed-record.ts';
+
+export class HeadFilter {
+  readonly #catalog: CatalogView;
+  readonly #selection: Selection;
+  readonly #ranges: { from: string; to: string }[] | undefined;
+
+  constructor(catalog: CatalogView, selection: Selection) {
+    this.#catalog = catalog;
+    this.#selection = selection;
+    const ranges = keyRanges(selection).flatMap(({ keyFrom, keyTo }) =>
+      keyFrom === undefined || keyTo === undefined ? [] : [{ from: keyFrom, to: keyTo }],
+    );
+    this.#ranges = ranges.length > 0 ? ranges : undefined;
+  }
+
+  passes(head: RecordHead): boolean {
+    const { from, to, types, status, mime, query } = this.#selection;
+    if (types !== undefined && !types.includes(head.type)) return false;
+    const isOfCaptures = status !== undefined || mime !== undefined || query !== undefined;
+    if (isOfCaptures && !isCaptureType(head.type)) return false;
+    if (from !== undefined || to !== undefined) {
+      const { time } = head;
+      if (time === undefined || time < (from ?? time) || time > (to ?? time)) return false;
+    }
+    if (!this.#ranges) return true;
+    return head.targetUri !== undefined && isInRanges(urlKey(head.targetUri), this.#ranges);
+  }
+
+  async passesMessage(record: StreamedRecord): Promise<boolean> {
+    const { status, mime, query } = this.#selection;
+    if (status !== undefined && record.status !== status) return false;
+    if (mime !== undefined && record.mime !== mime) return false;
+    if (query === undefined) return true;
+    const { head, segment } = record;
+    if (head.targetUri === undefined || head.time === undefined) return false;
+    const facts = {
+      urlKey: urlKey(head.targetUri),
+      time: head.time,
+      kind: head.type as CaptureKind,
+      collection: segment.collection,
+      status: record.status,
+      mime: record.mime,
+    };
+    if (!query.isMet(facts, false)) return false;
+    return !query.asksForSize || query.isMet({ ...facts, size: await this.#sizeOf(head, segment, facts) });
+  }
+
+  async #sizeOf(
+    head: RecordHead,
+    segment: Segment,
+    question: { urlKey: ReturnType<typeof urlKey>; time: number },
+  ): Promise<number | undefined> {
+    const [found] = await this.#catalog.findCaptures([question]);
+    const id = head.get(CAPTURE_ID_FIELD) ?? head.recordId;
+    const hash = id === undefined ? undefined : recordHash(id);
+    const capture = found!.find(
+      ({ collection, place, ...capture }) =>
+        collection === segment.collection &&
+        (hash === undefined ? place.segment === segment.number && place.offset === head.offset : capture.hash === hash),
+    );
+    const [block] = capture?.block ? await this.#catalog.getBlocks([capture.block]) : [];
+    return block?.size;
+  }
+}

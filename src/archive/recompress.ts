@@ -1,0 +1,181 @@
+/**
+ * Recompression: cold segments become `.warc.zst` files, each with a dictionary that was trained from its own records. What a segment would become is
+ * judged from a sample first; one that would hardly become smaller stays as it is.
+ *
+ * Only sealed segments of volumes that can be written to are taken. Each is written anew beside the old one, read back, and put into its place like a
+ * segment that compaction wrote (see segment-recode.ts and adopt.ts): reading, storing, streams and their cursors go on, and an interruption at any
+ * moment leaves the old one in force or the new one.
+ */
+import type { Segment } from '../catalog/index.ts';
+import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../warc/index.ts';
+import { adoptSegment } from './adopt.ts';
+import type { ArchiveParts } from './archive-parts.ts';
+import { finishExchanges } from './compact.ts';
+import { MemberBytes } from './member-bytes.ts';
+import { type Recoded, recodeSegment } from './segment-recode.ts';
+import { discardRewritten } from './segment-rewrite.ts';
+
+/** Of what levels 3 to 15 give in size and take in time, most of the one for little of the other. */
+const LEVEL = 9;
+const WORTHWHILE_SHARE = 0.97;
+const SAMPLED_PLACES = 16;
+const SAMPLED_PLACE_BYTES = 512 * 1024;
+
+export type RecompressOptions = {
+  /** A segment that would keep more than this of its size is not worth the work: 0.97, unless told otherwise. */
+  readonly worthwhileShare?: number | undefined;
+  readonly onProgress?: ((progress: { segment: string; bytesBefore: number; bytesAfter: number }) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type RecompressReport = {
+  segments: number;
+  bytesBefore: number;
+  bytesAfter: number;
+  /** Segments that stay as they are, and why. */
+  readonly left: { readonly segment: string; readonly why: string }[];
+};
+
+/** What recompression would do, from samples: nothing is written. */
+export async function estimateRecompression(
+  archive: ArchiveParts,
+  options: RecompressOptions = {},
+): Promise<RecompressReport> {
+  const report = emptyReport();
+  for (const segment of coldSegments(archive)) {
+    options.signal?.throwIfAborted();
+    if (await isHeldUp(archive, segment, report)) continue;
+    const { share } = await sampleSegment(archive, segment);
+    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) report.left.push(hardlySmaller(segment, share));
+    else count(report, segment, Math.round(segment.bytes * share), options);
+  }
+  return report;
+}
+
+export async function recompressArchive(
+  archive: ArchiveParts,
+  options: RecompressOptions = {},
+): Promise<RecompressReport> {
+  const report = emptyReport();
+  await archive.exclusive(() => finishExchanges(archive));
+  for (const segment of coldSegments(archive)) {
+    options.signal?.throwIfAborted();
+    if (await isHeldUp(archive, segment, report)) continue;
+    const { dictionary, share } = await sampleSegment(archive, segment);
+    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) {
+      report.left.push(hardlySmaller(segment, share));
+      continue;
+    }
+    const recoded = await recodeSegment(archive, segment, { dictionary, level: LEVEL, signal: options.signal });
+    if (recoded.kind === 'refused') {
+      report.left.push({ segment: segment.name, why: recoded.why });
+      continue;
+    }
+    const why = await archive.exclusive(() => takePlace(archive, segment, recoded, options));
+    if (why === undefined) count(report, segment, recoded.bytes, options);
+    else report.left.push({ segment: segment.name, why });
+  }
+  return report;
+}
+
+/** Sealed, in a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
+function coldSegments({ shelf, volumes }: ArchiveParts): Segment[] {
+  const writable = new Set(volumes.writable().map(({ name }) => name));
+  return shelf
+    .all()
+    .filter(({ state, volume, name }) => state === 'sealed' && writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
+}
+
+/** Deleted records have no place in a new segment, so compaction comes first; and what a snapshot names stays as it is. */
+async function isHeldUp(archive: ArchiveParts, segment: Segment, report: RecompressReport): Promise<boolean> {
+  const { name } = segment;
+  const snapshot = archive.snapshots.keeperOf(segment);
+  if (snapshot !== undefined) report.left.push({ segment: name, why: `it belongs to the snapshot ${snapshot}` });
+  else if ((await archive.tombstones.bytes(name)) > 0)
+    report.left.push({ segment: name, why: 'it holds deleted records, which compaction has to take out first' });
+  else return false;
+  return true;
+}
+
+/** Puts the new segment into the old one's place; or says why not, when the old one is no longer what it was. */
+async function takePlace(
+  archive: ArchiveParts,
+  old: Segment,
+  recoded: Extract<Recoded, { kind: 'written' }>,
+  { worthwhileShare = WORTHWHILE_SHARE }: RecompressOptions,
+): Promise<string | undefined> {
+  const { shelf, tombstones } = archive;
+  const now = shelf.find(old.number);
+  const isDeletedFrom = (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
+  const isSame = now?.volume === old.volume && !isDeletedFrom && archive.snapshots.keeperOf(old) === undefined;
+  if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {
+    await discardRewritten(archive, recoded.segment);
+    return isSame ? 'it would hardly become smaller' : 'it was changed, moved or named by a snapshot meanwhile';
+  }
+  try {
+    await adoptSegment(archive, recoded.segment, now);
+    return undefined;
+  } catch (error) {
+    // Before the catalog has heard of it, it can be given up; after, the exchange is finished before the next change.
+    if (!shelf.find(recoded.segment.number)) await discardRewritten(archive, recoded.segment).catch(() => {});
+    throw error;
+  }
+}
+
+/** A dictionary for a segment, and which share of its size it would keep. The dictionary is judged by other records than it was trained from. */
+async function sampleSegment(
+  archive: ArchiveParts,
+  segment: Segment,
+): Promise<{ dictionary: Uint8Array | undefined; share: number }> {
+  const volume = archive.volumes.get(segment.volume);
+  const { name, bytes } = segment;
+  const coding: Coding = /\.gz$/i.test(name) ? 'gzip' : 'none';
+  const open = (offset: number) => volume.stream(name, offset, bytes);
+  const dictionary = await dictionaryFor([{ path: name, bytes, source: { coding, open } }], LEVEL);
+  using source = new MemberBytes(volume, name, undefined);
+  const encoder = new MemberEncoder({ coding: 'zstd', level: LEVEL, dictionary });
+  let before = 0;
+  let after = 0;
+  try {
+    const places = Math.max(1, Math.min(SAMPLED_PLACES, Math.floor(bytes / SAMPLED_PLACE_BYTES)));
+    for (let place = 0; place < places; place++) {
+      const offset = Math.floor((bytes * (place + 0.5)) / places);
+      let left = Math.min(SAMPLED_PLACE_BYTES, bytes / places / 2);
+      for await (const record of readRecords(open(offset), { name, offset, coding })) {
+        for await (const _ of record.body());
+        const length = record.tail?.length;
+        const whole = length === undefined ? undefined : await source.whole({ offset: record.head.offset, length });
+        if (whole) {
+          before += length!;
+          after += encoder.encode([whole]).length;
+        }
+        left -= length ?? left;
+        if (left <= 0) break;
+      }
+    }
+  } finally {
+    encoder.close();
+  }
+  const share = before === 0 ? 1 : after / before + (dictionary?.length ?? 0) / bytes;
+  return { dictionary, share };
+}
+
+function emptyReport(): RecompressReport {
+  return { segments: 0, bytesBefore: 0, bytesAfter: 0, left: [] };
+}
+
+function count(
+  report: RecompressReport,
+  { name, bytes }: Segment,
+  bytesAfter: number,
+  options: RecompressOptions,
+): void {
+  report.segments++;
+  report.bytesBefore += bytes;
+  report.bytesAfter += bytesAfter;
+  options.onProgress?.({ segment: name, bytesBefore: bytes, bytesAfter });
+}
+
+function hardlySmaller({ name }: Segment, share: number): { segment: string; why: string } {
+  return { segment: name, why: `by a sample of it, ${Math.round(share * 100)} % of its size would be left` };
+}

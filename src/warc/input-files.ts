@@ -1,0 +1,71 @@
+/**
+ * The files that paths stand for: files as they are named, directories with the WARC, ARC and WACZ files below them.
+ * Links are followed, hidden directories are not entered. What cannot be reached is told, and does not hide what lies beside it.
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+
+const ARCHIVE_NAME = /\.(warc|arc)(\.gz|\.zst)?(\.open)?$|\.wacz$/i;
+
+export type InputFile = {
+  readonly path: string;
+  readonly bytes: number;
+  /** Its path below the directory that was named; its name alone when it was named itself. */
+  readonly relative: string;
+};
+
+export type InputFiles = { readonly files: InputFile[]; readonly failures: PinakesError[]; readonly bytes: number };
+
+/** Paths that lead nowhere are told together, at the end: one bad path does not stop the others. */
+export async function inputFiles(paths: readonly string[]): Promise<InputFiles> {
+  const search = new Search();
+  for (const path of paths) await search.name(path);
+  const { files, failures } = search;
+  return { files, failures, bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
+}
+
+class Search {
+  readonly files: InputFile[] = [];
+  readonly failures: PinakesError[] = [];
+
+  async name(path: string): Promise<void> {
+    const before = this.files.length + this.failures.length;
+    await this.#enter(path, basename(path), []);
+    const isEmpty = this.files.length + this.failures.length === before;
+    if (isEmpty) this.failures.push(new PinakesError('NO_WARCS', { where: path }));
+  }
+
+  /** `above` are the directories on the way here, so that a link back to one of them ends the descent. */
+  async #enter(path: string, relative: string, above: readonly string[]): Promise<void> {
+    try {
+      const info = await stat(path);
+      const identity = `${info.dev}:${info.ino}`;
+      if (info.isFile()) this.files.push({ path, bytes: info.size, relative });
+      else if (!info.isDirectory()) throw new PinakesError('FILE_NOT_SEEKABLE', { where: path });
+      else if (!above.includes(identity))
+        await this.#descend(path, above.length > 0 ? relative : '', [...above, identity]);
+    } catch (cause) {
+      const error = fileError(cause, path);
+      if (!(error instanceof PinakesError)) throw error;
+      this.failures.push(error);
+    }
+  }
+
+  async #descend(path: string, relative: string, above: readonly string[]): Promise<void> {
+    const entries = await readdir(path, { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const child = join(path, entry.name);
+      const isDirectory = entry.isDirectory() || (entry.isSymbolicLink() && (await leadsToDirectory(child)));
+      const isWanted = isDirectory ? !entry.name.startsWith('.') : ARCHIVE_NAME.test(entry.name);
+      if (isWanted) await this.#enter(child, join(relative, entry.name), above);
+    }
+  }
+}
+
+async function leadsToDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (info) => info.isDirectory(),
+    () => false,
+  );
+}

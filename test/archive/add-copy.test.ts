@@ -1,0 +1,100 @@
+/** How adding copies, and what its revisits say of the records they lean on, through the archive's front door. */
+import assert from 'node:assert/strict';
+import { createCipheriv } from 'node:crypto';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  type ForeignRecord,
+  members,
+  requestOf,
+  response,
+  revisitOf,
+  warcinfo,
+  writeArc,
+  writeForeign,
+} from './foreign-file.ts';
+import { audit, bytesOf, contentOf, makeArchive, NOON, payloadAt, walk } from './trial-archive.ts';
+
+const MIB = 1024 * 1024;
+
+/** Bytes that do not compress. */
+function noise(seed: number, bytes: number): Uint8Array {
+  return createCipheriv('aes-128-ctr', Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(bytes));
+}
+
+function pages(name: string, count: number): ForeignRecord[] {
+  return Array.from({ length: count }, (_, n) =>
+    response(`http://${name}.example/${n}`, NOON + n * 1000, contentOf(`${name} ${n}`)),
+  ).flatMap((one) => [one, requestOf(one)]);
+}
+
+test('I4 Bytes pass through: records larger than what is copied at once, and those around them, come over byte for byte', async (t) => {
+  const archive = await makeArchive(t);
+  const twin = (n: number) => response(`http://twin.example/${n}`, NOON, contentOf('a 3'));
+  const large = response('http://large.example/', NOON, noise(1, 5 * MIB));
+  const kept = [warcinfo(), ...pages('a', 30), large, ...pages('b', 30)];
+  const records = [...kept.slice(0, 40), twin(1), ...kept.slice(40, 65), twin(2), ...kept.slice(65), twin(3)];
+  const file = await writeForeign(join(archive.directory, 'a.warc.gz'), records);
+  const report = await archive.add([file], { workers: 2 });
+  assert.deepEqual([report.captures, report.duplicates, report.failures], [64, 3, []]);
+  const [segment] = archive.segments();
+  const stored = await bytesOf(archive.volumes.get(segment!.volume).stream(segment!.name));
+  for (const [index, member] of members(kept).members.entries())
+    assert.ok(stored.includes(member), `member ${index} is not there as it came`);
+  assert.deepEqual(await payloadAt(archive, 'http://large.example/'), Buffer.from(noise(1, 5 * MIB)));
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('a revisit names the record that holds its content, whether that is small, large, long-headed, zstd or ARC', async (t) => {
+  const archive = await makeArchive(t);
+  const longField = { name: 'X-Long', value: Buffer.from(noise(2, 20_000)).toString('base64') };
+  const holders: Record<string, ForeignRecord> = {
+    small: response('http://small.example/', NOON, contentOf('small')),
+    large: response('http://large.example/', NOON, noise(3, 2 * MIB)),
+    long: response('http://long.example/', NOON, contentOf('long'), [longField]),
+  };
+  const packed = response('http://packed.example/', NOON, contentOf('packed'));
+  const at = (name: string) => join(archive.directory, name);
+  const files = [
+    await writeForeign(at('first.warc.gz'), [warcinfo(), ...Object.values(holders)]),
+    await writeForeign(at('first.warc.zst'), [warcinfo(), packed], 'zstd'),
+    await writeArc(at('first.arc'), [{ url: 'http://old.example/', body: contentOf('old') }]),
+  ];
+  assert.deepEqual((await archive.add(files)).failures, []);
+  const bodies = [contentOf('small'), noise(3, 2 * MIB), contentOf('long'), contentOf('packed'), contentOf('old')];
+  // Twice in one file, and again in another: asked for in one go, found again, and from the archive.
+  for (const round of [1, 2, 3]) {
+    const twins = [1, 2].flatMap((time) =>
+      bodies.map((body, n) => response(`http://twin.example/${n}`, NOON + round * 10_000 + time * 1000, body)),
+    );
+    const report = await archive.add([await writeForeign(at(`twins-${round}.warc.gz`), [warcinfo(), ...twins])]);
+    assert.equal(report.duplicates, 10);
+  }
+  const walked = await walk(archive);
+  const full = new Map(walked.filter(({ head }) => head.type === 'response').map((one) => [one.head.recordId, one]));
+  const revisits = walked.filter(({ head }) => head.type === 'revisit');
+  assert.equal(revisits.length, 30);
+  for (const { head } of revisits) {
+    const holder = full.get(head.get('warc-refers-to'));
+    assert.ok(holder, `${head.targetUri} leans on ${head.get('warc-refers-to')}, which is not there`);
+    assert.equal(head.get('warc-refers-to-target-uri'), holder.head.targetUri);
+    assert.equal(head.get('warc-refers-to-date'), holder.head.date);
+    assert.equal(head.get('warc-payload-digest'), `sha256:${holder.payloadSha256}`);
+  }
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('a response is kept though a revisit of the same id and visit is there, whose original is not', async (t) => {
+  const archive = await makeArchive(t);
+  const url = 'http://a.example/';
+  const lost = response('http://lost.example/', NOON, contentOf('lost'));
+  const revisit = revisitOf(lost, url, NOON);
+  const whole = response(url, NOON, contentOf('whole'));
+  const sameId = { ...whole, record: { ...whole.record, recordId: revisit.record.recordId } };
+  const first = await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [warcinfo(), revisit])]);
+  assert.deepEqual([first.captures, first.unresolved], [1, 1]);
+  const second = await archive.add([await writeForeign(join(archive.directory, 'b.warc.gz'), [warcinfo(), sameId])]);
+  assert.deepEqual([second.captures, second.capturesKnown], [1, 0]);
+  const walked = await walk(archive);
+  assert.equal(walked.filter(({ head }) => head.type === 'response').length, 1);
+});
