@@ -1,0 +1,89 @@
+/**
+ * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. Works on the tokens of the CSS standard, which
+ * every text has, so that broken rules do not matter; everything but the links stays as it is, byte for byte.
+ */
+import { string, tokenize, tokenTypes, url } from 'css-tree';
+import type { LinkRewriter } from './link-rewriter.ts';
+import type { Modifier } from './modifier.ts';
+
+/** Texts without any of these have no links. A backslash may hide one. */
+const HAS_LINKS = /url|@import|image-set|src\s*\(|\\/i;
+
+export function rewriteCss(text: string, links: LinkRewriter): string {
+  if (!HAS_LINKS.test(text)) return text;
+  let rewritten = '';
+  let from = 0;
+  /** The at-rule whose prelude is being read. */
+  let rule = '';
+  const functions: string[] = [];
+  const put = (start: number, end: number, replacement: string | undefined) => {
+    if (replacement === undefined) return;
+    rewritten += text.slice(from, start) + replacement;
+    from = end;
+  };
+  const modifier = (): Modifier => (rule === '@import' ? 'cs_' : 'oe_');
+  tokenize(text, (type, start, end) => {
+    switch (type) {
+      case tokenTypes.AtKeyword:
+        rule = plainName(text.slice(start, end));
+        break;
+      case tokenTypes.Semicolon:
+      case tokenTypes.LeftCurlyBracket:
+      case tokenTypes.RightCurlyBracket:
+        rule = '';
+        functions.length = 0;
+        break;
+      case tokenTypes.Url:
+        if (!isName(rule)) put(start, end, rewrittenUrl(text.slice(start, end), links, modifier()));
+        break;
+      case tokenTypes.Function:
+        if (functions.length < DEPTH_MAX) functions.push(plainName(text.slice(start, end - 1)));
+        break;
+      case tokenTypes.LeftParenthesis:
+        if (functions.length < DEPTH_MAX) functions.push('');
+        break;
+      case tokenTypes.RightParenthesis:
+        functions.pop();
+        break;
+      case tokenTypes.String: {
+        if (isName(rule) || !takesLink(functions.at(-1), rule)) break;
+        const link = links.rewrite(string.decode(text.slice(start, end)), modifier());
+        if (link !== undefined) put(start, end, string.encode(link));
+        break;
+      }
+    }
+  });
+  return from === 0 ? text : rewritten + text.slice(from);
+}
+
+const DEPTH_MAX = 64;
+
+function plainName(name: string): string {
+  const lower = name.toLowerCase();
+  return lower.includes('\\') ? unescaped(lower) : lower;
+}
+
+function unescaped(name: string): string {
+  return name
+    .replace(/\\([0-9a-f]{1,6})\s?/g, (_, hex: string) =>
+      String.fromCodePoint(Math.min(Number.parseInt(hex, 16), 0x10ffff)),
+    )
+    .replaceAll('\\', '')
+    .toLowerCase();
+}
+
+/** Rules whose URL is a name and is never loaded. */
+function isName(rule: string): boolean {
+  return rule === '@namespace' || rule === '@document' || rule === '@-moz-document';
+}
+
+/** Whether a string in this place is a link: in `url("...")`, in `image-set("..." 1x)`, or right behind `@import`. */
+function takesLink(inFunction: string | undefined, rule: string): boolean {
+  if (inFunction === undefined) return rule === '@import';
+  return inFunction === 'url' || inFunction === 'src' || inFunction.endsWith('image-set');
+}
+
+function rewrittenUrl(token: string, links: LinkRewriter, modifier: Modifier): string | undefined {
+  const link = links.rewrite(url.decode(token), modifier);
+  return link === undefined ? undefined : url.encode(link);
+}

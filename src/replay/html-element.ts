@@ -1,0 +1,241 @@
+/**
+ * What becomes of the attributes of an element. Given the element's name and its attributes, says which values are written anew; everything else stays
+ * as it is.
+ */
+import { rewriteCss } from './css-rewriter.ts';
+import type { LinkRewriter } from './link-rewriter.ts';
+import type { Modifier } from './modifier.ts';
+import { REPLAY_FRAME_NAME } from './page-head.ts';
+import { rewriteScript } from './script-rewriter.ts';
+import { rewriteSrcset } from './srcset.ts';
+
+/** Attributes of one element, by name in lower case, with their values as the browser sees them. */
+export type Attributes = {
+  get(name: string): string | undefined;
+};
+
+/** What to do with an attribute: another value, another name, or nothing. */
+export type Change = { readonly value: string } | { readonly name: string };
+
+/** Holds the name of an attribute that must not work in replay and should not be lost. */
+const SET_ASIDE = 'data-archived-';
+
+type Job = (element: string, value: string, attributes: Attributes, links: LinkRewriter) => Change | undefined;
+
+const link =
+  (modifier: Modifier): Job =>
+  (_, value, __, links) =>
+    changed(links.rewrite(value, modifier));
+
+function changed(value: string | undefined): Change | undefined {
+  return value === undefined ? undefined : { value };
+}
+
+const setAside =
+  (name: string): Job =>
+  () => ({ name: SET_ASIDE + name });
+
+const JOBS: ReadonlyMap<string, Job> = new Map<string, Job>([
+  ['href', rewriteHref],
+  ['xlink:href', rewriteHref],
+  ['src', rewriteSource],
+  ['srcset', (_, value, __, links) => changedSrcset(value, links)],
+  ['imagesrcset', (_, value, __, links) => changedSrcset(value, links)],
+  ['poster', link('im_')],
+  ['background', link('im_')],
+  ['lowsrc', link('im_')],
+  ['dynsrc', link('im_')],
+  ['data', (element, value, _, links) => (element === 'object' ? changed(links.rewrite(value, 'oe_')) : undefined)],
+  ['action', (element, value, _, links) => (element === 'form' ? rewriteNavigation(value, links) : undefined)],
+  ['formaction', (_, value, __, links) => rewriteNavigation(value, links)],
+  ['cite', link('mp_')],
+  ['longdesc', link('mp_')],
+  ['codebase', link('oe_')],
+  ['classid', link('oe_')],
+  ['manifest', (element, value, _, links) => (element === 'html' ? changed(links.rewrite(value, 'oe_')) : undefined)],
+  ['style', (_, value, __, links) => changedIfOther(value, rewriteCss(value, links))],
+  ['ping', setAside('ping')],
+  ['attributionsrc', setAside('attributionsrc')],
+  ['integrity', setAside('integrity')],
+  ['target', (_, value) => rewriteTarget(value)],
+  ['formtarget', (_, value) => rewriteTarget(value)],
+  ['http-equiv', (element, value) => (element === 'meta' ? rewriteHttpEquiv(value) : undefined)],
+  ['content', rewriteContent],
+  [
+    'charset',
+    (element, value) => (element === 'meta' || element === 'script' ? changedIfOther(value, 'utf-8') : undefined),
+  ],
+  ['value', rewriteParameter],
+]);
+
+/** Whether an attribute of this name, in lower case, can ask for a change. */
+export function isOfInterest(name: string): boolean {
+  return JOBS.has(name) || (name.length > 2 && name.startsWith('on'));
+}
+
+export function changeOf(
+  element: string,
+  name: string,
+  value: string,
+  attributes: Attributes,
+  links: LinkRewriter,
+): Change | undefined {
+  const job = JOBS.get(name);
+  if (job) return job(element, value, attributes, links);
+  if (name.startsWith('on')) return changedIfOther(value, rewriteScript(value, 'handler', links));
+  return undefined;
+}
+
+/** The modifier for links that are nothing but inserted before: the quick way, taken for the most common elements. */
+export function quickModifier(element: string, name: string): Modifier | undefined {
+  if (name === 'href') return element === 'a' || element === 'area' ? 'mp_' : undefined;
+  if (name === 'src') return element === 'img' ? 'im_' : undefined;
+  return undefined;
+}
+
+function changedIfOther(value: string, other: string): Change | undefined {
+  return other === value ? undefined : { value: other };
+}
+
+function changedSrcset(value: string, links: LinkRewriter): Change | undefined {
+  return changedIfOther(
+    value,
+    rewriteSrcset(value, (url) => links.rewrite(url, 'im_')),
+  );
+}
+
+const SCRIPT_URL =
+  /^[\x00-\x20]*j[\t\n\r]*a[\t\n\r]*v[\t\n\r]*a[\t\n\r]*s[\t\n\r]*c[\t\n\r]*r[\t\n\r]*i[\t\n\r]*p[\t\n\r]*t[\t\n\r]*:/i;
+
+/** A link that a window follows: to a page, or the code of a `javascript:` link. */
+function rewriteNavigation(value: string, links: LinkRewriter, modifier: Modifier = 'mp_'): Change | undefined {
+  const scheme = SCRIPT_URL.exec(value);
+  if (!scheme) return changed(links.rewrite(value, modifier));
+  const code = value.slice(scheme[0].length);
+  const plain = code.includes('%') ? unescaped(code) : code;
+  const rewritten = rewriteScript(plain, 'handler', links);
+  return rewritten === plain ? undefined : { value: `javascript:${rewritten.replaceAll('%', '%25')}` };
+}
+
+function unescaped(code: string): string {
+  try {
+    return decodeURIComponent(code);
+  } catch {
+    return code;
+  }
+}
+
+const AS_MODIFIERS: Readonly<Record<string, Modifier>> = {
+  script: 'js_',
+  worker: 'js_',
+  style: 'cs_',
+  image: 'im_',
+  document: 'if_',
+  fetch: 'mp_',
+};
+
+function rewriteHref(element: string, value: string, attributes: Attributes, links: LinkRewriter): Change | undefined {
+  switch (element) {
+    case 'a':
+    case 'area':
+      return rewriteNavigation(value, links);
+    case 'base':
+      return changed(links.rewrite(value, 'mp_'));
+    case 'link':
+      return changed(links.rewrite(value, linkModifier(attributes)));
+    case 'image':
+    case 'feimage':
+      return changed(links.rewrite(value, 'im_'));
+    case 'script':
+      return changed(links.rewrite(value, scriptModifier(attributes)));
+    default:
+      return isCustomElement(element) ? undefined : rewriteNavigation(value, links, 'oe_');
+  }
+}
+
+function linkModifier(attributes: Attributes): Modifier {
+  const relations = (attributes.get('rel') ?? '').toLowerCase();
+  if (/\bstylesheet\b/.test(relations)) return 'cs_';
+  if (/\bmodulepreload\b/.test(relations)) return 'esm_';
+  if (/\bicon\b/.test(relations)) return 'im_';
+  if (/\b(?:preload|prefetch)\b/.test(relations)) {
+    const destination = (attributes.get('as') ?? '').toLowerCase();
+    return Object.hasOwn(AS_MODIFIERS, destination) ? AS_MODIFIERS[destination]! : 'oe_';
+  }
+  return /\bmanifest\b/.test(relations) ? 'oe_' : 'mp_';
+}
+
+function scriptModifier(attributes: Attributes): Modifier {
+  return (attributes.get('type') ?? '').trim().toLowerCase() === 'module' ? 'esm_' : 'js_';
+}
+
+function rewriteSource(
+  element: string,
+  value: string,
+  attributes: Attributes,
+  links: LinkRewriter,
+): Change | undefined {
+  switch (element) {
+    case 'img':
+    case 'image':
+    case 'input':
+      return changed(links.rewrite(value, 'im_'));
+    case 'script':
+      return changed(links.rewrite(value, scriptModifier(attributes)));
+    case 'iframe':
+    case 'frame':
+      return rewriteNavigation(value, links, 'if_');
+    default:
+      return isCustomElement(element) ? undefined : changed(links.rewrite(value, 'oe_'));
+  }
+}
+
+/** Elements that a page's own scripts define read their attributes themselves. */
+function isCustomElement(element: string): boolean {
+  return element.includes('-') && element !== 'annotation-xml' && !element.startsWith('font-face');
+}
+
+function rewriteTarget(value: string): Change | undefined {
+  return /^\s*_(?:blank|top|parent|new)\s*$/i.test(value) ? { value: REPLAY_FRAME_NAME } : undefined;
+}
+
+/** Policies and settings of the original must not rule replay. */
+function rewriteHttpEquiv(value: string): Change | undefined {
+  const isPolicy =
+    /^\s*(?:content-security-policy|x-content-security-policy|x-webkit-csp|x-frame-options|set-cookie|x-dns-prefetch-control|accept-ch|delegate-ch|origin-trial|permissions-policy|refresh-to)/i;
+  return isPolicy.test(value) ? { name: `${SET_ASIDE}http-equiv` } : undefined;
+}
+
+function rewriteContent(
+  element: string,
+  value: string,
+  attributes: Attributes,
+  links: LinkRewriter,
+): Change | undefined {
+  if (element !== 'meta') return undefined;
+  const kind = (attributes.get('http-equiv') ?? '').trim().toLowerCase();
+  if (kind === 'refresh') return changedIfOther(value, rewriteRefresh(value, links));
+  if (kind === 'content-type') return changedIfOther(value, value.replace(/charset\s*=\s*[^\s;]+/i, 'charset=utf-8'));
+  return undefined;
+}
+
+/** `5; url=next.html`, as `meta` and the Refresh field have it. */
+export function rewriteRefresh(value: string, links: LinkRewriter): string {
+  const match = /^(\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?)(["']?)(.*?)(\2\s*)$/is.exec(value);
+  if (!match || match[3] === '') return value;
+  const change = rewriteNavigation(match[3]!, links);
+  return change && 'value' in change ? match[1]! + match[2]! + change.value + match[4]! : value;
+}
+
+/** Parameters of plug-ins that name what they load. */
+function rewriteParameter(
+  element: string,
+  value: string,
+  attributes: Attributes,
+  links: LinkRewriter,
+): Change | undefined {
+  if (element !== 'param') return undefined;
+  const name = (attributes.get('name') ?? '').trim().toLowerCase();
+  const isLink = /^(?:movie|src|data|url|filename|codebase|archive)$/.test(name);
+  return isLink ? changed(links.rewrite(value, 'oe_')) : undefined;
+}

@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { type DefaultTreeAdapterTypes, parse } from 'parse5';
+import { HtmlRewriter } from './html-rewriter.ts';
+import { LinkRewriter } from './link-rewriter.ts';
+
+const TIME = Date.UTC(2024, 2, 1, 12);
+const URL_OF_PAGE = 'https://example.org/dir/page.html';
+const web = (modifier: string, url: string) => `/web/20240301120000${modifier}/${url}`;
+
+function rewritten(html: string, options: { head?: string; isXml?: boolean; cuts?: number[] } = {}): string {
+  const { head = '', isXml = false, cuts = [] } = options;
+  const rewriter = new HtmlRewriter({ links: new LinkRewriter(URL_OF_PAGE, TIME), head, isXml });
+  const places = [0, ...cuts.map((cut) => cut % (html.length + 1)).sort((a, b) => a - b), html.length];
+  let out = '';
+  for (let at = 1; at < places.length; at++) out += rewriter.write(html.slice(places[at - 1], places[at]));
+  return out + rewriter.end();
+}
+
+const SNIPPETS: readonly [html: string, expected: string][] = [
+  ['<a href="x.html">', `<a href="${web('mp_', 'https://example.org/dir/x.html')}">`],
+  ["<a href='/x?a=1&amp;b=2'>", `<a href='${web('mp_', 'https://example.org/x?a=1&amp;b=2')}'>`],
+  ['<a href=//other.example/x>', `<a href=${web('mp_', 'https://other.example/x')}>`],
+  ['<a href=../up>', `<a href="${web('mp_', 'https://example.org/up')}">`],
+  ['<a href="&#104;ttp://h.example/">', `<a href="${web('mp_', 'http://h.example/')}">`],
+  ['<a href="http&colon;//h.example/">', `<a href="${web('mp_', 'http://h.example/')}">`],
+  ['<A HREF="HTTP://H.example/">', `<A HREF="${web('mp_', 'HTTP://H.example/')}">`],
+  ['<a href="#x">', '<a href="#x">'],
+  ['<a href>', '<a href>'],
+  ['<a href="mailto:a@b.example">', '<a href="mailto:a@b.example">'],
+  ['<a target="_top" href="x">', `<a target="pinakes-replay" href="${web('mp_', 'https://example.org/dir/x')}">`],
+  ['<img src="a.png">', `<img src="${web('im_', 'https://example.org/dir/a.png')}">`],
+  ['<img src="data:image/gif;base64,R0lGOD">', '<img src="data:image/gif;base64,R0lGOD">'],
+  [
+    '<img srcset="a.png, b.png 2x, https://c.example/c,1.png 100w">',
+    `<img srcset="${web('im_', 'https://example.org/dir/a.png')}, ${web('im_', 'https://example.org/dir/b.png')} 2x, ${web('im_', 'https://c.example/c,1.png')} 100w">`,
+  ],
+  [
+    '<source srcset="data:image/png;base64,AA 1x,b.png 2x">',
+    `<source srcset="data:image/png;base64,AA 1x,${web('im_', 'https://example.org/dir/b.png')} 2x">`,
+  ],
+  [
+    '<link rel="stylesheet" href="a.css">',
+    `<link rel="stylesheet" href="${web('cs_', 'https://example.org/dir/a.css')}">`,
+  ],
+  [
+    '<link href="a.woff2" rel=preload as=font>',
+    `<link href="${web('oe_', 'https://example.org/dir/a.woff2')}" rel=preload as=font>`,
+  ],
+  ['<link rel=modulepreload href=/m.js>', `<link rel=modulepreload href="${web('esm_', 'https://example.org/m.js')}">`],
+  [
+    '<link rel="preload" imagesrcset="a 1x">',
+    `<link rel="preload" imagesrcset="${web('im_', 'https://example.org/dir/a')} 1x">`,
+  ],
+  [
+    '<script src="a.js" integrity="sha256-x"></script>',
+    `<script src="${web('js_', 'https://example.org/dir/a.js')}" data-archived-integrity="sha256-x"></script>`,
+  ],
+  [
+    '<script type="module" src="a.js"></script>',
+    `<script type="module" src="${web('esm_', 'https://example.org/dir/a.js')}"></script>`,
+  ],
+  ['<iframe src="f.html"></iframe>', `<iframe src="${web('if_', 'https://example.org/dir/f.html')}"></iframe>`],
+  [
+    '<video poster=p.jpg src=v.mp4></video>',
+    `<video poster="${web('im_', 'https://example.org/dir/p.jpg')}" src="${web('oe_', 'https://example.org/dir/v.mp4')}"></video>`,
+  ],
+  ['<object data="o.swf">', `<object data="${web('oe_', 'https://example.org/dir/o.swf')}">`],
+  [
+    '<form action="/go"><button formaction="/b">',
+    `<form action="${web('mp_', 'https://example.org/go')}"><button formaction="${web('mp_', 'https://example.org/b')}">`,
+  ],
+  ['<body background=b.gif>', `<body background="${web('im_', 'https://example.org/dir/b.gif')}">`],
+  ['<q cite="/s">', `<q cite="${web('mp_', 'https://example.org/s')}">`],
+  ['<a ping="https://spy.example/">', '<a data-archived-ping="https://spy.example/">'],
+  [
+    '<p style="background:url(&quot;b.png&quot;)">',
+    `<p style="background:url(&quot;${web('oe_', 'https://example.org/dir/b.png')}&quot;)">`,
+  ],
+  [
+    '<style>@import "a.css";b{c:url(d.png)}</style>',
+    `<style>@import "${web('cs_', 'https://example.org/dir/a.css')}";b{c:url(${web('oe_', 'https://example.org/dir/d.png')})}</style>`,
+  ],
+  [
+    '<meta http-equiv=refresh content="5; url=next.html">',
+    `<meta http-equiv=refresh content="5; url=${web('mp_', 'https://example.org/dir/next.html')}">`,
+  ],
+  [
+    '<meta http-equiv="Refresh" content="0;URL=\'http://h.example/\'">',
+    `<meta http-equiv="Refresh" content="0;URL='${web('mp_', 'http://h.example/')}'">`,
+  ],
+  [
+    '<meta http-equiv="Content-Security-Policy" content="default-src *">',
+    '<meta data-archived-http-equiv="Content-Security-Policy" content="default-src *">',
+  ],
+  ['<meta charset="windows-1251">', '<meta charset="utf-8">'],
+  [
+    '<meta http-equiv=content-type content="text/html; charset=koi8-r">',
+    '<meta http-equiv=content-type content="text/html; charset=utf-8">',
+  ],
+  [
+    '<base href="/sub/"><img src="a.png">',
+    `<base href="${web('mp_', 'https://example.org/sub/')}"><img src="${web('im_', 'https://example.org/sub/a.png')}">`,
+  ],
+  [
+    '<svg><image href="a.png"/><use xlink:href="#i"/><use href="s.svg#i"/></svg>',
+    `<svg><image href="${web('im_', 'https://example.org/dir/a.png')}"/><use xlink:href="#i"/><use href="${web('oe_', 'https://example.org/dir/s.svg#i')}"/></svg>`,
+  ],
+  [
+    '<param name="movie" value="m.swf"><param name="quality" value="high">',
+    `<param name="movie" value="${web('oe_', 'https://example.org/dir/m.swf')}"><param name="quality" value="high">`,
+  ],
+  ['<my-thing src="a.png">', '<my-thing src="a.png">'],
+  ['<input value="http://x.example/" name="q">', '<input value="http://x.example/" name="q">'],
+  [
+    '<script type="application/json">{"a":"location"}</script>',
+    '<script type="application/json">{"a":"location"}</script>',
+  ],
+  [
+    '<script type="importmap">{"imports":{"a":"/a.js"}}</script>',
+    `<script type="importmap">{"imports":{"a":"${web('esm_', 'https://example.org/a.js')}"}}</script>`,
+  ],
+  ['<script type="speculationrules">{"prefetch":[]}</script>', '<script type="speculationrules">{}</script>'],
+  ['<script>var x = 1 < 2;</script>', '<script>var x = 1 < 2;</script>'],
+  ['<textarea><img src="a.png"></textarea>', '<textarea><img src="a.png"></textarea>'],
+  ['<!-- <img src="a.png"> -->', '<!-- <img src="a.png"> -->'],
+  ['<a href="javascript:void(0)">', '<a href="javascript:void(0)">'],
+  ['a < b <img src=x>', `a < b <img src="${web('im_', 'https://example.org/dir/x')}">`],
+];
+
+for (const [html, expected] of SNIPPETS) {
+  test(`rewrites ${html}`, () => {
+    const normal = (text: string) => JSON.stringify(treeOf(text));
+    const found = rewritten(html);
+    if (found !== expected) assert.equal(normal(found), normal(expected));
+  });
+}
+
+test('handlers and javascript: links are rewritten as scripts', () => {
+  assert.match(
+    rewritten(`<a onclick="location = 'x'">`),
+    /__pinakes_location\(\(\) =&gt; location\)|__pinakes_location\(\(\) => location\)/,
+  );
+  assert.match(rewritten(`<a href="javascript:window.open('x')">`), /javascript:var _____WB\$wombat/);
+  assert.match(rewritten('<script>window.x = 1</script>'), /^<script>var _____WB.*window\.x = 1\n\}\}<\/script>$/s);
+});
+
+test('a document within an attribute is rewritten as one', () => {
+  const found = rewritten(`<iframe srcdoc="<img src='a.png'>"></iframe>`, { head: '<i></i>' });
+  assert.ok(found.includes(`&lt;i>&lt;/i>&lt;img src='${web('im_', 'https://example.org/dir/a.png')}'`), found);
+});
+
+const HEAD = '<script src="/static/x.js"></script>';
+
+for (const [html, expected] of [
+  ['<!doctype html><html><head><title>t</title>', `<!doctype html><html><head>${HEAD}<title>t</title>`],
+  ['<!doctype html><title>t</title>', `<!doctype html>${HEAD}<title>t</title>`],
+  ['<!-- c -->\n<html><body>x', `<!-- c -->\n<html>${HEAD}<body>x`],
+  ['just text', `${HEAD}just text`],
+  ['</p><b>', `${HEAD}</p><b>`],
+  ['<html></html>', `<html>${HEAD}</html>`],
+  ['<html>', `<html>${HEAD}`],
+] as const) {
+  test(`the head of ${JSON.stringify(html)} begins with our own`, () =>
+    assert.equal(rewritten(html, { head: HEAD }), expected));
+}
+
+test('XHTML gets its head in XML, and SVG documents get none', () => {
+  const xhtml = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head></html>';
+  assert.equal(rewritten(xhtml, { head: HEAD, isXml: true }), xhtml.replace('<head>', `<head>${HEAD}`));
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg"><image href="a.png"/></svg>';
+  assert.equal(
+    rewritten(svg, { head: HEAD, isXml: true }),
+    svg.replace('a.png', web('im_', 'https://example.org/dir/a.png')),
+  );
+});
+
+test('scripts in XML keep their meaning', () => {
+  const found = rewritten('<svg><script>if (window.a &lt; 1 &amp;&amp; b) c()</script></svg>', { isXml: true });
+  assert.match(found, /<script><!\[CDATA\[.*window\.a < 1 && b.*\]\]><\/script>/s);
+});
+
+test('in SVG within HTML, style and script hold markup', () => {
+  const found = rewritten('<svg><style><a href="x"></a></style></svg><img src="a">');
+  assert.ok(found.endsWith(`<img src="${web('im_', 'https://example.org/dir/a')}">`), found);
+});
+
+/** Names, attributes and texts of a parsed document, with the attributes that carry links left out when asked for. */
+function treeOf(html: string, withLinks = true): unknown {
+  const walk = (node: DefaultTreeAdapterTypes.Node): unknown => {
+    const { nodeName } = node;
+    const children = 'childNodes' in node ? node.childNodes.map(walk) : [];
+    const attributes = 'attrs' in node ? node.attrs.filter(({ name }) => withLinks || !LINK_ATTRIBUTES.has(name)) : [];
+    const isRaw = 'parentNode' in node && node.parentNode && /^(?:script|style)$/.test(node.parentNode.nodeName);
+    return [
+      nodeName,
+      attributes.map(({ name, value }) => [name, value]),
+      'value' in node && (withLinks || !isRaw) ? node.value : '',
+      children,
+    ];
+  };
+  return walk(parse(html));
+}
+
+const LINK_ATTRIBUTES = new Set([
+  'href',
+  'src',
+  'srcset',
+  'style',
+  'action',
+  'background',
+  'content',
+  'data',
+  'poster',
+  'target',
+  'onclick',
+  'ping',
+  'data-archived-ping',
+  'xlink:href',
+  'imagesrcset',
+  'formaction',
+  'integrity',
+  'data-archived-integrity',
+]);
+
+const link = fc.constantFrom(
+  'http://out.example/',
+  '//out.example/a',
+  '/b',
+  'c',
+  '../d',
+  'https://out.example/?a=1&amp;b',
+  '#e',
+  'data:,x',
+  '&#104;ttp://out.example/',
+  ' http://out.example/ ',
+  'h\nttp://out.example',
+);
+const quoted = fc.tuple(link, fc.constantFrom('"', "'")).map(([url, quote]) => quote + url + quote);
+const attribute = fc.oneof(
+  fc
+    .tuple(
+      fc.constantFrom(
+        'href',
+        'src',
+        'SRC',
+        'action',
+        'data',
+        'background',
+        'poster',
+        'xlink:href',
+        'class',
+        'formaction',
+      ),
+      quoted,
+    )
+    .map(([name, value]) => `${name}=${value}`),
+  fc.tuple(fc.constantFrom('srcset', 'imagesrcset'), link).map(([name, url]) => `${name}="${url.trim()} 1x, x.png 2x"`),
+  fc.constantFrom('hidden', 'style="a:url(http://out.example/x)"', "onclick='location = 1'", 'a=b', '/'),
+);
+const piece = fc.oneof(
+  fc
+    .tuple(
+      fc.constantFrom(
+        'a',
+        'img',
+        'DIV',
+        'link rel=stylesheet',
+        'iframe',
+        'svg',
+        'image',
+        'form',
+        'object',
+        'video',
+        'p',
+        'table',
+        'td',
+      ),
+      fc.array(attribute, { maxLength: 3 }),
+    )
+    .map(([name, attributes]) => `<${[name, ...attributes].join(' ')}>`),
+  fc.constantFrom(
+    '</a>',
+    '</svg>',
+    '</div>',
+    '<!-- x -->',
+    'text & more',
+    '<',
+    '>',
+    '<br/>',
+    '<script>window.a = "<b>"</script>',
+    '<style>a{b:url(c)}</style>',
+    '<title>x</title>',
+    '</iframe>',
+    '<!doctype html>',
+    '<head>',
+    '<base href="http://base.example/x/">',
+  ),
+);
+const page = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
+
+test('the rewritten page has the same tree but for its links', () => {
+  fc.assert(
+    fc.property(page, (html) => assert.deepEqual(treeOf(rewritten(html), false), treeOf(html, false))),
+    { numRuns: 400 },
+  );
+});
+
+test('no known attribute keeps a link to the outside', () => {
+  const isOutside = (value: string) => {
+    const seen = URL.parse(value, 'http://replay.example/web/20240301120000mp_/https://example.org/');
+    return seen !== null && /^https?:$/.test(seen.protocol) && seen.origin !== 'http://replay.example';
+  };
+  const walk = (node: DefaultTreeAdapterTypes.Node): void => {
+    if ('attrs' in node) {
+      for (const { name, value } of node.attrs) {
+        if (/^(?:href|src|action|data|background|poster|formaction|xlink:href)$/.test(name) && node.nodeName !== 'html')
+          assert.ok(!isOutside(value) || isInert(node.nodeName, name), `${node.nodeName} ${name}=${value}`);
+      }
+    }
+    if ('childNodes' in node) node.childNodes.forEach(walk);
+  };
+  // Attributes that mean nothing on an element are not links.
+  const isInert = (element: string, name: string) =>
+    (name === 'data' && element !== 'object') || (name === 'action' && element !== 'form');
+  fc.assert(
+    fc.property(page, (html) => walk(parse(rewritten(html)))),
+    { numRuns: 400 },
+  );
+});
+
+test('cutting the text into other pieces changes nothing', () => {
+  fc.assert(
+    fc.property(page, fc.array(fc.nat(), { maxLength: 20 }), (html, cuts) => {
+      assert.equal(rewritten(html, { head: HEAD, cuts }), rewritten(html, { head: HEAD }));
+    }),
+    { numRuns: 400 },
+  );
+  const all = SNIPPETS.map(([html]) => html).join('\n');
+  const every = Array.from({ length: all.length }, (_, at) => at);
+  assert.equal(rewritten(all, { head: HEAD, cuts: every }), rewritten(all, { head: HEAD }));
+});
+
+test('a tag and a script without end pass in bounded memory, unrewritten', () => {
+  const links = new LinkRewriter(URL_OF_PAGE, TIME);
+  const rewriter = new HtmlRewriter({ links, head: '' });
+  let length = rewriter.write('<p><script>window.a = "').length;
+  const chunk = 'x'.repeat(1024 * 1024);
+  for (let count = 0; count < 20; count++) length += rewriter.write(chunk).length;
+  assert.ok(length > 8 * chunk.length, 'what is too long to hold goes out');
+  length += rewriter.write('"</script><img src="a.png">').length;
+  assert.ok(rewriter.end().length + length > 20 * chunk.length);
+});

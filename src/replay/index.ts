@@ -1,0 +1,23 @@
+/** replay: turns a capture into an answer that a browser can live in: choice, head, rewriting, Memento. No sockets. */
+export { type Asset, replayAssets } from './assets.ts';
+export { type HtmlOptions, HtmlRewriter } from './html-rewriter.ts';
+export { LinkRewriter } from './link-rewriter.ts';
+export {
+  httpDate,
+  linkTarget,
+  type Memento,
+  type MementoNeighbours,
+  mementoLink,
+  mementoLinks,
+  mementoUri,
+  type ReplayOrigins,
+  resourceLinks,
+  timeGateUri,
+  timeMapUri,
+} from './memento.ts';
+export { isPageModifier, type Modifier } from './modifier.ts';
+export { type Alternatives, neighboursOf } from './neighbours.ts';
+export { REPLAY_FRAME_NAME, STATIC_ROOT } from './page-head.ts';
+export { parseReplayPath, REPLAY_ROOT, type ReplayPath, replayPath } from './replay-path.ts';
+export { Replayer, type ReplayOptions, type ReplayRequest, type ReplayResponse } from './replayer.ts';
+export { FRAME_SANDBOX } from './security-fields.ts';

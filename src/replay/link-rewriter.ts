@@ -1,0 +1,143 @@
+/**
+ * Turns the links of one archived document into links of the archive, `img/a.png` into `/web/20240301100000im_/https://example.org/img/a.png`.
+ *
+ * Links are resolved here and not left to the browser: above the root of a site `../` would eat into the archive's own path, and the modifier
+ * must say what the link is for. What cannot leave the page (fragments, `data:`, `mailto:` and the like) stays as it is. Every result begins with
+ * a slash, so that it means the same origin under any base.
+ *
+ * The output is UTF-8 whatever the page was, and browsers write characters of a query in the charset of the page; so those are escaped here,
+ * in the charset that the page had.
+ */
+import { type EpochMs, formatTimestamp } from '../base/index.ts';
+import { CharsetEncoder } from './charset-encoder.ts';
+import type { Modifier } from './modifier.ts';
+import { REPLAY_ROOT } from './replay-path.ts';
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+const ARCHIVED_SCHEME = /^(?:https?|ftp):/i;
+const WHOLE_URL = /^(?:https?|ftp):[/\\]{2}[^/\\]/i;
+
+export class LinkRewriter {
+  readonly time: EpochMs;
+  readonly charset: string;
+  readonly #stamp: string;
+  readonly #prefixes = new Map<Modifier, string>();
+  #base = '';
+  #origin = '';
+  #directory = '';
+
+  /** Links of the document at `url`, to captures near `time`. */
+  constructor(url: string, time: EpochMs, charset = 'utf-8') {
+    this.#stamp = formatTimestamp(time);
+    this.time = time;
+    this.charset = charset;
+    this.setBase(url);
+  }
+
+  /** What relative links are relative to. */
+  get base(): string {
+    return this.#base;
+  }
+
+  /** The digits of the time that links carry. */
+  get stamp(): string {
+    return this.#stamp;
+  }
+
+  setBase(url: string): void {
+    const parsed = URL.parse(url);
+    this.#base = parsed?.href ?? url;
+    this.#origin = parsed ? `${parsed.protocol}//${parsed.host}` : '';
+    const isPlain = parsed !== null && parsed.host !== '';
+    this.#directory = isPlain ? this.#origin + parsed.pathname.slice(0, parsed.pathname.lastIndexOf('/') + 1) : '';
+  }
+
+  prefix(modifier: Modifier): string {
+    let prefix = this.#prefixes.get(modifier);
+    if (prefix === undefined) {
+      prefix = `${REPLAY_ROOT}${this.#stamp}${modifier}/`;
+      this.#prefixes.set(modifier, prefix);
+    }
+    return prefix;
+  }
+
+  /** The absolute URL that a link means; undefined for what is not in archives: fragments, `data:`, broken ones. */
+  resolve(link: string): string | undefined {
+    const url = cleaned(link);
+    if (url === '' || url.startsWith('#')) return undefined;
+    if (ARCHIVED_SCHEME.test(url)) return WHOLE_URL.test(url) ? url : URL.parse(url, this.#base)?.href;
+    if (SCHEME.test(url)) return undefined;
+    const resolved = URL.parse(url, this.#base)?.href;
+    return resolved !== undefined && ARCHIVED_SCHEME.test(resolved) ? resolved : undefined;
+  }
+
+  /** The link of the archive; undefined when the link stays as it is. */
+  rewrite(link: string, modifier: Modifier): string | undefined {
+    const insertion = this.insertion(link, modifier);
+    if (insertion !== undefined) return insertion + link;
+    const url = this.resolve(this.charset === 'utf-8' ? link : this.#withEscapedQuery(link));
+    return url === undefined ? undefined : this.prefix(modifier) + url;
+  }
+
+  /** What to write before a link, when that alone makes it one of the archive: the quick way for plain links. */
+  insertion(link: string, modifier: Modifier): string | undefined {
+    const first = link.charCodeAt(0);
+    if (first === 0x68 || first === 0x2f || first === 0x48) {
+      if (!isPlain(link, this.charset)) return undefined;
+      if (link.startsWith('http://') || link.startsWith('https://')) {
+        return link.length > 8 ? this.prefix(modifier) : undefined;
+      }
+      if (first !== 0x2f || this.#origin === '') return this.#relativeInsertion(link, modifier);
+      const second = link.charCodeAt(1);
+      if (second === 0x2f) {
+        return link.length > 2 && link.charCodeAt(2) !== 0x2f
+          ? this.prefix(modifier) + this.#origin.slice(0, this.#origin.indexOf(':') + 1)
+          : undefined;
+      }
+      return DOTTED.test(link) ? undefined : this.prefix(modifier) + this.#origin;
+    }
+    return isPlain(link, this.charset) ? this.#relativeInsertion(link, modifier) : undefined;
+  }
+
+  #relativeInsertion(link: string, modifier: Modifier): string | undefined {
+    const first = link.charCodeAt(0);
+    const isName = (first >= 0x61 && first <= 0x7a) || (first >= 0x41 && first <= 0x5a) || isDigit(first);
+    if (!isName || this.#directory === '' || link.includes(':') || DOTTED.test(link)) return undefined;
+    return this.prefix(modifier) + this.#directory;
+  }
+
+  #withEscapedQuery(link: string): string {
+    const question = link.indexOf('?');
+    if (question < 0) return link;
+    const hash = link.indexOf('#', question);
+    const end = hash < 0 ? link.length : hash;
+    const query = CharsetEncoder.of(this.charset).escape(link.slice(question, end));
+    return link.slice(0, question) + query + link.slice(end);
+  }
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** Dot segments, plain or escaped, need the whole rules. */
+const DOTTED = /(?:^|\/)(?:\.|%2e)/i;
+
+/** Whether a link stands for itself letter by letter: printable ASCII without what URL parsers turn or drop. */
+function isPlain(link: string, charset: string): boolean {
+  for (let at = 0; at < link.length; at++) {
+    const code = link.charCodeAt(at);
+    if (code <= 0x20 || code === 0x5c || (code >= 0x7f && charset !== 'utf-8')) return false;
+  }
+  return true;
+}
+
+/** As URL parsers begin: controls and spaces around it go, tabs and line ends within it too. */
+function cleaned(link: string): string {
+  let from = 0;
+  let to = link.length;
+  while (from < to && link.charCodeAt(from) <= 0x20) from++;
+  while (to > from && link.charCodeAt(to - 1) <= 0x20) to--;
+  const bare = link.slice(from, to);
+  return /[\t\n\r]/.test(bare) ? bare.replace(/[\t\n\r]/g, '') : bare;
+}

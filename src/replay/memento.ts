@@ -1,0 +1,83 @@
+/** Memento (RFC 7089): where a resource's TimeGate, TimeMap and mementos are, and the fields that say so. */
+import type { EpochMs } from '../base/index.ts';
+import { REPLAY_ROOT, replayPath } from './replay-path.ts';
+
+/** Where clients find the archive. */
+export type ReplayOrigins = {
+  /** Origin of the web page, of TimeGate and TimeMap: `http://localhost:8080`. */
+  readonly uiOrigin: string;
+  /** Origin of what archived pages consist of: `http://localhost:8081`. */
+  readonly replayOrigin: string;
+};
+
+/** What a link needs to know of a capture. */
+export type Memento = { readonly url: string; readonly time: EpochMs };
+
+/** First, previous, next and last of a resource, seen from one capture; absent where there is none. */
+export type MementoNeighbours = {
+  readonly first?: Memento | undefined;
+  readonly previous?: Memento | undefined;
+  readonly next?: Memento | undefined;
+  readonly last?: Memento | undefined;
+};
+
+/** A time as HTTP writes it: `Fri, 01 Mar 2024 10:00:00 GMT`. */
+export function httpDate(time: EpochMs): string {
+  return new Date(time).toUTCString();
+}
+
+/** A URI as it may stand between `<` and `>` in a field: whatever is not printable ASCII, and what would end it, is escaped. */
+export function linkTarget(url: string): string {
+  return url.toWellFormed().replace(/[^\x21-\x7e]+|[<>"]/gu, (found) => encodeURIComponent(found));
+}
+
+/** URI-M: the memento itself, as an archive's client gets it. */
+export function mementoUri({ replayOrigin }: ReplayOrigins, { url, time }: Memento): string {
+  return replayOrigin + replayPath(linkTarget(url), time, 'mp_');
+}
+
+/** URI-G. */
+export function timeGateUri({ uiOrigin }: ReplayOrigins, url: string): string {
+  return uiOrigin + REPLAY_ROOT + linkTarget(url);
+}
+
+/** URI-T. */
+export function timeMapUri({ uiOrigin }: ReplayOrigins, url: string, format = 'link'): string {
+  return `${uiOrigin}${REPLAY_ROOT}timemap/${format}/${linkTarget(url)}`;
+}
+
+/** One memento of a Link field or of a TimeMap: `<uri>; rel="first memento"; datetime="..."`. */
+export function mementoLink(origins: ReplayOrigins, memento: Memento, relation: string): string {
+  return `<${mementoUri(origins, memento)}>; rel="${relation}"; datetime="${httpDate(memento.time)}"`;
+}
+
+/** The links that every answer for a resource carries: to the resource itself, its TimeGate and its TimeMap. */
+export function resourceLinks(origins: ReplayOrigins, url: string): string[] {
+  return [
+    `<${linkTarget(url)}>; rel="original"`,
+    `<${timeGateUri(origins, url)}>; rel="timegate"`,
+    `<${timeMapUri(origins, url)}>; rel="timemap"; type="application/link-format"`,
+  ];
+}
+
+/** The Link value of a memento. Neighbours that are one and the same capture share one link, `rel="first last memento"`. */
+export function mementoLinks(origins: ReplayOrigins, self: Memento, neighbours: MementoNeighbours = {}): string {
+  const { first, previous, next, last } = neighbours;
+  const relations = new Map<string, { memento: Memento; names: string[] }>();
+  const add = (memento: Memento | undefined, name?: string) => {
+    if (!memento) return;
+    const uri = mementoUri(origins, memento);
+    const known = relations.get(uri) ?? { memento, names: [] };
+    if (name) known.names.push(name);
+    relations.set(uri, known);
+  };
+  add(first, 'first');
+  add(previous, 'prev');
+  add(self);
+  add(next, 'next');
+  add(last, 'last');
+  const mementos = [...relations.values()].map(({ memento, names }) =>
+    mementoLink(origins, memento, [...names, 'memento'].join(' ')),
+  );
+  return [...resourceLinks(origins, self.url), ...mementos].join(', ');
+}

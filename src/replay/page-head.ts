@@ -1,0 +1,65 @@
+/**
+ * What every replayed document gets at the start of its head: wombat, our own script, and what both must know of the page. The elements remove
+ * themselves, so that the page's scripts do not find them.
+ */
+import type { EpochMs } from '../base/index.ts';
+import { formatTimestamp } from '../base/index.ts';
+import type { ReplayOrigins } from './memento.ts';
+import type { Modifier } from './modifier.ts';
+import { REPLAY_ROOT } from './replay-path.ts';
+
+/** The name of the frame in which the web page shows a capture. Links that ask for a new window or the topmost one open here. */
+export const REPLAY_FRAME_NAME = 'pinakes-replay';
+
+export const STATIC_ROOT = '/static/';
+
+export type PageFacts = {
+  readonly url: string;
+  readonly time: EpochMs;
+  /** The digits that were asked for. */
+  readonly requestStamp: string;
+  readonly modifier: Modifier;
+  readonly origins: ReplayOrigins;
+};
+
+/** What wombat must know, under the names it has for it. */
+function wombatInfo({ url, time, requestStamp, modifier, origins }: PageFacts): Record<string, unknown> {
+  const parsed = URL.parse(url);
+  const stamp = formatTimestamp(time);
+  const isFrame = modifier === 'if_' || modifier === 'fr_';
+  return {
+    url,
+    timestamp: stamp,
+    request_ts: requestStamp,
+    prefix: origins.replayOrigin + REPLAY_ROOT,
+    mod: isFrame ? modifier : 'mp_',
+    top_url: `${origins.uiOrigin}${REPLAY_ROOT}${stamp}${isFrame ? 'if_' : ''}/${url}`,
+    top_host: origins.uiOrigin,
+    is_framed: true,
+    is_live: false,
+    coll: '',
+    proxy_magic: '',
+    static_prefix: origins.replayOrigin + STATIC_ROOT,
+    enable_auto_fetch: false,
+    wombat_ts: stamp,
+    wombat_sec: String(Math.floor(time / 1000)),
+    wombat_scheme: parsed?.protocol.replace(':', '') ?? 'http',
+    wombat_host: parsed?.host ?? '',
+    wombat_opts: {},
+    target_frame: REPLAY_FRAME_NAME,
+  };
+}
+
+export function pageHead(facts: PageFacts): string {
+  // A `<` would let a URL end the script; the two separators end lines in old engines.
+  const info = JSON.stringify(wombatInfo(facts))
+    .replaceAll('<', '\\u003c')
+    .replaceAll('>', '\\u003e')
+    .replaceAll('&', '\\u0026')
+    .replaceAll('\u2028', '\\u2028')
+    .replaceAll('\u2029', '\\u2029');
+  return (
+    `<script src="${STATIC_ROOT}wombat.js"></script><script src="${STATIC_ROOT}pinakes-replay.js"></script>` +
+    `<script>pinakesReplay(${info})</script>`
+  );
+}

@@ -1,0 +1,115 @@
+/**
+ * Bodies on their way to the browser: small ones whole, large ones in pieces (I9).
+ *
+ * A body that must be decoded is fed to the decoders in small slices, because some codings let a few bytes swell to gigabytes; a slice that swells beyond
+ * all measure ends the body there.
+ */
+import { concat, copyOf } from '../base/index.ts';
+import { ContentDecoders } from '../warc/index.ts';
+
+/** Bodies up to this size are handled whole. */
+export const WHOLE_BYTES_MAX = 1024 * 1024;
+
+const SLICE_BYTES = 4096;
+const SWOLLEN_BYTES_MAX = 64 * 1024 * 1024;
+
+export type Body = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** Reads a payload: whole when it is small, else as pieces that begin with what was read. */
+export async function gather(payload: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<Body> {
+  const iterator = payload[Symbol.asyncIterator]();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  while (size <= WHOLE_BYTES_MAX) {
+    const next = await iterator.next();
+    if (next.done) return pieces.length === 1 ? pieces[0]! : concat(pieces);
+    pieces.push(next.value);
+    size += next.value.length;
+  }
+  return continued(pieces, iterator, signal);
+}
+
+async function* continued(
+  pieces: readonly Uint8Array[],
+  rest: AsyncIterator<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* pieces;
+    while (!signal?.aborted) {
+      const next = await rest.next();
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** Lets go of a body that is not sent. */
+export async function releaseBody(body: Body | undefined): Promise<void> {
+  if (body === undefined || body instanceof Uint8Array) return;
+  for await (const _ of body) break;
+}
+
+class Swollen extends Error {}
+
+/** The body with its content codings taken off; codings that lie are not. */
+export async function decodedBody(body: Body, codings: readonly string[]): Promise<Body> {
+  if (codings.length === 0) return body;
+  return gather(decodedPieces(body, codings));
+}
+
+async function* decodedPieces(body: Body, codings: readonly string[]): AsyncGenerator<Uint8Array> {
+  let ready: Uint8Array[] = [];
+  let size = 0;
+  const decoders = new ContentDecoders(codings, (bytes) => {
+    size += bytes.length;
+    if (size > SWOLLEN_BYTES_MAX) throw new Swollen();
+    ready.push(copyOf(bytes));
+  });
+  const taken = () => {
+    const pieces = ready;
+    ready = [];
+    size = 0;
+    return pieces;
+  };
+  try {
+    for await (const piece of piecesOf(body)) {
+      for (let from = 0; from < piece.length; from += SLICE_BYTES) {
+        decoders.push(piece.subarray(from, from + SLICE_BYTES));
+        if (ready.length > 0) yield* taken();
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Swollen)) throw error;
+  } finally {
+    endQuietly(decoders);
+  }
+  yield* taken();
+}
+
+function endQuietly(decoders: ContentDecoders): void {
+  try {
+    decoders.end();
+  } catch (error) {
+    if (!(error instanceof Swollen)) throw error;
+  }
+}
+
+export async function* piecesOf(body: Body): AsyncGenerator<Uint8Array> {
+  if (body instanceof Uint8Array) yield body;
+  else yield* body;
+}
+
+/** Bytes [from, to) of a body; what lies before is read and dropped. */
+export async function* partOf(body: AsyncIterable<Uint8Array>, from: number, to: number): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for await (const piece of body) {
+    const start = Math.max(from - at, 0);
+    const end = Math.min(to - at, piece.length);
+    if (start < end) yield piece.subarray(start, end);
+    at += piece.length;
+    if (at >= to) return;
+  }
+}

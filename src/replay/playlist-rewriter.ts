@@ -1,0 +1,20 @@
+/** Rewrites the links of playlists for streamed media: HLS (`.m3u8`, RFC 8216) and DASH (`.mpd`, ISO 23009-1). */
+import type { LinkRewriter } from './link-rewriter.ts';
+
+/** Lines that are no tag are links; tags have theirs in `URI="..."`. */
+export function rewriteHls(text: string, links: LinkRewriter): string {
+  return text.replace(/[^\r\n]+/g, (line) => {
+    if (!line.startsWith('#')) return line.trim() === '' ? line : (links.rewrite(line, 'oe_') ?? line);
+    return line.replace(/\bURI="([^"]*)"/g, (whole, url: string) => {
+      const link = links.rewrite(url, 'oe_');
+      return link === undefined ? whole : `URI="${link}"`;
+    });
+  });
+}
+
+/** Absolute links only: relative ones are templates, joined by the player to a base that is rewritten. */
+export function rewriteDash(text: string, links: LinkRewriter): string {
+  const pattern =
+    /(<(?:\w+:)?(?:BaseURL|Location)\b[^>]{0,2000}>\s*|\b(?:media|initialization|sourceURL|index|href)=["'])(https?:[^"'<\s]+)/g;
+  return text.replace(pattern, (_, before: string, url: string) => before + (links.rewrite(url, 'oe_') ?? url));
+}

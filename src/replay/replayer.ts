@@ -1,0 +1,338 @@
+/**
+ * Replay: a request for a URL at a time becomes an answer that a browser can live in. No sockets here; the server hands requests in and sends answers.
+ *
+ * The capture is chosen, its own record gives the head, the record that holds its content the payload, decoded by the codings of that record. Pages,
+ * styles and scripts are rewritten; everything else passes as it is.
+ */
+import type { Archive, Retrieved } from '../archive/index.ts';
+import { EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
+import { requestKey, type UrlKey, urlKey } from '../url/index.ts';
+import type { HttpHead } from '../warc/index.ts';
+import { rangeOf } from './byte-range.ts';
+import type { Capture } from './capture.ts';
+import { type Chosen, chooseCapture } from './capture-choice.ts';
+import { contentKind } from './content-kind.ts';
+import { LinkRewriter } from './link-rewriter.ts';
+import {
+  httpDate,
+  linkTarget,
+  type MementoNeighbours,
+  mementoLinks,
+  type ReplayOrigins,
+  resourceLinks,
+} from './memento.ts';
+import { isPageModifier, type Modifier } from './modifier.ts';
+import { type Alternatives, alternativesTo, neighboursOf } from './neighbours.ts';
+import { pageHead } from './page-head.ts';
+import { type Body, decodedBody, gather, partOf, releaseBody } from './payload-body.ts';
+import { REPLAY_ROOT, replayPath } from './replay-path.ts';
+import { type FieldList, originalFields, originalLinks, safeValue } from './response-head.ts';
+import { rewrittenBody, rewrittenType } from './rewriting.ts';
+import { SecurityFields } from './security-fields.ts';
+
+export type ReplayRequest = {
+  readonly url: string;
+  /** The latest capture when undefined. */
+  readonly at: EpochMs | undefined;
+  /** Whether a replayed page asks: by a link in it, or for something it consists of. */
+  readonly isFromPage: boolean;
+  readonly modifier: Modifier;
+  readonly method: string;
+  readonly requestBody?: Uint8Array;
+  /** Fields of the request, by name in lower case. */
+  readonly fields: (name: string) => string | undefined;
+};
+
+export type ReplayResponse = {
+  readonly status: number;
+  readonly fields: FieldList;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  readonly capture?: Capture;
+  /** Set when a page is not in the archive, for the server to say so helpfully; `body` is then undefined. */
+  readonly missing?: { readonly url: string };
+};
+
+export type ReplayOptions = { readonly signal?: AbortSignal };
+
+export class Replayer {
+  readonly #archive: Archive;
+  readonly #origins: ReplayOrigins;
+  readonly #security: SecurityFields;
+
+  constructor(archive: Archive, settings: ReplayOrigins) {
+    this.#archive = archive;
+    this.#origins = settings;
+    this.#security = new SecurityFields(settings);
+  }
+
+  /** What to offer in place of a page that is missing. */
+  alternatives(url: string): Promise<Alternatives> {
+    return alternativesTo(this.#archive, url);
+  }
+
+  async respond(request: ReplayRequest, options: ReplayOptions = {}): Promise<ReplayResponse> {
+    const refusal = this.#refusal(request) ?? this.#framing(request);
+    if (refusal) return refusal;
+    const chosen = await this.#choose(request);
+    if (!chosen) return this.#missing(request);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (isRead && isNavigation(request) && !isExact(chosen.capture, request.at)) {
+      await releaseBody(chosen.retrieved.payload);
+      return this.#toExactTime(request, chosen.capture);
+    }
+    const answer = await this.#answer(request, chosen, options);
+    if (request.method !== 'HEAD') return answer;
+    await releaseBody(answer.body);
+    return { ...answer, body: undefined };
+  }
+
+  /** A service worker of an archived page would rule the whole origin of replay, so its script is never given. */
+  #refusal({ fields, modifier }: ReplayRequest): ReplayResponse | undefined {
+    if (modifier !== 'sw_' && fields('service-worker') === undefined) return undefined;
+    return this.#small(403, 'text/plain; charset=utf-8', 'Archived pages have no service workers.\n');
+  }
+
+  /** A window shows pages in the frame of the web page, which keeps them inside the archive. */
+  #framing({ url, at, modifier, fields }: ReplayRequest): ReplayResponse | undefined {
+    if (fields('sec-fetch-dest') !== 'document' || !isPageModifier(modifier)) return undefined;
+    const stamp = at === undefined ? '' : formatTimestamp(at);
+    const shown = modifier === 'if_' || modifier === 'fr_' ? 'if_' : '';
+    const slash = stamp === '' && shown === '' ? '' : '/';
+    const target = `${this.#origins.uiOrigin}${REPLAY_ROOT}${stamp}${shown}${slash}${linkTarget(url)}`;
+    return { status: 302, fields: [['Location', target], ...this.#shortLived()], body: EMPTY };
+  }
+
+  async #choose(request: ReplayRequest): Promise<Chosen | undefined> {
+    const { url, at, isFromPage } = request;
+    const side = isFromPage && isNavigation(request) ? 'notAfter' : 'either';
+    const key = urlKey(url);
+    const exchangeKey = exchangeKeyOf(request);
+    if (exchangeKey === undefined) return chooseCapture(this.#archive, { key, url, at, side });
+    const filed = await chooseCapture(this.#archive, { key: exchangeKey, url, at, side });
+    return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchangeKey });
+  }
+
+  #toExactTime({ url, modifier }: ReplayRequest, { time }: Capture): ReplayResponse {
+    const fields: FieldList = [
+      ['Location', replayPath(linkTarget(url), time, modifier)],
+      ['Link', resourceLinks(this.#origins, url).join(', ')],
+      ...this.#shortLived(),
+    ];
+    return { status: 302, fields, body: EMPTY };
+  }
+
+  #missing(request: ReplayRequest): ReplayResponse {
+    const { url, modifier, fields } = request;
+    if (isNavigation(request)) {
+      return { status: 404, fields: this.#shortLived(), body: undefined, missing: { url } };
+    }
+    const says = 'not in this archive';
+    const destination = fields('sec-fetch-dest');
+    if (modifier === 'cs_' || destination === 'style')
+      return this.#small(404, 'text/css; charset=utf-8', `/* ${says} */\n`);
+    if (SCRIPT_MODIFIERS.has(modifier) || destination === 'script') {
+      return this.#small(404, 'text/javascript; charset=utf-8', `// ${says}\n`);
+    }
+    if (modifier === 'im_' || destination === 'image') return this.#small(404, 'image/svg+xml', NO_IMAGE);
+    return this.#small(404, 'text/plain; charset=utf-8', `${says}: ${url.slice(0, 2000)}\n`);
+  }
+
+  #small(status: number, type: string, text: string): ReplayResponse {
+    const body = utf8(text);
+    const fields: FieldList = [
+      ['Content-Type', type],
+      ['Content-Length', String(body.length)],
+      ...this.#security.raw,
+      ...this.#shortLived(),
+    ];
+    return { status, fields, body };
+  }
+
+  #shortLived(): FieldList {
+    return [['Cache-Control', 'no-store']];
+  }
+
+  async #answer(
+    request: ReplayRequest,
+    { capture, retrieved, siblings }: Chosen,
+    options: ReplayOptions,
+  ): Promise<ReplayResponse> {
+    const neighbours = isNavigation(request) ? await neighboursOf(this.#archive, capture, siblings) : {};
+    const isRaw = request.modifier === 'id_';
+    const head = headOf(retrieved);
+    const codings = (retrieved.holderHttp ?? retrieved.http)?.contentCodings ?? [];
+    const stored = await gather(retrieved.payload, options.signal);
+    const { start, body } = await withStart(isRaw ? stored : await decodedBody(stored, codings));
+    const contentType = contentTypeOf(retrieved, head);
+    const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);
+    const status = statusOf(head);
+    const links = new LinkRewriter(capture.url, capture.time);
+    const fields = this.#commonFields(capture, head, links, request.modifier, neighbours);
+    if (kind === 'bytes') {
+      if (contentType !== '') fields.push(['Content-Type', safeValue(contentType)]);
+      if (isRaw && codings.length > 0) fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
+      const isDocument = /xml|html/.test(bareMime(contentType));
+      fields.push(...(isRaw ? this.#security.raw : isDocument ? this.#security.document : this.#security.resource));
+      return this.#bytes(request, { status, fields, body, capture }, isRaw || codings.length === 0);
+    }
+    fields.push(['Content-Type', rewrittenType(kind)]);
+    fields.push(
+      ...(kind === 'html' || kind === 'xhtml' || kind === 'svg' ? this.#security.document : this.#security.resource),
+    );
+    const rewritten = rewrittenBody(body, start, {
+      kind,
+      contentType: contentType === '' ? undefined : contentType,
+      linksFor: (charset) => (charset === 'utf-8' ? links : new LinkRewriter(capture.url, capture.time, charset)),
+      head: this.#pageHead(request, capture),
+      replayOrigin: this.#origins.replayOrigin,
+    });
+    if (rewritten instanceof Uint8Array) fields.push(['Content-Length', String(rewritten.length)]);
+    return { status, fields, body: rewritten, capture };
+  }
+
+  #pageHead({ at, modifier }: ReplayRequest, { url, time }: Capture): string {
+    const requestStamp = formatTimestamp(at ?? time);
+    return pageHead({ url, time, requestStamp, modifier, origins: this.#origins });
+  }
+
+  #commonFields(
+    capture: Capture,
+    head: HttpHead | undefined,
+    links: LinkRewriter,
+    modifier: Modifier,
+    neighbours: MementoNeighbours,
+  ): FieldList {
+    const link = [mementoLinks(this.#origins, capture, neighbours), ...originalLinks(head, links)].join(', ');
+    return [
+      ['Memento-Datetime', httpDate(capture.time)],
+      ['Link', link],
+      ['Cache-Control', 'private, no-cache'],
+      ['Vary', 'Sec-Fetch-Dest'],
+      ...originalFields(head, links, modifier),
+    ];
+  }
+
+  /** Sends bytes as they are: whole, in part, or not at all when the client has them. */
+  async #bytes(
+    request: ReplayRequest,
+    answer: ReplayResponse & { readonly capture: Capture; readonly body: Body },
+    isStored: boolean,
+  ): Promise<ReplayResponse> {
+    const { body, capture, fields } = answer;
+    const size = body instanceof Uint8Array ? body.length : isStored ? await this.#sizeOf(capture) : undefined;
+    const tag =
+      isStored && capture.block ? `"${toHex(capture.block.digest).slice(0, 32)}~${capture.block.overflow}"` : undefined;
+    if (tag) fields.push(['ETag', tag]);
+    if (size === undefined) return answer;
+    if (tag && answer.status === 200 && isNamedIn(request.fields('if-none-match'), tag)) {
+      await releaseBody(body);
+      return {
+        status: 304,
+        fields: fields.filter(([name]) => !/^content-(?:type|length)$/i.test(name)),
+        body: undefined,
+        capture,
+      };
+    }
+    const condition = request.fields('if-range');
+    const isAsked = answer.status === 200 && (condition === undefined || condition === tag);
+    const range = rangeOf(isAsked ? request.fields('range') : undefined, size);
+    fields.push(['Accept-Ranges', 'bytes']);
+    if (range.kind === 'unsatisfiable') {
+      await releaseBody(body);
+      fields.push(['Content-Range', `bytes */${size}`], ['Content-Length', '0']);
+      return { status: 416, fields, body: EMPTY, capture };
+    }
+    if (range.kind === 'whole') {
+      fields.push(['Content-Length', String(size)]);
+      return answer;
+    }
+    const { from, to } = range;
+    fields.push(['Content-Range', `bytes ${from}-${to - 1}/${size}`], ['Content-Length', String(to - from)]);
+    const part = body instanceof Uint8Array ? body.subarray(from, to) : partOf(body, from, to);
+    return { status: 206, fields, body: part, capture };
+  }
+
+  async #sizeOf({ block }: Capture): Promise<number | undefined> {
+    if (!block) return undefined;
+    const [held] = await this.#archive.catalog.getBlocks([block]);
+    return held?.size;
+  }
+}
+
+const SCRIPT_MODIFIERS: ReadonlySet<string> = new Set(['js_', 'esm_', 'wkr_', 'wkrm_', 'wkrf_']);
+const NO_IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>\n';
+
+/** Whether a script asked, and for what. */
+function askerOf({ fields }: ReplayRequest): { destination: string | undefined; isForScript: boolean } {
+  const destination = fields('sec-fetch-dest');
+  return { destination, isForScript: destination === 'empty' || fields('x-pywb-requested-with') !== undefined };
+}
+
+/** Whether a window or a frame wants a page, by following a link or because a person asked. */
+function isNavigation(request: ReplayRequest): boolean {
+  return isPageModifier(request.modifier) && !isSubresource(request);
+}
+
+const PAGE_DESTINATIONS: ReadonlySet<string> = new Set(['document', 'iframe', 'frame']);
+
+function isSubresource(request: ReplayRequest): boolean {
+  const { destination, isForScript } = askerOf(request);
+  return isForScript || (destination !== undefined && !PAGE_DESTINATIONS.has(destination));
+}
+
+const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** The key of a request that sends something, under which indexes of other tools file its answer. */
+function exchangeKeyOf({ url, method, requestBody, fields }: ReplayRequest): UrlKey | undefined {
+  if (PLAIN_METHODS.has(method)) return undefined;
+  return requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '');
+}
+
+/** Whether a time of whole seconds means this capture. */
+function isExact({ time }: Capture, at: EpochMs | undefined): boolean {
+  return at !== undefined && formatTimestamp(at) === formatTimestamp(time);
+}
+
+/** The head that an answer gets: the capture's own, but for an "unchanged" that has none of its own. */
+function headOf({ http, holderHttp }: Retrieved): HttpHead | undefined {
+  return http === undefined || http.status === 304 ? (holderHttp ?? http) : http;
+}
+
+/** A status that browsers take with a body and without asking back. */
+function statusOf(head: HttpHead | undefined): number {
+  const status = head?.status ?? 200;
+  if (status < 200 || status === 204 || status === 205 || status === 206 || status === 304) return 200;
+  if (status === 407) return 403;
+  return status > 599 ? 500 : status;
+}
+
+function contentTypeOf({ http, holderHttp, head: record }: Retrieved, head: HttpHead | undefined): string {
+  const declared = head?.get('content-type') ?? holderHttp?.get('content-type');
+  if (declared !== undefined) return declared.trim();
+  return http || holderHttp ? '' : (record.get('arc-mime') ?? record.contentType ?? '');
+}
+
+function bareMime(contentType: string): string {
+  return contentType.split(/[;\s,]/, 1)[0]!.toLowerCase();
+}
+
+/** The beginning of a body, and the body with it. */
+async function withStart(body: Body): Promise<{ start: Uint8Array; body: Body }> {
+  if (body instanceof Uint8Array) return { start: body, body };
+  const iterator = body[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const start = first.done ? EMPTY : first.value;
+  async function* whole(): AsyncGenerator<Uint8Array> {
+    try {
+      yield start;
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return { start, body: whole() };
+}
+
+function isNamedIn(field: string | undefined, tag: string): boolean {
+  return field !== undefined && (field.trim() === '*' || field.includes(tag));
+}

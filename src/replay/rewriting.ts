@@ -1,0 +1,103 @@
+/** Rewrites the body of an answer: decodes its charset, lets the rewriter of its kind at it, and writes it as UTF-8. */
+import { fromLatin1, utf8 } from '../base/index.ts';
+import { decodeText, sniffCharset } from '../page/index.ts';
+import type { ContentKind } from './content-kind.ts';
+import { rewriteCss } from './css-rewriter.ts';
+import { HtmlRewriter } from './html-rewriter.ts';
+import type { LinkRewriter } from './link-rewriter.ts';
+import type { Body } from './payload-body.ts';
+import { rewriteDash, rewriteHls } from './playlist-rewriter.ts';
+import { rewriteScript, workerPrelude } from './script-rewriter.ts';
+import { type TextRewriter, WholeText } from './text-rewriter.ts';
+import { rewriteManifest } from './url-json.ts';
+
+export type RewritingParts = {
+  readonly kind: Exclude<ContentKind, 'bytes'>;
+  readonly contentType: string | undefined;
+  /** Made when the charset is known, on which the queries of links depend. */
+  readonly linksFor: (charset: string) => LinkRewriter;
+  /** What a document gets at the start of its head. */
+  readonly head: string;
+  readonly replayOrigin: string;
+};
+
+const MIMES: Readonly<Record<RewritingParts['kind'], string>> = {
+  html: 'text/html',
+  xhtml: 'application/xhtml+xml',
+  svg: 'image/svg+xml',
+  css: 'text/css',
+  script: 'text/javascript',
+  module: 'text/javascript',
+  worker: 'text/javascript',
+  'module-worker': 'text/javascript',
+  manifest: 'application/manifest+json',
+  hls: 'application/vnd.apple.mpegurl',
+  dash: 'application/dash+xml',
+};
+
+/** Content-Type of what was rewritten. */
+export function rewrittenType(kind: RewritingParts['kind']): string {
+  return `${MIMES[kind]}; charset=utf-8`;
+}
+
+/** A whole body comes back whole, one in pieces in pieces. */
+export function rewrittenBody(body: Body, start: Uint8Array, parts: RewritingParts): Body {
+  const declared = declaredType(parts, start);
+  if (!(body instanceof Uint8Array)) return rewrittenPieces(body, sniffCharset(start, declared), parts);
+  const { text, charset } = decodeText(body, declared);
+  const rewriter = rewriterOf(parts, charset);
+  const first = rewriter.write(text);
+  const rest = rewriter.end();
+  return utf8(rest === '' ? first : first + rest);
+}
+
+async function* rewrittenPieces(
+  body: AsyncIterable<Uint8Array>,
+  charset: string,
+  parts: RewritingParts,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(charset);
+  const rewriter = rewriterOf(parts, charset);
+  for await (const piece of body) {
+    const text = rewriter.write(decoder.decode(piece, { stream: true }));
+    if (text !== '') yield utf8(text);
+  }
+  const rest = rewriter.write(decoder.decode()) + rewriter.end();
+  if (rest !== '') yield utf8(rest);
+}
+
+/** A style sheet may say its charset itself. */
+function declaredType({ kind, contentType }: RewritingParts, start: Uint8Array): string | undefined {
+  if (kind !== 'css' || /charset\s*=/i.test(contentType ?? '')) return contentType;
+  const charset = /^@charset "([^"]{1,40})";/.exec(fromLatin1(start, 0, Math.min(start.length, 64)))?.[1];
+  return charset === undefined ? contentType : `text/css; charset=${charset}`;
+}
+
+function rewriterOf({ kind, linksFor, head, replayOrigin }: RewritingParts, charset: string): TextRewriter {
+  const links = linksFor(charset);
+  switch (kind) {
+    case 'html':
+      return new HtmlRewriter({ links, head });
+    case 'xhtml':
+      return new HtmlRewriter({ links, head, isXml: true });
+    case 'svg':
+      return new HtmlRewriter({ links, head: '', isXml: true });
+    case 'css':
+      return new WholeText((text) => rewriteCss(text, links));
+    case 'script':
+      return new WholeText((text) => rewriteScript(text, 'classic', links));
+    case 'module':
+      return new WholeText((text) => rewriteScript(text, 'module', links));
+    case 'worker':
+    case 'module-worker':
+      return new WholeText(
+        (text) => workerPrelude(kind, replayOrigin, links.stamp, links.base) + rewriteScript(text, kind, links),
+      );
+    case 'manifest':
+      return new WholeText((text) => rewriteManifest(text, links));
+    case 'hls':
+      return new WholeText((text) => rewriteHls(text, links));
+    case 'dash':
+      return new WholeText((text) => rewriteDash(text, links));
+  }
+}

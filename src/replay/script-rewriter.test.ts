@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { createContext, runInContext, Script } from 'node:vm';
+import fc from 'fast-check';
+import { LinkRewriter } from './link-rewriter.ts';
+import { rewriteScript, type ScriptKind } from './script-rewriter.ts';
+
+const links = () => new LinkRewriter('https://example.org/js/app.js', Date.UTC(2024, 2, 1, 12));
+const WEB = '/web/20240301120000';
+
+/** The code between the declarations and the end of the block. */
+function body(code: string, kind: ScriptKind = 'classic'): string {
+  const text = rewriteScript(code, kind, links());
+  const wrapped = /^.*?\{(?:let \w+=[^;]*;)*\{((?:globalThis\.\w+=\w+;)*)(.*)\n\}\}$/s.exec(text);
+  return wrapped
+    ? wrapped[1]! + wrapped[2]!
+    : text.replace(/^const _____WB.*?globalThis\[name\]\};(?:let \w+=[^;]*;)*/s, '');
+}
+
+const THIS = '_____WB$wombat$check$this$function_____(this)';
+const LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
+
+const CLASSIC: readonly [code: string, expected: string][] = [
+  ['window.x = this', `window.x = ${THIS}`],
+  [
+    'window; return_(this, this.a, this["b"], this.location, this?.document)',
+    `window; return_(${THIS}, this.a, this["b"], ${THIS}.location, ${THIS}?.document)`,
+  ],
+  [
+    'window; x = { this: 1, get this() {} }; y = a ? this : b',
+    `window; x = { this: 1, get ${THIS}() {} }; y = a ? ${THIS} : b`,
+  ],
+  ['location = "/x"', `location =${LOCATION} "/x"`],
+  [
+    'location == "/x"; location => 1; a.location = 2; var location2 = 3',
+    'location == "/x"; location => 1; a.location = 2; var location2 = 3',
+  ],
+  ['frame.postMessage("x", "*")', 'frame.__WB_pmw(self.window).postMessage("x", "*")'],
+  ['top; a?.postMessage (1)', 'top; a?.__WB_pmw(self.window).postMessage (1)'],
+  [
+    `window; "this location = 1"; 'this'; // this\n/* this */ /this location = /.test(\`this $\{this} this\`)`,
+    `window; "this location = 1"; 'this'; // this\n/* this */ /this location = /.test(\`this \${${THIS}} this\`)`,
+  ],
+  ['window; a = b / this / c; d = e++ / this / f', `window; a = b / ${THIS} / c; d = e++ / ${THIS} / f`],
+  ['window; if (x) /this/.test(y)', 'window; if (x) /this/.test(y)'],
+  ['window; let a = 1, b; const { c, d: [e] } = f', 'window; var a = 1, b; var { c, d: [e] } = f'],
+  ['window; { let a = 1 } function f() { const b = 2 }', 'window; { let a = 1 } function f() { const b = 2 }'],
+  ['window; for (let i = 0;;) {}', 'window; for (let i = 0;;) {}'],
+  ['window; class A extends B { m() {} }\n[1]', 'window; var A=class A extends B { m() {} };\n[1]'],
+  ['window; x = class A {}', 'window; x = class A {}'],
+  [
+    'window; async function a() {} function* b() {} function c() {}',
+    'globalThis.a=a;globalThis.b=b;window; async function a() {} function* b() {} function c() {}',
+  ],
+  ['document; import("./x.js")', 'document; ____wb_rewrite_import__("https://example.org/js/app.js","./x.js")'],
+  ['a.import("x"); import_("y")', 'a.import("x"); import_("y")'],
+];
+
+for (const [code, expected] of CLASSIC) {
+  test(`a script ${JSON.stringify(code)} is rewritten`, () => {
+    assert.equal(body(code).replace(`get ${THIS}()`, 'get this()'), expected.replace(`get ${THIS}()`, 'get this()'));
+  });
+}
+
+for (const [code, expected] of [
+  ['import a from "/a.js"', `import a from "${WEB}esm_/https://example.org/a.js"`],
+  ["import { b as c } from './b.js'; c()", `import { b as c } from '${WEB}esm_/https://example.org/js/b.js'; c()`],
+  ['import "https://cdn.example/c.js"', `import "${WEB}esm_/https://cdn.example/c.js"`],
+  ['export * from "../d.js"', `export * from "${WEB}esm_/https://example.org/d.js"`],
+  ['import lodash from "lodash"', 'import lodash from "lodash"'],
+  [
+    'x = import.meta.url; y = await import(z)',
+    'x = import.meta.url; y = await ____wb_rewrite_import__(import.meta.url,z)',
+  ],
+  ['const from = "/x"; export default from', 'const from = "/x"; export default from'],
+  ['window; const a = 1', 'window; const a = 1'],
+] as const) {
+  test(`a module ${JSON.stringify(code)} is rewritten`, () => assert.equal(body(code, 'module'), expected));
+}
+
+for (const code of ['x = 1', 'function f() { return 2 }', '', 'var data = {"a": 1}']) {
+  test(`${JSON.stringify(code)} needs nothing`, () => assert.equal(rewriteScript(code, 'classic', links()), code));
+}
+
+for (const [code, name] of [
+  ['var top = 1; window', 'top'],
+  ['window; if (a) { var parent = 2 }', 'parent'],
+  ['window; var a = 1, self = this', 'self'],
+  ['const { location } = window', 'location'],
+  ['function frames() {} window', 'frames'],
+  ['window; let opener', 'opener'],
+] as const) {
+  test(`${JSON.stringify(code)} keeps its own ${name}`, () => {
+    const text = rewriteScript(code, 'classic', links());
+    assert.ok(!text.includes(`let ${name}=`), text);
+    assert.doesNotThrow(() => new Script(text));
+  });
+}
+
+test('what a wrapped script declares is seen by the next one, and its top is the stand-in', () => {
+  const context = createContext({});
+  const run = (code: string) => runInContext(rewriteScript(code, 'classic', links()), context);
+  runInContext(
+    `var self = globalThis, window = self, real = self;
+     var standIn = { name: 'stand-in', location: {} };
+     self._wb_wombat = { local_init: function (name) { return name === 'window' ? standIn : undefined; } };
+     Object.defineProperty(Object.prototype, '_____WB$wombat$check$this$function_____', { value: function (object) { return object === real ? standIn : object; } });`,
+    context,
+  );
+  run(
+    `var a = window.name; let b = 'let'; const c = 'const'; function d() { return this } async function e() {} function* f() {} class G { get() { return window.name } }\n;[1].concat(window)`,
+  );
+  run(`window.seen = [a, b, c, d().name, typeof e, typeof f, new G().get()].join()`);
+  assert.equal(runInContext('standIn.seen', context), 'stand-in,let,const,stand-in,function,function,stand-in');
+});
+
+test('a rewritten script is still one, whatever it holds', () => {
+  const piece = fc.constantFrom(
+    'window',
+    'this',
+    'location = 1',
+    ';',
+    '\n',
+    '(a)',
+    '{}',
+    '[1]',
+    '"s"',
+    "'t'",
+    `\`u$\{1}v\``,
+    '/r/g',
+    '+',
+    'let x = 1;',
+    'var top = 2;',
+    'function f() {}',
+    'class A {}',
+    'if (a) {}',
+    '=> 1',
+    '// c\n',
+    '/* d */',
+    'a.b',
+    'x.postMessage(1)',
+    '++',
+    '?',
+    ':',
+    '=',
+    ',',
+  );
+  const isScript = (code: string) => {
+    try {
+      return Boolean(new Script(code));
+    } catch {
+      return false;
+    }
+  };
+  let valid = 0;
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 10 }), (pieces) => {
+      const code = pieces.join(' ');
+      const rewritten = rewriteScript(code, 'classic', links());
+      if (!isScript(code)) return;
+      valid++;
+      assert.ok(isScript(rewritten), `${code}\n${rewritten}`);
+    }),
+    { numRuns: 4000 },
+  );
+  assert.ok(valid > 50, `only ${valid} of them were scripts`);
+});
+
+test('any text at all is rewritten without an error', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', maxLength: 200 }),
+      (text) => void rewriteScript(`window ${text}`, 'module', links()),
+    ),
+  );
+});

@@ -1,0 +1,288 @@
+/**
+ * Rewrites scripts for wombat, which lives in the page and stands in for `window`, `document`, `location` and the like.
+ *
+ * A classic script goes into a block whose `let window`, `let location`... hide the real ones. What a script declares for others must then still be
+ * seen outside of the block: functions and `var` are, `let`, `const` and `class` at the top are turned into `var`, and asynchronous functions and
+ * generators are handed out by name. A module gets the same names as declarations of its own. Names that a script declares itself are left out.
+ *
+ * Within the code, and never in its strings or comments:
+ *
+ *     this                        -> the stand-in, when it is the window; but for `this.anything` of other names
+ *     location = x                -> location = (the stand-in).href = x
+ *     x.postMessage(              -> x.__WB_pmw(self.window).postMessage(
+ *     import(x)                   -> ____wb_rewrite_import__(<base>, x)
+ *     import ... from 'x'         -> the link of the archive, in modules
+ *
+ * All of it stays on the line where it was, so that messages name the right lines.
+ */
+import type { LinkRewriter } from './link-rewriter.ts';
+import { type ScannedName, ScriptScanner } from './script-scanner.ts';
+
+export type ScriptKind = 'classic' | 'module' | 'worker' | 'module-worker' | 'handler';
+
+const STAND_INS = ['window', 'self', 'document', 'location', 'top', 'parent', 'frames', 'opener'] as const;
+const STAND_IN_SET: ReadonlySet<string> = new Set(STAND_INS);
+const ASSIGN = '_____WB$wombat$assign$function_____';
+const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
+/** Asks for the location only when it is there: in the default value of a parameter of this name it is not yet. */
+const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
+
+/** Scripts without any of these need nothing. */
+const MENTIONS = /\b(?:window|self|document|location|top|parent|frames|opener|this|postMessage|import|export)\b/;
+const MENTIONS_STAND_IN = /\b(?:window|self|document|location|top|parent|frames|opener)\b/;
+
+type Patch = { readonly from: number; readonly to: number; readonly text: string };
+
+export function rewriteScript(text: string, kind: ScriptKind, links: LinkRewriter): string {
+  if (text.includes(ASSIGN) || !MENTIONS.test(text)) return text;
+  const rewriting = new ScriptRewriting(text, kind, links);
+  return rewriting.result();
+}
+
+class ScriptRewriting {
+  readonly #text: string;
+  readonly #kind: ScriptKind;
+  readonly #links: LinkRewriter;
+  readonly #isModule: boolean;
+  readonly #isWorker: boolean;
+  readonly #patches: Patch[] = [];
+  /** `let`, `const` and `class` at the top, made when it is known that the script came out even. */
+  readonly #declarations: Patch[] = [];
+  readonly #declared = new Set<string>();
+  readonly #handedOut: string[] = [];
+  /** The depth of the list of declarations being read; -1 when there is none. */
+  #listDepth = -1;
+  #isNameNext = false;
+  #patternDepth = -1;
+  #classDepth = -1;
+  #isImport = false;
+  #isAsync = false;
+  #isGenerator = false;
+
+  constructor(text: string, kind: ScriptKind, links: LinkRewriter) {
+    this.#text = text;
+    this.#kind = kind;
+    this.#links = links;
+    this.#isModule = kind === 'module' || kind === 'module-worker';
+    this.#isWorker = kind === 'worker' || kind === 'module-worker';
+  }
+
+  result(): string {
+    const scanner = new ScriptScanner(this.#text, {
+      onName: (name) => this.#onName(name),
+      onString: (start, end, before, depth) => this.#onString(start, end, before, depth),
+      onPunctuation: (character, at, depth) => this.#onPunctuation(character, at, depth),
+    });
+    scanner.scan();
+    if (!scanner.isWhole) this.#declareAllFound();
+    const isWrapped = !this.#isWorker && MENTIONS_STAND_IN.test(this.#text);
+    const isClassic = this.#kind === 'classic' && scanner.isWhole;
+    const patches = isWrapped && isClassic ? [...this.#patches, ...this.#declarations] : this.#patches;
+    const body = patched(this.#text, patches);
+    return isWrapped ? this.#wrapped(body) : body;
+  }
+
+  #wrapped(body: string): string {
+    const names = STAND_INS.filter((name) => !this.#declared.has(name));
+    const declarations = names.map((name) => `let ${name}=${ASSIGN}("${name}");`).join('');
+    if (this.#isModule) {
+      return (
+        `const ${ASSIGN}=(name)=>{const w=globalThis._wb_wombat;` +
+        `return(w&&w.local_init&&w.local_init(name))||globalThis[name]};${declarations}${body}`
+      );
+    }
+    const handedOut = this.#handedOut.map((name) => `globalThis.${name}=${name};`).join('');
+    return (
+      `var ${ASSIGN}=function(name){return(self._wb_wombat&&self._wb_wombat.local_init&&self._wb_wombat.local_init(name))||self[name]};` +
+      `if(!self.__WB_pmw){self.__WB_pmw=function(obj){this.__WB_source=obj;return this}}` +
+      `{${declarations}{${handedOut}${body}\n}}`
+    );
+  }
+
+  #onName(token: ScannedName): void {
+    const { name, before, depth } = token;
+    const isProperty = before === '.' || before === '?.';
+    if (isProperty) {
+      if (name === 'postMessage' && !this.#isWorker && this.#nextCharacter(token.end) === '(') {
+        this.#put(token.start, token.start, '__WB_pmw(self.window).');
+      }
+      return;
+    }
+    this.#declare(token);
+    if (name === 'this') this.#onThis(token);
+    else if (name === 'location') this.#onLocation(token);
+    else if (name === 'import') this.#onImport(token);
+    else if (name === 'export' && this.#isModule && depth === 0) {
+      const next = this.#nextCharacter(token.end);
+      this.#isImport = next === '{' || next === '*';
+    }
+  }
+
+  #onThis({ start, end, before }: ScannedName): void {
+    if (this.#isWorker) return;
+    const after = this.#afterSpace(end);
+    const next = this.#text[after];
+    if (next === ':' && before !== '?') return;
+    if (next === '.' || (next === '?' && this.#text[after + 1] === '.')) {
+      const member = /^\??\.\s*([\w$]+)/.exec(this.#text.slice(after, after + 32))?.[1];
+      if (member === undefined || !STAND_IN_SET.has(member)) return;
+    } else if (next === '[') return;
+    this.#put(start, end, CHECK_THIS);
+  }
+
+  #onLocation({ end, before }: ScannedName): void {
+    if (this.#isWorker || before === 'var' || before === 'let' || before === 'const') return;
+    const after = this.#afterSpace(end);
+    const next = this.#text[after + 1];
+    if (this.#text[after] !== '=' || next === '=' || next === '>') return;
+    this.#put(after + 1, after + 1, CHECK_LOCATION);
+  }
+
+  #onImport({ start, end, depth }: ScannedName): void {
+    const next = this.#nextCharacter(end);
+    if (next === '(') {
+      if (this.#kind === 'worker' || this.#kind === 'module-worker') return;
+      const open = this.#text.indexOf('(', end);
+      const base = this.#isModule ? 'import.meta.url' : JSON.stringify(this.#links.base);
+      this.#put(start, open + 1, `____wb_rewrite_import__(${base},`);
+    } else if (next !== '.') {
+      this.#isImport = this.#isModule && depth === 0;
+    }
+  }
+
+  #onString(start: number, end: number, before: string, depth: number): void {
+    if (!this.#isImport || depth !== 0 || (before !== 'from' && before !== 'import')) return;
+    this.#isImport = false;
+    const specifier = this.#text.slice(start + 1, end - 1);
+    // Bare names are a matter of import maps.
+    if (!/^(?:\.{0,2}\/|https?:)/i.test(specifier)) return;
+    const link = this.#links.rewrite(specifier, this.#kind === 'module-worker' ? 'wkrf_' : 'esm_');
+    if (link !== undefined)
+      this.#put(
+        start + 1,
+        end - 1,
+        link.replace(/["'\\]/g, (found) => encodeURIComponent(found)),
+      );
+  }
+
+  /** Notes names that the script declares for its whole, and what turns their declaration into one that is seen outside of the block. */
+  #declare(token: ScannedName): void {
+    const { name, start, end, before, depth, functionDepth } = token;
+    const isTop = depth === 0;
+    if (this.#isNameNext || (this.#patternDepth >= 0 && depth > this.#patternDepth)) {
+      this.#isNameNext = false;
+      this.#declared.add(name);
+      return;
+    }
+    if (before === 'function' || (before === '*' && this.#isGenerator)) {
+      if (isTop) this.#declared.add(name);
+      if (isTop && (this.#isAsync || before === '*')) this.#handedOut.push(name);
+      this.#isAsync = false;
+      this.#isGenerator = false;
+      return;
+    }
+    if (this.#isImport && (isTop || depth === 1)) this.#declared.add(name);
+    if (name === 'var' ? functionDepth === 0 : isTop && (name === 'let' || name === 'const')) {
+      this.#beginList(end, depth);
+      if (name !== 'var' && this.#listDepth >= 0) this.#declarations.push({ from: start, to: end, text: 'var' });
+    } else if (name === 'class' && isTop && isStatementStart(token)) {
+      this.#beginClass(token);
+    } else if (name === 'function') {
+      this.#isAsync = before === 'async' && isTop;
+      this.#isGenerator = isTop && this.#nextCharacter(end) === '*' && (before === 'async' || isStatementStart(token));
+    }
+  }
+
+  #beginList(end: number, depth: number): void {
+    const next = this.#nextCharacter(end);
+    if (next === '{' || next === '[') this.#patternDepth = depth;
+    else if (!/[\w$\\\u0080-\uffff]/.test(next)) return;
+    else this.#isNameNext = true;
+    this.#listDepth = depth;
+  }
+
+  #beginClass({ start, end }: ScannedName): void {
+    const name = /^\s+([\w$\u0080-\uffff]+)/.exec(this.#text.slice(end, end + 256))?.[1];
+    if (name === undefined || name === 'extends') return;
+    this.#declared.add(name);
+    this.#declarations.push({ from: start, to: start, text: `var ${name}=` });
+    this.#classDepth = 0;
+  }
+
+  #onPunctuation(character: string, at: number, depth: number): void {
+    if (character === '}' || character === ']') {
+      if (depth === this.#patternDepth) this.#patternDepth = -1;
+      if (character === '}' && depth === this.#classDepth) {
+        this.#classDepth = -1;
+        this.#declarations.push({ from: at + 1, to: at + 1, text: ';' });
+      }
+      if (depth < this.#listDepth) this.#listDepth = -1;
+    } else if (character === ';' && depth <= this.#listDepth) {
+      this.#listDepth = -1;
+      this.#isNameNext = false;
+    } else if (character === ',' && depth === this.#listDepth) {
+      const next = this.#nextCharacter(at + 1);
+      if (next === '{' || next === '[') this.#patternDepth = depth;
+      else this.#isNameNext = true;
+    }
+    if (depth !== 0 || !this.#isImport) return;
+    // A list of exports need not come from elsewhere.
+    if (character === ';' || (character === '}' && !this.#text.startsWith('from', this.#afterSpace(at + 1)))) {
+      this.#isImport = false;
+    }
+  }
+
+  /** For a script that could not be read to its end: a name that some declaration mentions anywhere is left alone. */
+  #declareAllFound(): void {
+    const found = /\b(?:var|let|const|function|class|,)\s*(window|self|document|location|top|parent|frames|opener)\b/g;
+    for (const match of this.#text.matchAll(found)) this.#declared.add(match[1]!);
+  }
+
+  #put(from: number, to: number, text: string): void {
+    this.#patches.push({ from, to, text });
+  }
+
+  #afterSpace(at: number): number {
+    while (at < this.#text.length && this.#text.charCodeAt(at) <= 0x20) at++;
+    return at;
+  }
+
+  #nextCharacter(at: number): string {
+    return this.#text[this.#afterSpace(at)] ?? '';
+  }
+}
+
+/** Whether a keyword here begins a statement, as far as the token before can tell. */
+function isStatementStart({ before, isOnNewLine }: ScannedName): boolean {
+  return (
+    before === '' || before === ';' || before === '}' || before === '{' || (isOnNewLine && /[\w$)\]"`]$/.test(before))
+  );
+}
+
+function patched(text: string, patches: readonly Patch[]): string {
+  if (patches.length === 0) return text;
+  const ordered = patches.toSorted((a, b) => a.from - b.from || a.to - b.to);
+  const parts: string[] = [];
+  let from = 0;
+  for (const patch of ordered) {
+    if (patch.from < from) continue;
+    parts.push(text.slice(from, patch.from), patch.text);
+    from = patch.to;
+  }
+  parts.push(text.slice(from));
+  return parts.join('');
+}
+
+/** The script of a worker: wombat's part for workers comes first. */
+export function workerPrelude(
+  kind: 'worker' | 'module-worker',
+  replayOrigin: string,
+  stamp: string,
+  originalUrl: string,
+): string {
+  const library = `${replayOrigin}/static/wombatWorkers.js`;
+  const prefix = `${replayOrigin}/web/`;
+  const info = JSON.stringify({ prefix, prefixMod: `${prefix}${stamp}wkrf_/`, originalURL: originalUrl });
+  if (kind === 'module-worker') return `import ${JSON.stringify(library)};new self.WBWombat(${info});`;
+  return `self.importScripts(${JSON.stringify(library)});new WBWombat(${info});`;
+}

@@ -1,0 +1,257 @@
+/**
+ * Walks the tokens of a script, as far as rewriting must tell them apart: names, strings, templates, regular expressions, comments, brackets.
+ *
+ * This is no parser. Where the grammar leaves it open whether a slash divides or begins a regular expression, the token before decides, as people
+ * reading the code would; a guess that runs off the line is taken back. A script that does not come out even is told by `isWhole`.
+ */
+
+/** What a bracket opened. */
+type Frame = { readonly open: number; readonly isControl: boolean; readonly isFunction: boolean; isTemplate: boolean };
+
+export type ScannedName = {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+  /** The last token before: a name, or the punctuation it ended with; '' at the start. */
+  readonly before: string;
+  /** Whether a line ended between that token and the name. */
+  readonly isOnNewLine: boolean;
+  /** How many brackets are open around it. */
+  readonly depth: number;
+  /** How many of those are bodies of functions. */
+  readonly functionDepth: number;
+};
+
+export type ScanHandler = {
+  onName(name: ScannedName): void;
+  onString?(start: number, end: number, before: string, depth: number): void;
+  /** A bracket, comma or semicolon. */
+  onPunctuation?(character: string, at: number, depth: number): void;
+};
+
+const BEFORE_EXPRESSION: ReadonlySet<string> = new Set(
+  'return typeof case in of delete void throw new instanceof else do yield await default extends'.split(' '),
+);
+const CONTROL: ReadonlySet<string> = new Set(['if', 'for', 'while', 'with', 'switch', 'catch']);
+
+const NAME_CHARACTER = new Uint8Array(128);
+for (let code = 0; code < 128; code++) if (/[\w$\\]/.test(String.fromCharCode(code))) NAME_CHARACTER[code] = 1;
+
+function isNameCode(code: number): boolean {
+  return code < 128 ? NAME_CHARACTER[code] === 1 : code > 0xa0 && code !== 0x2028 && code !== 0x2029 && code !== 0xfeff;
+}
+
+const NESTING_MAX = 10_000;
+
+export class ScriptScanner {
+  isWhole = true;
+  readonly #text: string;
+  readonly #handler: ScanHandler;
+  readonly #frames: Frame[] = [];
+  #at = 0;
+  #before = '';
+  #isOperandBefore = false;
+  #isNewLine = false;
+  #functionDepth = 0;
+  /** Whether the bracket that was closed last held the head of a control statement. */
+  #wasControl = false;
+
+  constructor(text: string, handler: ScanHandler) {
+    this.#text = text;
+    this.#handler = handler;
+  }
+
+  scan(): void {
+    const text = this.#text;
+    const length = text.length;
+    while (this.#at < length && this.isWhole) {
+      const code = text.charCodeAt(this.#at);
+      if (code === 0x0a || code === 0x0d) {
+        this.#isNewLine = true;
+        this.#at++;
+      } else if (code <= 0x20 || code === 0xa0 || code === 0xfeff) this.#at++;
+      else if (code === 0x2f) this.#slash();
+      else if (code === 0x22 || code === 0x27) this.#string(code);
+      else if (code === 0x60) this.#template(this.#at + 1);
+      else if (isNameCode(code)) this.#name();
+      else this.#punctuation(code);
+    }
+    if (this.#frames.length > 0) this.isWhole = false;
+  }
+
+  #token(before: string, isOperand: boolean): void {
+    this.#before = before;
+    this.#isOperandBefore = isOperand;
+    this.#isNewLine = false;
+  }
+
+  #name(): void {
+    const text = this.#text;
+    const start = this.#at;
+    let at = start + 1;
+    while (at < text.length && isNameCode(text.charCodeAt(at))) at++;
+    const first = text.charCodeAt(start);
+    this.#at = at;
+    if (first >= 0x30 && first <= 0x39) {
+      // A number; `1.5` and `1e-5` come as several, which does not matter here.
+      this.#token('0', true);
+      return;
+    }
+    const name = text.slice(start, at);
+    this.#handler.onName({
+      name,
+      start,
+      end: at,
+      before: this.#before,
+      isOnNewLine: this.#isNewLine,
+      depth: this.#frames.length,
+      functionDepth: this.#functionDepth,
+    });
+    const isProperty = this.#before === '.' || this.#before === '?.';
+    this.#token(name, isProperty || !BEFORE_EXPRESSION.has(name));
+  }
+
+  #slash(): void {
+    const text = this.#text;
+    const next = text.charCodeAt(this.#at + 1);
+    if (next === 0x2f) {
+      const end = lineEnd(text, this.#at);
+      this.#at = end;
+    } else if (next === 0x2a) {
+      const end = text.indexOf('*/', this.#at + 2);
+      if (end < 0) this.isWhole = false;
+      else {
+        if (text.slice(this.#at, end).includes('\n')) this.#isNewLine = true;
+        this.#at = end + 2;
+      }
+    } else {
+      const end = this.#isOperandBefore ? -1 : regularExpressionEnd(text, this.#at);
+      if (end < 0) {
+        this.#at++;
+        this.#token('/', false);
+      } else {
+        this.#at = end;
+        this.#token('/re/', true);
+      }
+    }
+  }
+
+  #string(quote: number): void {
+    const text = this.#text;
+    const start = this.#at;
+    for (let at = start + 1; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === 0x5c) at++;
+      else if (code === quote) {
+        this.#at = at + 1;
+        this.#handler.onString?.(start, at + 1, this.#before, this.#frames.length);
+        this.#token('"', true);
+        return;
+      } else if (code === 0x0a) break;
+    }
+    this.isWhole = false;
+  }
+
+  /** Reads the characters of a template up to its end or to the next expression in it. */
+  #template(from: number): void {
+    const text = this.#text;
+    for (let at = from; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === 0x5c) at++;
+      else if (code === 0x60) {
+        this.#at = at + 1;
+        this.#token('`', true);
+        return;
+      } else if (code === 0x24 && text.charCodeAt(at + 1) === 0x7b) {
+        this.#at = at + 2;
+        this.#push({ open: 0x7b, isControl: false, isFunction: false, isTemplate: true });
+        this.#token('{', false);
+        return;
+      }
+    }
+    this.isWhole = false;
+  }
+
+  #push(frame: Frame): void {
+    this.#frames.push(frame);
+    if (frame.isFunction) this.#functionDepth++;
+    if (this.#frames.length > NESTING_MAX) this.isWhole = false;
+  }
+
+  #punctuation(code: number): void {
+    const text = this.#text;
+    const at = this.#at;
+    const character = text[at]!;
+    this.#at++;
+    if (code === 0x28 || code === 0x5b || code === 0x7b) {
+      this.#handler.onPunctuation?.(character, at, this.#frames.length);
+      const isControl = code === 0x28 && CONTROL.has(this.#before);
+      const isFunction = code === 0x7b && (this.#before === '=>' || (this.#before === ')' && !this.#wasControl));
+      this.#push({ open: code, isControl, isFunction, isTemplate: false });
+      this.#token(character, false);
+    } else if (code === 0x29 || code === 0x5d || code === 0x7d) {
+      this.#close(code, character, at);
+    } else if (character === '=' && text[this.#at] === '>') {
+      this.#at++;
+      this.#token('=>', false);
+    } else if ((character === '+' || character === '-') && text[this.#at] === character) {
+      this.#at++;
+      // Behind an operand it belongs to that, and a slash then divides.
+      this.#token(character + character, this.#isOperandBefore);
+    } else if (character === '?' && text[this.#at] === '.' && !isDigitAt(text, this.#at + 1)) {
+      this.#at++;
+      this.#token('?.', false);
+    } else if (character === '.' && text.startsWith('..', this.#at)) {
+      this.#at += 2;
+      this.#token('...', false);
+    } else {
+      if (character === ',' || character === ';') this.#handler.onPunctuation?.(character, at, this.#frames.length);
+      this.#token(character, false);
+    }
+  }
+
+  #close(code: number, character: string, at: number): void {
+    const frame = this.#frames.pop();
+    if (!frame || (frame.open === 0x28 ? 0x29 : frame.open + 2) !== code) {
+      this.isWhole = false;
+      return;
+    }
+    if (frame.isFunction) this.#functionDepth--;
+    if (frame.isTemplate) {
+      this.#template(at + 1);
+      return;
+    }
+    this.#handler.onPunctuation?.(character, at, this.#frames.length);
+    this.#wasControl = frame.isControl;
+    // Behind the head of a statement, and behind a block, an expression begins; behind other brackets it goes on.
+    this.#token(character, code === 0x5d || (code === 0x29 && !frame.isControl));
+  }
+}
+
+function isDigitAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0x30 && code <= 0x39;
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end < 0 ? text.length : end;
+}
+
+/** Where the regular expression that begins here ends with its flags; -1 when its line ends first. */
+function regularExpressionEnd(text: string, from: number): number {
+  let isInClass = false;
+  for (let at = from + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x0a || code === 0x0d) return -1;
+    if (code === 0x5c) at++;
+    else if (code === 0x5b) isInClass = true;
+    else if (code === 0x5d) isInClass = false;
+    else if (code === 0x2f && !isInClass) {
+      let end = at + 1;
+      while (end < text.length && isNameCode(text.charCodeAt(end))) end++;
+      return end;
+    }
+  }
+  return -1;
+}

@@ -1,0 +1,37 @@
+/** Text goes in by pieces and comes out rewritten. */
+
+export type TextRewriter = {
+  write(text: string): string;
+  end(): string;
+};
+
+/** Texts of a kind that is rewritten as a whole are held up to here; longer ones pass as they are, and the policy of the page confines them. */
+const HELD_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+/** For kinds of text that are rewritten as a whole. */
+export class WholeText implements TextRewriter {
+  readonly #rewrite: (text: string) => string;
+  #held: string[] = [];
+  #length = 0;
+
+  constructor(rewrite: (text: string) => string) {
+    this.#rewrite = rewrite;
+  }
+
+  write(text: string): string {
+    this.#length += text.length;
+    this.#held.push(text);
+    return this.#length > HELD_CHARACTERS_MAX ? this.#release() : '';
+  }
+
+  end(): string {
+    const text = this.#release();
+    return this.#length > HELD_CHARACTERS_MAX ? text : this.#rewrite(text);
+  }
+
+  #release(): string {
+    const text = this.#held.join('');
+    this.#held = [];
+    return text;
+  }
+}

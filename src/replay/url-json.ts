@@ -1,0 +1,60 @@
+/** Rewrites the links in two kinds of JSON that browsers follow: import maps and web app manifests. What is no such JSON stays as it is. */
+import type { LinkRewriter } from './link-rewriter.ts';
+
+type JsonObject = { [name: string]: unknown };
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const SPECIFIER_WITH_PLACE = /^(?:\.{0,2}\/|[a-z][a-z0-9+.-]*:)/i;
+
+/** An import map; names that are links, and all addresses, become links of the archive, as they do in the modules that use them. */
+export function rewriteImportMap(text: string, links: LinkRewriter): string {
+  const map = parsed(text);
+  if (!map) return text;
+  const link = (value: string) => links.rewrite(value, 'esm_') ?? value;
+  const addresses = (value: unknown): unknown => {
+    if (!isObject(value)) return value;
+    const entries = Object.entries(value).map(([name, address]) => [
+      SPECIFIER_WITH_PLACE.test(name) ? link(name) : name,
+      typeof address === 'string' ? link(address) : address,
+    ]);
+    return Object.fromEntries(entries);
+  };
+  const scopes = isObject(map.scopes)
+    ? Object.fromEntries(Object.entries(map.scopes).map(([scope, value]) => [link(scope), addresses(value)]))
+    : undefined;
+  return JSON.stringify({
+    ...(map.imports !== undefined && { imports: addresses(map.imports) }),
+    ...(scopes && { scopes }),
+  }).replaceAll('<', '\\u003c');
+}
+
+const MANIFEST_LINKS: ReadonlySet<string> = new Set(['src', 'start_url', 'scope', 'url', 'action', 'id']);
+const MANIFEST_DEPTH_MAX = 8;
+
+export function rewriteManifest(text: string, links: LinkRewriter): string {
+  const manifest = parsed(text);
+  if (!manifest) return text;
+  const walk = (value: unknown, name: string, depth: number): unknown => {
+    if (typeof value === 'string') {
+      const modifier = name === 'src' ? 'im_' : 'mp_';
+      return MANIFEST_LINKS.has(name) ? (links.rewrite(value, modifier) ?? value) : value;
+    }
+    if (depth > MANIFEST_DEPTH_MAX) return value;
+    if (Array.isArray(value)) return value.map((item) => walk(item, '', depth + 1));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item, key, depth + 1)]));
+  };
+  return JSON.stringify(walk(manifest, '', 0));
+}
