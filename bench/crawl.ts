@@ -1,0 +1,131 @@
+/**
+ * The crawler against its limits, in the same run: the same pages fetched by the bare client at the same concurrency and thrown away, and `wget
+ * --recursive --warc-file` on the same site, where wget is there. And the memory of a crawl that knows a million URLs.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createArchive, openArchive } from '../src/archive/index.ts';
+import { crawl, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
+import { median, print, ratio } from './measure.ts';
+
+const RUNS = 5;
+const MANY_PAGES = 50;
+const CONCURRENCY = 16;
+const SETTINGS = { allowPrivate: true, delayMs: 0, concurrency: CONCURRENCY, hostConcurrency: CONCURRENCY };
+const newId = () => `<urn:uuid:${randomUUID()}>`;
+
+export async function benchCrawl(argv: readonly string[]): Promise<void> {
+  const pages = Number(argv[0] ?? 20_000);
+  const directory = join(tmpdir(), 'pinakes-bench-crawl');
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  const site = spawn(process.execPath, [join(import.meta.dirname, 'crawl-site.ts'), String(pages)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const [port] = (await once(createInterface(site.stdout), 'line')) as [string];
+    const address = `http://127.0.0.1:${port}`;
+    await measureMemory(address, join(directory, 'many'));
+    await measure(address, pages, directory, { runs: Number(argv[1] ?? RUNS), wget: !argv.includes('--no-wget') });
+  } finally {
+    site.kill();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Pages that name a million others, which the crawl then knows. */
+async function measureMemory(site: string, at: string): Promise<void> {
+  let rssMax = 0;
+  let known = 0;
+  const watch = setInterval(() => {
+    rssMax = Math.max(rssMax, process.memoryUsage().rss);
+  }, 20);
+  await createArchive(at);
+  const archive = await openArchive(at, { clock: Date.now, newId });
+  try {
+    const seeds = Array.from({ length: MANY_PAGES }, (_, page) => `${site}/many/${page}`);
+    const report = await crawl(archive, seeds, { ...SETTINGS, pagesMax: MANY_PAGES });
+    known = report.known;
+  } finally {
+    clearInterval(watch);
+    await archive.close();
+  }
+  print(`memory of a crawl that knows ${known} URLs: ${(rssMax / 1e6).toFixed(0)} MB   (bar 400)`);
+}
+
+type Measure = { readonly runs: number; readonly wget: boolean };
+
+async function measure(site: string, pages: number, directory: string, { runs, wget }: Measure): Promise<void> {
+  const bare: number[] = [];
+  const platform: number[] = [];
+  const ours: number[] = [];
+  const peer: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    bare.push(await elapsed(() => fetchAll(site, pages, ownFetch())));
+    platform.push(await elapsed(() => fetchAll(site, pages, platformFetch)));
+    const at = join(directory, `archive-${run}`);
+    ours.push(await elapsed(() => crawlAll(site, pages, at)));
+    rmSync(at, { recursive: true, force: true });
+    if (wget) peer.push(await elapsed(async () => wgetAll(site, join(directory, 'wget'))));
+  }
+  const speed = (times: readonly number[]) => (pages / median(times)).toFixed(0);
+  print(
+    `crawl: a loopback site of ${pages} pages, ${CONCURRENCY} requests at a time, no delay, ${runs} alternating runs, medians`,
+  );
+  print(`  crawl ${speed(ours)} pages/s, storing, reading links and all`);
+  print(`  to fetch of the platform, ${speed(platform)} pages/s       ${ratio(platform, ours)}   (bar 0.5)`);
+  print(`  to the crawler's own bare client, ${speed(bare)} pages/s   ${ratio(bare, ours)}`);
+  if (wget) print(`  to wget --recursive --warc-file, ${speed(peer)} pages/s    ${ratio(peer, ours)}   (bar 3)`);
+}
+
+async function platformFetch(url: string): Promise<void> {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+}
+
+function ownFetch(): (url: string) => Promise<void> {
+  const fetcher = new HttpFetcher({ ...FETCH_DEFAULTS, clock: Date.now, allowPrivate: true });
+  return async (url) => {
+    const fetched = await fetcher.fetch({ url });
+    if (fetched.kind === 'failure') throw new Error(fetched.detail);
+    for await (const _ of fetched.body);
+  };
+}
+
+async function fetchAll(site: string, pages: number, get: (url: string) => Promise<void>): Promise<void> {
+  let next = 0;
+  const work = async () => {
+    while (next < pages) await get(`${site}/page/${next++}`);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+}
+
+async function crawlAll(site: string, pages: number, at: string): Promise<void> {
+  await createArchive(at);
+  const archive = await openArchive(at, { clock: Date.now, newId });
+  try {
+    const report = await crawl(archive, [`${site}/page/0`], SETTINGS);
+    if (report.counts.pages !== pages) throw new Error(`${report.counts.pages} pages instead of ${pages}`);
+  } finally {
+    await archive.close();
+  }
+}
+
+function wgetAll(site: string, at: string): void {
+  mkdirSync(at, { recursive: true });
+  const options = ['--recursive', '--level=inf', '--quiet', '--delete-after', '--no-directories', '--warc-file=site'];
+  const { status, error } = spawnSync('wget', [...options, `${site}/page/0`], { cwd: at });
+  rmSync(at, { recursive: true, force: true });
+  if (error || status !== 0) throw new Error(`wget ended with ${status ?? error?.message}`);
+}
+
+async function elapsed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+}

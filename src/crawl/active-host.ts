@@ -1,0 +1,85 @@
+/** A host that is being crawled: what is next there, what is under way, and when it may be asked again. */
+import type { EpochMs } from '../base/index.ts';
+import type { Frontier, QueuedUrl } from './frontier.ts';
+import { Pace } from './pace.ts';
+import type { CrawlSettings } from './settings.ts';
+
+/** How many URLs are read from the queue at once, for each request under way; few, so that what a page needs comes before the next pages. */
+const READ_AHEAD = 8;
+
+export type Taken = QueuedUrl & { readonly rank: number };
+
+export class ActiveHost {
+  readonly id: number;
+  readonly name: string;
+  readonly pace: Pace;
+  readonly #frontier: Frontier;
+  #ahead: Taken[] = [];
+  /** Taken and not settled: these still stand in the queue. */
+  readonly #busy = new Set<string>();
+  #delayed: { readonly item: Taken; readonly at: EpochMs }[] = [];
+  #isDrained = false;
+  readonly #readAhead: number;
+  /** Origins whose robots.txt is being fetched, with the tries so far. */
+  readonly robotsTries = new Map<string, number>();
+  robotsUnderWay: string | undefined;
+
+  constructor(id: number, name: string, frontier: Frontier, settings: CrawlSettings) {
+    this.id = id;
+    this.name = name;
+    this.#frontier = frontier;
+    this.pace = new Pace(settings);
+    this.#readAhead = READ_AHEAD * settings.hostConcurrency;
+  }
+
+  /** Whether nothing is queued or under way. */
+  get isIdle(): boolean {
+    return this.#isDrained && this.#ahead.length === 0 && this.#busy.size === 0;
+  }
+
+  /** When something can be done here; infinity when nothing can before something ends. */
+  get readyAt(): EpochMs {
+    if (this.robotsUnderWay !== undefined) return Number.POSITIVE_INFINITY;
+    const waits = this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
+    const hasMore = this.#ahead.length > 0 || !this.#isDrained;
+    return Math.max(this.pace.readyAt, hasMore ? 0 : waits);
+  }
+
+  /** The next URL, left where it is. `beforeRead` is called before the queue is read. */
+  peek(now: EpochMs, beforeRead: () => void): Taken | undefined {
+    const due = this.#delayed.findIndex(({ at }) => at <= now);
+    if (due >= 0) this.#ahead.unshift(...this.#delayed.splice(due, 1).map(({ item }) => item));
+    if (this.#ahead.length === 0 && !this.#isDrained) {
+      beforeRead();
+      const found = this.#frontier.peek(this.id, this.#busy.size + this.#readAhead);
+      this.#ahead = found.filter((item) => !this.#busy.has(idOf(item)));
+      this.#isDrained = this.#ahead.length === 0;
+    }
+    return this.#ahead[0];
+  }
+
+  /** Takes what `peek` showed. */
+  take(): Taken {
+    const item = this.#ahead.shift()!;
+    this.#busy.add(idOf(item));
+    return item;
+  }
+
+  /** Tries an item again later. */
+  delay(item: Taken, at: EpochMs): void {
+    this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
+  }
+
+  settled(item: QueuedUrl): void {
+    this.#busy.delete(idOf(item));
+  }
+
+  /** Something was queued here. */
+  refill(): void {
+    this.#isDrained = false;
+  }
+}
+
+function idOf({ key, page }: QueuedUrl): string {
+  return `${key}:${page}`;
+}

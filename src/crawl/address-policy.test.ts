@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import type { LookupFunction } from 'node:net';
+import { test } from 'node:test';
+import { guardedLookup, isPublicAddress } from './address-policy.ts';
+
+test('addresses of the public internet are public', () => {
+  for (const address of ['8.8.8.8', '193.0.14.129', '2001:4860:4860::8888', '::ffff:8.8.8.8', '64:ff9b::808:808'])
+    assert.ok(isPublicAddress(address), address);
+});
+
+test('loopback, private, link-local, reserved and embedded ones are not', () => {
+  const addresses = [
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.0.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::1',
+    '::',
+    'fe80::1%eth0',
+    'fd00::1',
+    'ff02::1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '2002:a00:1::1',
+    '::127.0.0.1',
+    'localhost',
+    '',
+    '999.1.1.1',
+  ];
+  for (const address of addresses) assert.ok(!isPublicAddress(address), address);
+});
+
+test('a look-up hands on only what may be connected to', async () => {
+  const both: LookupFunction = (_, __, done) =>
+    done(null, [
+      { address: '10.0.0.1', family: 4 },
+      { address: '8.8.8.8', family: 4 },
+    ]);
+  const asked = (allowPrivate: boolean, resolve: LookupFunction) =>
+    new Promise((resolvePromise) => {
+      guardedLookup(allowPrivate, resolve)('x.test', { all: true }, (error, found) => resolvePromise(error ?? found));
+    });
+  assert.deepEqual(await asked(false, both), [{ address: '8.8.8.8', family: 4 }]);
+  assert.equal(((await asked(true, both)) as unknown[]).length, 2);
+  const inside: LookupFunction = (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
+  assert.equal(((await asked(false, inside)) as { code: string }).code, 'ADDRESS_REFUSED');
+});

@@ -1,0 +1,107 @@
+/**
+ * Finds where the body of an HTTP/1.1 response ends in the bytes of a connection (RFC 9112 section 6.3), without changing a byte of it.
+ *
+ * ```
+ *   1xx, 204, 304               no body
+ *   Transfer-Encoding: chunked  up to the empty line behind the last chunk and its trailer fields
+ *   Content-Length              so many bytes
+ *   neither                     until the connection closes
+ * ```
+ * Servers lie. A body that only claims to be chunked runs until the connection closes.
+ */
+import { LF } from '../base/index.ts';
+import type { HttpHead } from '../warc/index.ts';
+
+type Framing = 'none' | 'length' | 'chunked' | 'close';
+
+const LINE_BYTES_MAX = 16 * 1024;
+
+export class BodyFraming {
+  readonly #framing: Framing;
+  /** Whether the body has ended. */
+  isComplete: boolean;
+  #left = 0;
+  #isBroken = false;
+
+  constructor(head: HttpHead) {
+    const length = contentLength(head);
+    const status = head.status ?? 0;
+    this.#framing =
+      status < 200 || status === 204 || status === 304
+        ? 'none'
+        : head.isChunked
+          ? 'chunked'
+          : length === undefined
+            ? 'close'
+            : 'length';
+    if (this.#framing === 'length') this.#left = length!;
+    this.isComplete = this.#framing === 'none' || (this.#framing === 'length' && length === 0);
+  }
+
+  /** Whether the end of the connection is an end of the body, and not a loss of its rest. */
+  get endsWithConnection(): boolean {
+    return this.#framing === 'close' || this.#isBroken;
+  }
+
+  /** How many of these bytes belong to the body. Sets `isComplete` when the last of it is among them. */
+  take(bytes: Uint8Array): number {
+    if (this.isComplete) return 0;
+    if (this.endsWithConnection) return bytes.length;
+    return this.#framing === 'chunked' ? this.#takeChunks(bytes) : this.#takeLength(bytes);
+  }
+
+  #takeLength(bytes: Uint8Array): number {
+    const taken = Math.min(this.#left, bytes.length);
+    this.#left -= taken;
+    this.isComplete = this.#left === 0;
+    return taken;
+  }
+
+  #state: 'size' | 'data' | 'data-end' | 'trailer' = 'size';
+  #line = '';
+
+  #takeChunks(bytes: Uint8Array): number {
+    let at = 0;
+    while (at < bytes.length && !this.isComplete && !this.#isBroken) {
+      if (this.#state === 'data') {
+        const taken = Math.min(this.#left, bytes.length - at);
+        this.#left -= taken;
+        at += taken;
+        if (this.#left === 0) this.#state = 'data-end';
+      } else at = this.#takeLine(bytes, at);
+    }
+    return this.#isBroken ? bytes.length : at;
+  }
+
+  #takeLine(bytes: Uint8Array, from: number): number {
+    const found = bytes.indexOf(LF, from);
+    const end = found < 0 ? bytes.length : found + 1;
+    this.#line += String.fromCharCode(...bytes.subarray(from, Math.min(end, from + LINE_BYTES_MAX)));
+    if (end - from > LINE_BYTES_MAX || this.#line.length > LINE_BYTES_MAX) this.#isBroken = true;
+    else if (found >= 0) this.#endLine();
+    return end;
+  }
+
+  #endLine(): void {
+    const line = this.#line.trim();
+    this.#line = '';
+    if (this.#state === 'trailer') {
+      this.isComplete = line === '';
+    } else if (this.#state === 'data-end') {
+      if (line === '') this.#state = 'size';
+      else this.#isBroken = true;
+    } else {
+      const size = /^([0-9a-f]{1,12})[ \t]*(;.*)?$/i.exec(line)?.[1];
+      if (size === undefined) this.#isBroken = true;
+      else {
+        this.#left = Number.parseInt(size, 16);
+        this.#state = this.#left === 0 ? 'trailer' : 'data';
+      }
+    }
+  }
+}
+
+function contentLength(head: HttpHead): number | undefined {
+  const value = head.get('content-length')?.split(',')[0]?.trim();
+  return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}

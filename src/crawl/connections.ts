@@ -1,0 +1,196 @@
+/**
+ * Connections to servers: opened when needed, kept while they may serve again, judged by the address they really lead to before a byte is sent.
+ */
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Field } from '../warc/index.ts';
+import { AddressRefused, guardedLookup, isPublicAddress } from './address-policy.ts';
+import { Deadline } from './deadline.ts';
+import { FetchError } from './exchange.ts';
+import type { FetchSettings } from './fetch-settings.ts';
+import { Wire } from './wire.ts';
+
+const IDLE_PER_ORIGIN_MAX = 8;
+const IDLE_MS_MAX = 15_000;
+
+export type Http1Connection = { readonly kind: 'http1'; readonly wire: Wire; readonly facts: readonly Field[] };
+export type Http2Connection = {
+  readonly kind: 'http2';
+  readonly session: ClientHttp2Session;
+  readonly facts: readonly Field[];
+};
+export type Connection = Http1Connection | Http2Connection;
+
+type Idle = { readonly connection: Http1Connection; readonly timer: NodeJS.Timeout };
+
+export class Connections {
+  readonly #settings: FetchSettings;
+  readonly #idle = new Map<string, Idle[]>();
+  readonly #sessions = new Map<string, Http2Connection>();
+  /** HTTP/2 connections that are being made, so that all who want one wait for the same. */
+  readonly #opening = new Map<string, Promise<Connection>>();
+  readonly #open = new Set<Socket>();
+
+  constructor(settings: FetchSettings) {
+    this.#settings = settings;
+  }
+
+  /** A connection that is open already and free. */
+  reuse(origin: string): Connection | undefined {
+    const session = this.#sessions.get(origin);
+    if (session && !session.session.closed && !session.session.destroyed) return session;
+    const idle = this.#idle.get(origin);
+    for (let next = idle?.pop(); next; next = idle?.pop()) {
+      clearTimeout(next.timer);
+      if (next.connection.wire.isUsable) return next.connection;
+      next.connection.wire.destroy();
+    }
+    return undefined;
+  }
+
+  /** A new connection. */
+  async open(target: URL, signal?: AbortSignal): Promise<Connection> {
+    const origin = target.origin;
+    if (target.protocol !== 'https:' || !this.#settings.http2) return this.#connect(target, signal);
+    const opening = this.#opening.get(origin);
+    const shared = await opening?.catch(() => undefined);
+    if (shared?.kind === 'http2' && !shared.session.closed) return shared;
+    const connecting = this.#connect(target, signal);
+    this.#opening.set(origin, connecting);
+    try {
+      return await connecting;
+    } finally {
+      if (this.#opening.get(origin) === connecting) this.#opening.delete(origin);
+    }
+  }
+
+  /** Gives a connection back. */
+  release(origin: string, connection: Http1Connection, isReusable: boolean): void {
+    const idle = this.#idle.get(origin) ?? [];
+    if (!isReusable || idle.length >= IDLE_PER_ORIGIN_MAX) {
+      connection.wire.destroy();
+      return;
+    }
+    const timer = setTimeout(() => this.#expire(origin, connection), IDLE_MS_MAX);
+    timer.unref();
+    idle.push({ connection, timer });
+    this.#idle.set(origin, idle);
+  }
+
+  #expire(origin: string, connection: Http1Connection): void {
+    const left = (this.#idle.get(origin) ?? []).filter((idle) => idle.connection !== connection);
+    if (left.length > 0) this.#idle.set(origin, left);
+    else this.#idle.delete(origin);
+    connection.wire.destroy();
+  }
+
+  async #connect(target: URL, signal: AbortSignal | undefined): Promise<Connection> {
+    const socket = await this.#socket(target, signal);
+    const facts = factsOf(socket);
+    if ((socket as Partial<TLSSocket>).alpnProtocol !== 'h2') {
+      socket.setNoDelay(true);
+      return { kind: 'http1', wire: new Wire(socket), facts: [...facts, ...protocolFacts(socket, 'http/1.1')] };
+    }
+    const session = connectHttp2(target.origin, { createConnection: () => socket, settings: { enablePush: false } });
+    const connection: Http2Connection = { kind: 'http2', session, facts: [...facts, ...protocolFacts(socket, 'h2')] };
+    const { origin } = target;
+    session.setTimeout(IDLE_MS_MAX, () => session.close());
+    session.on('error', () => {});
+    session.on('goaway', () => this.#forget(origin, connection));
+    session.on('close', () => this.#forget(origin, connection));
+    this.#sessions.set(origin, connection);
+    return connection;
+  }
+
+  #forget(origin: string, connection: Http2Connection): void {
+    if (this.#sessions.get(origin) === connection) this.#sessions.delete(origin);
+  }
+
+  #socket(target: URL, signal: AbortSignal | undefined): Promise<Socket> {
+    const { allowPrivate, anyCertificate, http2, connectTimeoutMs, resolve } = this.#settings;
+    const isSecure = target.protocol === 'https:';
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host))
+      return Promise.reject(failureOf(new AddressRefused(host, host)));
+    const where = {
+      host,
+      port: Number(target.port) || (isSecure ? 443 : 80),
+      lookup: guardedLookup(allowPrivate, resolve),
+    };
+    return new Promise((done, fail) => {
+      const secure = {
+        ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+        rejectUnauthorized: !anyCertificate,
+        ...(isIP(host) === 0 && { servername: host }),
+      };
+      const socket = isSecure ? connectTls({ ...where, ...secure }) : connectTcp(where);
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
+      const stop = (error: unknown) => {
+        settle();
+        socket.on('error', () => {});
+        socket.destroy();
+        fail(failureOf(error));
+      };
+      const onAbort = () => stop(signal!.reason);
+      const deadline = new Deadline(connectTimeoutMs, () =>
+        stop(new FetchError('timeout', `no connection within ${connectTimeoutMs} ms`)),
+      );
+      const settle = () => {
+        deadline.clear();
+        signal?.removeEventListener('abort', onAbort);
+        socket.removeListener('error', stop);
+      };
+      // The address that is really connected to has the last word, whatever a look-up said.
+      socket.once('connect', () => {
+        const address = socket.remoteAddress ?? '';
+        if (!allowPrivate && !isPublicAddress(address)) stop(new AddressRefused(host, address));
+      });
+      socket.once('error', stop);
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+        if (socket.destroyed) return;
+        settle();
+        done(socket);
+      });
+      if (signal?.aborted) onAbort();
+      else signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  close(): void {
+    for (const idle of this.#idle.values()) for (const { timer } of idle) clearTimeout(timer);
+    this.#idle.clear();
+    for (const { session } of this.#sessions.values()) session.destroy();
+    this.#sessions.clear();
+    for (const socket of this.#open) socket.destroy();
+  }
+}
+
+function factsOf(socket: Socket): Field[] {
+  const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
+  return address === '' ? [] : [{ name: 'WARC-IP-Address', value: address }];
+}
+
+function protocolFacts(socket: Socket, protocol: string): Field[] {
+  const fields: Field[] = [{ name: 'WARC-Protocol', value: protocol }];
+  if (!('getCipher' in socket)) return fields;
+  const secure = socket as TLSSocket;
+  const version = /^TLSv(.+)$/.exec(secure.getProtocol() ?? '')?.[1];
+  if (version) fields.push({ name: 'WARC-Protocol', value: `tls/${version}` });
+  const cipher = secure.getCipher()?.standardName;
+  if (cipher) fields.push({ name: 'WARC-Cipher-Suite', value: cipher });
+  return fields;
+}
+
+const DNS_CODES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME', 'ENODATA', 'ESERVFAIL']);
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME|UNABLE_TO_GET/;
+
+export function failureOf(error: unknown): unknown {
+  if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
+  const code = (error as { code?: string }).code ?? '';
+  if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
+  if (DNS_CODES.has(code)) return new FetchError('dns', `${code} ${error.message}`, error);
+  if (CERTIFICATE.test(code)) return new FetchError('certificate', `${code} ${error.message}`, error);
+  return new FetchError('connection', [code, error.message].filter(Boolean).join(' '), error);
+}

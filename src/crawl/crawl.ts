@@ -1,0 +1,208 @@
+/** Crawls: from seeds along links, again over what is known, or on from where one was interrupted. */
+import type { Archive } from '../archive/index.ts';
+import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.ts';
+import { Engine } from './engine.ts';
+import { FETCH_DEFAULTS } from './fetch-settings.ts';
+import { frontierUrl } from './frontier.ts';
+import { HttpFetcher } from './http-fetcher.ts';
+import { goneUrls, planRecrawl } from './recrawl-plan.ts';
+import type { CrawlReport } from './report.ts';
+import {
+  beginRun,
+  dropRun,
+  endRun,
+  lastFirstRun,
+  lastRun,
+  noteGrownSeeds,
+  type Run,
+  resumeRun,
+  unfinishedRun,
+} from './run.ts';
+import { Scope } from './scope.ts';
+import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
+import { CrawlState } from './state.ts';
+
+/** Collections that are being crawled, by the archive's directory. */
+const under = new Set<string>();
+
+/**
+ * Crawls from seeds. An interrupted crawl of the same seeds goes on; one of other seeds has to be finished or dropped (`fresh`) first.
+ */
+export function crawl(
+  archive: Archive,
+  seeds: readonly string[],
+  settings: Partial<CrawlSettings> = {},
+  options: CrawlOptions & { readonly fresh?: boolean } = {},
+): Promise<CrawlReport> {
+  const urls = seeds.map(seedUrl);
+  if (urls.length === 0)
+    throw new PinakesError('BAD_ARGUMENT', { where: 'seeds', detail: 'a crawl needs at least one URL' });
+  return withState(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
+    const whole = { ...CRAWL_DEFAULTS, ...settings };
+    // Patterns that are none are found out before anything is noted.
+    new Scope(whole, urls);
+    const left = unfinishedRun(state, whole.collection);
+    if (left && options.fresh) dropRun(state, left);
+    else if (left && left.kind === 'first' && sameUrls(left.seeds, urls))
+      return runCrawl(archive, state, resumeRun(state, left, whole), options, true);
+    else if (left)
+      throw new PinakesError('CRAWL_UNFINISHED', { where: whole.collection, detail: left.seeds.join(' ') });
+    const run = beginRun(state, 'first', urls, whole, archive.clock());
+    return runCrawl(archive, state, run, options, false);
+  });
+}
+
+/** Goes on with an interrupted crawl. Settings that are given replace the old ones. */
+export function resumeCrawl(
+  archive: Archive,
+  collection: string,
+  settings: Partial<CrawlSettings> = {},
+  options: CrawlOptions = {},
+): Promise<CrawlReport> {
+  return withState(archive, collection, async (state) => {
+    const last = lastRun(state, collection);
+    if (last.state === 'done' && last.report) return last.report;
+    const whole = { ...last.settings, ...settings, collection };
+    return runCrawl(archive, state, resumeRun(state, last, whole), options, true);
+  });
+}
+
+/** Crawls a collection again: what is known, by the recrawl plan, and new links on pages that changed. */
+export function recrawl(
+  archive: Archive,
+  collection: string,
+  settings: Partial<CrawlSettings> = {},
+  options: CrawlOptions = {},
+): Promise<CrawlReport> {
+  return withState(archive, collection, async (state) => {
+    const left = unfinishedRun(state, collection);
+    if (left) return runCrawl(archive, state, resumeRun(state, left, { ...left.settings, ...settings }), options, true);
+    const first = lastFirstRun(state, collection);
+    const run = beginRun(state, 'again', first.seeds, { ...first.settings, ...settings, collection }, archive.clock());
+    noteGrownSeeds(state, run, first.grownSeeds);
+    return runCrawl(archive, state, { ...run, grownSeeds: first.grownSeeds }, options, false);
+  });
+}
+
+async function withState<T>(archive: Archive, collection: string, work: (state: CrawlState) => Promise<T>): Promise<T> {
+  const id = `${archive.directory}\0${collection}`;
+  if (under.has(id)) throw new PinakesError('CRAWL_RUNNING', { where: collection });
+  under.add(id);
+  try {
+    const state = CrawlState.open(archive.directory);
+    try {
+      return await work(state);
+    } finally {
+      state.close();
+    }
+  } finally {
+    under.delete(id);
+  }
+}
+
+async function runCrawl(
+  archive: Archive,
+  state: CrawlState,
+  run: Run,
+  options: CrawlOptions,
+  isResumed: boolean,
+): Promise<CrawlReport> {
+  const { settings } = run;
+  const fetcher = new HttpFetcher({
+    ...FETCH_DEFAULTS,
+    ...settings.fetch,
+    clock: () => archive.clock(),
+    userAgent: settings.userAgent,
+    allowPrivate: settings.allowPrivate,
+    anyCertificate: settings.anyCertificate,
+    ...(options.resolve && { resolve: options.resolve }),
+  });
+  try {
+    const { signal, onProgress } = options;
+    const engine = new Engine({ archive, state, run, fetcher, isResumed, signal, onProgress });
+    // A process can die before the first note of a run; then it has nothing queued yet.
+    if (run.counts === undefined) {
+      if (run.kind === 'again') planRecrawl(state, run, archive.clock());
+      else engine.offerSeeds();
+    }
+    const resumedAt = archive.clock();
+    const { outcome, limit } = await engine.run();
+    if (outcome === 'done' && settings.gone === 'expunge')
+      engine.tally.counts.expunged += await expunge(archive, state, run);
+    const report = reportOf(archive, run, engine, { outcome, limit, resumedAt });
+    await keepReport(archive, report);
+    endRun(state, run, report, archive.clock());
+    onProgress?.(engine.progress());
+    return report;
+  } finally {
+    await fetcher.close();
+  }
+}
+
+function reportOf(
+  archive: Archive,
+  run: Run,
+  engine: Engine,
+  { outcome, limit, resumedAt }: Pick<CrawlReport, 'outcome'> & { limit: CrawlReport['limit']; resumedAt: EpochMs },
+): CrawlReport {
+  const now = archive.clock();
+  const { counts, failedUrls } = engine.tally;
+  const elapsedMs = now - resumedAt;
+  const { software } = archive.options;
+  return {
+    collection: run.collection,
+    run: run.number,
+    kind: run.kind,
+    outcome,
+    ...(limit && { limit }),
+    seeds: run.seeds,
+    startedAt: formatW3cDate(run.startedAt),
+    endedAt: formatW3cDate(now),
+    elapsedMs,
+    pagesPerSecond: elapsedMs > 0 ? Math.round((counts.pages * 10_000) / elapsedMs) / 10 : 0,
+    ...engine.frontier.totals(),
+    counts,
+    failedUrls,
+    ...(software !== undefined && { software }),
+  };
+}
+
+/** The report stays with the collection, as a record that is no capture. */
+function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
+  return archive.storeMetadata(
+    {
+      url: `urn:pinakes:crawl:${encodeURIComponent(report.collection)}:${report.run}`,
+      time: archive.clock(),
+      mime: 'application/json',
+      body: utf8(JSON.stringify(report)),
+    },
+    { collection: report.collection },
+  );
+}
+
+/** Takes the captures of pages that are gone out of the archive; theirs alone, though other URLs may share the key. */
+async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<number> {
+  const collection = await archive.collections.number(run.collection);
+  let removed = 0;
+  for (const url of goneUrls(state, run)) {
+    const times: EpochMs[] = [];
+    for await (const capture of archive.retrieval.captures(url))
+      if (capture.url === url && capture.collection === collection) times.push(capture.time);
+    for (const time of times) {
+      await archive.delete({ collection, url, from: time, to: time });
+      removed++;
+    }
+  }
+  return removed;
+}
+
+function seedUrl(text: string): string {
+  const url = frontierUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`);
+  if (url === undefined)
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: 'a seed is an http or https URL' });
+  return url;
+}
+
+function sameUrls(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && [...a].sort().join('\n') === [...b].sort().join('\n');
+}

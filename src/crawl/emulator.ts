@@ -1,0 +1,133 @@
+/**
+ * Plays a stored archive as if it were being crawled: its pages come in order of time, at a set rate, by the way that crawled pages come (WebBase, crawl
+ * emulator). For trials of what stands behind a crawler: storing, indexing, streams. Times and addresses stay those of the source, so nothing pretends
+ * to have been captured now.
+ */
+import { setTimeout } from 'node:timers/promises';
+import type { Archive, Capture, Retrieved } from '../archive/index.ts';
+import { utf8 } from '../base/index.ts';
+import type { Field, HttpHead } from '../warc/index.ts';
+
+export type EmulateOptions = {
+  /** Pages a second; without it, as fast as they go. */
+  readonly rate?: number;
+  /** The collection they become part of. */
+  readonly collection: string;
+  readonly concurrency?: number;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: EmulateReport) => void;
+};
+
+export type EmulateReport = { pages: number; new: number; duplicate: number; bytes: number; elapsedMs: number };
+
+const CONCURRENCY = 16;
+/** Fields that tell of the exchange, and hold for the copy as well. */
+const KEPT_FIELDS = /^(warc-ip-address|warc-protocol|warc-cipher-suite|warc-truncated)$/i;
+
+export async function emulate(target: Archive, source: Archive, options: EmulateOptions): Promise<EmulateReport> {
+  const startMs = target.clock();
+  const report: EmulateReport = { pages: 0, new: 0, duplicate: 0, bytes: 0, elapsedMs: 0 };
+  const under = new Set<Promise<void>>();
+  let failure: unknown;
+  let begun = 0;
+  for await (const capture of capturesByTime(source)) {
+    options.signal?.throwIfAborted();
+    if (failure !== undefined) break;
+    if (options.rate !== undefined) {
+      const waitMs = startMs + (begun * 1000) / options.rate - target.clock();
+      if (waitMs > 0) await setTimeout(waitMs, undefined, options.signal && { signal: options.signal });
+    }
+    begun++;
+    const feeding = feed(target, source, capture, options.collection, report)
+      .catch((error: unknown) => {
+        failure ??= error;
+      })
+      .finally(() => {
+        under.delete(feeding);
+        report.elapsedMs = target.clock() - startMs;
+        options.onProgress?.(report);
+      });
+    under.add(feeding);
+    if (under.size >= (options.concurrency ?? CONCURRENCY)) await Promise.race(under);
+  }
+  await Promise.all(under);
+  if (failure !== undefined) throw failure;
+  return report;
+}
+
+/** The captures of an archive in order of time. The stream sorts on disk; what it names is looked up again. */
+async function* capturesByTime(source: Archive): AsyncGenerator<Capture> {
+  const stream = await source.stream({ order: 'time' });
+  for await (const record of stream) {
+    const { head } = record;
+    if (!head.targetUri || !head.date) continue;
+    for await (const capture of source.retrieval.captures(head.targetUri, timeRange(head.date))) {
+      if (
+        capture.url === head.targetUri &&
+        capture.place.offset === head.offset &&
+        capture.place.segment === record.segment.number
+      ) {
+        yield capture;
+        break;
+      }
+    }
+  }
+}
+
+function timeRange(date: string): { from: number; to: number } {
+  const time = Date.parse(date);
+  return { from: time, to: time };
+}
+
+async function feed(
+  target: Archive,
+  source: Archive,
+  capture: Capture,
+  collection: string,
+  report: EmulateReport,
+): Promise<void> {
+  const retrieved = await source.open(capture);
+  const { url, time } = capture;
+  const fields: Field[] = retrieved.head.fields.filter(
+    ({ name }) => KEPT_FIELDS.test(name) && !(capture.kind === 'revisit' && /truncated/i.test(name)),
+  );
+  const http = capture.status === 304 ? retrieved.holderHttp : (retrieved.http ?? retrieved.holderHttp);
+  const stored = await target.store(
+    http
+      ? { kind: 'http', url, time, responseHead: http.bytes, body: bodyOf(retrieved, http, report), fields }
+      : {
+          kind: 'resource',
+          url,
+          time,
+          mime: capture.mime || 'application/octet-stream',
+          body: counted(retrieved.payload, report),
+          fields,
+        },
+    { collection },
+  );
+  report.pages++;
+  if (stored.isNew) report.new++;
+  else report.duplicate++;
+}
+
+/** The payload, in the framing that the head speaks of. */
+async function* bodyOf({ payload }: Retrieved, head: HttpHead, report: EmulateReport): AsyncGenerator<Uint8Array> {
+  if (!head.isChunked) {
+    yield* counted(payload, report);
+    return;
+  }
+  for await (const piece of counted(payload, report)) {
+    if (piece.length === 0) continue;
+    yield utf8(`${piece.length.toString(16)}\r\n`);
+    yield piece;
+    yield utf8('\r\n');
+  }
+  yield utf8('0\r\n\r\n');
+}
+
+async function* counted(payload: AsyncIterable<Uint8Array>, report: EmulateReport): AsyncGenerator<Uint8Array> {
+  for await (const piece of payload) {
+    report.bytes += piece.length;
+    yield piece;
+  }
+}

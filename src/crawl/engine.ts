@@ -1,0 +1,438 @@
+/**
+ * Runs a crawl: picks hosts that may be asked, visits their URLs, and notes what came of it in groups.
+ *
+ * What a visit brought is noted after its captures were acknowledged, with all its links in one transaction, so at any moment a URL is either queued, or
+ * done with its links taken in. At most ACTIVE_HOSTS_MAX hosts are held in memory; the others wait in the frontier.
+ */
+import type { Archive } from '../archive/index.ts';
+import type { EpochMs } from '../base/index.ts';
+import { ActiveHost, type Taken } from './active-host.ts';
+import type { Exchange, Fetcher } from './exchange.ts';
+import { Frontier, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
+import { type ChoiceParts, offerLinks, offerSitemap } from './link-choice.ts';
+import { type CrawlReport, Tally } from './report.ts';
+import { RobotsCache } from './robots-cache.ts';
+import type { RobotsRules } from './robots-rules.ts';
+import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
+import { Scope } from './scope.ts';
+import type { CrawlProgress } from './settings.ts';
+import type { CrawlState } from './state.ts';
+import { failedSettlement, type Outcome, type VisitOptions, Visitor } from './visit.ts';
+
+const ACTIVE_HOSTS_MAX = 256;
+/** Outcomes that may wait to be noted, and the links they bring. */
+const UNNOTED_MAX = 128;
+const UNNOTED_LINKS_MAX = 10_000;
+const NOTE_AFTER_MS = 200;
+/** Visits that have received everything and wait for the store to acknowledge it: how many, and how many bytes, may be in memory. */
+const UNACKNOWLEDGED_MAX = 256;
+const UNACKNOWLEDGED_BYTES_MAX = 64 * 1024 * 1024;
+const PROGRESS_MS = 500;
+
+type Unnoted = { readonly host: ActiveHost; readonly item: Taken; readonly outcome: Outcome };
+
+export type EngineParts = {
+  readonly archive: Archive;
+  readonly state: CrawlState;
+  readonly run: Run;
+  readonly fetcher: Fetcher;
+  /** Ranks below this were queued by an earlier process, and their URLs may be done. */
+  readonly isResumed: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: CrawlProgress) => void) | undefined;
+};
+
+export class Engine {
+  readonly #parts: EngineParts;
+  readonly frontier: Frontier;
+  readonly #scope: Scope;
+  readonly #robots: RobotsCache;
+  readonly #visitor: Visitor;
+  readonly tally: Tally;
+  readonly #hosts = new Map<number, ActiveHost>();
+  readonly #byName = new Map<string, ActiveHost>();
+  readonly #grown: string[];
+  #unnoted: Unnoted[] = [];
+  #unnotedLinks = 0;
+  #noteBy: EpochMs | undefined;
+  #mayHaveHosts = true;
+  #lastHost = -1;
+  /** Visits that have not ended. */
+  #running = 0;
+  /** Of those, the ones that have something to receive still. */
+  #receiving = 0;
+  #unacknowledgedBytes = 0;
+  #wake: (() => void) | undefined;
+  #failure: unknown;
+  #limit: CrawlReport['limit'];
+  #progressAt: EpochMs = 0;
+  #lastUrl = '';
+  /** Elapsed time counts from here: an interrupted crawl did not run in between. */
+  readonly #resumedAt: EpochMs;
+  #turn = 0;
+  readonly #stop = new AbortController();
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    const { archive, state, run, fetcher } = parts;
+    const { settings } = run;
+    this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax);
+    this.#scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
+    this.#grown = [...run.grownSeeds];
+    this.#robots = new RobotsCache(state, settings.productToken);
+    this.#visitor = new Visitor(archive, fetcher, settings, {
+      startedAt: run.startedAt,
+      isAgain: run.kind === 'again',
+    });
+    this.tally = new Tally(run.counts, run.startedAt);
+    this.#resumedAt = archive.clock();
+  }
+
+  /** Queues the seeds. */
+  offerSeeds(): void {
+    const { state, run } = this.#parts;
+    this.frontier.transaction(() => {
+      for (const url of run.seeds) this.frontier.offer({ url, role: 'page', depth: 0, hops: 0 }, false);
+      noteCounts(state, run, this.tally.counts);
+    });
+  }
+
+  async run(): Promise<{ outcome: CrawlReport['outcome']; limit: CrawlReport['limit'] }> {
+    const { signal } = this.#parts;
+    const onAbort = () => {
+      this.#stop.abort(signal!.reason);
+      this.#wake?.();
+    };
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (this.#failure === undefined && !this.#stop.signal.aborted) {
+        this.#checkLimits();
+        if (this.#limit) break;
+        const nextAt = this.#startAll();
+        this.#tellProgress();
+        if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
+          this.#note();
+          if (!this.#hasWork()) break;
+          continue;
+        }
+        await this.#sleep(nextAt);
+        if (this.#noteBy !== undefined && this.#noteBy <= this.#parts.archive.clock()) this.#note();
+      }
+      await this.#settleDown();
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#note();
+      const isInterrupted = signal?.aborted ?? false;
+      return { outcome: isInterrupted ? 'interrupted' : this.#limit ? 'limited' : 'done', limit: this.#limit };
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once. */
+  async #settleDown(): Promise<void> {
+    if (this.#failure !== undefined) this.#stop.abort();
+    while (this.#running > 0) await this.#sleep(Number.POSITIVE_INFINITY);
+  }
+
+  #checkLimits(): void {
+    const { settings } = this.#parts.run;
+    const { counts } = this.tally;
+    if (counts.pages + this.#running >= settings.pagesMax) {
+      if (counts.pages >= settings.pagesMax) this.#limit = 'pages';
+    } else if (counts.bytes >= settings.bytesMax) this.#limit = 'bytes';
+    else if (this.#parts.archive.clock() - this.#resumedAt >= settings.timeMsMax) this.#limit = 'time';
+  }
+
+  #hasWork(): boolean {
+    for (const [id, host] of this.#hosts) {
+      if (!host.isIdle) return true;
+      this.#hosts.delete(id);
+      this.#byName.delete(host.name);
+    }
+    this.#lastHost = -1;
+    this.#mayHaveHosts = true;
+    this.#loadHosts();
+    return this.#hosts.size > 0;
+  }
+
+  /** Starts what can be started, and says when more can be. */
+  #startAll(): EpochMs {
+    let nextAt = Number.POSITIVE_INFINITY;
+    this.#loadHosts();
+    for (let isBusy = true; isBusy && this.#hasRoom(); ) {
+      isBusy = false;
+      nextAt = Number.POSITIVE_INFINITY;
+      // Each round begins with another host, so that none is always the last.
+      const hosts = [...this.#hosts.values()];
+      const turn = this.#turn++ % Math.max(1, hosts.length);
+      for (let index = 0; index < hosts.length && this.#hasRoom(); index++) {
+        const host = hosts[(turn + index) % hosts.length]!;
+        if (this.#isFull()) return Number.POSITIVE_INFINITY;
+        if (this.#startOne(host)) isBusy = true;
+        if (host.isIdle) this.#retire(host);
+        else nextAt = Math.min(nextAt, host.readyAt);
+      }
+      if (this.#hosts.size < ACTIVE_HOSTS_MAX && this.#mayHaveHosts) {
+        this.#loadHosts();
+        isBusy ||= this.#hosts.size > hosts.length;
+      }
+    }
+    return nextAt;
+  }
+
+  #hasRoom(): boolean {
+    const { concurrency } = this.#parts.run.settings;
+    const waiting = this.#running - this.#receiving;
+    const hasMemory = waiting < UNACKNOWLEDGED_MAX && this.#unacknowledgedBytes < UNACKNOWLEDGED_BYTES_MAX;
+    return this.#receiving < concurrency && hasMemory;
+  }
+
+  /** Whether as many pages are done or under way as may be. */
+  #isFull(): boolean {
+    return this.tally.counts.pages + this.#running >= this.#parts.run.settings.pagesMax;
+  }
+
+  #retire(host: ActiveHost): void {
+    this.#hosts.delete(host.id);
+    this.#byName.delete(host.name);
+  }
+
+  #loadHosts(): void {
+    while (this.#mayHaveHosts && this.#hosts.size < ACTIVE_HOSTS_MAX) {
+      const found = this.frontier.waitingHosts(this.#lastHost, ACTIVE_HOSTS_MAX);
+      if (found.length === 0) {
+        // Once round, the next look begins at the first host again, when something new was queued.
+        this.#mayHaveHosts = false;
+        this.#lastHost = -1;
+        return;
+      }
+      for (const { id, name } of found) {
+        if (this.#hosts.size >= ACTIVE_HOSTS_MAX) return;
+        this.#lastHost = id;
+        if (this.#hosts.has(id)) continue;
+        const host = new ActiveHost(id, name, this.frontier, this.#parts.run.settings);
+        this.#hosts.set(id, host);
+        this.#byName.set(name, host);
+      }
+    }
+  }
+
+  /** Starts one request to a host, if one may go out now. What is forbidden is settled on the way. */
+  #startOne(host: ActiveHost): boolean {
+    const { archive } = this.#parts;
+    const now = archive.clock();
+    while (host.readyAt <= now) {
+      const next = host.peek(now, () => this.#note());
+      if (!next) return false;
+      const origin = new URL(next.url).origin;
+      const rules = this.#rulesOf(origin, now);
+      if (!rules) {
+        this.#startRobots(host, origin, now);
+        return true;
+      }
+      host.pace.heedCrawlDelay(rules.crawlDelayMs);
+      if (host.readyAt > now) return false;
+      const item = host.take();
+      if (rules.isAllowed(item.url)) {
+        this.#startVisit(host, item, now);
+        return true;
+      }
+      this.#settleForbidden(host, item, origin);
+    }
+    return false;
+  }
+
+  #rulesOf(origin: string, now: EpochMs): RobotsRules | undefined {
+    return this.#parts.run.settings.robots === 'ignore' ? this.#robots.everything : this.#robots.get(origin, now);
+  }
+
+  #settleForbidden(host: ActiveHost, item: Taken, origin: string): void {
+    const unreachable = this.#robots.unreachable(origin);
+    if (unreachable) {
+      this.#done(host, item, { kind: 'failed', settlement: failedSettlement(item), ...unreachable });
+      return;
+    }
+    this.tally.counts.forbidden++;
+    this.#done(host, item, {
+      kind: 'skipped',
+      settlement: failedSettlement(item, STATE_FORBIDDEN),
+    });
+  }
+
+  #startRobots(host: ActiveHost, origin: string, now: EpochMs): void {
+    const { archive, run, isResumed } = this.#parts;
+    const tries = host.robotsTries.get(origin) ?? 0;
+    const isLastTry = tries >= run.settings.retries;
+    host.robotsUnderWay = origin;
+    host.pace.begin(now);
+    this.#launch(host, async (options) => {
+      try {
+        const outcome = await this.#visitor.visitRobots(origin, { ...options, isLastTry, maybeDone: isResumed });
+        if (outcome) {
+          this.tally.counts.captures += outcome.captures;
+          this.tally.counts.bytes += outcome.bytes;
+          const rules = this.#robots.put(origin, outcome);
+          this.frontier.transaction(() => {
+            for (const sitemap of rules.sitemaps) {
+              const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
+              if (url !== undefined) offerSitemap(this.#choiceParts(), url, 0);
+            }
+          });
+        } else {
+          this.tally.counts.retried++;
+          host.robotsTries.set(origin, tries + 1);
+          host.pace.refuse(archive.clock(), undefined);
+        }
+      } finally {
+        host.robotsUnderWay = undefined;
+      }
+    });
+  }
+
+  #startVisit(host: ActiveHost, item: Taken, now: EpochMs): void {
+    const { run, isResumed } = this.#parts;
+    host.pace.begin(now);
+    this.#launch(host, async (options) => {
+      const isLastTry = item.tries >= run.settings.retries;
+      const outcome = await this.#visitor.visit(item, { ...options, isLastTry, maybeDone: isResumed });
+      this.#lastUrl = item.url;
+      if (outcome.kind === 'retry') this.#retry(host, item, outcome);
+      else {
+        if (outcome.kind === 'visited') host.pace.accept();
+        this.#done(host, item, outcome);
+      }
+    });
+  }
+
+  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs }: Extract<Outcome, { kind: 'retry' }>): void {
+    const { archive, run, state } = this.#parts;
+    this.tally.counts.retried++;
+    state.transaction(() => this.frontier.countTry(item));
+    const now = archive.clock();
+    if (isBusy) host.pace.refuse(now, waitMs);
+    host.delay(item, now + (isBusy ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
+  }
+
+  /** Runs a visit. The host and the connection are free as soon as everything is received, though the store may take its time. */
+  #launch(host: ActiveHost, work: (options: Pick<VisitOptions, 'signal' | 'onReceived'>) => Promise<void>): void {
+    this.#running++;
+    this.#receiving++;
+    let isReceiving = true;
+    let heldBytes = 0;
+    const onReceived = (exchange: Exchange | undefined, bytes: number) => {
+      if (!isReceiving) return;
+      isReceiving = false;
+      this.#receiving--;
+      heldBytes = bytes;
+      this.#unacknowledgedBytes += heldBytes;
+      host.pace.end(this.#parts.archive.clock(), exchange);
+      this.#wake?.();
+    };
+    work({ signal: this.#stop.signal, onReceived })
+      .catch((error: unknown) => {
+        // What was stopped on purpose stays queued and is no failure.
+        if (!this.#stop.signal.aborted) this.#failure ??= error;
+      })
+      .finally(() => {
+        onReceived(undefined, 0);
+        this.#unacknowledgedBytes -= heldBytes;
+        this.#running--;
+        this.#wake?.();
+      });
+  }
+
+  #done(host: ActiveHost, item: Taken, outcome: Outcome): void {
+    this.tally.add(outcome);
+    if (outcome.kind === 'skipped' && outcome.settlement.state === STATE_FORBIDDEN) this.tally.counts.skipped--;
+    this.#unnoted.push({ host, item, outcome });
+    this.#noteBy ??= this.#parts.archive.clock() + NOTE_AFTER_MS;
+    if (outcome.kind === 'visited')
+      this.#unnotedLinks += (outcome.reading?.links.length ?? 0) + (outcome.sitemap?.pages.length ?? 0);
+    if (this.#unnoted.length >= UNNOTED_MAX || this.#unnotedLinks >= UNNOTED_LINKS_MAX) this.#note();
+  }
+
+  /** Notes what came of visits: links in, URLs out of the queue, in one transaction. */
+  #note(): void {
+    this.#noteBy = undefined;
+    const unnoted = this.#unnoted;
+    if (unnoted.length === 0) return;
+    this.#unnoted = [];
+    this.#unnotedLinks = 0;
+    const { state, run } = this.#parts;
+    const parts = this.#choiceParts();
+    this.frontier.transaction(() => {
+      for (const { item, outcome } of unnoted) {
+        if (outcome.kind === 'visited') offerLinks(parts, outcome);
+        const settlement = (outcome as { settlement: Settlement }).settlement;
+        this.frontier.settle(settlement, item.rank, run.settings.lifetimeMs);
+      }
+      noteCounts(state, run, this.tally.counts);
+    });
+    for (const { host, item } of unnoted) host.settled(item);
+  }
+
+  #choiceParts(): ChoiceParts {
+    const { archive, run, state } = this.#parts;
+    return {
+      frontier: this.frontier,
+      scope: this.#scope,
+      settings: run.settings,
+      counts: this.tally.counts,
+      onlyNew: run.kind === 'again',
+      now: archive.clock(),
+      onSeedMoved: (url) => {
+        this.#grown.push(url);
+        noteGrownSeeds(state, run, this.#grown);
+      },
+      onQueued: (name) => {
+        const host = this.#byName.get(name);
+        if (host) host.refill();
+        else this.#mayHaveHosts = true;
+      },
+    };
+  }
+
+  #sleep(until: EpochMs): Promise<void> {
+    const at = Math.min(until, this.#noteBy ?? Number.POSITIVE_INFINITY, this.#progressAt + PROGRESS_MS);
+    const waitMs = Math.max(0, Math.min(at - this.#parts.archive.clock(), PROGRESS_MS));
+    return new Promise<void>((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(wake, waitMs);
+      this.#wake = wake;
+    });
+  }
+
+  #tellProgress(): void {
+    const { archive, onProgress } = this.#parts;
+    const now = archive.clock();
+    if (now - this.#progressAt < PROGRESS_MS) return;
+    this.#progressAt = now;
+    if (!onProgress) return;
+    onProgress(this.progress());
+  }
+
+  progress(): CrawlProgress {
+    const { counts } = this.tally;
+    const elapsedMs = this.#parts.archive.clock() - this.#resumedAt;
+    const { known, queued } = this.frontier.totals();
+    return {
+      fetched: counts.captures,
+      queued,
+      known,
+      bytes: counts.bytes,
+      new: counts.new,
+      unchanged: counts.unchanged,
+      duplicate: counts.duplicate,
+      failed: counts.failed,
+      pagesPerSecond: elapsedMs > 0 ? (counts.pages * 1000) / elapsedMs : 0,
+      elapsedMs,
+      hosts: this.frontier.fullestHosts(5).map((host) => ({ host: host.name, queued: host.queued })),
+      url: this.#lastUrl,
+    };
+  }
+}

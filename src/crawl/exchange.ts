@@ -1,0 +1,76 @@
+/**
+ * An exchange: one request and what came back, while it is coming.
+ *
+ * The response is kept as it was on the wire. Interim responses (1xx) are read past. An HTTP/2 response has no such bytes: it is written as HTTP/1.1,
+ * and `WARC-Protocol` says what it was.
+ */
+import type { EpochMs } from '../base/index.ts';
+import type { Field, HttpHead } from '../warc/index.ts';
+
+/** Why a body is not whole, in the words of `WARC-Truncated`. */
+export type Truncation = 'length' | 'time' | 'disconnect';
+
+export type FetchRequest = {
+  readonly url: string;
+  /** Further fields of the request, such as `If-None-Match`. */
+  readonly fields?: readonly Field[];
+};
+
+export type Exchange = {
+  readonly kind: 'exchange';
+  readonly url: string;
+  /** When the request was sent. */
+  readonly time: EpochMs;
+  /** From then to the first byte of the response. */
+  readonly latencyMs: number;
+  readonly request: Uint8Array;
+  readonly head: HttpHead;
+  readonly status: number;
+  /** The body as received, transfer coding included. To be read to its end, or given up with `abandon`. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Set once the body has been read, when it is not whole. */
+  truncated(): Truncation | undefined;
+  /** What is known of the exchange beside the messages, once the body has been read: address, protocols, cipher, truncation. */
+  fields(): Field[];
+  abandon(): void;
+};
+
+export type FailureReason =
+  | 'address-refused'
+  | 'bad-url'
+  | 'certificate'
+  | 'connection'
+  | 'dns'
+  | 'head-too-large'
+  | 'no-response'
+  | 'not-http'
+  | 'timeout';
+
+export type FetchFailure = {
+  readonly kind: 'failure';
+  readonly url: string;
+  readonly time: EpochMs;
+  readonly reason: FailureReason;
+  readonly detail: string;
+};
+
+export type Fetcher = {
+  fetch(request: FetchRequest, options?: { signal?: AbortSignal }): Promise<Exchange | FetchFailure>;
+  close(): Promise<void>;
+};
+
+/** Reasons that another try may not meet. */
+const PASSING: ReadonlySet<FailureReason> = new Set(['connection', 'dns', 'no-response', 'timeout']);
+
+export function isPassing(reason: FailureReason): boolean {
+  return PASSING.has(reason);
+}
+
+export class FetchError extends Error {
+  readonly reason: FailureReason;
+
+  constructor(reason: FailureReason, detail: string, cause?: unknown) {
+    super(detail, { cause });
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,411 @@
+/**
+ * The frontier: which URLs of a collection are known, and which are still to be fetched, host by host and in order of rank.
+ *
+ * A URL is known by its normal form, found by the hash of its key: forms that differ only in scheme, `www.`, letter case, session id or a trailing slash
+ * lie side by side, and beyond a few of them the rest is a trap. A URL is queued once a run. It leaves the queue only by `settle`, after its captures were
+ * acknowledged; whatever was under way when a process died is still queued (see `CrawlState`).
+ */
+import { hash } from 'node:crypto';
+import type { EpochMs } from '../base/index.ts';
+import { normalUrl, urlKey } from '../url/index.ts';
+import type { CrawlState } from './state.ts';
+
+export const STATE_QUEUED = 0;
+export const STATE_DONE = 1;
+/** Could not be fetched; tried first the next time. */
+export const STATE_UNVERIFIED = 2;
+/** Forbidden by robots.txt. */
+export const STATE_FORBIDDEN = 3;
+/** 404 or 410. */
+export const STATE_GONE = 4;
+/** A trap, or of a kind that is not wanted. */
+export const STATE_DROPPED = 5;
+
+export type Role = 'page' | 'embed' | 'sitemap';
+const ROLES: readonly Role[] = ['page', 'embed', 'sitemap'];
+
+/** A URL that something named. */
+export type Offer = {
+  /** In normal form. */
+  readonly url: string;
+  readonly role: Role;
+  readonly depth: number;
+  /** Redirects and embeddings since the page. */
+  readonly hops: number;
+};
+
+export type QueuedUrl = Offer & {
+  readonly host: number;
+  readonly key: number;
+  readonly page: number;
+  readonly tries: number;
+  /** What earlier visits left. */
+  readonly status: number;
+  readonly captured: EpochMs | undefined;
+  readonly verified: EpochMs | undefined;
+  readonly etag: string | undefined;
+  readonly modified: string | undefined;
+  readonly digest: Uint8Array | undefined;
+};
+
+export type Verdict = 'queued' | 'known' | 'host-full' | 'variant';
+
+/** How a visit ended. */
+export type Settlement = {
+  readonly item: QueuedUrl;
+  readonly state: number;
+  readonly status: number;
+  /** When the page was last known to be as captured. */
+  readonly verified: EpochMs | undefined;
+  readonly captured: EpochMs | undefined;
+  readonly etag: string | undefined;
+  readonly modified: string | undefined;
+  readonly digest: Uint8Array | undefined;
+  /** Whether the content differs from the one before; undefined when there is nothing to compare. */
+  readonly isChanged: boolean | undefined;
+};
+
+export type WaitingHost = { readonly id: number; readonly name: string; readonly queued: number };
+
+type Row = {
+  host: number;
+  key: number;
+  page: number;
+  url: string;
+  role: number;
+  depth: number;
+  hops: number;
+  tries: number;
+  status: number;
+  captured: number | null;
+  verified: number | null;
+  etag: string | null;
+  modified: string | null;
+  digest: Uint8Array | null;
+};
+
+const BUCKETS = 1024;
+const BUCKET_STEP = 2 ** 32;
+/** URLs of one key; more are session ids or the like. */
+const VARIANTS_MAX = 16;
+const HOSTS_REMEMBERED_MAX = 20_000;
+const SEEN_REMEMBERED_MAX = 200_000;
+const RANK_STEP = 2 ** 40;
+
+/** What is known of a host, and what has changed since its row was written. */
+type HostMemory = { readonly id: number; known: number; newKnown: number; newQueued: number };
+
+export class Frontier {
+  readonly #state: CrawlState;
+  readonly #collection: string;
+  readonly #run: number;
+  readonly #urlsPerHostMax: number;
+  readonly #hosts = new Map<string, HostMemory>();
+  /** Hosts whose rows are behind, within a transaction. */
+  readonly #changed = new Set<HostMemory>();
+  /** URLs offered lately, so that the links every page of a site has in common cost next to nothing. */
+  #seen = new Set<string>();
+  #seenBefore = new Set<string>();
+  #next: number;
+
+  constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number) {
+    this.#state = state;
+    this.#collection = collection;
+    this.#run = run;
+    this.#urlsPerHostMax = urlsPerHostMax;
+    const last = state.get<{ last: number | null }>(
+      `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`,
+      collection,
+    );
+    this.#next = (last?.last ?? 0) + 1;
+  }
+
+  /** Whether this text was remembered a moment ago. */
+  remembers(text: string): boolean {
+    return this.#seen.has(text) || this.#seenBefore.has(text);
+  }
+
+  /** Remembers a text for a while: that it was offered, or need not be. */
+  remember(text: string): void {
+    this.#seen.add(text);
+    if (this.#seen.size <= SEEN_REMEMBERED_MAX / 2) return;
+    this.#seenBefore = this.#seen;
+    this.#seen = new Set();
+  }
+
+  /** Forgets all that: when a transaction failed, or the scope grew. */
+  forget(): void {
+    this.#seen.clear();
+    this.#seenBefore.clear();
+    if (this.#changed.size === 0) this.#hosts.clear();
+  }
+
+  /** Takes a URL in, unless the run has it. `onlyNew`: unless the collection has it. To be called within `transaction`. */
+  offer(offer: Offer, onlyNew: boolean): Verdict {
+    const name = hostName(offer.url);
+    const host = this.#host(name);
+    const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
+    const role = ROLES.indexOf(offer.role);
+    const isFull = host.known >= this.#urlsPerHostMax;
+    const inserted = isFull
+      ? 0
+      : this.#state.run(
+          `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?)
+           ON CONFLICT DO NOTHING`,
+          host.id,
+          key,
+          page,
+          offer.url,
+          this.#run,
+          role,
+          offer.depth,
+          offer.hops,
+        );
+    if (inserted === 1) {
+      host.known++;
+      host.newKnown++;
+      this.#changed.add(host);
+      const variants = this.#state.get<{ count: number }>(
+        'SELECT count(*) AS count FROM url WHERE host = ? AND key = ?',
+        host.id,
+        key,
+      )!.count;
+      if (variants > VARIANTS_MAX) {
+        this.#state.run(
+          `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`,
+          host.id,
+          key,
+          page,
+        );
+        return 'variant';
+      }
+    } else {
+      if (onlyNew) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
+      const renewed = this.#state.run(
+        `UPDATE url SET run = ?, state = ${STATE_QUEUED}, role = ?, depth = ?, hops = ?, tries = 0
+         WHERE host = ? AND key = ? AND page = ? AND run < ?`,
+        this.#run,
+        role,
+        offer.depth,
+        offer.hops,
+        host.id,
+        key,
+        page,
+        this.#run,
+      );
+      if (renewed === 0) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
+    }
+    this.#enqueue(host, rankOf(offer) * RANK_STEP + this.#next++, key, page);
+    return 'queued';
+  }
+
+  #isKnown(host: number, key: number, page: number): boolean {
+    return this.#state.get('SELECT 1 FROM url WHERE host = ? AND key = ? AND page = ?', host, key, page) !== undefined;
+  }
+
+  #enqueue(host: HostMemory, rank: number, key: number, page: number): void {
+    this.#state.run('INSERT INTO queue (host, rank, key, page) VALUES (?, ?, ?, ?)', host.id, rank, key, page);
+    host.newQueued++;
+    this.#changed.add(host);
+  }
+
+  /** Runs offers and settlements whose changes are made together or not at all. */
+  transaction(work: () => void): void {
+    try {
+      this.#state.transaction(() => {
+        work();
+        for (const host of this.#changed) {
+          this.#state.run(
+            'UPDATE host SET known = known + ?, queued = queued + ? WHERE id = ?',
+            host.newKnown,
+            host.newQueued,
+            host.id,
+          );
+          host.newKnown = 0;
+          host.newQueued = 0;
+        }
+        this.#changed.clear();
+      });
+    } catch (error) {
+      this.#changed.clear();
+      this.forget();
+      throw error;
+    }
+  }
+
+  /** The next URLs of a host, in order. Those under way are still among them. */
+  peek(host: number, count: number): (QueuedUrl & { readonly rank: number })[] {
+    const rows = this.#state.all<Row & { rank: number }>(
+      `SELECT queue.rank, url.host, url.key, url.page, url.url, url.role, url.depth, url.hops, url.tries, url.status, url.captured, url.verified,
+         url.etag, url.modified, url.digest
+       FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
+       WHERE queue.host = ? ORDER BY queue.rank LIMIT ?`,
+      host,
+      count,
+    );
+    return rows.map((row) => ({ ...itemOf(row), rank: row.rank }));
+  }
+
+  /** Takes a visited URL out of the queue. To be called within `transaction`, once its captures are acknowledged. */
+  settle(settlement: Settlement, rank: number, lifetimeMs: number): void {
+    const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
+    const removed = this.#state.run(
+      'DELETE FROM queue WHERE host = ? AND rank = ? AND key = ? AND page = ?',
+      item.host,
+      rank,
+      item.key,
+      item.page,
+    );
+    if (removed === 1) this.#state.run('UPDATE host SET queued = queued - 1 WHERE id = ?', item.host);
+    const watched =
+      isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
+    this.#state.run(
+      `UPDATE url SET state = ?, status = ?, verified = coalesce(?, verified), captured = coalesce(?, captured), etag = ?, modified = ?,
+         digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?, expires = coalesce(?, expires)
+       WHERE host = ? AND key = ? AND page = ?`,
+      state,
+      status,
+      verified ?? null,
+      captured ?? null,
+      etag ?? null,
+      modified ?? null,
+      digest ?? null,
+      isChanged === undefined ? 0 : 1,
+      isChanged ? 1 : 0,
+      Math.max(0, watched),
+      verified === undefined ? null : verified + lifetimeMs,
+      item.host,
+      item.key,
+      item.page,
+    );
+  }
+
+  /** Remembers that a visit failed and will be tried again. */
+  countTry(item: QueuedUrl): void {
+    this.#state.run(
+      'UPDATE url SET tries = tries + 1 WHERE host = ? AND key = ? AND page = ?',
+      item.host,
+      item.key,
+      item.page,
+    );
+  }
+
+  /** Hosts with something queued, from one on. */
+  waitingHosts(after: number, count: number): WaitingHost[] {
+    return this.#state.all<WaitingHost>(
+      'SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 AND id > ? ORDER BY id LIMIT ?',
+      this.#collection,
+      after,
+      count,
+    );
+  }
+
+  /** The hosts with most to do. */
+  fullestHosts(count: number): WaitingHost[] {
+    return this.#state.all<WaitingHost>(
+      'SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 ORDER BY queued DESC LIMIT ?',
+      this.#collection,
+      count,
+    );
+  }
+
+  totals(): { known: number; queued: number } {
+    return this.#state.get<{ known: number; queued: number }>(
+      'SELECT coalesce(sum(known), 0) AS known, coalesce(sum(queued), 0) AS queued FROM host WHERE collection = ?',
+      this.#collection,
+    )!;
+  }
+
+  /** Drops everything that is queued. */
+  clearQueue(): void {
+    this.#state.transaction(() => {
+      this.#state.run('DELETE FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ?)', this.#collection);
+      this.#state.run('UPDATE host SET queued = 0 WHERE collection = ?', this.#collection);
+    });
+    this.forget();
+  }
+
+  #host(name: string): HostMemory {
+    const remembered = this.#hosts.get(name);
+    if (remembered) return remembered;
+    const memory = this.#load(name) ?? this.#create(name);
+    // What has not been written yet stays in `changed`; the next look at such a host must find it.
+    if (this.#hosts.size >= HOSTS_REMEMBERED_MAX && this.#changed.size === 0) this.#hosts.clear();
+    this.#hosts.set(name, memory);
+    return memory;
+  }
+
+  #load(name: string): HostMemory | undefined {
+    const row = this.#state.get<{ id: number; known: number }>(
+      'SELECT id, known FROM host WHERE collection = ? AND name = ?',
+      this.#collection,
+      name,
+    );
+    return row && { ...row, newKnown: 0, newQueued: 0 };
+  }
+
+  #create(name: string): HostMemory {
+    const first = bucketOf(name) * BUCKET_STEP;
+    const last = this.#state.get<{ last: number | null }>(
+      'SELECT max(id) AS last FROM host WHERE id >= ? AND id < ?',
+      first,
+      first + BUCKET_STEP,
+    );
+    const id = (last?.last ?? first) + 1;
+    this.#state.run('INSERT INTO host (id, collection, name) VALUES (?, ?, ?)', id, this.#collection, name);
+    return { id, known: 0, newKnown: 0, newQueued: 0 };
+  }
+}
+
+function itemOf(row: Row): QueuedUrl {
+  const { host, key, page, url, depth, hops, tries, status } = row;
+  return {
+    host,
+    key,
+    page,
+    url,
+    depth,
+    hops,
+    tries,
+    status,
+    role: ROLES[row.role]!,
+    captured: row.captured ?? undefined,
+    verified: row.verified ?? undefined,
+    etag: row.etag ?? undefined,
+    modified: row.modified ?? undefined,
+    digest: row.digest ?? undefined,
+  };
+}
+
+/** Sitemaps first, then what a page needs to be shown, then pages, breadth first. */
+function rankOf({ role, depth, hops }: Offer): number {
+  if (role === 'sitemap') return 0;
+  if (role === 'embed' || hops > 0) return 1;
+  return 2 + Math.min(depth, 1000);
+}
+
+/** Host and port, the same for `http` and `https` at their usual ports: what politeness is about. */
+export function hostName(url: string): string {
+  return URL.parse(url)?.host ?? '';
+}
+
+/** A URL as the frontier knows it; undefined when it is none that can be fetched. */
+export function frontierUrl(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.hostname === '') return undefined;
+  parsed.username = '';
+  parsed.password = '';
+  return normalUrl(parsed.href);
+}
+
+function bucketOf(name: string): number {
+  return hash('sha256', name, 'buffer').readUInt16BE(0) % BUCKETS;
+}
+
+function keyHash(url: string): number {
+  return hash('sha256', urlKey(url), 'buffer').readUIntBE(0, 6);
+}
+
+function pageHash(url: string): number {
+  return hash('sha256', url, 'buffer').readUIntBE(0, 6);
+}

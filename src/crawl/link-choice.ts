@@ -1,0 +1,113 @@
+/** Decides which of the URLs that a visit brought up are offered to the frontier, and as what. */
+import type { EpochMs } from '../base/index.ts';
+import type { Link } from '../page/index.ts';
+import { type Frontier, frontierUrl, hostName, type Offer, type QueuedUrl } from './frontier.ts';
+import { type CrawlCounts, count } from './report.ts';
+import type { Scope } from './scope.ts';
+import type { CrawlSettings } from './settings.ts';
+import { trapOf } from './trap.ts';
+import type { Visited } from './visit.ts';
+
+const REDIRECTS_MAX = 20;
+const EMBED_HOPS_MAX = 8;
+
+export type ChoiceParts = {
+  readonly frontier: Frontier;
+  readonly scope: Scope;
+  readonly settings: CrawlSettings;
+  readonly counts: CrawlCounts;
+  /** Whether only URLs that the collection does not know are taken. */
+  readonly onlyNew: boolean;
+  readonly now: EpochMs;
+  /** A seed redirected here. */
+  readonly onSeedMoved: (url: string) => void;
+  /** Something was queued for this host. */
+  readonly onQueued: (host: string) => void;
+};
+
+/** Offers everything that a visit brought up. To be called within a transaction. */
+export function offerLinks(parts: ChoiceParts, visited: Visited): void {
+  const { item } = visited.settlement;
+  if (visited.redirect !== undefined) offerRedirect(parts, item, visited.redirect);
+  const { reading, sitemap } = visited;
+  if (sitemap) {
+    for (const url of sitemap.sitemaps) offerSitemap(parts, url, item.hops + 1);
+    for (const url of sitemap.pages) offerPage(parts, url, Math.min(1, parts.settings.depthMax), 0);
+  }
+  for (const link of reading?.links ?? []) {
+    const isUnwanted = !link.isEmbed && (link.isNofollow || reading!.isNofollow);
+    if (isUnwanted && parts.settings.nofollow === 'obey') parts.counts.nofollow++;
+    else offerLink(parts, item, link);
+  }
+}
+
+function offerLink(parts: ChoiceParts, item: QueuedUrl, link: Link): void {
+  if (link.kind === 'form') return;
+  // The same links stand on page after page; what was decided a moment ago need not be decided anew.
+  const text = `${link.isEmbed ? 'e' : 'p'}${link.url}`;
+  if (parts.frontier.remembers(text)) return;
+  const depth = item.depth + 1;
+  if (!link.isEmbed) {
+    const isMoved = link.kind === 'refresh';
+    if (isMoved) offerPage(parts, link.url, item.depth, item.hops + 1);
+    else if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
+    else offerPage(parts, link.url, depth, 0);
+    if (depth <= parts.settings.depthMax) parts.frontier.remember(text);
+    return;
+  }
+  if (parts.settings.htmlOnly) return;
+  const hops = item.role === 'embed' || item.hops > 0 ? item.hops + 1 : 1;
+  if (hops > EMBED_HOPS_MAX) return;
+  const url = frontierUrl(link.url);
+  if (url === undefined) return;
+  const isPage = link.kind === 'frame' && parts.scope.hasPage(url, item.depth);
+  if (isPage || parts.scope.hasEmbed(url))
+    offer(parts, { url, role: isPage ? 'page' : 'embed', depth: item.depth, hops });
+  else parts.counts.outOfScope++;
+  parts.frontier.remember(text);
+}
+
+function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): void {
+  const url = frontierUrl(target);
+  if (url === undefined || item.hops >= REDIRECTS_MAX) {
+    count(parts.counts.traps, 'redirects');
+    parts.counts.trapped++;
+    return;
+  }
+  const hops = item.hops + 1;
+  if (item.role === 'page' && item.depth === 0 && parts.scope.addSeed(url)) {
+    parts.frontier.forget();
+    parts.onSeedMoved(url);
+  }
+  const isIn = item.role === 'page' ? parts.scope.hasPage(url, item.depth) : parts.scope.hasEmbed(url);
+  if (isIn) offer(parts, { url, role: item.role, depth: item.depth, hops });
+  else parts.counts.outOfScope++;
+}
+
+function offerPage(parts: ChoiceParts, target: string, depth: number, hops: number): void {
+  const url = frontierUrl(target);
+  if (url === undefined) return;
+  if (hops <= REDIRECTS_MAX && parts.scope.hasPage(url, depth)) offer(parts, { url, role: 'page', depth, hops });
+  else parts.counts.outOfScope++;
+}
+
+export function offerSitemap(parts: ChoiceParts, target: string, hops: number): void {
+  const url = frontierUrl(target);
+  if (url === undefined || !parts.settings.sitemaps || hops > EMBED_HOPS_MAX) return;
+  offer(parts, { url, role: 'sitemap', depth: 0, hops });
+}
+
+export function offer(parts: ChoiceParts, chosen: Offer): void {
+  const trap = trapOf(chosen.url, parts.now);
+  if (trap) {
+    parts.counts.trapped++;
+    count(parts.counts.traps, trap);
+    return;
+  }
+  const verdict = parts.frontier.offer(chosen, parts.onlyNew);
+  if (verdict === 'queued') parts.onQueued(hostName(chosen.url));
+  else if (verdict !== 'known') {
+    parts.counts.trapped++;
+    count(parts.counts.traps, verdict);
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Pace, retryAfterMs } from './pace.ts';
+import { CRAWL_DEFAULTS } from './settings.ts';
+
+const SETTINGS = { ...CRAWL_DEFAULTS, delayMs: 1000, retryDelayMs: 500 };
+
+test('a host rests for the delay, longer when it is slow, and as long as it asks', () => {
+  const pace = new Pace(SETTINGS);
+  assert.equal(pace.readyAt, 0);
+  pace.begin(0);
+  assert.equal(pace.readyAt, Number.POSITIVE_INFINITY, 'one request at a time');
+  pace.end(100, { time: 10, latencyMs: 100 });
+  assert.equal(pace.readyAt, 1010, 'counted from when the request was sent');
+  pace.begin(1010);
+  pace.end(5010, { time: 1010, latencyMs: 4000 });
+  assert.ok(pace.readyAt > 5010 - 4000 + 2 * 1000, 'a slow host rests longer');
+  pace.heedCrawlDelay(10_000);
+  pace.begin(20_000);
+  pace.end(20_100, { time: 20_000, latencyMs: 100 });
+  assert.equal(pace.readyAt, 30_000);
+});
+
+test('a Crawl-delay without measure is bounded', () => {
+  const pace = new Pace(SETTINGS);
+  pace.heedCrawlDelay(1e12);
+  pace.begin(0);
+  pace.end(1, { time: 0, latencyMs: 1 });
+  assert.equal(pace.readyAt, SETTINGS.crawlDelayMsMax);
+});
+
+test('refusals wait as long as the host says, else ever longer', () => {
+  const pace = new Pace(SETTINGS);
+  pace.refuse(0, 7000);
+  assert.equal(pace.readyAt, 7000);
+  const other = new Pace(SETTINGS);
+  other.refuse(0, undefined);
+  assert.equal(other.readyAt, 500);
+  other.refuse(0, undefined);
+  assert.equal(other.readyAt, 1000);
+  other.accept();
+  other.refuse(10_000, undefined);
+  assert.equal(other.readyAt, 10_500);
+});
+
+test('Retry-After is read as seconds and as a date', () => {
+  assert.equal(retryAfterMs('120', 0), 120_000);
+  assert.equal(retryAfterMs('Thu, 01 Jan 1970 00:01:00 GMT', 0), 60_000);
+  assert.equal(retryAfterMs('soon', 0), undefined);
+  assert.equal(retryAfterMs(undefined, 0), undefined);
+});

@@ -1,0 +1,83 @@
+/**
+ * The pace of one host: when the next request may go out.
+ *
+ * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the host's response time, up to
+ * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer.
+ */
+import type { EpochMs } from '../base/index.ts';
+import type { CrawlSettings } from './settings.ts';
+
+/** How much a new response time counts against what is known. */
+const SMOOTHING = 0.25;
+const HOLD_MS_MAX = 3600_000;
+
+export class Pace {
+  readonly #settings: CrawlSettings;
+  #readyAt: EpochMs = 0;
+  #latencyMs = 0;
+  #crawlDelayMs = 0;
+  #refusals = 0;
+  #running = 0;
+
+  constructor(settings: CrawlSettings) {
+    this.#settings = settings;
+  }
+
+  /** When a request may go out; infinity while as many are under way as may be. */
+  get readyAt(): EpochMs {
+    const isAlone = this.#delayMs > 0 && this.#crawlDelayMs > 0;
+    const most = isAlone ? 1 : this.#settings.hostConcurrency;
+    return this.#running >= most ? Number.POSITIVE_INFINITY : this.#readyAt;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  heedCrawlDelay(delayMs: number | undefined): void {
+    if (delayMs === undefined) return;
+    this.#crawlDelayMs = Math.max(this.#crawlDelayMs, Math.min(delayMs, this.#settings.crawlDelayMsMax));
+  }
+
+  begin(now: EpochMs): void {
+    this.#running++;
+    this.#readyAt = Math.max(this.#readyAt, now + this.#delayMs);
+  }
+
+  /** The request is over: when it was answered, with the time it was sent, which a connection may have delayed, and how long the answer took. */
+  end(now: EpochMs, answered: { readonly time: EpochMs; readonly latencyMs: number } | undefined): void {
+    this.#running--;
+    if (!answered) return;
+    const { time, latencyMs } = answered;
+    this.#readyAt = Math.max(this.#readyAt, time + this.#delayMs);
+    this.#latencyMs += (latencyMs - this.#latencyMs) * (this.#latencyMs === 0 ? 1 : SMOOTHING);
+    // A slow host gets its rest from the moment it is done.
+    const restMs = Math.min(this.#latencyMs * this.#settings.delayFactor, this.#settings.delayMsMax);
+    if (this.#settings.delayMs > 0) this.#readyAt = Math.max(this.#readyAt, now + restMs - latencyMs);
+  }
+
+  /** The host asked to be left alone. */
+  refuse(now: EpochMs, retryAfterMs: number | undefined): void {
+    const waitMs = retryAfterMs ?? this.#settings.retryDelayMs * 2 ** this.#refusals;
+    this.#refusals = Math.min(this.#refusals + 1, 10);
+    this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, HOLD_MS_MAX));
+  }
+
+  accept(): void {
+    this.#refusals = 0;
+  }
+
+  get #delayMs(): number {
+    const { delayMs, delayFactor, delayMsMax } = this.#settings;
+    if (delayMs === 0) return this.#crawlDelayMs;
+    return Math.max(delayMs, this.#crawlDelayMs, Math.min(this.#latencyMs * delayFactor, delayMsMax));
+  }
+}
+
+/** What a Retry-After field asks for: seconds, or a date. */
+export function retryAfterMs(value: string | undefined, now: EpochMs): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value.trim()) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,83 @@
+/**
+ * What a recrawl visits, of all that a collection knows.
+ *
+ * First what could not be verified the last time, then what is about to outlive its allowed lifetime, whatever the budget; then, within the budget, pages by
+ * how likely they have changed. With `fixed` everything is visited. What is gone stays gone until a crawl from seeds comes by it again.
+ */
+import type { EpochMs } from '../base/index.ts';
+import { changeLikelihood } from './change-rate.ts';
+import { STATE_DONE, STATE_DROPPED, STATE_FORBIDDEN, STATE_GONE, STATE_QUEUED, STATE_UNVERIFIED } from './frontier.ts';
+import { noCounts } from './report.ts';
+import { noteCounts, type Run } from './run.ts';
+import { UNBOUNDED } from './settings.ts';
+import type { CrawlState } from './state.ts';
+
+/** A page counts as expiring when less than this share of its lifetime is left: it would outlive it before the next crawl. */
+const EXPIRING_SHARE = 0.1;
+const RANK_STEP = 2 ** 40;
+
+export type RecrawlPlan = { readonly unverified: number; readonly expiring: number; readonly likely: number };
+
+/** Queues the pages of a recrawl, in the order in which they shall be visited. */
+export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlPlan {
+  const { settings, collection, number } = run;
+  state.define('change_likelihood', (visits, changes, watched, since) =>
+    changeLikelihood(visits, changes, watched, since),
+  );
+  return state.transaction(() => {
+    const queue = (band: number, where: string, order: string, limit: number, ...values: number[]): number => {
+      const count = state.run(
+        `INSERT INTO queue (host, rank, key, page)
+         SELECT url.host, ${band} * ${RANK_STEP} + row_number() OVER (ORDER BY ${order}), url.key, url.page
+         FROM url JOIN host ON host.id = url.host
+         WHERE host.collection = ? AND url.run < ? AND (${where}) ORDER BY ${order} LIMIT ?`,
+        collection,
+        number,
+        ...values,
+        Math.min(limit, UNBOUNDED),
+      );
+      state.run(
+        `UPDATE url SET run = ?, state = ${STATE_QUEUED}, tries = 0 FROM queue
+         WHERE queue.host = url.host AND queue.key = url.key AND queue.page = url.page AND url.run < ?
+           AND url.host IN (SELECT id FROM host WHERE collection = ?)`,
+        number,
+        number,
+        collection,
+      );
+      return count;
+    };
+    const oldest = 'coalesce(url.verified, 0), url.host, url.key, url.page';
+    const unverified = queue(
+      0,
+      `url.state IN (${STATE_UNVERIFIED}, ${STATE_FORBIDDEN}, ${STATE_QUEUED})`,
+      oldest,
+      UNBOUNDED,
+    );
+    const soon = now + settings.lifetimeMs * EXPIRING_SHARE;
+    const expiring = queue(1, `url.state = ${STATE_DONE} AND url.expires <= ?`, oldest, UNBOUNDED, soon);
+    const likelihood = `change_likelihood(url.visits, url.changes, url.watched, ${now} - coalesce(url.verified, 0)) DESC`;
+    const budget = settings.fixed ? UNBOUNDED : Math.max(0, settings.budget);
+    const likely = queue(
+      2,
+      `url.state NOT IN (${STATE_GONE}, ${STATE_DROPPED}, ${STATE_QUEUED})`,
+      settings.fixed ? oldest : `${likelihood}, ${oldest}`,
+      budget,
+    );
+    state.run(
+      'UPDATE host SET queued = (SELECT count(*) FROM queue WHERE queue.host = host.id) WHERE collection = ?',
+      collection,
+    );
+    noteCounts(state, run, noCounts());
+    return { unverified, expiring, likely };
+  });
+}
+
+/** URLs that a run found gone. */
+export function goneUrls(state: CrawlState, run: Run): string[] {
+  const rows = state.all<{ url: string }>(
+    `SELECT url.url FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND url.run = ? AND url.state = ${STATE_GONE}`,
+    run.collection,
+    run.number,
+  );
+  return rows.map(({ url }) => url);
+}

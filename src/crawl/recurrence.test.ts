@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextTime } from './recurrence.ts';
+
+const NOW = Date.parse('2026-11-15T07:30:20Z');
+const next = (every: string, from = NOW) => new Date(nextTime(every, from)).toISOString().slice(0, 16);
+
+test('words, spans and cron fields say when', () => {
+  assert.equal(next('hour'), '2026-11-15T08:00');
+  assert.equal(next('day'), '2026-11-16T03:00');
+  assert.equal(next('week'), '2026-11-16T03:00');
+  assert.equal(next('month'), '2026-12-01T03:00');
+  assert.equal(next('6h'), '2026-11-15T13:30');
+  assert.equal(next('*/15 * * * *'), '2026-11-15T07:45');
+  assert.equal(next('0 9-17/4 * * 1-5'), '2026-11-16T09:00');
+  assert.equal(next('0 0 29 2 *'), '2028-02-29T00:00');
+  assert.equal(next('30 7 * * 7'), '2026-11-22T07:30');
+  assert.equal(next('0 0 1 * 1'), '2026-11-16T00:00', 'one of both days is enough');
+});
+
+test('what is none is refused', () => {
+  for (const every of ['', 'sometimes', '60 * * * *', '* * * *', '5-1 * * * *', '0 0 31 2 *', '*/0 * * * *'])
+    assert.throws(() => nextTime(every, NOW), { code: 'BAD_ARGUMENT' }, every);
+});

@@ -1,0 +1,129 @@
+/** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
+import type { EpochMs } from '../base/index.ts';
+import type { Outcome, Visited } from './visit.ts';
+
+export type CrawlCounts = {
+  /** Captures made, of robots.txt files too. */
+  captures: number;
+  /** URLs visited as pages. */
+  pages: number;
+  /** Bytes of bodies as received. */
+  bytes: number;
+  /** Contents that the archive did not hold. */
+  new: number;
+  /** Contents that the archive held, under whatever URL. */
+  duplicate: number;
+  /** Pages as they were the time before. */
+  unchanged: number;
+  /** Of those, the ones for which the server said so. */
+  notModified: number;
+  redirects: number;
+  truncated: number;
+  failed: number;
+  retried: number;
+  /** Forbidden by robots.txt. */
+  forbidden: number;
+  nofollow: number;
+  outOfScope: number;
+  trapped: number;
+  skipped: number;
+  /** Captures of an interrupted process that were found in the archive. */
+  recovered: number;
+  gone: number;
+  expunged: number;
+  statuses: Record<string, number>;
+  failures: Record<string, number>;
+  traps: Record<string, number>;
+};
+
+export type CrawlReport = {
+  readonly collection: string;
+  readonly run: number;
+  readonly kind: 'first' | 'again';
+  readonly outcome: 'done' | 'limited' | 'interrupted';
+  /** Which limit ended it. */
+  readonly limit?: 'pages' | 'bytes' | 'time';
+  readonly seeds: readonly string[];
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly elapsedMs: number;
+  readonly pagesPerSecond: number;
+  readonly known: number;
+  readonly queued: number;
+  readonly counts: CrawlCounts;
+  /** The first of those that failed, with the reason. */
+  readonly failedUrls: readonly { readonly url: string; readonly reason: string }[];
+  readonly software?: string;
+};
+
+const FAILED_URLS_MAX = 100;
+
+export function noCounts(): CrawlCounts {
+  return {
+    captures: 0,
+    pages: 0,
+    bytes: 0,
+    new: 0,
+    duplicate: 0,
+    unchanged: 0,
+    notModified: 0,
+    redirects: 0,
+    truncated: 0,
+    failed: 0,
+    retried: 0,
+    forbidden: 0,
+    nofollow: 0,
+    outOfScope: 0,
+    trapped: 0,
+    skipped: 0,
+    recovered: 0,
+    gone: 0,
+    expunged: 0,
+    statuses: {},
+    failures: {},
+    traps: {},
+  };
+}
+
+export class Tally {
+  readonly counts: CrawlCounts;
+  readonly failedUrls: { url: string; reason: string }[] = [];
+  readonly startedAt: EpochMs;
+
+  constructor(counts: CrawlCounts | undefined, startedAt: EpochMs) {
+    this.counts = { ...noCounts(), ...counts };
+    this.startedAt = startedAt;
+  }
+
+  add(outcome: Outcome): void {
+    const { counts } = this;
+    if (outcome.kind === 'visited') this.#visited(outcome);
+    else if (outcome.kind === 'skipped') counts.skipped++;
+    else if (outcome.kind === 'retry') counts.retried++;
+    else {
+      counts.failed++;
+      count(counts.failures, outcome.reason);
+      if (this.failedUrls.length < FAILED_URLS_MAX)
+        this.failedUrls.push({ url: outcome.settlement.item.url, reason: `${outcome.reason}: ${outcome.detail}` });
+    }
+  }
+
+  #visited({ settlement, novelty, isNotModified, bytes, truncated, redirect, isRecovered }: Visited): void {
+    const { counts } = this;
+    const { item, status } = settlement;
+    counts.captures++;
+    counts.bytes += bytes;
+    counts[novelty]++;
+    if (item.role === 'page') counts.pages++;
+    if (isNotModified) counts.notModified++;
+    if (truncated) counts.truncated++;
+    if (redirect !== undefined) counts.redirects++;
+    if (isRecovered) counts.recovered++;
+    if (status === 404 || status === 410) counts.gone++;
+    count(counts.statuses, String(status));
+  }
+}
+
+export function count(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}

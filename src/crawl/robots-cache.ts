@@ -1,0 +1,81 @@
+/**
+ * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like everything else.
+ *
+ * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 5xx and silence forbid everything until
+ * the file can be had.
+ */
+import type { EpochMs } from '../base/index.ts';
+import { ROBOTS_BYTES_MAX, RobotsRules } from './robots-rules.ts';
+import type { CrawlState } from './state.ts';
+import type { RobotsOutcome, RobotsVerdict, Unreachable } from './visit.ts';
+
+const FRESH_MS = 24 * 3600_000;
+const ORIGINS_REMEMBERED_MAX = 1000;
+
+export class RobotsCache {
+  readonly #state: CrawlState;
+  readonly #productToken: string;
+  readonly #memory = new Map<string, { rules: RobotsRules; fetched: EpochMs }>();
+
+  readonly #unreachable = new Map<string, Unreachable>();
+
+  constructor(state: CrawlState, productToken: string) {
+    this.#state = state;
+    this.#productToken = productToken;
+  }
+
+  /** Rules for those who heed none. */
+  readonly everything = RobotsRules.allowing();
+
+  /** Why the rules of an origin forbid everything, when they could not be had. */
+  unreachable(origin: string): Unreachable | undefined {
+    return this.#unreachable.get(origin);
+  }
+
+  /** The rules of an origin, when they are known and fresh. */
+  get(origin: string, now: EpochMs): RobotsRules | undefined {
+    const known = this.#memory.get(origin) ?? this.#load(origin);
+    if (!known || known.fetched < now - FRESH_MS) return undefined;
+    return known.rules;
+  }
+
+  /** Takes in what was fetched. That rules could not be had is remembered, but not kept: the next crawl tries anew. */
+  put(origin: string, { verdict, body, time, unreachable }: RobotsOutcome): RobotsRules {
+    if (unreachable) {
+      this.#unreachable.set(origin, unreachable);
+      return this.#remember(origin, verdict, body, time);
+    }
+    this.#unreachable.delete(origin);
+    const kept = Buffer.from(body.subarray(0, ROBOTS_BYTES_MAX));
+    this.#state.run(
+      'INSERT OR REPLACE INTO robots (origin, fetched, verdict, body) VALUES (?, ?, ?, ?)',
+      origin,
+      time,
+      verdict,
+      kept,
+    );
+    return this.#remember(origin, verdict, kept, time);
+  }
+
+  #load(origin: string): { rules: RobotsRules; fetched: EpochMs } | undefined {
+    const row = this.#state.get<{ fetched: number; verdict: RobotsVerdict; body: Uint8Array }>(
+      'SELECT fetched, verdict, body FROM robots WHERE origin = ?',
+      origin,
+    );
+    if (!row) return undefined;
+    this.#remember(origin, row.verdict, row.body, row.fetched);
+    return this.#memory.get(origin);
+  }
+
+  #remember(origin: string, verdict: RobotsVerdict, body: Uint8Array, fetched: EpochMs): RobotsRules {
+    const rules =
+      verdict === 'rules'
+        ? RobotsRules.parse(body, this.#productToken)
+        : verdict === 'allow'
+          ? RobotsRules.allowing()
+          : RobotsRules.forbidding();
+    if (this.#memory.size >= ORIGINS_REMEMBERED_MAX) this.#memory.clear();
+    this.#memory.set(origin, { rules, fetched });
+    return rules;
+  }
+}

@@ -1,0 +1,138 @@
+/** The runs of crawls: begun, resumed, ended, and what is known of each. */
+import { type EpochMs, PinakesError } from '../base/index.ts';
+import { Frontier } from './frontier.ts';
+import type { CrawlCounts, CrawlReport } from './report.ts';
+import { CRAWL_DEFAULTS, type CrawlSettings } from './settings.ts';
+import type { CrawlState } from './state.ts';
+
+/** `first`: from seeds along links. `again`: what is known, and new links on changed pages. */
+export type RunKind = 'first' | 'again';
+
+/** `running` in a file that nobody has open means that the process died. `limited`: a limit was reached with URLs left. */
+export type RunState = 'running' | 'interrupted' | 'limited' | 'done' | 'dropped';
+
+export type Run = {
+  readonly number: number;
+  readonly collection: string;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly seeds: readonly string[];
+  /** Where seeds redirected to. */
+  readonly grownSeeds: readonly string[];
+  readonly settings: CrawlSettings;
+  readonly startedAt: EpochMs;
+  readonly endedAt: EpochMs | undefined;
+  readonly counts: CrawlCounts | undefined;
+  readonly report: CrawlReport | undefined;
+};
+
+type Row = {
+  number: number;
+  collection: string;
+  kind: RunKind;
+  state: RunState;
+  seeds: string;
+  settings: string;
+  started: number;
+  ended: number | null;
+  counts: string | null;
+  report: string | null;
+};
+
+function runOf(row: Row): Run {
+  const { given, grown } = JSON.parse(row.seeds) as { given: string[]; grown: string[] };
+  return {
+    number: row.number,
+    collection: row.collection,
+    kind: row.kind,
+    state: row.state,
+    seeds: given,
+    grownSeeds: grown,
+    settings: { ...CRAWL_DEFAULTS, ...(JSON.parse(row.settings) as Partial<CrawlSettings>) },
+    startedAt: row.started,
+    endedAt: row.ended ?? undefined,
+    counts: row.counts === null ? undefined : (JSON.parse(row.counts) as CrawlCounts),
+    report: row.report === null ? undefined : (JSON.parse(row.report) as CrawlReport),
+  };
+}
+
+/** Runs of a collection, or of all, the latest first. */
+export function runsOf(state: CrawlState, collection?: string, count = 100): Run[] {
+  const rows =
+    collection === undefined
+      ? state.all<Row>('SELECT * FROM crawl ORDER BY number DESC LIMIT ?', count)
+      : state.all<Row>('SELECT * FROM crawl WHERE collection = ? ORDER BY number DESC LIMIT ?', collection, count);
+  return rows.map(runOf);
+}
+
+/** The last run, when it has something left to do. */
+export function unfinishedRun(state: CrawlState, collection: string): Run | undefined {
+  const [last] = runsOf(state, collection, 1);
+  return last && last.state !== 'done' && last.state !== 'dropped' ? last : undefined;
+}
+
+export function beginRun(
+  state: CrawlState,
+  kind: RunKind,
+  seeds: readonly string[],
+  settings: CrawlSettings,
+  now: EpochMs,
+): Run {
+  state.run(
+    "INSERT INTO crawl (collection, kind, state, seeds, settings, started) VALUES (?, ?, 'running', ?, ?, ?)",
+    settings.collection,
+    kind,
+    JSON.stringify({ given: seeds, grown: [] }),
+    JSON.stringify(settings),
+    now,
+  );
+  return runsOf(state, settings.collection, 1)[0]!;
+}
+
+/** Takes an interrupted run up again; limits, politeness and the like may be others now. */
+export function resumeRun(state: CrawlState, run: Run, settings: CrawlSettings): Run {
+  state.run("UPDATE crawl SET state = 'running', settings = ? WHERE number = ?", JSON.stringify(settings), run.number);
+  return { ...run, state: 'running', settings };
+}
+
+/** Gives up what an unfinished run had still to do. What was captured stays. */
+export function dropRun(state: CrawlState, run: Run): void {
+  new Frontier(state, run.collection, run.number, 0).clearQueue();
+  state.run("UPDATE crawl SET state = 'dropped' WHERE number = ?", run.number);
+}
+
+export function noteGrownSeeds(state: CrawlState, run: Run, grown: readonly string[]): void {
+  state.run('UPDATE crawl SET seeds = ? WHERE number = ?', JSON.stringify({ given: run.seeds, grown }), run.number);
+}
+
+export function noteCounts(state: CrawlState, run: Run, counts: CrawlCounts): void {
+  state.run('UPDATE crawl SET counts = ? WHERE number = ?', JSON.stringify(counts), run.number);
+}
+
+export function endRun(state: CrawlState, run: Run, report: CrawlReport, ended: EpochMs): void {
+  state.run(
+    'UPDATE crawl SET state = ?, counts = ?, report = ?, ended = ? WHERE number = ?',
+    report.outcome,
+    JSON.stringify(report.counts),
+    JSON.stringify(report),
+    ended,
+    run.number,
+  );
+}
+
+/** The last run of a collection that was crawled before. */
+export function lastRun(state: CrawlState, collection: string): Run {
+  const [last] = runsOf(state, collection, 1);
+  if (!last) throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
+  return last;
+}
+
+/** The last run from seeds: what recrawls go by. What a single recrawl was told otherwise holds for that one alone. */
+export function lastFirstRun(state: CrawlState, collection: string): Run {
+  const row = state.get<Row>(
+    "SELECT * FROM crawl WHERE collection = ? AND kind = 'first' ORDER BY number DESC LIMIT 1",
+    collection,
+  );
+  if (!row) throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
+  return runOf(row);
+}

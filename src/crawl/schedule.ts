@@ -1,0 +1,110 @@
+/**
+ * Crawls that are repeated. The state of an archive says when each is due; whoever keeps the archive open (the server, or `crawl --due` from time to time) asks
+ * for what is due and runs it.
+ */
+import type { Archive } from '../archive/index.ts';
+import type { EpochMs } from '../base/index.ts';
+import { crawl, recrawl } from './crawl.ts';
+import { nextTime } from './recurrence.ts';
+import type { CrawlReport } from './report.ts';
+import { runsOf } from './run.ts';
+import type { CrawlOptions, CrawlSettings } from './settings.ts';
+import { CrawlState } from './state.ts';
+
+export type Schedule = {
+  readonly collection: string;
+  /** As given: `day`, `6h`, `0 3 * * 1`. */
+  readonly every: string;
+  readonly seeds: readonly string[];
+  readonly settings: Partial<CrawlSettings>;
+  readonly due: EpochMs;
+  /** When it last ran. */
+  readonly last: EpochMs | undefined;
+};
+
+type Row = { collection: string; every: string; seeds: string; settings: string; due: number; last: number | null };
+
+function scheduleOf(row: Row): Schedule {
+  return {
+    collection: row.collection,
+    every: row.every,
+    seeds: JSON.parse(row.seeds) as string[],
+    settings: JSON.parse(row.settings) as Partial<CrawlSettings>,
+    due: row.due,
+    last: row.last ?? undefined,
+  };
+}
+
+function withState<T>(archive: Archive, work: (state: CrawlState) => T): T {
+  const state = CrawlState.open(archive.directory);
+  try {
+    return work(state);
+  } finally {
+    state.close();
+  }
+}
+
+/** Sets the schedule of a collection, in place of the one it had. It is due for the first time after now. */
+export function putSchedule(
+  archive: Archive,
+  { collection, every, seeds, settings }: Pick<Schedule, 'collection' | 'every' | 'seeds' | 'settings'>,
+): Schedule {
+  const due = nextTime(every, archive.clock());
+  return withState(archive, (state) => {
+    state.run(
+      'INSERT OR REPLACE INTO schedule (collection, every, seeds, settings, due) VALUES (?, ?, ?, ?, ?)',
+      collection,
+      every,
+      JSON.stringify(seeds),
+      JSON.stringify({ ...settings, collection }),
+      due,
+    );
+    return scheduleOf(state.get<Row>('SELECT * FROM schedule WHERE collection = ?', collection)!);
+  });
+}
+
+/** Says whether there was one. */
+export function removeSchedule(archive: Archive, collection: string): boolean {
+  return withState(archive, (state) => state.run('DELETE FROM schedule WHERE collection = ?', collection) > 0);
+}
+
+export function schedules(archive: Archive): Schedule[] {
+  if (!CrawlState.exists(archive.directory)) return [];
+  return withState(archive, (state) => state.all<Row>('SELECT * FROM schedule ORDER BY due').map(scheduleOf));
+}
+
+/** Schedules whose time has come, the longest due first. */
+export function dueCrawls(archive: Archive): Schedule[] {
+  const now = archive.clock();
+  return schedules(archive).filter(({ due }) => due <= now);
+}
+
+/**
+ * Runs a scheduled crawl: from its seeds the first time, again over what is known afterwards. It is due again only when it has ended, so what a killed process
+ * began is taken up by the next.
+ */
+export async function runScheduled(
+  archive: Archive,
+  schedule: Schedule,
+  options: CrawlOptions = {},
+): Promise<CrawlReport> {
+  const { collection, seeds, settings, every } = schedule;
+  const isKnown = withState(archive, (state) => runsOf(state, collection, 1).length > 0);
+  const report = isKnown
+    ? await recrawl(archive, collection, settings, options)
+    : await crawl(archive, seeds, settings, options);
+  const now = archive.clock();
+  if (report.outcome !== 'interrupted') {
+    const next = nextTime(every, now);
+    withState(archive, (state) =>
+      state.run(
+        'UPDATE schedule SET due = ?, last = ? WHERE collection = ? AND every = ?',
+        next,
+        now,
+        collection,
+        every,
+      ),
+    );
+  }
+  return report;
+}

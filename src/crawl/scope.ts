@@ -1,0 +1,85 @@
+/**
+ * What belongs to a crawl. Pages belong by their URL; what pages need to be shown belongs wherever it lies. A seed that redirects takes its scope along:
+ * who asks for `http://example.org/` means `https://www.example.org/` when the one leads to the other.
+ */
+import { getDomain } from 'tldts';
+import { PinakesError } from '../base/index.ts';
+import { hostName } from './frontier.ts';
+import type { CrawlSettings } from './settings.ts';
+
+const URL_LENGTH_MAX = 2048;
+
+export class Scope {
+  readonly #settings: CrawlSettings;
+  readonly #include: readonly RegExp[];
+  readonly #exclude: readonly RegExp[];
+  readonly #hosts = new Set<string>();
+  readonly #domains = new Set<string>();
+  readonly #prefixes: string[] = [];
+  readonly #seeds = new Set<string>();
+
+  constructor(settings: CrawlSettings, seeds: readonly string[]) {
+    this.#settings = settings;
+    this.#include = settings.include.map((pattern) => expression(pattern, '--include'));
+    this.#exclude = settings.exclude.map((pattern) => expression(pattern, '--exclude'));
+    for (const seed of seeds) this.addSeed(seed);
+  }
+
+  /** Says whether the scope grew. */
+  addSeed(url: string): boolean {
+    if (this.#seeds.has(url)) return false;
+    this.#seeds.add(url);
+    this.#hosts.add(bareHost(url));
+    this.#domains.add(domainOf(url));
+    this.#prefixes.push(withoutScheme(url).replace(/[^/]*$/, ''));
+    return true;
+  }
+
+  hasPage(url: string, depth: number): boolean {
+    if (url.length > URL_LENGTH_MAX || this.#isExcluded(url)) return false;
+    if (this.#seeds.has(url)) return true;
+    if (depth > this.#settings.depthMax) return false;
+    if (this.#include.length > 0 && !this.#include.some((pattern) => pattern.test(url))) return false;
+    switch (this.#settings.scope) {
+      case 'host':
+        return this.#hosts.has(bareHost(url));
+      case 'domain':
+        return this.#domains.has(domainOf(url));
+      case 'prefix': {
+        const bare = withoutScheme(url);
+        return this.#prefixes.some((prefix) => bare.startsWith(prefix));
+      }
+      case 'list':
+        return false;
+    }
+  }
+
+  hasEmbed(url: string): boolean {
+    return url.length <= URL_LENGTH_MAX && !this.#isExcluded(url);
+  }
+
+  #isExcluded(url: string): boolean {
+    return this.#exclude.some((pattern) => pattern.test(url));
+  }
+}
+
+function expression(pattern: string, where: string): RegExp {
+  try {
+    return new RegExp(pattern);
+  } catch (cause) {
+    throw new PinakesError('BAD_ARGUMENT', { where, detail: `no regular expression: ${pattern}`, cause });
+  }
+}
+
+/** With and without `www.` a host is the same to people. */
+function bareHost(url: string): string {
+  return hostName(url).replace(/^www\./, '');
+}
+
+function domainOf(url: string): string {
+  return getDomain(url, { allowPrivateDomains: true }) ?? hostName(url);
+}
+
+function withoutScheme(url: string): string {
+  return url.replace(/^https?:\/\/(?:www\.)?/, '').replace(/[?#].*$/s, '');
+}

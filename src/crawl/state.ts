@@ -1,0 +1,137 @@
+/**
+ * The state of crawls, in `crawl.sqlite` beside the archive: what is known, what is queued, what was learned for the next time.
+ *
+ * ```
+ *   crawl     one row a run: collection, seeds, settings, how it ended, its report
+ *   host      one row a host of a collection; id = bucket of the host * 2^32 + a running number, so that a host's rows are found by its bucket
+ *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): where it stands and how it has fared
+ *   queue     what is still to be fetched, by (host, rank); a row leaves only when the captures of its URL are acknowledged
+ *   robots    robots.txt files by origin
+ *   schedule  crawls that are to be repeated
+ * ```
+ * One process owns an archive, so one owns this file. It is written in WAL mode: the death of the process loses nothing that was committed; a power cut may
+ * lose the last commits, which leaves URLs queued that are done, and those are found out when the crawl is resumed.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { PinakesError } from '../base/index.ts';
+
+export const STATE_NAME = 'crawl.sqlite';
+const STATE_VERSION = 1;
+
+const SCHEMA = `
+CREATE TABLE crawl (
+  number INTEGER PRIMARY KEY, collection TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, seeds TEXT NOT NULL, settings TEXT NOT NULL,
+  started INTEGER NOT NULL, ended INTEGER, counts TEXT, report TEXT
+) STRICT;
+CREATE INDEX crawl_of_collection ON crawl (collection, number);
+CREATE TABLE host (
+  id INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL, known INTEGER NOT NULL DEFAULT 0, queued INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (collection, name)
+) STRICT;
+CREATE INDEX host_with_queue ON host (collection, id) WHERE queued > 0;
+CREATE TABLE url (
+  host INTEGER NOT NULL, key INTEGER NOT NULL, page INTEGER NOT NULL, url TEXT NOT NULL, run INTEGER NOT NULL, state INTEGER NOT NULL,
+  role INTEGER NOT NULL, depth INTEGER NOT NULL, hops INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
+  status INTEGER NOT NULL DEFAULT 0, captured INTEGER, verified INTEGER, etag TEXT, modified TEXT, digest BLOB,
+  visits INTEGER NOT NULL DEFAULT 0, changes INTEGER NOT NULL DEFAULT 0, watched INTEGER NOT NULL DEFAULT 0, expires INTEGER,
+  PRIMARY KEY (host, key, page)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE queue (
+  host INTEGER NOT NULL, rank INTEGER NOT NULL, key INTEGER NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (host, rank, key, page)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE robots (origin TEXT PRIMARY KEY, fetched INTEGER NOT NULL, verdict TEXT NOT NULL, body BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE schedule (
+  collection TEXT PRIMARY KEY, every TEXT NOT NULL, seeds TEXT NOT NULL, settings TEXT NOT NULL, due INTEGER NOT NULL, last INTEGER
+) STRICT, WITHOUT ROWID;
+`;
+
+export class CrawlState {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #users = 1;
+  readonly #onClose: () => void;
+
+  private constructor(database: DatabaseSync, onClose: () => void) {
+    this.#database = database;
+    this.#onClose = onClose;
+  }
+
+  /** Opens the state of an archive's crawls; all who do so at one time share it, and each closes it. */
+  static open(directory: string): CrawlState {
+    const shared = OPEN.get(directory);
+    if (shared) {
+      shared.#users++;
+      return shared;
+    }
+    const path = join(directory, STATE_NAME);
+    try {
+      const database = new DatabaseSync(path);
+      database.exec(
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536; PRAGMA busy_timeout = 5000',
+      );
+      const version = Number(database.prepare('PRAGMA user_version').get()!.user_version);
+      if (version === 0) database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${STATE_VERSION}; COMMIT`);
+      else if (version !== STATE_VERSION)
+        throw new PinakesError('CRAWL_STATE', { where: path, detail: `version ${version}` });
+      const state = new CrawlState(database, () => OPEN.delete(directory));
+      OPEN.set(directory, state);
+      return state;
+    } catch (cause) {
+      if (cause instanceof PinakesError) throw cause;
+      throw new PinakesError('CRAWL_STATE', { where: path, cause });
+    }
+  }
+
+  static exists(directory: string): boolean {
+    return existsSync(join(directory, STATE_NAME));
+  }
+
+  close(): void {
+    if (--this.#users > 0) return;
+    this.#onClose();
+    this.#statements.clear();
+    this.#database.close();
+  }
+
+  /** Runs work whose changes are made together or not at all. */
+  transaction<T>(work: () => T): T {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** A statement, prepared once. */
+  statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) this.#statements.set(sql, (statement = this.#database.prepare(sql)));
+    return statement;
+  }
+
+  all<T>(sql: string, ...values: SQLInputValue[]): T[] {
+    return this.statement(sql).all(...values) as T[];
+  }
+
+  get<T>(sql: string, ...values: SQLInputValue[]): T | undefined {
+    return this.statement(sql).get(...values) as T | undefined;
+  }
+
+  /** Gives the number of rows that changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.statement(sql).run(...values).changes);
+  }
+
+  /** Makes a function known to SQL. */
+  define(name: string, work: (...values: number[]) => number): void {
+    this.#database.function(name, { deterministic: true }, work as never);
+  }
+}
+
+const OPEN = new Map<string, CrawlState>();

@@ -1,0 +1,383 @@
+/**
+ * One visit: a URL is fetched, what came back is stored while it comes, and only then is anything concluded from it.
+ *
+ * A visit that an earlier process made and could not note any more is found in the archive and not made again. A page that the server says is unchanged
+ * becomes a revisit of the capture whose validators were sent.
+ */
+import type { Archive, Capture } from '../archive/index.ts';
+import type { EpochMs } from '../base/index.ts';
+import { urlKey } from '../url/index.ts';
+import type { Field, HttpHead } from '../warc/index.ts';
+import { type Exchange, type FailureReason, type Fetcher, isPassing, type Truncation } from './exchange.ts';
+import {
+  type QueuedUrl,
+  type Settlement,
+  STATE_DONE,
+  STATE_DROPPED,
+  STATE_GONE,
+  STATE_UNVERIFIED,
+} from './frontier.ts';
+import { retryAfterMs } from './pace.ts';
+import {
+  contentOf,
+  KEPT_BYTES_MAX,
+  KeptBody,
+  mayHaveLinks,
+  mimeOf,
+  type Reading,
+  readLinks,
+  readSitemapLinks,
+} from './page-links.ts';
+import { ROBOTS_BYTES_MAX } from './robots-rules.ts';
+import type { CrawlSettings } from './settings.ts';
+
+/** What a capture brought, in the words of the report. */
+export type Novelty = 'new' | 'duplicate' | 'unchanged';
+
+export type Visited = {
+  readonly kind: 'visited';
+  readonly settlement: Settlement;
+  readonly novelty: Novelty;
+  /** Whether the server said that nothing changed. */
+  readonly isNotModified: boolean;
+  readonly mime: string;
+  readonly bytes: number;
+  readonly truncated: Truncation | undefined;
+  readonly redirect: string | undefined;
+  readonly reading: Reading | undefined;
+  readonly sitemap: { readonly pages: readonly string[]; readonly sitemaps: readonly string[] } | undefined;
+  /** Whether the visit was one of an earlier process. */
+  readonly isRecovered: boolean;
+};
+
+export type Outcome =
+  | Visited
+  | ({
+      readonly kind: 'failed';
+      readonly settlement: Settlement;
+    } & Unreachable)
+  | { readonly kind: 'skipped'; readonly settlement: Settlement }
+  | { readonly kind: 'retry'; readonly isBusy: boolean; readonly waitMs: number | undefined; readonly why: string };
+
+export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
+
+/** Why a URL could not be had. */
+export type Unreachable = { readonly reason: FailureReason | 'robots-unreachable'; readonly detail: string };
+
+export type RobotsOutcome = {
+  /** Set when the verdict is `forbid`. */
+  readonly unreachable?: Unreachable;
+  readonly verdict: RobotsVerdict;
+  readonly body: Uint8Array;
+  readonly time: EpochMs;
+  readonly captures: number;
+  readonly bytes: number;
+};
+
+export type VisitOptions = {
+  readonly signal?: AbortSignal | undefined;
+  readonly isLastTry: boolean;
+  /** Whether an earlier process may have made this visit. */
+  readonly maybeDone: boolean;
+  /** Called when the response is all in, and what is left is to store it. */
+  readonly onReceived: (exchange: Exchange, bytes: number) => void;
+};
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Answers that say "later": not kept while there are tries left. */
+const LATER = new Set([429, 502, 503, 504]);
+const HTML = new Set(['text/html', 'application/xhtml+xml']);
+const ROBOTS_REDIRECTS_MAX = 5;
+const DIGEST_BYTES = 8;
+
+export class Visitor {
+  readonly #archive: Archive;
+  readonly #fetcher: Fetcher;
+  readonly #settings: CrawlSettings;
+  readonly #startedAt: EpochMs;
+  readonly #isAgain: boolean;
+  #collection: number | undefined;
+
+  constructor(
+    archive: Archive,
+    fetcher: Fetcher,
+    settings: CrawlSettings,
+    run: { readonly startedAt: EpochMs; readonly isAgain: boolean },
+  ) {
+    this.#archive = archive;
+    this.#fetcher = fetcher;
+    this.#settings = settings;
+    this.#startedAt = run.startedAt;
+    this.#isAgain = run.isAgain;
+  }
+
+  async visit(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
+    if (options.maybeDone) {
+      const capture = await this.#findDone(item.url);
+      if (capture) return this.#recover(item, capture);
+    }
+    const earlier = await this.#earlier(item);
+    const fields = earlier ? validatorFields(item) : [];
+    const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
+    if (fetched.kind === 'failure') {
+      const { reason, detail } = fetched;
+      if (isPassing(reason) && !options.isLastTry)
+        return { kind: 'retry', isBusy: false, waitMs: undefined, why: reason };
+      return { kind: 'failed', settlement: failedSettlement(item), reason, detail };
+    }
+    if (LATER.has(fetched.status) && !options.isLastTry) {
+      fetched.abandon();
+      const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
+      return { kind: 'retry', isBusy: true, waitMs, why: `status ${fetched.status}` };
+    }
+    if (this.#settings.htmlOnly && item.role === 'page' && fetched.status === 200 && !HTML.has(mimeOf(fetched.head))) {
+      fetched.abandon();
+      return {
+        kind: 'skipped',
+        settlement: { ...failedSettlement(item), state: STATE_DROPPED, status: fetched.status },
+      };
+    }
+    return this.#keep(item, fetched, earlier, options);
+  }
+
+  async #keep(
+    item: QueuedUrl,
+    exchange: Exchange,
+    earlier: Capture | undefined,
+    { onReceived }: VisitOptions,
+  ): Promise<Visited> {
+    const isUnmodified = exchange.status === 304 && earlier !== undefined;
+    const isRead =
+      exchange.status >= 200 && exchange.status < 300 && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
+    const body = new KeptBody(exchange.body, isRead, (bytes) => onReceived(exchange, bytes));
+    const { capture, isNew } = await this.#store(exchange, body, isUnmodified ? earlier : undefined);
+    const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
+    const isSame =
+      isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
+    const truncated = exchange.truncated();
+    let source: { head: HttpHead; content: Uint8Array } | undefined;
+    if (isRead && !(isSame && this.#isAgain))
+      source = { head: exchange.head, content: contentOf(body.start, exchange.head, true) };
+    else if (isUnmodified && !this.#isAgain) source = await this.#stored(capture);
+    return {
+      kind: 'visited',
+      settlement: this.#settlement(item, exchange.status, exchange.head, capture, { digest, isSame, truncated }),
+      novelty: isNew ? 'new' : isSame ? 'unchanged' : 'duplicate',
+      isNotModified: isUnmodified,
+      mime: mimeOf(exchange.head),
+      bytes: body.bytes,
+      truncated,
+      redirect: redirectOf(item.url, exchange.status, exchange.head),
+      ...(await this.#learn(item, source)),
+      isRecovered: false,
+    };
+  }
+
+  #store(exchange: Exchange, body: KeptBody, notModified: Capture | undefined) {
+    return this.#archive.store(
+      {
+        kind: 'http',
+        url: exchange.url,
+        time: exchange.time,
+        responseHead: exchange.head.bytes,
+        body,
+        request: exchange.request,
+        fields: () => exchange.fields(),
+        ...(notModified && { notModified }),
+      },
+      { collection: this.#settings.collection },
+    );
+  }
+
+  #settlement(
+    item: QueuedUrl,
+    status: number,
+    head: HttpHead | undefined,
+    capture: Capture,
+    {
+      digest,
+      isSame,
+      truncated,
+    }: { digest: Uint8Array | undefined; isSame: boolean; truncated: Truncation | undefined },
+  ): Settlement {
+    const isGone = status === 404 || status === 410;
+    const isSure = status < 429 && truncated !== 'time' && truncated !== 'disconnect';
+    // Validators of a body that was cut would have the server say that the cut body is still right.
+    const keepsValidators = truncated === undefined && (status === 200 || status === 304);
+    const etag = head?.get('etag');
+    const modified = head?.get('last-modified');
+    return {
+      item,
+      state: isGone ? STATE_GONE : isSure ? STATE_DONE : STATE_UNVERIFIED,
+      status: status === 304 ? item.status : status,
+      verified: isSure ? capture.time : undefined,
+      captured: keepsValidators ? capture.time : undefined,
+      etag: keepsValidators ? (etag ?? (status === 304 ? item.etag : undefined)) : undefined,
+      modified: keepsValidators ? (modified ?? (status === 304 ? item.modified : undefined)) : undefined,
+      digest,
+      isChanged: item.digest === undefined || !isSure ? undefined : !isSame,
+    };
+  }
+
+  async #learn(
+    item: QueuedUrl,
+    source: { head: HttpHead; content: Uint8Array } | undefined,
+  ): Promise<Pick<Visited, 'reading' | 'sitemap'>> {
+    if (!source) return { reading: undefined, sitemap: undefined };
+    if (item.role === 'sitemap') return { reading: undefined, sitemap: readSitemapLinks(source.content, item.url) };
+    return { reading: await readLinks(item.url, source.head, source.content), sitemap: undefined };
+  }
+
+  /** The capture whose validators may be sent: the archive has to have its content still. */
+  async #earlier(item: QueuedUrl): Promise<Capture | undefined> {
+    if (!this.#settings.conditional || item.captured === undefined) return undefined;
+    if (item.etag === undefined && item.modified === undefined) return undefined;
+    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(item.url), time: item.captured }]);
+    const capture = found!.find(({ url, block }) => url === item.url && block !== undefined);
+    if (!capture) return undefined;
+    const [block] = await this.#archive.catalog.getBlocks([capture.block!]);
+    return block && capture;
+  }
+
+  /** A capture of this very crawl that was acknowledged and not noted. */
+  async #findDone(url: string): Promise<Capture | undefined> {
+    this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
+    const key = urlKey(url);
+    const range = { keyFrom: key, keyTo: `${key}\0`, timeFrom: this.#startedAt };
+    for await (const page of this.#archive.catalog.captures(range)) {
+      const found = page.find((capture) => capture.url === url && capture.collection === this.#collection);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  async #recover(item: QueuedUrl, capture: Capture): Promise<Visited> {
+    const { http, head } = await this.#archive.open(capture);
+    const isUnmodified = capture.status === 304;
+    const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
+    const isSame =
+      isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
+    const mark = capture.kind === 'revisit' ? undefined : head.get('warc-truncated');
+    const truncated = mark === 'length' || mark === 'time' || mark === 'disconnect' ? mark : undefined;
+    const isRead = (capture.status >= 200 && capture.status < 300) || isUnmodified;
+    const source = isRead && !(isSame && this.#isAgain) ? await this.#stored(capture) : undefined;
+    return {
+      kind: 'visited',
+      settlement: this.#settlement(item, capture.status, http, capture, { digest, isSame, truncated }),
+      novelty: isSame ? 'unchanged' : capture.kind === 'revisit' ? 'duplicate' : 'new',
+      isNotModified: isUnmodified,
+      mime: capture.mime,
+      bytes: 0,
+      truncated,
+      redirect: http && redirectOf(item.url, capture.status, http),
+      ...(await this.#learn(item, source)),
+      isRecovered: true,
+    };
+  }
+
+  /** What a capture holds, decoded, as far as links are looked for. */
+  async #stored(capture: Capture): Promise<{ head: HttpHead; content: Uint8Array } | undefined> {
+    const { http, holderHttp, payload } = await this.#archive.open(capture);
+    const head = capture.status === 304 ? holderHttp : http;
+    if (!head) return undefined;
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of payload) {
+      parts.push(Buffer.from(piece));
+      bytes += piece.length;
+      if (bytes > KEPT_BYTES_MAX) break;
+    }
+    return { head, content: contentOf(Buffer.concat(parts), holderHttp ?? head, false) };
+  }
+
+  /** Fetches and keeps the robots.txt of an origin. Undefined when it could not be had, and it is worth another try. */
+  async visitRobots(origin: string, options: VisitOptions): Promise<RobotsOutcome | undefined> {
+    let url = `${origin}/robots.txt`;
+    let captures = 0;
+    let bytes = 0;
+    for (let redirects = 0; ; redirects++) {
+      const done = options.maybeDone ? await this.#findDone(url) : undefined;
+      const answer = done ? await this.#storedRobots(done) : await this.#fetchRobots(url, options);
+      if (!answer) return undefined;
+      const time = this.#archive.clock();
+      if ('reason' in answer) return { verdict: 'forbid', unreachable: answer, body: EMPTY, time, captures, bytes };
+      captures += done ? 0 : 1;
+      bytes += answer.bytes;
+      const next = redirectOf(url, answer.status, answer.head);
+      if (next !== undefined && redirects < ROBOTS_REDIRECTS_MAX) {
+        url = next;
+        continue;
+      }
+      if (answer.status >= 500) {
+        const unreachable = { reason: 'robots-unreachable', detail: `${url} answered ${answer.status}` } as const;
+        return { verdict: 'forbid', unreachable, body: EMPTY, time, captures, bytes };
+      }
+      const hasRules = answer.status >= 200 && answer.status < 300;
+      const body = hasRules ? answer.content : EMPTY;
+      return { verdict: hasRules ? 'rules' : 'allow', body, time: answer.time, captures, bytes };
+    }
+  }
+
+  async #fetchRobots(url: string, options: VisitOptions): Promise<RobotsAnswer | Unreachable | undefined> {
+    const fetched = await this.#fetcher.fetch({ url }, options.signal && { signal: options.signal });
+    if (fetched.kind === 'failure') {
+      const { reason, detail } = fetched;
+      return isPassing(reason) && !options.isLastTry ? undefined : { reason, detail: `${url}: ${detail}` };
+    }
+    if (fetched.status >= 500 && !options.isLastTry) {
+      fetched.abandon();
+      return undefined;
+    }
+    const body = new KeptBody(fetched.body, true, (bytes) => options.onReceived(fetched, bytes));
+    await this.#store(fetched, body, undefined);
+    const content = contentOf(body.start.subarray(0, 4 * ROBOTS_BYTES_MAX), fetched.head, true);
+    const { status, head, time } = fetched;
+    return { status, head, bytes: body.bytes, content, time };
+  }
+
+  async #storedRobots(capture: Capture): Promise<RobotsAnswer | undefined> {
+    const stored = await this.#stored(capture);
+    const { http } = await this.#archive.open(capture);
+    if (!http) return undefined;
+    const content = stored?.content ?? EMPTY;
+    return { status: capture.status, head: http, bytes: 0, content, time: capture.time };
+  }
+}
+
+type RobotsAnswer = {
+  readonly status: number;
+  readonly head: HttpHead;
+  readonly bytes: number;
+  readonly content: Uint8Array;
+  readonly time: EpochMs;
+};
+
+const EMPTY = new Uint8Array(0);
+
+/** A URL that could not be visited: what was known of it stays as it was. */
+export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Settlement {
+  const { status, etag, modified } = item;
+  return {
+    item,
+    state,
+    status,
+    verified: undefined,
+    captured: undefined,
+    etag,
+    modified,
+    digest: undefined,
+    isChanged: undefined,
+  };
+}
+
+function validatorFields({ etag, modified }: QueuedUrl): Field[] {
+  const fields: Field[] = [];
+  if (etag !== undefined) fields.push({ name: 'If-None-Match', value: etag });
+  if (modified !== undefined) fields.push({ name: 'If-Modified-Since', value: modified });
+  return fields.filter(({ value }) => /^[\x20-\x7e]+$/.test(value));
+}
+
+function redirectOf(url: string, status: number, head: HttpHead): string | undefined {
+  const location = REDIRECTS.has(status) ? head.get('location') : undefined;
+  return location === undefined ? undefined : URL.parse(location, url)?.href;
+}

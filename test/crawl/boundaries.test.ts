@@ -1,0 +1,120 @@
+/** What a crawl must not do, whatever a site says: reach into private networks, leave its scope, or follow where it was told not to. */
+import assert from 'node:assert/strict';
+import type { LookupFunction } from 'node:net';
+import { test } from 'node:test';
+import { crawl, FETCH_DEFAULTS, HttpFetcher } from '../../src/crawl/index.ts';
+import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
+import { html, TestWeb } from './test-web.ts';
+
+const QUICK = { delayMs: 0, hostConcurrency: 4, retries: 0, retryDelayMs: 5 };
+
+test('private and loopback addresses are refused, however they are written and whatever name leads to them', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  web.put('127.0.0.1', '/', html('inside', ''));
+  const refused = async (url: string, resolve: LookupFunction) => {
+    const fetcher = new HttpFetcher({ ...FETCH_DEFAULTS, clock: Date.now, resolve });
+    const fetched = await fetcher.fetch({ url });
+    await fetcher.close();
+    return fetched.kind === 'failure' ? fetched.reason : `status ${fetched.status}`;
+  };
+  for (const host of ['127.0.0.1', '[::1]', '0x7f000001', '2130706433', '127.1', '[::ffff:127.0.0.1]'])
+    assert.equal(await refused(`http://${host}:${web.port}/`, web.resolve), 'address-refused', host);
+  assert.equal(await refused(web.url('site.test'), web.resolve), 'address-refused');
+  assert.equal(web.ledger.length, 0, 'nothing was sent');
+});
+
+test('a crawl that may not reach private addresses brings nothing home from them, and says why', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const report = await crawl(archive, [web.url('site.test')], { ...QUICK, robots: 'ignore' }, { resolve: web.resolve });
+  assert.deepEqual(report.counts.failures, { 'address-refused': 1 });
+  assert.deepEqual(await allCaptures(archive), []);
+});
+
+test('scopes keep to the host, the domain, the prefix or the list, and seeds that move take theirs along', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const links = ['/dir/b', '/other', web.url('sub.site.test'), web.url('far.test')];
+  web.put('site.test', '/dir/a', html('a', links.map((url) => `<a href="${url}">x</a>`).join('')));
+  for (const [host, path] of [
+    ['site.test', '/dir/b'],
+    ['site.test', '/other'],
+    ['sub.site.test', '/'],
+    ['far.test', '/'],
+  ] as const)
+    web.put(host, path, html(`${host}${path}`, ''));
+  web.redirect('old.test', '/', web.url('site.test', '/dir/a'));
+  const visited = async (collection: string, settings: object, seed = web.url('site.test', '/dir/a')) => {
+    await crawl(
+      archive,
+      [seed],
+      { ...QUICK, ...settings, collection, allowPrivate: true, robots: 'ignore' },
+      { resolve: web.resolve },
+    );
+    const number = await archive.collections.number(collection);
+    const captures = (await allCaptures(archive)).filter((capture) => capture.collection === number);
+    return captures.map(({ url }) => url.replace(/^http:\/\/|:\d+/g, '')).sort();
+  };
+  assert.deepEqual(await visited('host', {}), ['site.test/dir/a', 'site.test/dir/b', 'site.test/other']);
+  assert.deepEqual(await visited('prefix', { scope: 'prefix' }), ['site.test/dir/a', 'site.test/dir/b']);
+  assert.deepEqual(await visited('list', { scope: 'list' }), ['site.test/dir/a']);
+  assert.deepEqual(await visited('domain', { scope: 'domain' }), [
+    'site.test/dir/a',
+    'site.test/dir/b',
+    'site.test/other',
+    'sub.site.test/',
+  ]);
+  assert.deepEqual(await visited('depth', { depthMax: 0 }), ['site.test/dir/a']);
+  assert.deepEqual(await visited('include', { include: ['/dir/'] }), ['site.test/dir/a', 'site.test/dir/b']);
+  assert.deepEqual(await visited('exclude', { exclude: ['other'] }), ['site.test/dir/a', 'site.test/dir/b']);
+  const moved = await visited('moved', {}, web.url('old.test'));
+  assert.deepEqual(moved, ['old.test/', 'site.test/dir/a', 'site.test/dir/b', 'site.test/other']);
+});
+
+test('limits stop a crawl, and it goes on from there', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  for (let page = 0; page < 30; page++)
+    web.put('site.test', `/${page}`, html(`page ${page}`, `<a href="/${page + 1}">x</a><a href="/${page + 2}">x</a>`));
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const };
+  const seeds = [web.url('site.test', '/0')];
+  const options = { resolve: web.resolve };
+  const first = await crawl(archive, seeds, { ...settings, pagesMax: 7 }, options);
+  assert.deepEqual([first.outcome, first.limit, first.counts.pages], ['limited', 'pages', 7]);
+  await assert.rejects(crawl(archive, [web.url('site.test', '/5')], settings, options), { code: 'CRAWL_UNFINISHED' });
+  const second = await crawl(archive, seeds, { ...settings, bytesMax: 20_000 }, options);
+  assert.deepEqual([second.outcome, second.limit], ['limited', 'bytes']);
+  const stop = new AbortController();
+  const third = await crawl(archive, seeds, settings, {
+    ...options,
+    signal: AbortSignal.any([stop.signal, AbortSignal.abort()]),
+  });
+  assert.equal(third.outcome, 'interrupted');
+  const last = await crawl(archive, seeds, settings, options);
+  assert.equal(last.outcome, 'done');
+  const asked = web.ledger.map(({ path }) => path).filter((path) => path !== '/30' && path !== '/31');
+  assert.equal(asked.length, 30);
+  assert.equal(new Set(asked).size, 30, 'nothing was asked for twice');
+});
+
+test('only HTML is kept where only HTML is wanted', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  web.put('site.test', '/', html('home', '<img src="/a.png"><a href="/b.zip">x</a><a href="/c">x</a>'));
+  web.put('site.test', '/a.png', 'png', { 'content-type': 'image/png' });
+  web.put('site.test', '/b.zip', 'zip', { 'content-type': 'application/zip' });
+  web.put('site.test', '/c', html('c', ''));
+  const report = await crawl(
+    archive,
+    [web.url('site.test')],
+    { ...QUICK, htmlOnly: true, allowPrivate: true, robots: 'ignore' },
+    { resolve: web.resolve },
+  );
+  assert.deepEqual((await allCaptures(archive)).map(({ url }) => new URL(url).pathname).sort(), ['/', '/c']);
+  assert.equal(report.counts.skipped, 1);
+});

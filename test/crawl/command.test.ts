@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CrawlReport } from '../../src/crawl/index.ts';
+import { temporaryDirectory } from '../archive/trial-archive.ts';
+import { linesOf, startPinakes } from '../journeys/pinakes-process.ts';
+import { html, TestWeb } from './test-web.ts';
+
+type Outcome = { code: number | null; out: string; err: string };
+
+/** Not synchronously: the web that is crawled is in this process. */
+function run(cwd: string, ...args: string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = startPinakes(cwd, ...args);
+    const told = { out: '', err: '' };
+    child.stdout!.on('data', (data: Buffer) => {
+      told.out += data.toString();
+    });
+    child.stderr!.on('data', (data: Buffer) => {
+      told.err += data.toString();
+    });
+    child.on('close', (code) => resolve({ code, ...told }));
+  });
+}
+
+test('a site is crawled from the command line, stopped, resumed, crawled again and scheduled', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const cwd = await temporaryDirectory(t);
+  const host = '127.0.0.1';
+  web.put(host, '/', html('home', Array.from({ length: 5 }, (_, page) => `<a href="/${page}">x</a>`).join('')));
+  for (let page = 0; page < 5; page++) web.put(host, `/${page}`, html(`page ${page}`, ''), { etag: `"${page}"` });
+  await run(cwd, 'init', 'archive');
+  const seed = `http://${host}:${web.port}/`;
+
+  const limited = await run(
+    cwd,
+    'crawl',
+    seed,
+    '--collection',
+    'site',
+    '--allow-private',
+    '--delay',
+    '0',
+    '--pages',
+    '3',
+  );
+  assert.equal(limited.code, 0, limited.err);
+  assert.match(limited.out, /stopped at the limit of pages, 3 left: go on with `pinakes crawl --resume site`/);
+
+  const resumed = await run(cwd, 'crawl', '--resume', 'site', '--pages', '100', '--json');
+  const report = JSON.parse(resumed.out) as CrawlReport;
+  assert.deepEqual([resumed.code, report.outcome, report.counts.pages, report.queued], [0, 'done', 6, 0]);
+
+  const again = await run(cwd, 'crawl', '--again', 'site', '--every', '0 3 * * *');
+  assert.match(again.out, /^6 captures of 6 pages/m);
+  assert.match(again.out, /0 new, 6 unchanged/);
+  assert.match(again.err, /site: next at \d{4}-\d\d-\d\dT03:00:00Z/);
+  assert.equal(linesOf((await run(cwd, 'crawl', '--schedules')).out).length, 1);
+
+  const refused = await run(cwd, 'crawl', seed, '--collection', 'other');
+  assert.equal(refused.code, 1);
+  assert.match(refused.out, /1 failed \(1 address-refused\)/);
+  assert.deepEqual((await run(cwd, 'crawl', '--again', 'nothing')).code, 2);
+  assert.equal((await run(cwd, 'crawl', 'ftp://a.test/')).code, 2);
+  assert.match((await run(cwd, 'verify')).out, /0 errors/);
+});

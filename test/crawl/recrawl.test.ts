@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { Archive } from '../../src/archive/index.ts';
+import { type CrawlReport, type CrawlSettings, crawl, recrawl } from '../../src/crawl/index.ts';
+import { allCaptures, audit, makeArchive, payloadAt } from '../archive/trial-archive.ts';
+import { html, TestWeb } from './test-web.ts';
+
+const DAY_MS = 24 * 3600_000;
+const HOST = 'site.test';
+const SETTINGS: Partial<CrawlSettings> = {
+  collection: 'site',
+  allowPrivate: true,
+  delayMs: 0,
+  hostConcurrency: 4,
+  retries: 0,
+  retryDelayMs: 5,
+};
+
+/** A site whose pages can be changed, with validators, and an archive whose clock can be moved on. */
+class ChangingSite {
+  readonly web: TestWeb;
+  readonly archive: Archive;
+  readonly #shift: { ms: number };
+  readonly pages = new Map<string, string>();
+
+  private constructor(web: TestWeb, archive: Archive, shift: { ms: number }) {
+    this.web = web;
+    this.archive = archive;
+    this.#shift = shift;
+  }
+
+  static async start(t: TestContext): Promise<ChangingSite> {
+    const web = await TestWeb.start();
+    t.after(() => web.stop());
+    const shift = { ms: 0 };
+    const archive = await makeArchive(t, { clock: () => Date.now() + shift.ms });
+    return new ChangingSite(web, archive, shift);
+  }
+
+  put(path: string, body: string, validator: 'etag' | 'last-modified' | 'none' = 'etag'): void {
+    this.pages.set(path, body);
+    const tag = `"${createHash('sha256').update(body).digest('hex').slice(0, 16)}"`;
+    const date = new Date(Date.UTC(2026, 0, 1) + body.length * 1000).toUTCString();
+    const fields =
+      validator === 'etag' ? { etag: tag } : validator === 'last-modified' ? { 'last-modified': date } : {};
+    this.web.at(HOST, path, ({ headers }, response, end) => {
+      const isSame =
+        (validator === 'etag' && headers['if-none-match'] === tag) ||
+        (validator === 'last-modified' && headers['if-modified-since'] === date);
+      response.writeHead(isSame ? 304 : 200, { ...(!isSame && { 'content-type': 'text/html' }), ...fields });
+      end();
+      response.end(isSame ? undefined : body);
+    });
+  }
+
+  remove(path: string): void {
+    this.pages.delete(path);
+    this.web.put(HOST, path, 'gone', {}, 410);
+  }
+
+  url(path = '/'): string {
+    return this.web.url(HOST, path);
+  }
+
+  later(days: number): void {
+    this.#shift.ms += days * DAY_MS;
+  }
+
+  crawl(settings: Partial<CrawlSettings> = {}): Promise<CrawlReport> {
+    return crawl(this.archive, [this.url()], { ...SETTINGS, ...settings }, { resolve: this.web.resolve });
+  }
+
+  async again(settings: Partial<CrawlSettings> = {}): Promise<{ report: CrawlReport; asked: string[] }> {
+    const before = this.web.ledger.length;
+    const report = await recrawl(this.archive, 'site', settings, { resolve: this.web.resolve });
+    const asked = this.web.ledger.slice(before).map(({ path }) => path);
+    return { report, asked: asked.filter((path) => path !== '/robots.txt').sort() };
+  }
+}
+
+function front(paths: readonly string[], title = 'front'): string {
+  return html(title, paths.map((path) => `<a href="${path}">x</a>`).join(''));
+}
+
+test('an unchanged page costs a conditional request and a small revisit, by ETag or by Last-Modified', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a', '/b', '/c']));
+  site.put('/a', html('a', ''));
+  site.put('/b', html('b', ''), 'last-modified');
+  site.put('/c', html('c', ''), 'none');
+  await site.crawl();
+  site.later(1);
+  const { report, asked } = await site.again();
+  assert.deepEqual(asked, ['/', '/a', '/b', '/c']);
+  assert.equal(report.counts.unchanged, 4);
+  assert.equal(report.counts.notModified, 3);
+  assert.equal(report.counts.new, 0);
+  for (const path of site.pages.keys()) {
+    const latest = (await site.archive.retrieval.latest(site.url(path)))!;
+    assert.equal(latest.kind, 'revisit', path);
+    assert.ok(latest.place.length < 700, `${path} took ${latest.place.length} bytes`);
+    const { head } = await site.archive.open(latest);
+    const profile = path === '/c' ? 'identical-payload-digest' : 'server-not-modified';
+    assert.ok(head.get('warc-profile')?.endsWith(profile), path);
+    assert.equal(head.get('warc-refers-to-target-uri'), site.url(path));
+    assert.equal((await payloadAt(site.archive, site.url(path))).toString(), site.pages.get(path));
+  }
+  assert.deepEqual(await audit(site.archive), []);
+  assert.equal((await site.archive.verify()).errors, 0);
+});
+
+test('a 304 keeps its content through a rebuild', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front([]));
+  await site.crawl();
+  site.later(1);
+  await site.again();
+  await site.archive.rebuild();
+  assert.equal((await payloadAt(site.archive, site.url())).toString(), site.pages.get('/'));
+  assert.equal((await allCaptures(site.archive)).filter(({ status }) => status === 304).length, 1);
+  assert.deepEqual(await audit(site.archive), []);
+});
+
+test('validators are not sent for a content that the archive no longer has', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a']));
+  site.put('/a', html('a', ''));
+  await site.crawl();
+  await site.archive.delete({ url: site.url('/a') });
+  site.later(1);
+  const { report } = await site.again();
+  assert.equal(report.counts.new, 1);
+  const [request] = site.web.requests(HOST, '/a').slice(-1);
+  assert.equal(request!.fields['if-none-match'], undefined);
+  assert.equal((await payloadAt(site.archive, site.url('/a'))).toString(), site.pages.get('/a'));
+});
+
+test('only links that are new on a changed page are offered', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a', '/old']));
+  site.put('/a', html('a', '<a href="/old">x</a>'));
+  site.put('/old', html('old', ''));
+  await site.crawl();
+  site.put('/a', html('a', '<a href="/old">x</a><a href="/new">x</a>'));
+  site.put('/new', html('new', '<a href="/newer">x</a>'));
+  site.put('/newer', html('newer', ''));
+  site.later(1);
+  const { report, asked } = await site.again();
+  assert.deepEqual(asked, ['/', '/a', '/new', '/newer', '/old']);
+  assert.equal(report.counts.new, 3);
+  assert.equal(report.counts.notModified, 2);
+});
+
+test('a budget goes to the pages that change, --fixed asks for all', async (t) => {
+  const site = await ChangingSite.start(t);
+  const paths = Array.from({ length: 10 }, (_, index) => `/${index}`);
+  site.put('/', front(paths));
+  for (const path of paths) site.put(path, html(path, 'round 0'));
+  await site.crawl();
+  for (let round = 1; round <= 4; round++) {
+    for (const path of ['/3', '/7']) site.put(path, html(path, `round ${round}`));
+    site.later(1);
+    await site.again();
+  }
+  site.later(1);
+  const { asked } = await site.again({ budget: 2 });
+  assert.deepEqual(asked, ['/3', '/7']);
+  site.later(1);
+  assert.equal((await site.again({ budget: 2, fixed: true })).asked.length, paths.length + 1);
+});
+
+test('pages at the end of their lifetime are asked for on top of the budget', async (t) => {
+  const site = await ChangingSite.start(t);
+  const paths = ['/1', '/2', '/3'];
+  site.put('/', front(paths));
+  for (const path of paths) site.put(path, html(path, ''));
+  await site.crawl({ lifetimeMs: 30 * DAY_MS });
+  site.later(10);
+  assert.deepEqual((await site.again({ budget: 0 })).asked, []);
+  site.later(18);
+  assert.deepEqual((await site.again({ budget: 0 })).asked, ['/', ...paths]);
+});
+
+test('a page that is gone keeps its history, or is expunged where that is asked for', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a', '/b']));
+  site.put('/a', html('a', ''));
+  site.put('/b', html('b', ''));
+  await site.crawl();
+  site.remove('/a');
+  site.later(1);
+  assert.equal((await site.again()).report.counts.gone, 1);
+  const first = (await allCaptures(site.archive)).find(({ url }) => url === site.url('/a'))!;
+  assert.match((await payloadAt(site.archive, site.url('/a'), first.time)).toString(), /<title>a</);
+  site.later(1);
+  assert.deepEqual((await site.again()).asked, ['/', '/b'], 'what is gone is not asked for again');
+  site.remove('/b');
+  site.later(1);
+  assert.equal((await site.again({ gone: 'expunge' })).report.counts.expunged, 4);
+  const left = new Set((await allCaptures(site.archive)).map(({ url }) => new URL(url).pathname));
+  assert.deepEqual([...left].sort(), ['/', '/a', '/robots.txt']);
+});
+
+test('what could not be verified is spared, and asked for first the next time', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a', '/b', '/c']));
+  for (const path of ['/a', '/b', '/c']) site.put(path, html(path, ''));
+  await site.crawl({ hostConcurrency: 1 });
+  site.web.raw(HOST, '/b', '', 'reset');
+  site.later(1);
+  const { report } = await site.again({ gone: 'expunge' });
+  assert.equal(report.counts.failed, 1);
+  assert.equal((await payloadAt(site.archive, site.url('/b'))).toString(), site.pages.get('/b'));
+  site.put('/b', site.pages.get('/b')!);
+  site.later(1);
+  const before = site.web.ledger.length;
+  await site.again({ budget: 0 });
+  const asked = site.web.ledger.slice(before).map(({ path }) => path);
+  assert.deepEqual(asked, ['/robots.txt', '/b']);
+});
+
+test('crawling the same seeds again follows links through pages that did not change', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a']));
+  site.put('/a', html('a', '<a href="/b">x</a>'));
+  site.put('/b', html('b', ''));
+  await site.crawl();
+  site.put('/b', html('b', 'other'));
+  site.later(1);
+  const report = await site.crawl();
+  assert.equal(report.counts.pages, 3);
+  assert.equal(report.counts.notModified, 2);
+  assert.equal((await payloadAt(site.archive, site.url('/b'))).toString(), site.pages.get('/b'));
+});
