@@ -1,0 +1,76 @@
+/**
+ * The writer of the index on a thread of its own: reading HTML and filling the full-text tables takes the processor for seconds on end, which a server must not
+ * notice.
+ */
+import type { IndexWriter } from './index-writer.ts';
+import { ThreadCalls } from './thread-calls.ts';
+
+/** What the indexer asks of a writer, wherever that lives. */
+export type IndexTarget = { readonly [Method in keyof IndexWriter]: IndexWriter[Method] };
+
+export class IndexThread implements IndexTarget {
+  readonly #calls: ThreadCalls;
+
+  private constructor(path: string) {
+    this.#calls = new ThreadCalls(new URL('./index-worker.ts', import.meta.url), { path });
+  }
+
+  static async start(path: string): Promise<IndexThread> {
+    const thread = new IndexThread(path);
+    try {
+      await thread.#calls.call('open', []);
+      return thread;
+    } catch (error) {
+      await thread.close();
+      throw error;
+    }
+  }
+
+  add(...values: Parameters<IndexWriter['add']>): ReturnType<IndexWriter['add']> {
+    return this.#calls.call('add', values);
+  }
+
+  commit(...values: Parameters<IndexWriter['commit']>): Promise<void> {
+    return this.#calls.call('commit', values);
+  }
+
+  rollBack(): Promise<void> {
+    return this.#calls.call('rollBack', []);
+  }
+
+  remove(...values: Parameters<IndexWriter['remove']>): Promise<number> {
+    return this.#calls.call('remove', values);
+  }
+
+  removeSegment(...values: Parameters<IndexWriter['removeSegment']>): Promise<number> {
+    return this.#calls.call('removeSegment', values);
+  }
+
+  move(...values: Parameters<IndexWriter['move']>): Promise<void> {
+    return this.#calls.call('move', values);
+  }
+
+  disown(): Promise<void> {
+    return this.#calls.call('disown', []);
+  }
+
+  setSegments(...values: Parameters<IndexWriter['setSegments']>): Promise<void> {
+    return this.#calls.call('setSegments', values);
+  }
+
+  setUnresolved(...values: Parameters<IndexWriter['setUnresolved']>): Promise<void> {
+    return this.#calls.call('setUnresolved', values);
+  }
+
+  purge(): Promise<void> {
+    return this.#calls.call('purge', []);
+  }
+
+  rank(...values: Parameters<IndexWriter['rank']>): ReturnType<IndexWriter['rank']> {
+    return this.#calls.call('rank', values);
+  }
+
+  close(): Promise<void> {
+    return this.#calls.close();
+  }
+}

@@ -1,0 +1,72 @@
+/** What the indexer asks the index: where it stands, and what it holds. A reader beside the writer, which sees whole batches only. */
+import type { DatabaseSync } from 'node:sqlite';
+import { openForReading } from './database.ts';
+import type { CaptureName } from './index-entry.ts';
+
+const GROUP_CAPTURES = 500;
+
+export class IndexView {
+  readonly #database: DatabaseSync;
+  readonly #document: ReturnType<DatabaseSync['prepare']>;
+
+  constructor(path: string) {
+    this.#database = openForReading(path);
+    this.#document = this.#database.prepare('SELECT 1 FROM documents WHERE digest = ? AND overflow = ?');
+  }
+
+  state(name: string): string | undefined {
+    const row = this.#database.prepare('SELECT value FROM state WHERE name = ?').get(name);
+    return row === undefined ? undefined : String(row.value);
+  }
+
+  hasDocument(digest: Uint8Array, overflow: number): boolean {
+    return this.#document.get(digest, overflow) !== undefined;
+  }
+
+  /** Deleted bytes of segments, as they were when deletions were looked for last. */
+  segments(): Map<number, number> {
+    const rows = this.#database.prepare('SELECT number, dead_bytes AS dead FROM segments').all();
+    return new Map(rows.map(({ number, dead }) => [Number(number), Number(dead)]));
+  }
+
+  segmentsOfCaptures(): number[] {
+    // Steps from one number to the next, instead of over all captures.
+    const sql = `WITH RECURSIVE n(number) AS (SELECT min(segment) FROM captures
+      UNION ALL SELECT (SELECT min(segment) FROM captures WHERE segment > number) FROM n WHERE number IS NOT NULL)
+      SELECT number FROM n WHERE number IS NOT NULL`;
+    return this.#database
+      .prepare(sql)
+      .all()
+      .map(({ number }) => Number(number));
+  }
+
+  /** The captures that the index has of a segment, in groups. They are listed first: what is done with them changes the list. */
+  async *capturesOf(segment: number): AsyncGenerator<CaptureName[]> {
+    const sql = `SELECT u.key, c.time, c.hash, o.name FROM captures c JOIN versions v ON v.id = c.version JOIN urls u ON u.id = v.url
+      JOIN collections o ON o.id = c.collection WHERE c.segment = ?`;
+    const rows = this.#database.prepare(sql).iterate(segment);
+    let group: CaptureName[] = [];
+    for (const { key, time, hash, name } of rows) {
+      group.push({ key: String(key), time: Number(time), hash: Number(hash), collection: String(name) });
+      if (group.length < GROUP_CAPTURES) continue;
+      yield group;
+      group = [];
+    }
+    if (group.length > 0) yield group;
+  }
+
+  *unresolved(): Generator<Omit<CaptureName, 'collection'>[]> {
+    let group: Omit<CaptureName, 'collection'>[] = [];
+    for (const { key, time, hash } of this.#database.prepare('SELECT key, time, hash FROM unresolved').iterate()) {
+      group.push({ key: String(key), time: Number(time), hash: Number(hash) });
+      if (group.length < GROUP_CAPTURES) continue;
+      yield group;
+      group = [];
+    }
+    if (group.length > 0) yield group;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

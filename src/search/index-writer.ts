@@ -1,0 +1,316 @@
+/**
+ * Writes the index: entries come in, each batch becomes visible as one. Contents are read before the transaction takes them in, so that a slow one holds nobody
+ * up. One writer at a time; the archive's owner file sees to that.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import { assert } from '../base/index.ts';
+import { PAGE_BYTES_MAX, type Page, readPage } from '../page/index.ts';
+import { ContentDecoders } from '../warc/index.ts';
+import { openForWriting } from './database.ts';
+import { isCiting, packLinks, unpackLinks } from './document-links.ts';
+import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
+import { packText } from './packed-text.ts';
+import { type RankOptions, type RankReport, rankPages } from './rank.ts';
+import { indexForm } from './token-form.ts';
+import { hashOfKey, hashOfWord, TargetWords } from './url-hash.ts';
+import { statementsOf, type WriterStatements } from './writer-statements.ts';
+
+/** Text beyond this is kept for reading and not indexed; the longest novels fit. */
+const INDEXED_LENGTH_MAX = 4 * 1024 * 1024;
+
+type ReadEntry = { readonly entry: IndexEntry; readonly page: Page | undefined };
+
+export class IndexWriter {
+  readonly #database: DatabaseSync;
+  readonly #statements: WriterStatements;
+  readonly #targetWords = new TargetWords();
+  readonly #collections = new Map<string, number>();
+  readonly #stopwatch: () => number;
+  readonly #path: string;
+  #isOpen = false;
+  #batch = 0;
+
+  /** `stopwatch` gives milliseconds, for the tally. */
+  constructor(path: string, stopwatch: () => number = () => 0) {
+    this.#stopwatch = stopwatch;
+    this.#path = path;
+    this.#database = openForWriting(path);
+    this.#statements = statementsOf(this.#database);
+    this.#batch = Number(this.#state('batch') ?? 0);
+    for (const { id, name } of this.#database.prepare('SELECT id, name FROM collections').all()) {
+      this.#collections.set(String(name), Number(id));
+    }
+  }
+
+  /** Takes entries into the batch at hand. */
+  async add(entries: readonly IndexEntry[]): Promise<IndexTally> {
+    const tally = emptyTally();
+    const start = this.#stopwatch();
+    const read: ReadEntry[] = [];
+    for (const entry of entries) read.push({ entry, page: entry.content && (await readContent(entry, entry.content)) });
+    this.#begin();
+    for (const { entry, page } of read) this.#addEntry(entry, page, tally);
+    tally.busyMs = this.#stopwatch() - start;
+    return tally;
+  }
+
+  #begin(): void {
+    if (this.#isOpen) return;
+    this.#database.exec('BEGIN IMMEDIATE');
+    this.#isOpen = true;
+  }
+
+  /** Makes the batch visible, with what the indexer wants to remember. */
+  async commit(state: Readonly<Record<string, string | null>> = {}): Promise<void> {
+    this.#begin();
+    this.#batch++;
+    for (const [name, value] of Object.entries({ ...state, batch: String(this.#batch) })) {
+      if (value === null) this.#statements.dropState.run(name);
+      else this.#statements.putState.run(name, value);
+    }
+    this.#database.exec('COMMIT');
+    this.#isOpen = false;
+  }
+
+  /** Forgets the batch at hand. */
+  async rollBack(): Promise<void> {
+    if (this.#isOpen) this.#database.exec('ROLLBACK');
+    this.#isOpen = false;
+  }
+
+  #addEntry(entry: IndexEntry, page: Page | undefined, tally: IndexTally): void {
+    const known = this.#statements.findDocument.get(entry.digest, entry.overflow);
+    const document = known ? Number(known.id) : page && this.#addDocument(entry, page, tally);
+    if (document === undefined) {
+      if (entry.content) this.#addNothing(entry);
+      return;
+    }
+    if (known && known.kind === '') return;
+    const url = this.#urlId(entry);
+    const version = this.#versionId(document, url, entry, page, tally);
+    const collection = this.#collectionId(entry.collection);
+    const { changes } = this.#statements.putCapture.run(
+      version,
+      entry.time,
+      entry.hash,
+      collection,
+      entry.status,
+      entry.mime,
+      entry.segment,
+    );
+    if (changes === 0) {
+      this.#statements.moveCapture.run(entry.segment, version, entry.time, entry.hash, collection);
+      return;
+    }
+    tally.captures++;
+    this.#statements.countCapture.run(entry.time, entry.time, version);
+  }
+
+  #addDocument(entry: IndexEntry, page: Page, tally: IndexTally): number {
+    const { lastInsertRowid } = this.#statements.putDocument.run(
+      entry.digest,
+      entry.overflow,
+      'page',
+      entry.mime,
+      page.language,
+      entry.content!.size,
+      page.publishedAt ?? null,
+      page.modifiedAt ?? null,
+      page.isTruncated ? 1 : 0,
+      page.charset,
+      page.title,
+    );
+    const id = Number(lastInsertRowid);
+    const links = packLinks(page.links);
+    this.#statements.putText.run(id, page.description, packText(page.text), page.base ?? null, links);
+    const start = this.#stopwatch();
+    this.#statements.putWords.run(
+      id,
+      indexForm(page.title),
+      indexForm(page.headings.join('\n')),
+      indexForm(page.description),
+      indexForm(page.text.length > INDEXED_LENGTH_MAX ? page.text.slice(0, INDEXED_LENGTH_MAX) : page.text),
+    );
+    tally.wordsMs += this.#stopwatch() - start;
+    tally.documents++;
+    tally.bytes += entry.content!.size;
+    tally.textBytes += page.text.length;
+    return id;
+  }
+
+  /** A content of unknown type that proved to be no page is remembered, so that its captures do not bring it up again. */
+  #addNothing(entry: IndexEntry): void {
+    const nothing = [entry.digest, entry.overflow, '', entry.mime, '', 0, null, null, 0, '', ''] as const;
+    this.#statements.putDocument.run(...nothing);
+  }
+
+  #urlId(entry: IndexEntry): number {
+    const known = this.#statements.findUrl.get(entry.key);
+    if (known) return Number(known.id);
+    return Number(this.#statements.putUrl.run(entry.key, entry.url, hashOfKey(entry.key as never)).lastInsertRowid);
+  }
+
+  #versionId(document: number, url: number, entry: IndexEntry, page: Page | undefined, tally: IndexTally): number {
+    const known = this.#statements.findVersion.get(document, url);
+    if (known) return Number(known.id);
+    const links = page ? page.links : this.#linksAt(document, entry.url);
+    const citing = new Set<number>();
+    const all = new Set<string>();
+    for (const link of links) {
+      const word = this.#targetWords.get(link.url);
+      all.add(word);
+      if (isCiting(link)) citing.add(hashOfWord(word));
+    }
+    const row = this.#statements.putVersion.run(document, url, this.#batch + 1, entry.time, entry.time);
+    const id = Number(row.lastInsertRowid);
+    if (citing.size > 0) this.#statements.putCited.run(id, new Uint8Array(Float64Array.from(citing).buffer));
+    if (all.size > 0) {
+      const start = this.#stopwatch();
+      this.#statements.putTargets.run(id, [...all].join(' '));
+      tally.wordsMs += this.#stopwatch() - start;
+    }
+    tally.links += all.size;
+    return id;
+  }
+
+  /** The links of a document that is known already, at another URL. */
+  #linksAt(document: number, url: string) {
+    const row = this.#statements.getLinks.get(document)!;
+    return unpackLinks(row.links as Uint8Array | null, row.base as string | null, url);
+  }
+
+  #collectionId(name: string): number {
+    const known = this.#collections.get(name);
+    if (known !== undefined) return known;
+    const id = Number(this.#statements.putCollection.run(name).lastInsertRowid);
+    this.#collections.set(name, id);
+    return id;
+  }
+
+  /** Takes captures out, and with the last of them versions, documents and words. Gives how many were there. */
+  async remove(names: readonly CaptureName[]): Promise<number> {
+    this.#begin();
+    let removed = 0;
+    for (const { key, time, hash, collection } of names) {
+      const number = this.#collections.get(collection) ?? -1;
+      for (const { version } of this.#statements.findCaptures.all(key, time, hash, number)) {
+        this.#statements.dropCapture.run(version!, time, hash, number);
+        this.#shrink(Number(version));
+        removed++;
+      }
+    }
+    return removed;
+  }
+
+  /** Takes out captures of a segment number that nothing has claimed. */
+  async removeSegment(segment: number, limit: number): Promise<number> {
+    this.#begin();
+    const rows = this.#statements.capturesOfSegment.all(segment, limit);
+    for (const { version, time, hash, collection } of rows) {
+      this.#statements.dropCapture.run(version!, time!, hash!, collection!);
+      this.#shrink(Number(version));
+    }
+    return rows.length;
+  }
+
+  #shrink(version: number): void {
+    const left = this.#statements.capturesLeft.get(version)!;
+    if (Number(left.count) > 0) {
+      this.#statements.setSpan.run(left.count!, left.first!, left.last!, version);
+      return;
+    }
+    const { document, url } = this.#statements.getVersion.get(version)!;
+    this.#statements.dropVersion.run(version);
+    this.#statements.dropTargets.run(version);
+    this.#statements.dropCited.run(version);
+    if (!this.#statements.versionOfUrl.get(url!)) this.#statements.dropUrl.run(url!);
+    if (this.#statements.versionOfDocument.get(document!)) return;
+    this.#statements.dropDocument.run(document!);
+    this.#statements.dropText.run(document!);
+    this.#statements.dropWords.run(document!);
+    this.#statements.putState.run('purge', 'yes');
+  }
+
+  /** Notes where captures stand by now. */
+  async move(names: readonly CaptureName[], segment: number): Promise<void> {
+    this.#begin();
+    for (const { key, time, hash, collection } of names) {
+      const number = this.#collections.get(collection) ?? -1;
+      for (const { version } of this.#statements.findCaptures.all(key, time, hash, number)) {
+        this.#statements.moveCapture.run(segment, version!, time, hash, number);
+      }
+    }
+  }
+
+  /** Gives all captures the segment number -1, for a pass over everything; what still has it afterwards is gone. */
+  async disown(): Promise<void> {
+    this.#begin();
+    this.#database.exec('UPDATE captures SET segment = -1; DELETE FROM segments');
+  }
+
+  async setSegments(segments: readonly (readonly [number, number])[]): Promise<void> {
+    this.#begin();
+    this.#database.exec('DELETE FROM segments');
+    for (const [number, deadBytes] of segments) this.#statements.putSegment.run(number, deadBytes);
+  }
+
+  async setUnresolved(names: readonly Omit<CaptureName, 'collection'>[], isUnresolved: boolean): Promise<void> {
+    this.#begin();
+    for (const { key, time, hash } of names) {
+      if (isUnresolved) this.#statements.putUnresolved.run(key, time, hash);
+      else this.#statements.dropUnresolved.run(key, time, hash);
+    }
+  }
+
+  /** Words of documents that left stay in the full-text tables until these are merged (I6). */
+  async purge(): Promise<void> {
+    if (this.#state('purge') === undefined) return;
+    this.#begin();
+    this.#database.exec(
+      "INSERT INTO words (words) VALUES ('optimize'); INSERT INTO targets (targets) VALUES ('optimize')",
+    );
+    await this.commit({ purge: null });
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Computes ranks and citation counts anew; searches see them all at once. */
+  async rank(options: RankOptions = {}): Promise<RankReport> {
+    this.#begin();
+    const report = rankPages(this.#database, `${this.#path}-edges`, options);
+    await this.commit({ ranked: String(this.#batch) });
+    return report;
+  }
+
+  #state(name: string): string | undefined {
+    const row = this.#statements.getState.get(name);
+    return row === undefined ? undefined : String(row.value);
+  }
+
+  async close(): Promise<void> {
+    await this.rollBack();
+    this.#database.close();
+  }
+}
+
+/** The page that a payload holds; undefined when it is none. */
+async function readContent(entry: IndexEntry, content: EntryContent): Promise<Page | undefined> {
+  const bytes = decoded(content);
+  return readPage({ bytes, mime: entry.mime, contentType: content.contentType || entry.mime, url: entry.url });
+}
+
+function decoded({ payload, codings }: EntryContent): Uint8Array {
+  if (codings.length === 0) return payload;
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  const decoders = new ContentDecoders(codings, (piece) => {
+    if (length > PAGE_BYTES_MAX) return;
+    pieces.push(Uint8Array.from(piece));
+    length += piece.length;
+  });
+  const step = 64 * 1024;
+  for (let at = 0; at < payload.length && length <= PAGE_BYTES_MAX; at += step)
+    decoders.push(payload.subarray(at, at + step));
+  decoders.end();
+  assert(pieces.length > 0 || length === 0, 'decoded pieces add up');
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+}

@@ -1,0 +1,357 @@
+/**
+ * Keeps the index up with the archive: a client of the archive's stream with a cursor that survives crashes.
+ *
+ * ```
+ *   new records     come from the stream behind the snapshot that was gone through last; contents that the index has are not read again
+ *   deletions       segments with more deleted bytes than before, and segments that vanished, have their captures looked up in the catalog
+ *   unresolved      revisits whose content was not known are asked about again
+ * ```
+ * The place in the stream is written with every batch. When the archive was rebuilt, or the cursor is older than what compaction remembers, everything is gone
+ * through anew: contents stay, captures are claimed one by one, and those that nobody claims leave.
+ */
+import { join } from 'node:path';
+import type { Archive, Retrieved, StreamedRecord } from '../archive/index.ts';
+import { PinakesError, parseW3cDate } from '../base/index.ts';
+import { isPageMime, PAGE_BYTES_MAX } from '../page/index.ts';
+import { type UrlKey, urlKey } from '../url/index.ts';
+import { SEARCH_FILE } from './database.ts';
+import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
+import { type IndexTarget, IndexThread } from './index-thread.ts';
+import { IndexView } from './index-view.ts';
+import { IndexWriter } from './index-writer.ts';
+import type { RankOptions, RankReport } from './rank.ts';
+
+type Capture = Retrieved['capture'];
+
+/** Entries that are looked up and handed over together. */
+const GROUP_ENTRIES = 128;
+const GROUP_BYTES = 8 * 1024 * 1024;
+/** A batch becomes visible after so many contents or bytes. */
+const BATCH_DOCUMENTS = 5000;
+const BATCH_BYTES = 256 * 1024 * 1024;
+/** Documents larger than this are not read; PDF needs all of its bytes. */
+const PAYLOAD_BYTES_MAX = 2 * PAGE_BYTES_MAX;
+
+const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
+
+export type IndexProgress = { readonly tally: IndexTally; readonly records: number; readonly segment: string };
+
+export type IndexOptions = {
+  /** Contents after which a batch becomes visible. */
+  readonly batchDocuments?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
+};
+
+export type IndexReport = IndexTally & {
+  records: number;
+  /** Captures that left the archive, and now the index. */
+  removed: number;
+  /** Whether everything was gone through anew. */
+  isAnew: boolean;
+};
+
+type Pending = { readonly record: PendingRecord; readonly content: EntryContent | undefined };
+type PendingRecord = {
+  readonly urlKey: UrlKey;
+  readonly time: number;
+  readonly url: string;
+  readonly segment: number;
+  readonly offset: number;
+  readonly collection: string;
+};
+
+export class Indexer {
+  readonly #archive: Archive;
+  readonly #target: IndexTarget;
+  readonly #view: IndexView;
+  readonly #inFlight = new Set<string>();
+  #last: Promise<void> = Promise.resolve();
+  #tally = emptyTally();
+
+  constructor(archive: Archive, target: IndexTarget, view: IndexView) {
+    this.#archive = archive;
+    this.#target = target;
+    this.#view = view;
+  }
+
+  /**
+   * Opens the index of an archive for writing, on a thread of its own. With a stopwatch, which gives milliseconds, everything happens on this thread, and the tally says
+   * what took how long.
+   */
+  static async open(archive: Archive, stopwatch?: () => number): Promise<Indexer> {
+    const path = join(archive.directory, SEARCH_FILE);
+    const target = stopwatch === undefined ? await IndexThread.start(path) : new IndexWriter(path, stopwatch);
+    try {
+      return new Indexer(archive, target, new IndexView(path));
+    } catch (error) {
+      await target.close();
+      throw error;
+    }
+  }
+
+  /** Takes in everything that the archive has and the index has not, and lets go of what the archive let go of. */
+  async catchUp(options: IndexOptions = {}): Promise<IndexReport> {
+    this.#tally = emptyTally();
+    const report = { records: 0, removed: 0, isAnew: false };
+    try {
+      try {
+        await this.#follow(report, options);
+      } catch (error) {
+        if (!(error instanceof PinakesError) || error.code !== 'CURSOR_EXPIRED') throw error;
+        await this.#target.rollBack();
+        await this.#target.disown();
+        await this.#target.commit({ since: null, cursor: null, anew: 'yes' });
+        await this.#follow(report, options);
+      }
+      if (this.#view.state('anew') !== undefined) report.removed += await this.#dropUnclaimed();
+      report.removed += await this.#dropDeleted(options);
+      await this.#askUnresolved(options);
+      await this.#target.commit({ anew: null });
+      await this.#target.purge();
+    } catch (error) {
+      await this.#last.catch(() => {});
+      // A writer that is gone has nothing to take back.
+      await this.#target.rollBack().catch(() => {});
+      throw error;
+    } finally {
+      this.#inFlight.clear();
+    }
+    return { ...this.#tally, ...report };
+  }
+
+  async #follow(
+    report: IndexReport | { records: number; removed: number; isAnew: boolean },
+    options: IndexOptions,
+  ): Promise<void> {
+    const since = this.#view.state('since');
+    const cursor = this.#view.state('cursor');
+    report.isAnew = since === undefined && this.#view.state('anew') !== undefined;
+    const stream = await this.#archive.stream({ since, cursor, signal: options.signal });
+    let pending: Pending[] = [];
+    let bytes = 0;
+    let batch = { documents: 0, bytes: 0 };
+    const { batchDocuments = BATCH_DOCUMENTS } = options;
+    const groupEntries = Math.min(GROUP_ENTRIES, batchDocuments);
+    const hand = async () => {
+      await this.#hand(pending, options.signal);
+      pending = [];
+      bytes = 0;
+    };
+    for await (const record of stream) {
+      options.signal?.throwIfAborted();
+      report.records++;
+      const found = await this.#pendingOf(record);
+      if (!found) continue;
+      pending.push(found);
+      bytes += found.content?.payload.length ?? 0;
+      if (pending.length < groupEntries && bytes < GROUP_BYTES) continue;
+      await hand();
+      if (this.#tally.documents - batch.documents >= batchDocuments || this.#tally.bytes - batch.bytes >= BATCH_BYTES) {
+        await this.#last;
+        batch = { documents: this.#tally.documents, bytes: this.#tally.bytes };
+        await this.#target.commit({ cursor: stream.cursor() });
+        this.#inFlight.clear();
+      }
+      options.onProgress?.({ tally: this.#tally, records: report.records, segment: record.segment.name });
+    }
+    await hand();
+    await this.#last;
+    await this.#target.commit({ since: stream.cursor(), cursor: null });
+    this.#inFlight.clear();
+  }
+
+  /** What of a record the index may want; its payload is read when it may be a page that is not known yet. */
+  async #pendingOf(record: StreamedRecord): Promise<Pending | undefined> {
+    const { head, http, segment, collection } = record;
+    if (!CAPTURE_TYPES.has(head.type) || head.targetUri === undefined) return undefined;
+    const isRevisit = head.type === 'revisit';
+    const mime = record.mime;
+    if (!isPageMime(mime) && !(isRevisit && http === undefined)) return undefined;
+    const time = parseW3cDate(head.date ?? '');
+    if (time === undefined) return undefined;
+    const pending = {
+      urlKey: urlKey(head.targetUri),
+      time,
+      url: head.targetUri,
+      segment: segment.number,
+      offset: head.offset,
+      collection,
+    };
+    if (isRevisit) return { record: pending, content: undefined };
+    const payload = await gathered(record.payload());
+    const content = payload && {
+      payload,
+      codings: http?.contentCodings ?? [],
+      contentType: http?.get('content-type') ?? head.contentType ?? '',
+      size: payload.length,
+    };
+    return { record: pending, content };
+  }
+
+  /** Looks the captures up and hands them over; the next group is read while the writer works on this one. */
+  async #hand(pending: readonly Pending[], signal: AbortSignal | undefined): Promise<void> {
+    if (pending.length === 0) return;
+    const found = await this.#archive.catalog.findCaptures(pending.map(({ record }) => record));
+    const entries: IndexEntry[] = [];
+    const unresolved: { key: string; time: number; hash: number }[] = [];
+    for (const [index, { record, content }] of pending.entries()) {
+      const capture = found[index]!.find(
+        ({ place }) => place.segment === record.segment && place.offset === record.offset,
+      );
+      // A capture that is not in the catalog any more was deleted while the stream passed it.
+      if (!capture) continue;
+      if (!capture.block) {
+        if (capture.kind === 'revisit')
+          unresolved.push({ key: capture.urlKey, time: capture.time, hash: capture.hash });
+        continue;
+      }
+      const entry = await this.#entryOf(capture, content, signal);
+      if (entry) entries.push(entry);
+    }
+    await this.#last;
+    if (unresolved.length > 0) await this.#target.setUnresolved(unresolved, true);
+    this.#last = this.#target.add(entries).then((tally) => addTally(this.#tally, tally));
+    // Whoever waits next hears of a failure; until then nobody does, which must not count as unhandled.
+    this.#last.catch(() => {});
+  }
+
+  async #entryOf(
+    capture: Capture,
+    content: EntryContent | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<IndexEntry | undefined> {
+    const { digest, overflow } = capture.block!;
+    const id = `${Buffer.from(digest).toString('latin1')}~${overflow}`;
+    const isKnown = this.#inFlight.has(id) || this.#view.hasDocument(digest, overflow);
+    const wanted = isKnown
+      ? undefined
+      : (content ?? (isPageMime(capture.mime) ? await this.#contentOf(capture, signal) : undefined));
+    if (!isKnown && wanted === undefined) return undefined;
+    if (!isKnown) this.#inFlight.add(id);
+    return {
+      key: capture.urlKey,
+      url: capture.url,
+      time: capture.time,
+      hash: capture.hash,
+      collection: this.#archive.collections.name(capture.collection),
+      status: capture.status,
+      mime: capture.mime,
+      segment: capture.place.segment,
+      digest: Uint8Array.from(digest),
+      overflow,
+      ...(wanted && { content: wanted }),
+    };
+  }
+
+  /** The content of a revisit, from the record that holds it. */
+  async #contentOf(capture: Capture, signal: AbortSignal | undefined): Promise<EntryContent | undefined> {
+    signal?.throwIfAborted();
+    const opened = await this.#archive.open(capture).catch((error: unknown) => {
+      if (error instanceof PinakesError && (error.code === 'CONTENT_MISSING' || error.code === 'OBJECT_MISSING'))
+        return undefined;
+      throw error;
+    });
+    const payload = opened && (await gathered(opened.payload));
+    if (!opened || !payload) return undefined;
+    const { holderHttp, head } = opened;
+    return {
+      payload,
+      codings: holderHttp?.contentCodings ?? [],
+      contentType: holderHttp?.get('content-type') ?? head.contentType ?? '',
+      size: payload.length,
+    };
+  }
+
+  /** Captures of segments that lost something are looked up; those that the catalog does not have leave the index. */
+  async #dropDeleted({ signal }: IndexOptions): Promise<number> {
+    const now = this.#archive.segments();
+    const before = this.#view.segments();
+    const standing = new Set(now.map(({ number }) => number));
+    const suspects = now
+      .filter(({ number, deadBytes }) => deadBytes > (before.get(number) ?? 0))
+      .map(({ number }) => number);
+    for (const number of this.#view.segmentsOfCaptures()) if (!standing.has(number)) suspects.push(number);
+    let removed = 0;
+    for (const number of suspects) {
+      for await (const group of this.#view.capturesOf(number)) {
+        signal?.throwIfAborted();
+        const found = await this.#archive.catalog.findCaptures(
+          group.map(({ key, time }) => ({ key, time, urlKey: key as UrlKey })),
+        );
+        const gone = [];
+        const moved = new Map<number, typeof group>();
+        for (const [index, name] of group.entries()) {
+          const capture = found[index]!.find(
+            ({ hash, collection }) =>
+              hash === name.hash && this.#archive.collections.name(collection) === name.collection,
+          );
+          if (!capture) gone.push(name);
+          else if (capture.place.segment !== number) {
+            const list = moved.get(capture.place.segment) ?? [];
+            list.push(name);
+            moved.set(capture.place.segment, list);
+          }
+        }
+        if (gone.length > 0) removed += await this.#target.remove(gone);
+        for (const [segment, names] of moved) await this.#target.move(names, segment);
+      }
+    }
+    await this.#target.setSegments(now.map(({ number, deadBytes }) => [number, deadBytes] as const));
+    return removed;
+  }
+
+  async #dropUnclaimed(): Promise<number> {
+    let removed = 0;
+    for (;;) {
+      const some = await this.#target.removeSegment(-1, 10_000);
+      removed += some;
+      if (some === 0) return removed;
+    }
+  }
+
+  async #askUnresolved({ signal }: IndexOptions): Promise<void> {
+    for (const group of this.#view.unresolved()) {
+      signal?.throwIfAborted();
+      const found = await this.#archive.catalog.findCaptures(
+        group.map(({ key, time }) => ({ urlKey: key as UrlKey, time })),
+      );
+      const entries: IndexEntry[] = [];
+      const settled = [];
+      for (const [index, name] of group.entries()) {
+        const captures = found[index]!.filter(({ hash }) => hash === name.hash);
+        if (captures.some(({ block }) => block === undefined)) continue;
+        settled.push(name);
+        for (const capture of captures) {
+          const entry = await this.#entryOf(capture, undefined, signal);
+          if (entry) entries.push(entry);
+        }
+      }
+      addTally(this.#tally, await this.#target.add(entries));
+      await this.#target.setUnresolved(settled, false);
+    }
+  }
+
+  /** Computes ranks and citation counts over the links of the index. */
+  rank(options: RankOptions = {}): Promise<RankReport> {
+    return this.#target.rank(options);
+  }
+
+  async close(): Promise<void> {
+    this.#view.close();
+    await this.#target.close();
+  }
+}
+
+/** The bytes of a payload; undefined when there are none, or more than are read. */
+async function gathered(payload: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of payload) {
+    length += piece.length;
+    if (length > PAYLOAD_BYTES_MAX) return undefined;
+    pieces.push(Uint8Array.from(piece));
+  }
+  if (length === 0) return undefined;
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+}

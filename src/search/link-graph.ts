@@ -1,0 +1,125 @@
+/** The links between pages: from a URL, as a capture of it has them, and to a URL, from every page that has one. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { EpochMs } from '../base/index.ts';
+import type { Link } from '../page/index.ts';
+import { type UrlKey, urlKey } from '../url/index.ts';
+import { unpackLinks } from './document-links.ts';
+import { hashOfKey, targetWord } from './url-hash.ts';
+
+export type LinkOptions = {
+  readonly direction?: 'in' | 'out';
+  /** Out: links of the capture that stood at this time. In: links of captures up to this time. */
+  readonly at?: EpochMs | undefined;
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly after?: string | undefined;
+};
+
+export type LinkEnd = {
+  /** The other end. */
+  readonly url: string;
+  readonly kind: Link['kind'];
+  readonly text: string;
+  readonly isNofollow: boolean;
+  readonly isEmbed: boolean;
+  /** First and last capture that has the link. */
+  readonly first: EpochMs;
+  readonly last: EpochMs;
+  /** Whether the index has a page at the other end. */
+  readonly isKnown: boolean;
+};
+
+export type LinkList = { readonly items: readonly LinkEnd[]; readonly total: number; readonly next?: string };
+
+const LIMIT_DEFAULT = 100;
+const LIMIT_MAX = 1000;
+/** Of one page at most so many links to the same place are listed. */
+const SAME_MAX = 5;
+
+export class LinkGraph {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  links(url: string, options: LinkOptions): LinkList {
+    const key = urlKey(url);
+    return options.direction === 'in' ? this.#linksTo(key, options) : this.#linksFrom(key, options);
+  }
+
+  #linksFrom(key: UrlKey, { at, limit, after }: LinkOptions): LinkList {
+    const time = at ?? Number.MAX_SAFE_INTEGER;
+    const sql = `SELECT t.links, t.base, u.url, v.first_time AS first, v.last_time AS last FROM urls u JOIN versions v ON v.url = u.id
+      JOIN texts t ON t.document = v.document JOIN captures c ON c.version = v.id WHERE u.key = ? AND c.time <= ? ORDER BY c.time DESC LIMIT 1`;
+    const row = this.#database.prepare(sql).get(key, time);
+    if (!row) return { items: [], total: 0 };
+    const links = unpackLinks(row.links as Uint8Array | null, row.base as string | null, String(row.url));
+    const known = this.#database.prepare('SELECT 1 FROM urls WHERE key = ?');
+    const from = startOf(after);
+    const some = links.slice(from, from + bounded(limit));
+    const items = some.map(({ url, kind, text, isNofollow, isEmbed }) => ({
+      ...{ url, kind, text, isNofollow, isEmbed },
+      first: Number(row.first),
+      last: Number(row.last),
+      isKnown: known.get(urlKey(url)) !== undefined,
+    }));
+    const end = from + some.length;
+    return { items, total: links.length, ...(end < links.length && { next: String(end) }) };
+  }
+
+  #linksTo(key: UrlKey, { at, limit, after }: LinkOptions): LinkList {
+    const word = `"${targetWord(key)}"`;
+    const time = at ?? Number.MAX_SAFE_INTEGER;
+    const total = this.#database
+      .prepare(
+        `SELECT count(DISTINCT v.url) AS n FROM targets JOIN versions v ON v.id = targets.rowid WHERE targets MATCH ? AND v.first_time <= ?`,
+      )
+      .get(word, time)!;
+    const sql = `SELECT v.id, u.url, t.links, t.base, v.first_time AS first, v.last_time AS last FROM targets JOIN versions v ON v.id = targets.rowid
+      JOIN urls u ON u.id = v.url JOIN texts t ON t.document = v.document
+      WHERE targets MATCH ? AND targets.rowid > ? AND v.first_time <= ? ORDER BY targets.rowid LIMIT ?`;
+    const count = bounded(limit);
+    const rows = this.#database.prepare(sql).all(word, startOf(after), time, count);
+    const items: LinkEnd[] = [];
+    for (const row of rows) {
+      const url = String(row.url);
+      const links = unpackLinks(row.links as Uint8Array | null, row.base as string | null, url);
+      const same = links.filter((link) => urlKey(link.url) === key).slice(0, SAME_MAX);
+      for (const { kind, text, isNofollow, isEmbed } of same) {
+        items.push({
+          url,
+          kind,
+          text,
+          isNofollow,
+          isEmbed,
+          first: Number(row.first),
+          last: Number(row.last),
+          isKnown: true,
+        });
+      }
+    }
+    const next = rows.length === count ? String(rows.at(-1)!.id) : undefined;
+    return { items, total: Number(total.n), ...(next !== undefined && { next }) };
+  }
+
+  /** Hashes of everything that any version of a page links to. */
+  targetsOf(key: UrlKey): number[] {
+    const sql = `SELECT t.links, t.base, u.url FROM urls u JOIN versions v ON v.url = u.id JOIN texts t ON t.document = v.document WHERE u.key = ?`;
+    const hashes = new Set<number>();
+    for (const row of this.#database.prepare(sql).iterate(key)) {
+      const links = unpackLinks(row.links as Uint8Array | null, row.base as string | null, String(row.url));
+      for (const { url } of links) hashes.add(hashOfKey(urlKey(url)));
+    }
+    return [...hashes];
+  }
+}
+
+function bounded(limit: number | undefined): number {
+  return Math.max(1, Math.min(LIMIT_MAX, Math.floor(limit ?? LIMIT_DEFAULT)));
+}
+
+function startOf(after: string | undefined): number {
+  const number = Number(after ?? 0);
+  return Number.isSafeInteger(number) && number >= 0 ? number : 0;
+}

@@ -1,0 +1,65 @@
+/**
+ * Where a listing of results goes on. It names what was shown already, and the batch of the index that the listing began with: what came into the index since does
+ * not come up, nothing is shown twice, and nothing that was there is passed over, whatever happens to scores meanwhile.
+ *
+ * ```
+ *   base64url of   1, digest of the question (8 characters), batch, then the numbers shown, ascending, as differences; all numbers as varints
+ * ```
+ */
+import { hash } from 'node:crypto';
+import { PinakesError } from '../base/index.ts';
+
+const VERSION = 1;
+const QUESTION_LENGTH = 8;
+
+export type PageToken = { readonly batch: number; readonly shown: ReadonlySet<number> };
+
+export function questionDigest(question: unknown): string {
+  return hash('sha256', JSON.stringify(question), 'base64url').slice(0, QUESTION_LENGTH);
+}
+
+export function formatPageToken(question: string, token: PageToken): string {
+  const bytes: number[] = [VERSION, ...Buffer.from(question, 'latin1')];
+  putVarint(bytes, token.batch);
+  let last = 0;
+  for (const number of [...token.shown].sort((a, b) => a - b)) {
+    putVarint(bytes, number - last);
+    last = number;
+  }
+  return Buffer.from(bytes).toString('base64url');
+}
+
+export function parsePageToken(text: string, question: string): PageToken {
+  const bytes = Buffer.from(text, 'base64url');
+  const isSame = bytes[0] === VERSION && bytes.toString('latin1', 1, 1 + QUESTION_LENGTH) === question;
+  if (!isSame) throw bad();
+  let at = 1 + QUESTION_LENGTH;
+  const take = () => {
+    let value = 0;
+    let factor = 1;
+    for (;;) {
+      const byte = bytes[at++];
+      if (byte === undefined || factor > 2 ** 49) throw bad();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+      factor *= 128;
+    }
+  };
+  const batch = take();
+  const shown = new Set<number>();
+  let last = 0;
+  while (at < bytes.length) shown.add((last += take()));
+  return { batch, shown };
+}
+
+function putVarint(bytes: number[], value: number): void {
+  while (value >= 128) {
+    bytes.push((value % 128) | 0x80);
+    value = Math.floor(value / 128);
+  }
+  bytes.push(value);
+}
+
+function bad(): PinakesError {
+  return new PinakesError('BAD_ARGUMENT', { where: 'after', detail: 'it does not come from a page of this search' });
+}

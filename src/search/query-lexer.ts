@@ -1,0 +1,110 @@
+/** Cuts the text of a query into words, phrases, fields and signs, each with its place. */
+import type { Comparison, QueryProblem } from './query.ts';
+
+export type Token =
+  | { readonly kind: 'open' | 'close' | 'or' | 'and' | 'not'; readonly at: number; readonly length: number }
+  | { readonly kind: 'word' | 'phrase'; readonly text: string; readonly at: number; readonly length: number }
+  | {
+      readonly kind: 'field';
+      readonly name: string;
+      readonly comparison: Comparison;
+      readonly value: string;
+      readonly isPhrase: boolean;
+      readonly at: number;
+      readonly length: number;
+      readonly valueAt: number;
+    };
+
+/** Names that may stand before a colon or a comparison. Anything else with a colon in it is a word. */
+export const FIELDS = [
+  'title',
+  'heading',
+  'description',
+  'text',
+  'url',
+  'site',
+  'type',
+  'lang',
+  'status',
+  'collection',
+  'from',
+  'to',
+  'size',
+  'links-to',
+  'linked-from',
+  'inlinks',
+  'rank',
+  'captures',
+] as const;
+export type FieldName = (typeof FIELDS)[number];
+
+const FIELD = /([A-Za-z][A-Za-z-]*)(:(?:>=|<=|>|<)?|>=|<=|>|<|=)/y;
+const WORD = /[^\s()"\u201c\u201d]+/y;
+
+export function lexQuery(text: string): Token[] | QueryProblem {
+  const tokens: Token[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const character = text[at]!;
+    if (/\s/.test(character)) at++;
+    else if (character === '(' || character === ')') {
+      tokens.push({ kind: character === '(' ? 'open' : 'close', at, length: 1 });
+      at++;
+    } else if (character === '-' && /\S/.test(text[at + 1] ?? '')) {
+      tokens.push({ kind: 'not', at, length: 1 });
+      at++;
+    } else {
+      const token = isQuote(character) ? phraseAt(text, at) : (fieldAt(text, at) ?? wordAt(text, at));
+      if (!('kind' in token)) return token;
+      tokens.push(token);
+      at = token.at + token.length;
+    }
+  }
+  return tokens;
+}
+
+function isQuote(character: string): boolean {
+  return character === '"' || character === '\u201c' || character === '\u201d';
+}
+
+function phraseAt(text: string, at: number): Token | QueryProblem {
+  let end = at + 1;
+  while (end < text.length && !isQuote(text[end]!)) end++;
+  if (end >= text.length) return { at, length: 1, message: 'this quotation mark has no partner' };
+  return { kind: 'phrase', text: text.slice(at + 1, end), at, length: end + 1 - at };
+}
+
+function fieldAt(text: string, at: number): Token | QueryProblem | undefined {
+  FIELD.lastIndex = at;
+  const match = FIELD.exec(text);
+  if (match === null) return undefined;
+  const name = match[1]!.toLowerCase();
+  const sign = match[2]!;
+  const valueAt = at + match[0].length;
+  const next = text[valueAt] ?? '';
+  if (!(FIELDS as readonly string[]).includes(name)) {
+    // `http://example.org` and `12:30` are words; `tilte:x` is a slip.
+    if (sign !== ':' || next === '/' || /[\s)]/.test(next) || next === '') return undefined;
+    return { at, length: match[0].length, message: `there is no field "${name}"; the fields are ${FIELDS.join(', ')}` };
+  }
+  const comparison = (sign === ':' ? '=' : sign.replace(':', '')) as Comparison;
+  if (isQuote(next)) {
+    const phrase = phraseAt(text, valueAt);
+    if (!('kind' in phrase) || phrase.kind !== 'phrase') return phrase;
+    const length = valueAt + phrase.length - at;
+    return { kind: 'field', name, comparison, value: phrase.text, isPhrase: true, at, length, valueAt };
+  }
+  WORD.lastIndex = valueAt;
+  const value = WORD.exec(text)?.[0] ?? '';
+  if (value === '') return { at, length: match[0].length, message: `"${match[0]}" wants a value behind it` };
+  return { kind: 'field', name, comparison, value, isPhrase: false, at, length: valueAt + value.length - at, valueAt };
+}
+
+function wordAt(text: string, at: number): Token {
+  WORD.lastIndex = at;
+  const word = WORD.exec(text)?.[0] ?? text[at]!;
+  if (word === 'OR' || word === '|') return { kind: 'or', at, length: word.length };
+  if (word === 'AND') return { kind: 'and', at, length: 3 };
+  if (word === 'NOT') return { kind: 'not', at, length: 3 };
+  return { kind: 'word', text: word, at, length: word.length };
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Query } from './query.ts';
+import { parseQuery } from './query-parser.ts';
+
+const word = (text: string): Query => ({ kind: 'words', field: 'any', text, isPrefix: false });
+
+function queryOf(text: string): Query {
+  const parsed = parseQuery(text);
+  assert.ok('query' in parsed, `${text}: ${JSON.stringify(parsed)}`);
+  return parsed.query;
+}
+
+test('blanks mean AND, OR binds weaker, a dash negates, parentheses group', () => {
+  assert.deepEqual(queryOf(''), { kind: 'all' });
+  assert.deepEqual(queryOf('a b OR c'), {
+    kind: 'or',
+    queries: [{ kind: 'and', queries: [word('a'), word('b')] }, word('c')],
+  });
+  assert.deepEqual(queryOf('a AND (b OR "c d")'), {
+    kind: 'and',
+    queries: [word('a'), { kind: 'or', queries: [word('b'), word('c d')] }],
+  });
+  assert.deepEqual(queryOf('a -b NOT c'), {
+    kind: 'and',
+    queries: [word('a'), { kind: 'not', query: word('b') }, { kind: 'not', query: word('c') }],
+  });
+  assert.deepEqual(queryOf('-(a b)'), { kind: 'not', query: { kind: 'and', queries: [word('a'), word('b')] } });
+  assert.deepEqual(queryOf('arch*'), { kind: 'words', field: 'any', text: 'arch', isPrefix: true });
+  assert.deepEqual(queryOf('e-mail'), word('e-mail'));
+});
+
+test('fields are understood with their values', () => {
+  const cases: [string, Query][] = [
+    ['title:"two words"', { kind: 'words', field: 'title', text: 'two words', isPrefix: false }],
+    ['TITLE:x', { kind: 'words', field: 'title', text: 'x', isPrefix: false }],
+    ['site:.edu', { kind: 'site', host: 'edu' }],
+    ['site:*.Example.org', { kind: 'site', host: 'example.org' }],
+    ['url:http://a.example/b?c=d', { kind: 'url', url: 'http://a.example/b?c=d' }],
+    ['type:text/html', { kind: 'type', type: 'text/html' }],
+    ['lang:DE', { kind: 'language', language: 'de' }],
+    ['status:404', { kind: 'status', from: 404, to: 404 }],
+    ['status:5xx', { kind: 'status', from: 500, to: 599 }],
+    ['collection:news', { kind: 'collection', name: 'news' }],
+    ['from:2024', { kind: 'time', from: Date.UTC(2024, 0, 1) }],
+    ['to:2024-02', { kind: 'time', to: Date.UTC(2024, 2, 1) - 1 }],
+    ['size>10kB', { kind: 'number', attribute: 'size', comparison: '>', value: 10_000 }],
+    ['size:<=2MB', { kind: 'number', attribute: 'size', comparison: '<=', value: 2e6 }],
+    ['inlinks>100', { kind: 'number', attribute: 'inlinks', comparison: '>', value: 100 }],
+    ['rank>=1.5', { kind: 'number', attribute: 'rank', comparison: '>=', value: 1.5 }],
+    ['links-to:example.org/x', { kind: 'links-to', url: 'example.org/x' }],
+    ['linked-from:"http://a.example/b c"', { kind: 'linked-from', url: 'http://a.example/b c' }],
+    ['http://example.org/', word('http://example.org/')],
+  ];
+  for (const [text, query] of cases) assert.deepEqual(queryOf(text), query, text);
+});
+
+test('what cannot be read is told with its place', () => {
+  const cases: [string, number, number, RegExp][] = [
+    ['one "two', 4, 1, /no partner/],
+    ['a OR', 2, 2, /both sides/],
+    ['OR a', 0, 2, /both sides/],
+    ['a AND', 2, 3, /both sides/],
+    ['(a b', 0, 1, /not closed/],
+    ['a)', 1, 1, /not opened/],
+    ['a ()', 2, 1, /nothing in these/],
+    ['tilte:x', 0, 6, /no field "tilte"/],
+    ['size>big', 5, 3, /a size is/],
+    ['inlinks>5kb', 8, 3, /number/],
+    ['status:ok', 7, 2, /a status is/],
+    ['from:yesterday', 5, 9, /a time is/],
+    ['lang:english', 5, 7, /a language is/],
+    ['site:a/b', 5, 3, /a site is/],
+    ['a !!!', 2, 3, /no letter or digit/],
+    ['title: x', 0, 6, /wants a value/],
+    ['title>x', 0, 7, /colon/],
+    ['a NOT', 2, 3, /missing/],
+    [`${'('.repeat(60)}a`, 33, 1, /deeply/],
+  ];
+  for (const [text, at, length, message] of cases) {
+    const parsed = parseQuery(text);
+    assert.ok('problem' in parsed, text);
+    assert.deepEqual([parsed.problem.at, parsed.problem.length], [at, length], text);
+    assert.match(parsed.problem.message, message, text);
+  }
+});
+
+test('any text gives a query or a problem within it', () => {
+  const seed = 11;
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc
+          .array(fc.constantFrom('a', 'OR', '-', '(', ')', '"', 'size>', 'title:', ' ', 'AND', '\u201c'))
+          .map((parts) => parts.join('')),
+      ),
+      (text) => {
+        const parsed = parseQuery(text);
+        if ('problem' in parsed) assert.ok(parsed.problem.at >= 0 && parsed.problem.at <= text.length);
+      },
+    ),
+    { seed },
+  );
+});

@@ -1,0 +1,219 @@
+/**
+ * The query language, one box: words, "phrases", -not, OR, parentheses, and fields. Blanks mean AND; OR binds weaker than blanks.
+ *
+ * ```
+ *   query   = both { OR both }
+ *   both    = single { [AND] single }
+ *   single  = [ - | NOT ] ( word | "phrase" | field | ( query ) )
+ *   field   = name ( : | > | >= | < | <= ) value
+ * ```
+ * What cannot be read is told with its place; nothing is thrown and nothing is guessed.
+ */
+import { parseTimestamp, parseTimestampEnd, parseW3cDate } from '../base/index.ts';
+import type { Comparison, NumberField, Query, QueryProblem, WordField } from './query.ts';
+import { type FieldName, lexQuery, type Token } from './query-lexer.ts';
+import { matchForm } from './token-form.ts';
+
+const QUERY_LENGTH_MAX = 4000;
+const DEPTH_MAX = 32;
+
+export type ParsedQuery = { readonly query: Query } | { readonly problem: QueryProblem };
+
+export function parseQuery(text: string): ParsedQuery {
+  if (text.length > QUERY_LENGTH_MAX) {
+    return {
+      problem: { at: QUERY_LENGTH_MAX, length: 1, message: `a query has at most ${QUERY_LENGTH_MAX} characters` },
+    };
+  }
+  const tokens = lexQuery(text);
+  if (!Array.isArray(tokens)) return { problem: tokens };
+  if (tokens.length === 0) return { query: { kind: 'all' } };
+  return new Parser(tokens, text.length).parse();
+}
+
+class Parser {
+  readonly #tokens: readonly Token[];
+  readonly #end: number;
+  #at = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly Token[], end: number) {
+    this.#tokens = tokens;
+    this.#end = end;
+  }
+
+  parse(): ParsedQuery {
+    const query = this.#either();
+    if (isProblem(query)) return { problem: query };
+    const left = this.#tokens[this.#at];
+    if (left) return { problem: { at: left.at, length: left.length, message: 'this parenthesis was not opened' } };
+    return { query };
+  }
+
+  #either(): Query | QueryProblem {
+    const queries: Query[] = [];
+    for (;;) {
+      const both = this.#both();
+      if (isProblem(both)) return both;
+      queries.push(both);
+      if (this.#tokens[this.#at]?.kind !== 'or') return joined('or', queries);
+      this.#at++;
+    }
+  }
+
+  #both(): Query | QueryProblem {
+    const queries: Query[] = [];
+    for (;;) {
+      const token = this.#tokens[this.#at];
+      const isOver = token === undefined || token.kind === 'or' || token.kind === 'close';
+      if (isOver && queries.length > 0) return joined('and', queries);
+      if (isOver) return this.#missing(token);
+      if (token.kind === 'and') {
+        const next = this.#tokens[this.#at + 1];
+        if (queries.length === 0 || next === undefined || next.kind === 'or' || next.kind === 'close') {
+          return { at: token.at, length: token.length, message: 'AND wants something on both sides' };
+        }
+        this.#at++;
+        continue;
+      }
+      const single = this.#single(token);
+      if (isProblem(single)) return single;
+      queries.push(single);
+    }
+  }
+
+  #missing(token: Token | undefined): QueryProblem {
+    const before = this.#tokens[this.#at - 1];
+    if (before?.kind === 'or')
+      return { at: before.at, length: before.length, message: 'OR wants something on both sides' };
+    if (before?.kind === 'open') return { at: before.at, length: 1, message: 'there is nothing in these parentheses' };
+    if (token?.kind === 'or')
+      return { at: token.at, length: token.length, message: 'OR wants something on both sides' };
+    if (token?.kind === 'close') return { at: token.at, length: 1, message: 'this parenthesis was not opened' };
+    return { at: this.#end, length: 1, message: 'something is missing here' };
+  }
+
+  #single(token: Token): Query | QueryProblem {
+    this.#at++;
+    if (token.kind === 'not') {
+      const next = this.#tokens[this.#at];
+      if (next === undefined || next.kind === 'close' || next.kind === 'or' || next.kind === 'and') {
+        return { at: token.at, length: token.length, message: 'what should not be there is missing' };
+      }
+      if (this.#depth++ > DEPTH_MAX) return tooDeep(token);
+      const query = this.#single(next);
+      this.#depth--;
+      return isProblem(query) ? query : { kind: 'not', query };
+    }
+    if (token.kind === 'open') {
+      if (this.#depth++ > DEPTH_MAX) return tooDeep(token);
+      const query = this.#either();
+      this.#depth--;
+      if (isProblem(query)) return query;
+      if (this.#tokens[this.#at]?.kind !== 'close')
+        return { at: token.at, length: 1, message: 'this parenthesis is not closed' };
+      this.#at++;
+      return query;
+    }
+    if (token.kind === 'field') return fieldQuery(token);
+    if (token.kind === 'word' || token.kind === 'phrase')
+      return words('any', token.text, token.kind === 'phrase', token);
+    return { at: token.at, length: token.length, message: 'this cannot stand here' };
+  }
+}
+
+function tooDeep(token: Token): QueryProblem {
+  return { at: token.at, length: token.length, message: 'the query is nested too deeply' };
+}
+
+function isProblem(value: Query | QueryProblem): value is QueryProblem {
+  return 'message' in value;
+}
+
+function joined(kind: 'and' | 'or', queries: readonly Query[]): Query {
+  return queries.length === 1 ? queries[0]! : { kind, queries };
+}
+
+type Place = { readonly at: number; readonly length: number };
+
+function words(field: WordField, text: string, isPhrase: boolean, place: Place): Query | QueryProblem {
+  const isPrefix = !isPhrase && text.endsWith('*');
+  const bare = isPrefix ? text.slice(0, -1) : text;
+  if (matchForm(bare) === undefined) {
+    return { at: place.at, length: place.length, message: 'there is no letter or digit in this to look for' };
+  }
+  return { kind: 'words', field, text: bare, isPrefix };
+}
+
+type FieldToken = Extract<Token, { kind: 'field' }>;
+
+function fieldQuery(token: FieldToken): Query | QueryProblem {
+  const name = token.name as FieldName;
+  const { value, comparison } = token;
+  const place = { at: token.valueAt, length: Math.max(1, token.at + token.length - token.valueAt) };
+  const problem = (message: string): QueryProblem => ({ ...place, message });
+  const isNumber = name === 'size' || name === 'inlinks' || name === 'rank' || name === 'captures';
+  if (!isNumber && comparison !== '=')
+    return { at: token.at, length: token.length, message: `"${name}" is followed by a colon` };
+  switch (name) {
+    case 'title':
+    case 'heading':
+    case 'description':
+    case 'text':
+      return words(name, value, token.isPhrase, place);
+    case 'url':
+    case 'links-to':
+    case 'linked-from':
+      return { kind: name, url: value };
+    case 'site': {
+      const host = value
+        .toLowerCase()
+        .replace(/^\*?\./, '')
+        .replace(/\.$/, '');
+      return /^[^\s/:?#]+$/.test(host)
+        ? { kind: 'site', host }
+        : problem('a site is a host or the end of one: example.org, .edu');
+    }
+    case 'type':
+      return { kind: 'type', type: value.toLowerCase() };
+    case 'lang':
+      return /^[a-z]{2,3}$/i.test(value)
+        ? { kind: 'language', language: value.toLowerCase() }
+        : problem('a language is a code like en, de, zh');
+    case 'collection':
+      return { kind: 'collection', name: value };
+    case 'status':
+      return statusQuery(value) ?? problem('a status is 200, or 4xx for all from 400 to 499');
+    case 'from':
+    case 'to':
+      return timeQuery(name, value) ?? problem('a time is 2024, 2024-03, 20240301120000 or 2024-03-01T12:00:00Z');
+    default:
+      return (
+        numberQuery(name, comparison, value) ??
+        problem(name === 'size' ? 'a size is a number, with kB, MB or GB behind it if you like' : 'this wants a number')
+      );
+  }
+}
+
+function statusQuery(value: string): Query | undefined {
+  if (/^[1-9]xx$/i.test(value))
+    return { kind: 'status', from: Number(value[0]) * 100, to: Number(value[0]) * 100 + 99 };
+  return /^\d{1,3}$/.test(value) ? { kind: 'status', from: Number(value), to: Number(value) } : undefined;
+}
+
+function timeQuery(side: 'from' | 'to', value: string): Query | undefined {
+  const digits = value.replace(/[^0-9]/g, '');
+  const isPlain = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(value) || /^\d{4,17}$/.test(value);
+  const time = isPlain ? (side === 'to' ? parseTimestampEnd(digits) : parseTimestamp(digits)) : parseW3cDate(value);
+  if (time === undefined) return undefined;
+  return side === 'from' ? { kind: 'time', from: time } : { kind: 'time', to: time };
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9 };
+
+function numberQuery(attribute: NumberField, comparison: Comparison, value: string): Query | undefined {
+  const match = /^(\d+(?:\.\d+)?(?:e-?\d+)?)([a-z]{0,2})$/i.exec(value);
+  const unit = UNITS[match?.[2]?.toLowerCase() ?? '?'];
+  if (match === null || unit === undefined || (attribute !== 'size' && match[2] !== '')) return undefined;
+  return { kind: 'number', attribute, comparison, value: Number(match[1]) * unit };
+}

@@ -1,0 +1,199 @@
+/**
+ * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance; everything else becomes a condition on documents (d),
+ * URLs (u), versions (v) and captures (c). A query over captures asks each capture; one over URLs asks whether a version has a capture that fits.
+ */
+import type { UrlKey } from '../url/index.ts';
+import { keyRange, parseUrlPattern, urlKey } from '../url/index.ts';
+import type { NumberField, Query, WordField } from './query.ts';
+import { matchForm } from './token-form.ts';
+import { targetWord } from './url-hash.ts';
+
+export type Value = string | number;
+
+export type QueryPlan = {
+  /** FTS5 expression whose rank orders the results; undefined when nothing has to match. */
+  readonly match: string | undefined;
+  /** SQL condition and its values. */
+  readonly where: string;
+  readonly values: readonly Value[];
+  /** Condition on a capture alone; '' when any capture does. */
+  readonly captureWhere: string;
+  readonly captureValues: readonly Value[];
+};
+
+/** Answers that a plan needs before it can be made. */
+export type PlanSource = {
+  /** Hashes of everything that pages at this URL link to. */
+  targetsOf(key: UrlKey): readonly number[];
+};
+
+const COLUMNS: Readonly<Record<WordField, string>> = {
+  any: '',
+  title: 'title : ',
+  heading: 'headings : ',
+  description: 'description : ',
+  text: 'body : ',
+};
+
+const ATTRIBUTES: Readonly<Record<NumberField, string>> = {
+  size: 'd.bytes',
+  inlinks: 'u.inlinks',
+  rank: 'u.rank',
+  captures: 'v.captures',
+};
+
+/** What the rows of the answer are: versions, of which some capture must fit, or captures. */
+export type PlanLevel = 'version' | 'capture';
+
+export function planQuery(query: Query, level: PlanLevel, source: PlanSource): QueryPlan {
+  const parts = query.kind === 'and' ? query.queries : [query];
+  const matches: string[] = [];
+  const without: string[] = [];
+  const conditions: Condition[] = [];
+  const captureConditions: Condition[] = [];
+  for (const part of parts) {
+    const expression = matchOf(part);
+    const negated = part.kind === 'not' ? matchOf(part.query) : undefined;
+    if (expression !== undefined) matches.push(expression);
+    else if (negated !== undefined) without.push(negated);
+    else if (isOfCapture(part)) captureConditions.push(conditionOf(part, 'capture', source));
+    else conditions.push(conditionOf(part, level, source));
+  }
+  let match =
+    matches.length === 0
+      ? undefined
+      : matches.length === 1
+        ? matches[0]!
+        : matches.map((one) => `(${one})`).join(' AND ');
+  for (const one of without) {
+    if (match !== undefined) match = `(${match}) NOT (${one})`;
+    else conditions.push({ sql: 'd.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)', values: [one] });
+  }
+  const where = allOf(conditions);
+  const captures = allOf(captureConditions);
+  return { match, where: where.sql, values: where.values, captureWhere: captures.sql, captureValues: captures.values };
+}
+
+type Condition = { readonly sql: string; readonly values: readonly Value[] };
+
+function allOf(conditions: readonly Condition[]): Condition {
+  return {
+    sql: conditions.map(({ sql }) => `(${sql})`).join(' AND '),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** The FTS5 expression of a query of words alone; undefined when something else is in it, or when it asks only for absence. */
+function matchOf(query: Query): string | undefined {
+  if (query.kind === 'words') return COLUMNS[query.field] + matchForm(query.text, query.isPrefix)!;
+  if (query.kind !== 'and' && query.kind !== 'or') return undefined;
+  const wanted: string[] = [];
+  const unwanted: string[] = [];
+  for (const part of query.queries) {
+    const expression = matchOf(part.kind === 'not' ? part.query : part);
+    if (expression === undefined) return undefined;
+    if (part.kind !== 'not') wanted.push(expression);
+    else if (query.kind === 'or') return undefined;
+    else unwanted.push(expression);
+  }
+  if (wanted.length === 0) return undefined;
+  const joined = wanted.map((one) => `(${one})`).join(query.kind === 'and' ? ' AND ' : ' OR ');
+  return unwanted.reduce((match, one) => `(${match}) NOT (${one})`, joined);
+}
+
+/** Whether a query is about captures alone, so that one capture must fit all of it. */
+function isOfCapture(query: Query): boolean {
+  if (query.kind === 'not') return isOfCapture(query.query);
+  if (query.kind === 'and' || query.kind === 'or') return query.queries.every(isOfCapture);
+  return query.kind === 'status' || query.kind === 'time' || query.kind === 'collection';
+}
+
+function conditionOf(query: Query, level: PlanLevel, source: PlanSource): Condition {
+  if (level === 'version' && isOfCapture(query)) {
+    const inner = conditionOf(query, 'capture', source);
+    return { sql: `EXISTS (SELECT 1 FROM captures c WHERE c.version = v.id AND (${inner.sql}))`, values: inner.values };
+  }
+  switch (query.kind) {
+    case 'all':
+      return { sql: '1', values: [] };
+    case 'words':
+      return { sql: 'd.id IN (SELECT rowid FROM words WHERE words MATCH ?)', values: [matchOf(query)!] };
+    case 'not': {
+      const inner = conditionOf(query.query, level, source);
+      return { sql: `NOT (${inner.sql})`, values: inner.values };
+    }
+    case 'and':
+    case 'or': {
+      const inner = query.queries.map((part) => conditionOf(part, level, source));
+      return {
+        sql: inner.map(({ sql }) => `(${sql})`).join(query.kind === 'and' ? ' AND ' : ' OR '),
+        values: inner.flatMap(({ values }) => values),
+      };
+    }
+    case 'site':
+      return inRanges(keyRange(query.host, 'domain'));
+    case 'url':
+      return urlCondition(query.url);
+    case 'type':
+      return typeCondition(query.type);
+    case 'language':
+      return { sql: 'd.language = ?', values: [query.language] };
+    case 'number':
+      return { sql: `${ATTRIBUTES[query.attribute]} ${query.comparison} ?`, values: [query.value] };
+    case 'links-to':
+      return {
+        sql: 'v.id IN (SELECT rowid FROM targets WHERE targets MATCH ?)',
+        values: [`"${targetWord(urlKey(query.url))}"`],
+      };
+    case 'linked-from':
+      return {
+        sql: 'u.hash IN (SELECT value FROM json_each(?))',
+        values: [JSON.stringify(source.targetsOf(urlKey(query.url)))],
+      };
+    case 'status':
+      return { sql: 'c.status BETWEEN ? AND ?', values: [query.from, query.to] };
+    case 'collection':
+      return { sql: 'c.collection = (SELECT id FROM collections WHERE name = ?)', values: [query.name] };
+    case 'time':
+      return query.from !== undefined
+        ? { sql: 'c.time >= ?', values: [query.from] }
+        : { sql: 'c.time <= ?', values: [query.to!] };
+  }
+}
+
+function inRanges(ranges: readonly { from: string; to: string }[]): Condition {
+  return {
+    sql: ranges.map(() => '(u.key >= ? AND u.key < ?)').join(' OR '),
+    values: ranges.flatMap(({ from, to }) => [from, to]),
+  };
+}
+
+/** A whole URL, a pattern with a star, or a part of one. */
+function urlCondition(value: string): Condition {
+  if (value.includes('*')) {
+    const pattern = parseUrlPattern(value);
+    return inRanges(keyRange(pattern.url, pattern.matchType));
+  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return { sql: 'u.key = ?', values: [urlKey(value)] };
+  return { sql: "u.url LIKE ? ESCAPE '\\'", values: [`%${value.replace(/[\\%_]/g, '\\$&')}%`] };
+}
+
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  html: ['text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml'],
+  pdf: ['application/pdf', 'application/x-pdf'],
+  text: ['text/plain', 'text/markdown'],
+  feed: ['application/rss+xml', 'application/atom+xml', 'application/rdf+xml', 'application/feed+json'],
+  css: ['text/css'],
+  svg: ['image/svg+xml'],
+  xml: ['application/xml', 'text/xml'],
+};
+
+function typeCondition(type: string): Condition {
+  const known = TYPES[type];
+  if (known) return { sql: `d.mime IN (${known.map(() => '?').join(', ')})`, values: known };
+  if (type.endsWith('/') || type.endsWith('/*')) {
+    const prefix = type.replace(/\*$/, '');
+    return { sql: 'substr(d.mime, 1, ?) = ?', values: [prefix.length, prefix] };
+  }
+  return { sql: 'd.mime = ?', values: [type] };
+}

@@ -1,0 +1,43 @@
+/** A reader of the index on a thread of its own: a search over many pages takes the processor for tenths of a second, which a server must not notice. */
+import type { Search } from './search.ts';
+import { ThreadCalls } from './thread-calls.ts';
+
+export class SearchThread {
+  readonly #calls: ThreadCalls;
+
+  private constructor(directory: string) {
+    this.#calls = new ThreadCalls(new URL('./search-worker.ts', import.meta.url), { directory });
+  }
+
+  /** Refuses like `openSearch` where there is no index. */
+  static async start(directory: string): Promise<SearchThread> {
+    const thread = new SearchThread(directory);
+    try {
+      await thread.#calls.call('open', []);
+      return thread;
+    } catch (error) {
+      await thread.close();
+      throw error;
+    }
+  }
+
+  search(...values: Parameters<Search['search']>): ReturnType<Search['search']> {
+    return this.#calls.call('search', values);
+  }
+
+  links(...values: Parameters<Search['links']>): ReturnType<Search['links']> {
+    return this.#calls.call('links', values);
+  }
+
+  appearances(...values: Parameters<Search['appearances']>): ReturnType<Search['appearances']> {
+    return this.#calls.call('appearances', values);
+  }
+
+  status(): Promise<ReturnType<Search['status']>> {
+    return this.#calls.call('status', []);
+  }
+
+  close(): Promise<void> {
+    return this.#calls.close();
+  }
+}

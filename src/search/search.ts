@@ -1,0 +1,293 @@
+/**
+ * Asks the index. Every answer comes from one state of it: all statements of a search run in one transaction, and a batch that is written meanwhile is seen by the
+ * next search (WebBase's consistency of indexes).
+ */
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { PinakesError, toHex } from '../base/index.ts';
+import type { UrlKey } from '../url/index.ts';
+import { CANDIDATES_MAX, type Candidate, type CandidateQuestion, findCandidates } from './candidates.ts';
+import { openForReading, SEARCH_FILE } from './database.ts';
+import { facetsOf } from './facets.ts';
+import { LinkGraph, type LinkList, type LinkOptions } from './link-graph.ts';
+import { unpackText } from './packed-text.ts';
+import { formatPageToken, parsePageToken, questionDigest } from './page-token.ts';
+import { type Query, type QueryProblem, wordsOf } from './query.ts';
+import { parseQuery } from './query-parser.ts';
+import { planQuery, type QueryPlan } from './query-plan.ts';
+import type { SearchOptions, SearchPage, SearchResult } from './search-result.ts';
+import { snippetOf } from './snippet.ts';
+import { hashOfKey } from './url-hash.ts';
+
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAX = 500;
+/** So many are always counted out. */
+const FEW = 1000;
+/** Beyond this, words are common. */
+const MANY = 20_000;
+/** How deep a listing goes; who wants everything takes a stream. */
+const SHOWN_MAX = 2000;
+
+/** The index of an archive, for reading; works beside whoever writes it. */
+export function openSearch(directory: string): Search {
+  return new Search(openForReading(join(directory, SEARCH_FILE)));
+}
+
+export type IndexStatus = {
+  readonly batch: number;
+  readonly documents: number;
+  readonly urls: number;
+  readonly captures: number;
+  readonly isRanked: boolean;
+};
+
+export type Appearances = {
+  /** Captures of the URL, and those in which it appears. */
+  readonly captures: number;
+  readonly found: number;
+  readonly first?: number;
+  readonly last?: number;
+  /** Spans of time in which all captures have it, in order. */
+  readonly spans: readonly { readonly from: number; readonly to: number; readonly captures: number }[];
+};
+
+export class Search {
+  readonly #database: DatabaseSync;
+  readonly #graph: LinkGraph;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#graph = new LinkGraph(database);
+  }
+
+  async search(text: string, options: SearchOptions = {}): Promise<SearchPage> {
+    const query = this.#understood(text, options);
+    return this.#inOneState(() => this.#search(text, query, options));
+  }
+
+  #understood(text: string, { asOf }: SearchOptions): Query {
+    const parsed = parseQuery(text);
+    if ('problem' in parsed) throw queryError(text, parsed.problem);
+    if (asOf === undefined) return parsed.query;
+    const bound: Query = { kind: 'time', to: asOf };
+    const parts = parsed.query.kind === 'and' ? parsed.query.queries : [parsed.query];
+    return { kind: 'and', queries: [...parts, bound] };
+  }
+
+  #inOneState<T>(work: () => T): T {
+    this.#database.exec('BEGIN');
+    try {
+      return work();
+    } finally {
+      this.#database.exec('COMMIT');
+    }
+  }
+
+  #search(text: string, query: Query, options: SearchOptions): SearchPage {
+    const { sort = 'relevance', group = 'url' } = options;
+    const limit = Math.max(1, Math.min(LIMIT_MAX, Math.floor(options.limit ?? LIMIT_DEFAULT)));
+    const question = questionDigest([text.trim(), sort, group, options.asOf ?? null]);
+    const token = options.after === undefined ? undefined : parsePageToken(options.after, question);
+    const batch = token?.batch ?? this.#number("SELECT value AS n FROM state WHERE name = 'batch'");
+    const level = group === 'capture' ? 'capture' : 'version';
+    const plan = planQuery(query, level, { targetsOf: (key) => this.#graph.targetsOf(key) });
+    const shown = new Set(token?.shown);
+    const asked = { plan, group, sort, ...(token && { batch }) };
+    const { groups, isTotalExact } = this.#groups(asked, options.facets === true, shown.size + limit);
+    const picked: Group[] = [];
+    for (const one of groups.values()) {
+      if (picked.length === limit) break;
+      if (!shown.has(one.id)) picked.push(one);
+    }
+    const words = wordsOf(query);
+    const items = picked.map((one) => this.#resultOf(one, plan, words));
+    for (const one of picked) shown.add(one.id);
+    const isOver = picked.length < limit || shown.size >= (isTotalExact ? Math.min(groups.size, SHOWN_MAX) : SHOWN_MAX);
+    return {
+      items,
+      ...(isOver ? {} : { next: formatPageToken(question, { batch, shown }) }),
+      total: isTotalExact ? groups.size : this.#roughTotal(plan, groups.size),
+      isTotalExact,
+      ...(options.facets === true && {
+        facets: facetsOf(
+          this.#database,
+          [...groups.values()].map(({ best }) => best),
+        ),
+      }),
+      batch,
+    };
+  }
+
+  /** What fits, by URL or capture. Where the count alone would take long, no more is looked at than is going to be shown. */
+  #groups(
+    asked: Omit<CandidateQuestion, 'limit'>,
+    isCounted: boolean,
+    needed: number,
+  ): { groups: Map<number, Group>; isTotalExact: boolean } {
+    const isByCapture = asked.group === 'capture';
+    const { plan } = asked;
+    const count = plan.match === undefined ? MANY : this.#countUpTo(plan.match, MANY);
+    let limit = isCounted || count < FEW ? CANDIDATES_MAX : Math.max(FEW, 2 * needed);
+    const prominent = count < MANY ? undefined : this.#prominent(asked, Math.max(FEW, needed));
+    for (;;) {
+      const found = findCandidates(this.#database, { ...asked, plan: prominent ?? plan, limit: limit + 1 });
+      const isAll = found.length <= limit;
+      const groups = grouped(isAll ? found : found.slice(0, limit), isByCapture);
+      const isTotalExact = isAll && prominent === undefined;
+      if (isAll || groups.size >= needed || limit >= CANDIDATES_MAX) return { groups, isTotalExact };
+      limit = Math.min(CANDIDATES_MAX, 4 * limit);
+    }
+  }
+
+  /**
+   * Words that very many pages have say nothing by their frequency, and weighing each of these pages takes long. When enough pages have them in title or headings, where they
+   * would come first anyway, these are the ones to weigh.
+   */
+  #prominent({ plan, sort, group }: Omit<CandidateQuestion, 'limit'>, needed: number): QueryPlan | undefined {
+    const isFiltered = plan.where !== '' || plan.captureWhere !== '';
+    if (plan.match === undefined || isFiltered || sort !== 'relevance' || group === 'capture') return undefined;
+    const match = `{title headings} : (${plan.match})`;
+    return this.#countUpTo(match, 2 * needed) < 2 * needed ? undefined : { ...plan, match };
+  }
+
+  #countUpTo(match: string, most: number): number {
+    return this.#number(`SELECT count(*) AS n FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${most})`, match);
+  }
+
+  #number(sql: string, ...values: (string | number)[]): number {
+    return Number(this.#database.prepare(sql).get(...values)?.n ?? 0);
+  }
+
+  #roughTotal({ match, where, captureWhere }: QueryPlan, least: number): number {
+    if (where !== '' || captureWhere !== '') return least;
+    if (match === undefined) return this.#number('SELECT count(*) AS n FROM versions');
+    return this.#number('SELECT count(*) AS n FROM words WHERE words MATCH ?', match);
+  }
+
+  #resultOf({ best, versions, captures }: Group, plan: QueryPlan, words: readonly string[]): SearchResult {
+    const sql = `SELECT d.title, t.description, d.bytes, d.digest, u.url, u.inlinks, u.rank, v.captures, v.first_time, v.last_time, t.body
+      FROM versions v JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url LEFT JOIN texts t ON t.document = d.id WHERE v.id = ?`;
+    const row = this.#database.prepare(sql).get(best.version)!;
+    const text = row.body === null ? '' : unpackText(row.body as Uint8Array);
+    const snippet = snippetOf(text === '' ? String(row.description) : text, words);
+    const capture = this.#captureOf(best, plan);
+    return {
+      url: String(row.url),
+      time: best.time,
+      title: String(row.title),
+      snippet: snippet.text,
+      marks: snippet.marks,
+      score: best.score,
+      ...capture,
+      mime: best.mime,
+      language: best.language,
+      bytes: Number(row.bytes),
+      digest: `sha256:${toHex(row.digest as Uint8Array)}`,
+      inlinks: Number(row.inlinks),
+      rank: Number(row.rank),
+      versions: versions.size,
+      captures: captures > 0 ? captures : Number(row.captures),
+      first: Number(row.first_time),
+      last: Number(row.last_time),
+    };
+  }
+
+  #captureOf({ version, time, hash, collection }: Candidate, plan: QueryPlan): { status: number; collection: string } {
+    const isNamed = collection !== 0;
+    const own = isNamed
+      ? 'AND c.hash = ? AND c.collection = ?'
+      : plan.captureWhere === ''
+        ? ''
+        : `AND (${plan.captureWhere})`;
+    const sql = `SELECT c.status, o.name FROM captures c JOIN collections o ON o.id = c.collection
+      WHERE c.version = ? AND c.time = ? ${own} ORDER BY c.hash LIMIT 1`;
+    const values = isNamed ? [hash, collection] : plan.captureValues;
+    const row = this.#database.prepare(sql).get(version, time, ...values);
+    return { status: Number(row?.status ?? 0), collection: String(row?.name ?? '') };
+  }
+
+  /** Links to and from a URL. */
+  async links(url: string, options: LinkOptions = {}): Promise<LinkList> {
+    return this.#inOneState(() => this.#graph.links(url, options));
+  }
+
+  /** When words or a phrase appeared in the captures of a page: the first time, the last time, and the spans between. */
+  async appearances(key: UrlKey, text: string): Promise<Appearances> {
+    const query = this.#understood(text, {});
+    return this.#inOneState(() => {
+      const plan = planQuery({ kind: 'and', queries: [query] }, 'version', {
+        targetsOf: (from) => this.#graph.targetsOf(from),
+      });
+      const conditions = [
+        ...(plan.match === undefined ? [] : ['d.id IN (SELECT rowid FROM words WHERE words MATCH ?)']),
+        ...(plan.where === '' ? [] : [`(${plan.where})`]),
+        ...(plan.captureWhere === '' ? [] : [`(${plan.captureWhere})`]),
+      ];
+      const sql = `SELECT c.time, ${conditions.length === 0 ? '1' : conditions.join(' AND ')} AS fits FROM urls u JOIN versions v ON v.url = u.id
+        JOIN documents d ON d.id = v.document JOIN captures c ON c.version = v.id WHERE u.key = ? ORDER BY c.time`;
+      const values = [...(plan.match === undefined ? [] : [plan.match]), ...plan.values, ...plan.captureValues, key];
+      return appearancesOf(this.#database.prepare(sql).iterate(...values) as Iterable<{ time: number; fits: number }>);
+    });
+  }
+
+  status(): IndexStatus {
+    return this.#inOneState(() => ({
+      batch: this.#number("SELECT value AS n FROM state WHERE name = 'batch'"),
+      documents: this.#number("SELECT count(*) AS n FROM documents WHERE kind <> ''"),
+      urls: this.#number('SELECT count(*) AS n FROM urls'),
+      captures: this.#number('SELECT count(*) AS n FROM captures'),
+      isRanked: this.#number("SELECT count(*) AS n FROM state WHERE name = 'ranked'") > 0,
+    }));
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+type Group = { readonly id: number; readonly best: Candidate; readonly versions: Set<number>; captures: number };
+
+/** Candidates by URL, in the order of the best of each; a capture is a group of its own. */
+function grouped(candidates: readonly Candidate[], isByCapture: boolean): Map<number, Group> {
+  const groups = new Map<number, Group>();
+  for (const candidate of candidates) {
+    const id = isByCapture ? captureNumber(candidate) : candidate.url;
+    const group = groups.get(id);
+    if (group) group.versions.add(candidate.version);
+    else groups.set(id, { id, best: candidate, versions: new Set([candidate.version]), captures: isByCapture ? 1 : 0 });
+  }
+  return groups;
+}
+
+/** A number for a capture, the same whenever it is asked for. */
+function captureNumber({ version, time, hash, collection }: Candidate): number {
+  return hashOfKey(`${version} ${time} ${hash} ${collection}` as UrlKey);
+}
+
+function appearancesOf(rows: Iterable<{ time: number; fits: number }>): Appearances {
+  const spans: { from: number; to: number; captures: number }[] = [];
+  let captures = 0;
+  let found = 0;
+  let isInSpan = false;
+  for (const { time, fits } of rows) {
+    captures++;
+    const last = spans.at(-1);
+    if (fits === 0) isInSpan = false;
+    else {
+      found++;
+      if (isInSpan && last) {
+        last.to = time;
+        last.captures++;
+      } else spans.push({ from: time, to: time, captures: 1 });
+      isInSpan = true;
+    }
+  }
+  const [first, last] = [spans[0], spans.at(-1)];
+  return { captures, found, ...(first && { first: first.from }), ...(last && { last: last.to }), spans };
+}
+
+/** The failure that a query that cannot be read makes, with the place marked. */
+export function queryError(text: string, { at, length, message }: QueryProblem): PinakesError {
+  const marked = `${text.slice(0, at)}\u00bb${text.slice(at, at + length)}\u00ab${text.slice(at + length)}`;
+  return new PinakesError('BAD_QUERY', { where: marked, detail: message });
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { snippetOf } from './snippet.ts';
+
+const filler = 'nothing of interest stands here. '.repeat(30);
+
+test('the piece with most of the words is shown, and the words are marked', () => {
+  const text = `${filler}An archive alone. ${filler}The Archive of the caf\u00e9 is a library. ${filler}`;
+  const { text: piece, marks } = snippetOf(text, ['archive', 'CAFE', 'library']);
+  assert.deepEqual(
+    marks.map(([start, end]) => piece.slice(start, end)),
+    ['Archive', 'caf\u00e9', 'library'],
+  );
+  assert.ok(piece.length < 260 && piece.startsWith('\u2026 ') && piece.endsWith(' \u2026'));
+});
+
+test('words in scripts without blanks are marked inside of longer runs', () => {
+  const { text, marks } = snippetOf('国立国会図書館はインターネット資料を収集しています', ['図書館']);
+  assert.deepEqual(
+    marks.map(([start, end]) => text.slice(start, end)),
+    ['図書館'],
+  );
+});
+
+test('without a word the text is shown from its beginning', () => {
+  assert.deepEqual(snippetOf('short text', ['absent']), { text: 'short text', marks: [] });
+  assert.deepEqual(snippetOf('', ['x']), { text: '', marks: [] });
+});

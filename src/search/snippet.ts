@@ -1,0 +1,93 @@
+/**
+ * The piece of a text that shows best why it was found, with the places of the words in it. Words are found again by their folded form; in scripts without blanks
+ * by the characters themselves.
+ */
+import { foldedForm, isUnsegmented, plainForm } from './token-form.ts';
+
+export type Snippet = {
+  readonly text: string;
+  /** Start and end of each word that was found, in order. */
+  readonly marks: readonly (readonly [number, number])[];
+};
+
+const LENGTH = 240;
+/** A text is searched up to here. */
+const SEARCHED_LENGTH_MAX = 400_000;
+const HITS_MAX = 2000;
+
+type Hit = { readonly start: number; readonly end: number; readonly word: number };
+
+export function snippetOf(text: string, phrases: readonly string[], length: number = LENGTH): Snippet {
+  const searched = text.length > SEARCHED_LENGTH_MAX ? text.slice(0, SEARCHED_LENGTH_MAX) : text;
+  const hits = hitsIn(searched, phrases);
+  const best = bestWindow(hits, length);
+  const from = best === undefined ? 0 : wordStart(searched, Math.max(0, best.start - Math.floor(length / 4)));
+  const to = wordEnd(searched, Math.min(searched.length, from + length));
+  const lead = from > 0 ? '\u2026 ' : '';
+  const body = searched.slice(from, to).replaceAll('\n', ' ');
+  const marks = hits
+    .filter(({ start, end }) => start >= from && end <= to)
+    .map(({ start, end }) => [start - from + lead.length, end - from + lead.length] as const);
+  return { text: `${lead}${body}${to < text.length ? ' \u2026' : ''}`, marks };
+}
+
+/** Where the words of the phrases stand, in order. */
+function hitsIn(text: string, phrases: readonly string[]): Hit[] {
+  const words = new Map<string, number>();
+  const runs: { text: string; word: number }[] = [];
+  for (const phrase of phrases) {
+    for (const [word] of phrase.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+      const number = words.size + runs.length;
+      if (isUnsegmented(word)) runs.push({ text: plainForm(word), word: number });
+      else if (!words.has(foldedForm(word))) words.set(foldedForm(word), number);
+    }
+  }
+  const hits: Hit[] = [];
+  for (const run of runs) {
+    for (let at = text.indexOf(run.text); at >= 0 && hits.length < HITS_MAX; at = text.indexOf(run.text, at + 1)) {
+      hits.push({ start: at, end: at + run.text.length, word: run.word });
+    }
+  }
+  if (words.size > 0) {
+    for (const match of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+      const number = words.get(foldedForm(match[0]));
+      if (number === undefined) continue;
+      hits.push({ start: match.index, end: match.index + match[0].length, word: number });
+      if (hits.length >= HITS_MAX) break;
+    }
+  }
+  return hits.sort((a, b) => a.start - b.start);
+}
+
+/** The window that holds the most different words; of several the one with most words, then the first. */
+function bestWindow(hits: readonly Hit[], length: number): Hit | undefined {
+  const counts = new Map<number, number>();
+  let best: { hit: Hit; different: number; all: number } | undefined;
+  let end = 0;
+  for (const [start, hit] of hits.entries()) {
+    while (end < hits.length && hits[end]!.end - hit.start <= (length * 3) / 4) {
+      counts.set(hits[end]!.word, (counts.get(hits[end]!.word) ?? 0) + 1);
+      end++;
+    }
+    const all = end - start;
+    if (!best || counts.size > best.different || (counts.size === best.different && all > best.all)) {
+      best = { hit, different: counts.size, all };
+    }
+    const left = (counts.get(hit.word) ?? 1) - 1;
+    if (left === 0) counts.delete(hit.word);
+    else counts.set(hit.word, left);
+  }
+  return best?.hit;
+}
+
+function wordStart(text: string, at: number): number {
+  if (at === 0) return 0;
+  const blank = text.slice(at, at + 40).search(/\s/);
+  return blank < 0 ? at : at + blank + 1;
+}
+
+function wordEnd(text: string, at: number): number {
+  if (at >= text.length) return text.length;
+  const blank = /\s\S*$/.exec(text.slice(Math.max(0, at - 40), at));
+  return blank ? at - blank[0].length : at;
+}

@@ -1,0 +1,88 @@
+/**
+ * Calls to an object that lives on a thread of its own: they go out as messages and are answered in the order they came in. A thread that ends answers all calls that wait,
+ * and all that come, with the reason.
+ */
+import { parentPort, Worker } from 'node:worker_threads';
+import { PinakesError } from '../base/index.ts';
+
+type Call = { readonly method: string; readonly values: readonly unknown[] };
+type Failure = { readonly code: string; readonly where?: string; readonly detail: string };
+type Reply = { readonly value: unknown } | { readonly failure: Failure };
+
+type Waiting = { resolve(value: never): void; reject(error: unknown): void };
+
+export class ThreadCalls {
+  readonly #worker: Worker;
+  readonly #waiting: Waiting[] = [];
+  #failure: unknown;
+
+  constructor(script: URL, workerData: unknown) {
+    this.#worker = new Worker(script, { workerData });
+    this.#worker.on('message', (reply: Reply) => {
+      const waiting = this.#waiting.shift();
+      if ('failure' in reply) waiting?.reject(revived(reply.failure));
+      else waiting?.resolve(reply.value as never);
+    });
+    this.#worker.on('error', (error) => this.#fail(error));
+    this.#worker.on('exit', () => this.#fail(new Error('the thread has ended')));
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error;
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
+  }
+
+  call(method: string, values: readonly unknown[]): Promise<never> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#worker.postMessage({ method, values } satisfies Call);
+    });
+  }
+
+  /** Lets the object close itself, then ends the thread. */
+  async close(): Promise<void> {
+    if (this.#failure === undefined) await this.call('close', []).catch(() => {});
+    await this.#worker.terminate();
+  }
+}
+
+/** The other side: makes the object at the first call, `open`, and carries out the others on it, one after the other. */
+export function answerCalls(open: () => object): void {
+  let target: object | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const carryOut = async ({ method, values }: Call): Promise<unknown> => {
+    if (method === 'open') {
+      target = open();
+      return undefined;
+    }
+    const methods = target as Record<string, (...parameters: readonly unknown[]) => unknown>;
+    return methods[method]!(...values);
+  };
+  parentPort?.on('message', (call: Call) => {
+    last = last.then(async () => {
+      const reply = await carryOut(call).then((value): Reply => ({ value }), failureOf);
+      parentPort?.postMessage(reply);
+    });
+  });
+}
+
+function failureOf(error: unknown): Reply {
+  if (!(error instanceof PinakesError))
+    return { failure: { code: '', detail: String((error as Error)?.stack ?? error) } };
+  const { code, where } = error;
+  return { failure: { code, ...(where === undefined ? {} : { where }), detail: detailOf(error) } };
+}
+
+/** What the catalogue's sentence does not say: the particulars stand in parentheses at the end of the message. */
+function detailOf({ message }: PinakesError): string {
+  return / \((.*)\)$/s.exec(message)?.[1] ?? '';
+}
+
+function revived({ code, where, detail }: Failure): unknown {
+  if (code === '') return new Error(detail);
+  return new PinakesError(code as never, {
+    ...(where === undefined ? {} : { where }),
+    ...(detail === '' ? {} : { detail }),
+  });
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { foldedForm, indexForm, matchForm } from './token-form.ts';
+
+test('scripts without blanks become overlapping pairs with the last character behind', () => {
+  assert.equal(indexForm('図書館 online').trim().replace(/ +/g, ' '), '図書 書館 館 online');
+  assert.equal(indexForm('iPhone手机,ok').replace(/ +/g, ' '), 'iPhone 手机 机 ,ok');
+  assert.equal(indexForm('plain ASCII, untouched'), 'plain ASCII, untouched');
+  assert.equal(indexForm('ひ').trim(), 'ひ');
+});
+
+test('words of a query take the same form, with one character as the beginning of a pair', () => {
+  assert.equal(matchForm('図書館'), '"図書 書館"');
+  assert.equal(matchForm('館'), '"館"*');
+  assert.equal(matchForm('図書館 online')?.replace(/ +/g, ' '), '"図書 書館 館 online"');
+  assert.equal(matchForm('say "hi"'), '"say ""hi"""');
+  assert.equal(matchForm('arch', true), '"arch"*');
+  assert.equal(matchForm('?!'), undefined);
+});
+
+test('compatibility forms and signs that readers leave out are folded', () => {
+  assert.equal(indexForm('\uff21\uff22\uff23'), 'ABC');
+  assert.equal(indexForm('βιβλιοθήκη'), 'βιβλιοθηκη');
+  assert.equal(indexForm('שָׁלוֹם'), 'שלום');
+  assert.equal(foldedForm('Élève'), 'eleve');
+});

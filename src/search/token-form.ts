@@ -1,0 +1,86 @@
+/**
+ * The form in which text goes into the index, and words into its queries. Scripts that are written without blanks (Chinese, Japanese, Korean, Thai...) are
+ * cut into overlapping pairs of characters, and the last character of a run stands once more alone: so a run of any length is found inside of any longer one, as
+ * a phrase of pairs, and one character as the beginning of a pair. Everything else is left to FTS5's own tokenizer.
+ *
+ * ```
+ *   図書館 online      ->   図書 書館 館 online
+ * ```
+ * Trigrams, the other usual way, cannot find words of two characters, which most words of Chinese and Japanese are.
+ */
+
+/** Runs of letters of scripts without blanks. Korean has blanks, but its words carry endings. */
+const UNSEGMENTED =
+  /[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Tibetan}]&&[\p{L}\p{N}\p{M}]]+/gv;
+const MAY_BE_UNSEGMENTED =
+  /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua000-\uabff\uac00-\ud7ff\ud840-\ud8ff\uf900-\ufaff\uff66-\uffdc]/;
+const BEYOND_ASCII = /[^\x00-\x7f]/;
+
+/** What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo. Latin accents are FTS5's to fold. */
+const LEFT_OUT =
+  /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]/g;
+const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451]/;
+
+/** Compatibility forms (full-width letters, ligatures) are put into their plain form, and signs that readers leave out are left out. */
+export function plainForm(text: string): string {
+  // To SQLite a zero is the end of a text.
+  const whole = text.includes('\0') ? text.replaceAll('\0', ' ') : text;
+  if (!BEYOND_ASCII.test(whole)) return whole;
+  const normal = whole.normalize('NFKC');
+  return HAS_LEFT_OUT.test(normal) ? normal.replace(LEFT_OUT, withoutSigns) : normal;
+}
+
+function withoutSigns(run: string): string {
+  const first = run.charCodeAt(0);
+  if (first === 0x0401 || first === 0x0451) return '\u0435';
+  if (first >= 0x0591 && first < 0x1000) return '';
+  const bare = run.normalize('NFD').replace(/[\u0300-\u036f]/g, '');
+  return bare.replaceAll('\u03c2', '\u03c3');
+}
+
+/** Text as it goes into the index. */
+export function indexForm(text: string): string {
+  const plain = plainForm(text);
+  if (!MAY_BE_UNSEGMENTED.test(plain)) return plain;
+  return plain.replace(UNSEGMENTED, (run) => ` ${pairs(run, true).join(' ')} `);
+}
+
+/**
+ * A word or phrase as an FTS5 string with everything in it one phrase; undefined when it has no letter or digit. `isPrefix` asks for words that begin so.
+ */
+export function matchForm(text: string, isPrefix = false): string | undefined {
+  const plain = plainForm(text);
+  if (!/[\p{L}\p{N}]/u.test(plain)) return undefined;
+  let endsInSingle = false;
+  const formed = plain.replace(UNSEGMENTED, (run: string, at: number) => {
+    const isLast = !/[\p{L}\p{N}]/u.test(plain.slice(at + run.length));
+    const characters = [...run];
+    endsInSingle = isLast && characters.length === 1;
+    return ` ${pairs(run, !isLast || characters.length === 1).join(' ')} `;
+  });
+  return `"${formed.trim().replaceAll('"', '""')}"${isPrefix || endsInSingle ? '*' : ''}`;
+}
+
+/** Overlapping pairs of a run; with the last character alone behind them. */
+function pairs(run: string, withLast: boolean): string[] {
+  const characters = [...run];
+  const found: string[] = [];
+  for (let at = 0; at + 1 < characters.length; at++) found.push(characters[at]! + characters[at + 1]!);
+  if (withLast) found.push(characters.at(-1)!);
+  return found;
+}
+
+/** Whether a text is written without blanks, wholly or in part. */
+export function isUnsegmented(text: string): boolean {
+  return MAY_BE_UNSEGMENTED.test(text) && text.search(UNSEGMENTED) >= 0;
+}
+
+/** A word without case and accents, for finding it again in a text. */
+export function foldedForm(word: string): string {
+  return BEYOND_ASCII.test(word)
+    ? plainForm(word)
+        .normalize('NFD')
+        .replace(/[\u0300-\u036f]/g, '')
+        .toLowerCase()
+    : word.toLowerCase();
+}

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { openSearch, type Search, SearchThread } from '../../src/search/index.ts';
+import { makeArchive } from '../archive/trial-archive.ts';
+import { indexed, storePages, type TrialPage } from './trial-pages.ts';
+
+function page(name: string, word: string, changes: Partial<TrialPage> = {}): TrialPage {
+  return {
+    url: `http://${name}.example/`,
+    time: Date.UTC(2024, 0, 1),
+    collection: 'web',
+    status: 200,
+    language: 'en',
+    title: `Title of ${name}`,
+    paragraphs: [`${word} and ${'ordinary words '.repeat(100)}`],
+    hidden: 'x',
+    links: [],
+    ...changes,
+  };
+}
+
+async function urlsFor(search: Search, query: string): Promise<string[]> {
+  return (await search.search(query, { limit: 500 })).items.map((item) => item.url).sort();
+}
+
+/** Whether a word stands anywhere in the index, whatever the tables say. */
+async function fileHas(directory: string, word: string): Promise<boolean> {
+  const files = ['search.sqlite', 'search.sqlite-wal'].map((name) =>
+    readFile(join(directory, name)).catch(() => Buffer.alloc(0)),
+  );
+  return (await Promise.all(files)).some((bytes) => bytes.includes(word));
+}
+
+test('a content that is captured again costs no reading, and all its captures are found', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra')]);
+  assert.equal((await indexed(archive)).documents, 1);
+  await storePages(archive, [
+    page('one', 'zebra', { time: Date.UTC(2024, 5, 1) }),
+    page('one', 'zebra', { time: Date.UTC(2024, 6, 1), collection: 'other' }),
+  ]);
+  const report = await indexed(archive);
+  assert.deepEqual([report.documents, report.captures], [0, 2]);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const found = await search.search('zebra');
+  assert.deepEqual(
+    found.items.map((item) => [item.captures, item.versions, item.time]),
+    [[3, 1, Date.UTC(2024, 6, 1)]],
+  );
+  assert.equal((await search.search('zebra', { group: 'capture' })).total, 3);
+  assert.deepEqual((await search.search('zebra', { facets: true })).facets!.collection, [
+    { value: 'other', count: 1 },
+    { value: 'web', count: 1 },
+  ]);
+});
+
+test('the same content at another URL links to other places', async (t) => {
+  const archive = await makeArchive(t);
+  const shared = {
+    title: 'Same',
+    paragraphs: [`twin ${'words '.repeat(300)}`],
+    links: ['next.html', 'http://fixed.example/'],
+  };
+  await storePages(archive, [page('one', '', shared), page('two', '', shared)]);
+  const report = await indexed(archive);
+  assert.equal(report.documents, 1);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'links-to:http://one.example/next.html'), ['http://one.example/']);
+  assert.deepEqual(await urlsFor(search, 'links-to:http://two.example/next.html'), ['http://two.example/']);
+  assert.deepEqual(await urlsFor(search, 'links-to:http://fixed.example/'), [
+    'http://one.example/',
+    'http://two.example/',
+  ]);
+});
+
+test('what is deleted leaves the index, before and after compaction, and its words leave the file', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [
+    page('one', 'quagga'),
+    page('two', 'zebra'),
+    page('one', 'quagga', { time: Date.UTC(2024, 1, 1), collection: 'other' }),
+    page('three', 'okapi'),
+  ]);
+  await indexed(archive);
+  assert.ok(await fileHas(archive.directory, 'quagga'));
+  await archive.delete({ url: 'http://one.example/', from: Date.UTC(2024, 1, 1) });
+  assert.equal((await indexed(archive)).removed, 1);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.equal((await search.search('quagga', { group: 'capture' })).total, 1);
+  await archive.delete({ url: 'http://one.example/' });
+  await archive.compact();
+  assert.equal((await indexed(archive)).removed, 1);
+  assert.deepEqual(await urlsFor(search, 'quagga'), []);
+  assert.deepEqual(await urlsFor(search, 'zebra OR okapi'), ['http://three.example/', 'http://two.example/']);
+  assert.ok(!(await fileHas(archive.directory, 'quagga')));
+  assert.equal((await indexed(archive)).removed, 0);
+});
+
+test('after a rebuild of the archive everything is gone through anew, and nothing is read again', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra'), page('two', 'okapi')]);
+  await indexed(archive);
+  await archive.delete({ url: 'http://two.example/' });
+  await archive.rebuild();
+  await storePages(archive, [page('three', 'quagga')]);
+  const report = await indexed(archive);
+  assert.deepEqual([report.isAnew, report.documents, report.removed], [true, 1, 1]);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, ''), ['http://one.example/', 'http://three.example/']);
+  assert.equal((await indexed(archive)).isAnew, false);
+});
+
+test('pages of results neither repeat nor leave out anything while the index changes', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(
+    archive,
+    Array.from({ length: 60 }, (_, at) => page(`old${at}`, `${'zebra '.repeat(1 + (at % 7))}`)),
+  );
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const found: string[] = [];
+  let after: string | undefined;
+  for (let round = 0; ; round++) {
+    const some = await search.search('zebra', { limit: 7, after });
+    found.push(...some.items.map((item) => item.url));
+    after = some.next;
+    if (after === undefined) break;
+    if (round < 3) {
+      await storePages(
+        archive,
+        Array.from({ length: 20 }, (_, at) => page(`new${round}x${at}`, 'zebra '.repeat(9))),
+      );
+      await indexed(archive);
+    }
+  }
+  assert.equal(found.length, 60);
+  assert.equal(new Set(found).size, 60);
+  assert.ok(found.every((url) => url.startsWith('http://old')));
+  await assert.rejects(search.search('okapi', { after: (await search.search('zebra', { limit: 1 })).next }), {
+    code: 'BAD_ARGUMENT',
+  });
+});
+
+test('a phrase has its first and last time in the versions of a page', async (t) => {
+  const archive = await makeArchive(t);
+  const month = (at: number) => Date.UTC(2024, at, 1);
+  const words = ['early', 'middle zebra', 'middle zebra', 'later', 'zebra again'];
+  await storePages(
+    archive,
+    words.map((word, at) => page('one', `${word} ${at === 2 ? '' : at}`, { time: month(at) })),
+  );
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const found = await search.appearances('example,one)/' as never, 'zebra');
+  assert.deepEqual(found, {
+    captures: 5,
+    found: 3,
+    first: month(1),
+    last: month(4),
+    spans: [
+      { from: month(1), to: month(2), captures: 2 },
+      { from: month(4), to: month(4), captures: 1 },
+    ],
+  });
+});
+
+test('a snapshot keeps deleted records from compaction until it is removed, and bounds searches by its time', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra')]);
+  const snapshot = await archive.snapshots.create(archive, 'spring');
+  await assert.rejects(archive.snapshots.create(archive, 'spring'), { code: 'SNAPSHOT_EXISTS' });
+  await storePages(archive, [page('two', 'zebra', { time: snapshot.time + 1000 })]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const asOf = await search.search('zebra', { asOf: snapshot.time });
+  assert.deepEqual(
+    asOf.items.map((item) => item.url),
+    ['http://one.example/'],
+  );
+  const urls: (string | undefined)[] = [];
+  for await (const record of await archive.stream({ snapshot: 'spring' }))
+    if (record.head.type === 'response') urls.push(record.head.targetUri);
+  assert.deepEqual(urls, ['http://one.example/']);
+  await archive.delete({ url: 'http://one.example/' });
+  const kept = await archive.compact();
+  assert.deepEqual([kept.segments, kept.kept.map(({ snapshot: name }) => name)], [0, ['spring']]);
+  await archive.snapshots.remove('spring');
+  assert.equal((await archive.compact()).segments, 1);
+  await assert.rejects(archive.snapshots.remove('spring'), { code: 'SNAPSHOT_MISSING' });
+});
+
+test('a reader on a thread of its own answers and refuses like one on this thread', async (t) => {
+  const archive = await makeArchive(t);
+  await assert.rejects(SearchThread.start(archive.directory), { code: 'INDEX_MISSING' });
+  await storePages(archive, [page('one', 'zebra', { links: ['http://two.example/'] }), page('two', 'okapi')]);
+  await indexed(archive);
+  const thread = await SearchThread.start(archive.directory);
+  t.after(() => thread.close());
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await thread.search('zebra', { facets: true }), await search.search('zebra', { facets: true }));
+  assert.deepEqual(
+    await thread.links('http://two.example/', { direction: 'in' }),
+    await search.links('http://two.example/', { direction: 'in' }),
+  );
+  assert.deepEqual(await thread.status(), search.status());
+  const refusal = await search.search('"').catch((error: Error) => error.message);
+  await assert.rejects(thread.search('"'), { code: 'BAD_QUERY', message: refusal });
+  await storePages(archive, [page('three', 'zebra')]);
+  await indexed(archive);
+  assert.equal((await thread.search('zebra')).total, 2);
+});
+
+test('any text is answered or refused as a query, and never breaks the search', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra'), page('two', '\u56fe\u4e66\u9986')]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const seed = 4;
+  const part = fc.constantFrom(
+    'zebra',
+    '"',
+    '(',
+    ')',
+    'OR',
+    'AND',
+    '-',
+    '*',
+    ':',
+    '^',
+    '+',
+    '{',
+    'NEAR',
+    "'",
+    'title:',
+    'url:',
+    'links-to:',
+    'size>',
+    '1',
+    ' ',
+    ' ',
+    '\u56fe',
+    '\ud83d\ude00',
+    '\u{1e900}',
+    '\u0301',
+    'x*',
+    '%',
+    '\\',
+  );
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.array(part, { maxLength: 8 }).map((parts) => parts.join('')),
+  );
+  await fc.assert(
+    fc.asyncProperty(text, fc.constantFrom('url', 'capture'), async (query, group) => {
+      await search
+        .search(query, { group, facets: true })
+        .catch((error: { code?: string }) => assert.equal(error.code, 'BAD_QUERY', query));
+    }),
+    { seed, numRuns: 500 },
+  );
+});
+
+test('a query that cannot be read is refused with the place marked', async (t) => {
+  const archive = await makeArchive(t);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  await assert.rejects(search.search('zebra size>big'), (error: Error) => {
+    assert.match(error.message, /zebra size>\u00bbbig\u00ab/);
+    return true;
+  });
+  assert.throws(() => openSearch(join(archive.directory, 'nowhere')), { code: 'INDEX_MISSING' });
+});
