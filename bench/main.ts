@@ -2,13 +2,21 @@
 import { enableCompileCache } from 'node:module';
 import { benchArchive } from './archive.ts';
 import { benchCatalog } from './catalog.ts';
+import { benchCrawl } from './crawl.ts';
+import { benchReplay } from './replay.ts';
 import { benchScan } from './scan.ts';
+import { benchSearch } from './search.ts';
+import { benchServe } from './serve.ts';
 import { benchSlim } from './slim.ts';
 
 const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   archive: benchArchive,
   catalog: benchCatalog,
+  crawl: benchCrawl,
+  replay: benchReplay,
   scan: benchScan,
+  search: benchSearch,
+  serve: benchServe,
   slim: benchSlim,
 };
 

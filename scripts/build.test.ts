@@ -24,15 +24,24 @@ before(() => {
 
 after(() => rmSync(directory, { recursive: true, force: true }));
 
+/** What was built of src/; the web pages are bundled from elsewhere. */
+function builtFiles(pattern: string): string[] {
+  return globSync(pattern, { cwd: dist }).filter((name) => !/^ui[\\/]/.test(name));
+}
+
 test('every source but the tests is built, as code and as declarations', () => {
   const sources = globSync('**/*.ts', { cwd: join(ROOT, 'src') }).filter((name) => !name.endsWith('.test.ts'));
   const expected = sources.flatMap((name) => [name.replace(/\.ts$/, '.js'), name.replace(/\.ts$/, '.d.ts')]);
-  assert.deepEqual(globSync('**/*.{js,ts}', { cwd: dist }).sort(), expected.sort());
+  assert.deepEqual(builtFiles('**/*.{js,ts}').sort(), expected.sort());
+});
+
+test('the web pages are built beside the code', () => {
+  assert.ok(existsSync(join(dist, 'ui/index.html')));
 });
 
 test('everything built names only files that were built', () => {
   let followed = 0;
-  for (const name of globSync('**/*.{js,d.ts}', { cwd: dist })) {
+  for (const name of builtFiles('**/*.{js,d.ts}')) {
     for (const { specifier } of importsOf(parseSource(readFileSync(join(dist, name), 'utf8')))) {
       if (!specifier?.startsWith('.')) continue;
       followed++;

@@ -1,5 +1,5 @@
 /**
- * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/.
+ * Builds what is published: JavaScript and type declarations of src/ without its tests, in dist/, and the web pages in dist/ui/.
  *
  *     node scripts/build.ts
  *
@@ -19,10 +19,7 @@ const SHEBANG = '#!/usr/bin/env node\n';
 export function build(outDir: string): void {
   rmSync(outDir, { recursive: true, force: true });
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const options = ['--project', join(ROOT, 'tsconfig.build.json'), '--outDir', outDir];
-  const run = spawnSync(process.execPath, [compiler, ...options], { cwd: ROOT, encoding: 'utf8' });
-  if (run.error) throw run.error;
-  if (run.status !== 0) throw new Error(`the compiler refused:\n${run.stdout}${run.stderr}`);
+  run('the compiler', [compiler, '--project', join(ROOT, 'tsconfig.build.json'), '--outDir', outDir]);
   for (const name of globSync('**/*.{js,d.ts}', { cwd: outDir })) {
     const file = join(outDir, name);
     const text = readFileSync(file, 'utf8');
@@ -35,6 +32,13 @@ export function build(outDir: string): void {
     if (!text.startsWith('#!')) writeFileSync(program, SHEBANG + text);
     chmodSync(program, 0o755);
   }
+  run('the build of the web pages', [join(ROOT, 'scripts/ui.ts'), join(outDir, 'ui')]);
+}
+
+function run(what: string, program: readonly string[]): void {
+  const { error, status, stdout, stderr } = spawnSync(process.execPath, program, { cwd: ROOT, encoding: 'utf8' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${what} failed:\n${stdout}${stderr}`);
 }
 
 /** The same text with every relative `.ts` module name ending in `.js`. */

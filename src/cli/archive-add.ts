@@ -1,9 +1,9 @@
 /** `pinakes add`: takes WARC, ARC and WACZ files in, by copying what is new or, with `--in-place`, where they lie. */
 import type { AddReport, Archive } from '../archive/index.ts';
+import { type InputFile, inputFiles } from '../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, pathFrom } from './command.ts';
 import { FindingTally } from './finding-tally.ts';
-import { type InputFile, inputFiles } from './input-files.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { counted, formatBytes } from './terminal.ts';
@@ -15,12 +15,13 @@ export type AddCommandOptions = ArchiveCommandOptions & {
 };
 
 export async function archiveAdd(
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   paths: readonly string[],
   options: AddCommandOptions,
 ): Promise<number> {
-  const { files, failures, bytes } = await inputFiles(paths);
+  const { terminal, signal } = context;
+  const { files, failures, bytes } = await inputFiles(paths.map((path) => pathFrom(context, path)));
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);
   const before = segmentBytes(archive);

@@ -10,6 +10,7 @@ import {
   parseW3cDate,
 } from '../base/index.ts';
 import type { CommandContext } from './command.ts';
+import { runInServer } from './remote.ts';
 import { formatFinding } from './terminal.ts';
 
 export type ArchiveCommandOptions = { readonly archive: string; readonly json?: boolean };
@@ -24,13 +25,16 @@ export function archiveCommand(parent: Command, name: string, description: strin
     .option('--json', 'answer in JSON, one value a line');
 }
 
-/** Opens the archive, does the work, and closes it, whatever happens. */
+/** Opens the archive, does the work, and closes it, whatever happens. When a server has it open, the whole command runs there. */
 export async function withArchive(
   context: CommandContext,
   options: ArchiveCommandOptions,
   purpose: string,
   work: (archive: Archive) => Promise<number>,
 ): Promise<number> {
+  if (context.archive) return work(context.archive);
+  const code = await runInServer(context, options.archive);
+  if (code !== undefined) return code;
   const archive = await openArchive(options.archive, openingOptions(context, purpose));
   try {
     return await work(archive);

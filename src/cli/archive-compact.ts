@@ -1,30 +1,43 @@
-/** `pinakes compact`: takes the bytes of what was deleted out of the segments. */
-import type { Archive } from '../archive/index.ts';
-import type { ArchiveCommandOptions } from './archive-command.ts';
+/** `pinakes compact`: takes the bytes of what was deleted out of the segments, and packs cold ones anew when that is asked for. */
+import type { Archive, RecompressReport } from '../archive/index.ts';
+import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { counted, formatBytes } from './terminal.ts';
 
-export type CompactCommandOptions = ArchiveCommandOptions & { readonly dryRun?: boolean };
+export type CompactCommandOptions = ArchiveCommandOptions & {
+  readonly dryRun?: boolean;
+  readonly recompress?: 'zstd';
+};
 
 export async function archiveCompact(
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   options: CompactCommandOptions,
 ): Promise<number> {
+  const compaction = await compact(context, archive, options);
+  const recompression = options.recompress ? await recompress(context, archive, options) : undefined;
+  if (options.json) await context.terminal.json({ ...compaction, ...(recompression && { recompression }) });
+  return EXIT_FINE;
+}
+
+async function compact(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  options: CompactCommandOptions,
+): Promise<Record<string, unknown>> {
   const dead = archive.segments().filter((segment) => segment.deadBytes > 0);
   const deadBytes = dead.reduce((sum, segment) => sum + segment.deadBytes, 0);
+  const say = async (line: string) => (options.json ? undefined : terminal.line(line));
   if (options.dryRun || dead.length === 0) {
-    if (options.json) await terminal.json({ isDone: false, segments: dead.length, deadBytes });
-    else if (dead.length === 0) await terminal.line('nothing to compact: no segment holds deleted records');
-    else {
-      await terminal.line(
-        `deleted records of ${formatBytes(deadBytes)} in ${counted(dead.length, 'segment')}; these would be written anew, ` +
-          'and with them those whose revisits lean on what leaves',
-      );
-    }
-    return EXIT_FINE;
+    await say(
+      dead.length === 0
+        ? 'nothing to compact: no segment holds deleted records'
+        : `deleted records of ${formatBytes(deadBytes)} in ${counted(dead.length, 'segment')}; these would be written anew, ` +
+            'and with them those whose revisits lean on what leaves',
+    );
+    return { isDone: false, segments: dead.length, deadBytes };
   }
   const progress = new Progress(
     terminal,
@@ -40,14 +53,50 @@ export async function archiveCompact(
     },
   });
   progress.end();
-  if (options.json) await terminal.json({ isDone: true, ...report });
-  else {
-    await terminal.line(
-      `${counted(report.segments, 'segment')} written anew: ${formatBytes(report.bytesBefore)} before, ${formatBytes(report.bytesAfter)} after; ` +
-        `${counted(report.promoted, 'revisit')} became holders, ${report.repointed} were pointed anew`,
-    );
+  await say(
+    `${counted(report.segments, 'segment')} written anew: ${formatBytes(report.bytesBefore)} before, ${formatBytes(report.bytesAfter)} after; ` +
+      `${counted(report.promoted, 'revisit')} became holders, ${report.repointed} were pointed anew`,
+  );
+  if (!options.json)
     for (const name of report.readOnly)
       terminal.say(`${name} holds deleted records and lies in a volume that may only be read; they stay in it`);
-  }
-  return EXIT_FINE;
+  for (const { segment, snapshot } of report.kept)
+    terminal.say(
+      `${segment} holds deleted records and belongs to the snapshot ${snapshot}; they stay until that is removed`,
+    );
+  return { isDone: true, ...report };
+}
+
+async function recompress(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  options: CompactCommandOptions,
+): Promise<RecompressReport> {
+  const progress = new Progress(terminal, options.dryRun ? 'sample' : 'recompress', segmentBytes(archive));
+  let doneBytes = 0;
+  const report = await archive.recompress({
+    dryRun: options.dryRun === true,
+    signal,
+    onProgress: ({ segment, bytesBefore }) => {
+      doneBytes += bytesBefore;
+      progress.update(doneBytes, segment);
+    },
+  });
+  progress.end();
+  if (options.json) return report;
+  await terminal.line(described(report, options.dryRun === true));
+  const open = archive.segments().filter(({ state }) => state === 'open').length;
+  if (open > 0)
+    terminal.say(
+      `${counted(open, 'segment')} ${open === 1 ? 'is' : 'are'} still being written to and left as ${open === 1 ? 'it is' : 'they are'}`,
+    );
+  for (const { segment, why } of report.left) terminal.say(`${segment} stays as it is: ${why}`);
+  return report;
+}
+
+function described({ segments, bytesBefore, bytesAfter }: RecompressReport, isDry: boolean): string {
+  if (segments === 0) return 'nothing to recompress: no cold segment would become smaller';
+  const sizes = `${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after`;
+  if (isDry) return `${counted(segments, 'segment')} would be packed as zstd: ${sizes}, by samples of them`;
+  return `${counted(segments, 'segment')} packed as zstd: ${sizes}`;
 }

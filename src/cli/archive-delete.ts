@@ -1,5 +1,4 @@
 /** `pinakes delete`: takes captures out of the archive, after showing what would go. */
-import { createInterface } from 'node:readline/promises';
 import { type Archive, type DeletePreview, parseContentKey, type Selection } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
@@ -16,6 +15,7 @@ export type SelectionOptions = {
   readonly to?: string;
   readonly mime?: string;
   readonly status?: string;
+  readonly query?: string;
 };
 
 export type DeleteCommandOptions = ArchiveCommandOptions &
@@ -28,7 +28,8 @@ export async function archiveDelete(
 ): Promise<number> {
   const selection = selectionOf(archive, options);
   if (Object.keys(selection).length === 0) {
-    const detail = 'say what to delete: --collection, --url, --prefix, --key, --from, --to, --mime or --status';
+    const detail =
+      'say what to delete: --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
     throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
   }
   const preview = await archive.previewDelete(selection);
@@ -55,7 +56,7 @@ export async function archiveDelete(
 
 /** The captures that the options of a command mean. A collection that is not there is refused: nobody means nothing. */
 export function selectionOf(archive: Archive, options: SelectionOptions): Selection {
-  const { collection, url, prefix, key, from, to, mime, status } = options;
+  const { collection, url, prefix, key, from, to, mime, status, query } = options;
   return {
     ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
     ...(url !== undefined && { url }),
@@ -65,6 +66,7 @@ export function selectionOf(archive: Archive, options: SelectionOptions): Select
     ...(to !== undefined && { to: timeOf(to, 'end') }),
     ...(mime !== undefined && { mime: mime.toLowerCase() }),
     ...(status !== undefined && { status: Number(status) }),
+    ...(query !== undefined && { query: archive.query(query) }),
   };
 }
 
@@ -89,15 +91,8 @@ function described(preview: DeletePreview, going: string): string {
 }
 
 async function isConfirmed(terminal: Terminal): Promise<boolean> {
-  if (!terminal.isInteractive || !process.stdin.isTTY)
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: 'delete',
-      detail: 'nobody is there to ask; say --yes, or --dry-run',
-    });
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await asking.question('Delete? [y/N] ')).trim());
-  } finally {
-    asking.close();
-  }
+  const answer = await terminal.ask('Delete? [y/N] ');
+  if (answer !== undefined) return /^y(es)?$/i.test(answer.trim());
+  const detail = 'nobody is there to ask; say --yes, or --dry-run';
+  throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
 }

@@ -5,7 +5,7 @@ import { fileError, PinakesError } from '../base/index.ts';
 import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../warc/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes } from './terminal.ts';
@@ -88,8 +88,8 @@ async function exportRecords(
   };
   const report =
     format === 'wacz'
-      ? await archive.exportWacz(selection, path, exporting)
-      : await archive.exportWarc(selection, path, exporting);
+      ? await archive.exportWacz(selection, pathFrom(context, path), exporting)
+      : await archive.exportWarc(selection, pathFrom(context, path), exporting);
   count.end();
   if (options.json) await terminal.json({ file: path, format, ...report });
   else {
@@ -111,14 +111,15 @@ async function exportRecords(
 }
 
 async function exportTable(
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   selection: Selection,
   path: string,
   options: ExportCommandOptions,
 ): Promise<number> {
+  const { terminal, signal } = context;
   const count = new RunningCount(terminal, 'export');
-  const report = await archive.exportParquet(selection, path, {
+  const report = await archive.exportParquet(selection, pathFrom(context, path), {
     force: options.force === true,
     signal,
     onProgress: ({ captures }) => count.update(counted(captures, 'capture')),
@@ -130,13 +131,14 @@ async function exportTable(
 }
 
 async function exportIndex(
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   selection: Selection,
   path: string | undefined,
   format: 'cdxj' | 'cdx11' | 'cdx9',
   options: ExportCommandOptions,
 ): Promise<number> {
+  const { terminal, signal } = context;
   const { header, line } = formatterOf(format);
   async function* lines(): AsyncGenerator<string> {
     if (header !== undefined) yield header;
@@ -149,7 +151,7 @@ async function exportIndex(
     for await (const one of lines()) await terminal.line(one);
     return EXIT_FINE;
   }
-  const written = await writeLines(path, lines(), options.force === true);
+  const written = await writeLines(pathFrom(context, path), lines(), options.force === true);
   const captures = written - (header === undefined ? 0 : 1);
   if (options.json) await terminal.json({ file: path, format, captures });
   else await terminal.line(`${path}: ${counted(captures, 'line')}`);

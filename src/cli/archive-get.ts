@@ -1,6 +1,7 @@
 /** `pinakes get`: one capture of a URL, as bytes on standard output. */
-import { type Archive, formatContentKey, type Retrieved, releasePayload } from '../archive/index.ts';
+import { type Archive, captureId, formatContentKey, type Retrieved, releasePayload } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
+import { formatPageId, pageId, parsePageId } from '../url/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
@@ -9,6 +10,7 @@ import type { Terminal } from './terminal.ts';
 
 export type GetCommandOptions = ArchiveCommandOptions & {
   readonly at?: string;
+  readonly pageId?: string;
   readonly headers?: boolean;
   readonly payload?: boolean;
   readonly raw?: boolean;
@@ -20,26 +22,42 @@ const DECODED_PIECE_BYTES = 16 * 1024;
 export async function archiveGet(
   { terminal }: CommandContext,
   archive: Archive,
-  url: string,
+  url: string | undefined,
   options: GetCommandOptions,
 ): Promise<number> {
-  const found = await archive.get(url, options.at === undefined ? undefined : timeOf(options.at));
+  const found = await foundOf(archive, url, options);
   const { capture } = found;
   if (options.json || options.raw || options.headers) await releasePayload(found.payload);
   if (options.json) await terminal.json(described(archive, found));
-  else if (options.raw) await terminal.write(await archive.access.member(capture.place));
-  else if (options.headers) {
+  else if (options.raw) {
+    // A piece is good until the next is asked for, and what is written may wait.
+    for await (const piece of archive.access.memberPieces(capture.place)) await terminal.write(Buffer.from(piece));
+  } else if (options.headers) {
     await terminal.write(found.head.bytes);
     if (found.http) await terminal.write(found.http.bytes);
   } else {
     if (capture.kind === 'revisit' && !capture.block) {
       const detail = `the capture of ${formatW3cDate(capture.time)} is a revisit whose original was never added`;
-      throw new PinakesError('CONTENT_MISSING', { where: url, detail });
+      throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
     }
     if (options.payload) for await (const piece of found.payload) await terminal.write(piece);
     else await printDecoded(terminal, found);
   }
   return EXIT_FINE;
+}
+
+/** The capture that is meant: of a URL, or of a page id. */
+async function foundOf(archive: Archive, url: string | undefined, options: GetCommandOptions): Promise<Retrieved> {
+  const at = options.at === undefined ? undefined : timeOf(options.at);
+  if ((url === undefined) === (options.pageId === undefined))
+    throw new PinakesError('BAD_ARGUMENT', { where: 'get', detail: 'name a URL, or a page with --page-id' });
+  if (url !== undefined) return archive.get(url, at);
+  const id = parsePageId(options.pageId!);
+  if (id !== undefined) return archive.getPage(id, at);
+  throw new PinakesError('BAD_ARGUMENT', {
+    where: `--page-id ${options.pageId}`,
+    detail: 'a page id is 16 hexadecimal digits, as `get --json` gives it',
+  });
 }
 
 async function printDecoded(terminal: Terminal, { payload, holderHttp }: Retrieved): Promise<void> {
@@ -67,6 +85,8 @@ function described(archive: Archive, { capture, head }: Retrieved): Record<strin
   const segment = archive.shelf.get(place.segment);
   return {
     url: capture.url,
+    pageId: formatPageId(pageId(capture.url)),
+    id: captureId(capture),
     time: formatW3cDate(capture.time),
     kind: capture.kind,
     status: capture.status,

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import type { Archive, StoreMode } from '../archive/index.ts';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
 
 export type PutCommandOptions = ArchiveCommandOptions & {
@@ -16,15 +16,21 @@ export type PutCommandOptions = ArchiveCommandOptions & {
 const MODES: readonly StoreMode[] = ['regular', 'compare', 'force-new'];
 
 export async function archivePut(
-  { terminal, clock }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   file: string,
   options: PutCommandOptions,
 ): Promise<number> {
+  const { terminal, clock } = context;
   const mode = MODES.find((known) => known === (options.mode ?? 'regular'));
   if (!mode) throw new PinakesError('BAD_ARGUMENT', { where: `--mode ${options.mode}`, detail: MODES.join(', ') });
   const { key, isNew } = await archive.store(
-    { kind: 'bytes', time: clock(), body: bytesOf(file), ...(options.mime !== undefined && { mime: options.mime }) },
+    {
+      kind: 'bytes',
+      time: clock(),
+      body: bytesOf(context, file),
+      ...(options.mime !== undefined && { mime: options.mime }),
+    },
     {
       mode,
       ...(options.collection !== undefined && { collection: options.collection }),
@@ -37,9 +43,9 @@ export async function archivePut(
 }
 
 /** `-` is standard input. */
-async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
+async function* bytesOf(context: CommandContext, file: string): AsyncGenerator<Uint8Array> {
   try {
-    yield* (file === '-' ? process.stdin : createReadStream(file)) as AsyncIterable<Uint8Array>;
+    yield* file === '-' ? context.terminal.stdin() : createReadStream(pathFrom(context, file));
   } catch (cause) {
     throw fileError(cause, file);
   }

@@ -1,15 +1,20 @@
 /** `pinakes rebuild`: makes the catalog again from the segments. */
-import { dropCatalog, openArchive } from '../archive/index.ts';
+import { type Archive, dropCatalog, openArchive } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { type ArchiveCommandOptions, openingOptions, segmentBytes } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { Progress } from './progress.ts';
+import { runInServer } from './remote.ts';
 import { counted, formatBytes } from './terminal.ts';
 
 const BROKEN: ReadonlySet<string> = new Set(['CATALOG_DAMAGED', 'CATALOG_VERSION']);
 
 export async function archiveRebuild(context: CommandContext, options: ArchiveCommandOptions): Promise<number> {
+  // In a server others are at work on the archive: a catalog that is made half must not be left to them, so nothing interrupts it.
+  if (context.archive) return rebuild(context, options, context.archive, undefined);
+  const code = await runInServer(context, options.archive);
+  if (code !== undefined) return code;
   const { terminal, signal } = context;
   const opening = openingOptions(context, 'rebuild');
   const archive = await openArchive(options.archive, opening).catch(async (error: unknown) => {
@@ -19,28 +24,37 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
     return openArchive(options.archive, opening);
   });
   try {
-    const bytes = segmentBytes(archive);
-    const progress = new Progress(terminal, 'rebuild', bytes);
-    let doneBytes = 0;
-    await archive.rebuild({
-      signal,
-      onProgress: (segment) => {
-        doneBytes += segment.bytes;
-        progress.update(doneBytes, segment.name);
-      },
-    });
-    progress.end();
-    const totals = await archive.catalog.totals();
-    const segments = archive.segments().length;
-    if (options.json) await terminal.json({ segments, storedBytes: bytes, ...totals });
-    else {
-      await terminal.line(
-        `rebuilt from ${counted(segments, 'segment')} of ${formatBytes(bytes)}: ` +
-          `${counted(totals.captures, 'capture')}, ${counted(totals.blocks, 'content')}`,
-      );
-    }
-    return EXIT_FINE;
+    return await rebuild(context, options, archive, signal);
   } finally {
     await archive.close();
   }
+}
+
+async function rebuild(
+  { terminal }: CommandContext,
+  options: ArchiveCommandOptions,
+  archive: Archive,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const bytes = segmentBytes(archive);
+  const progress = new Progress(terminal, 'rebuild', bytes);
+  let doneBytes = 0;
+  await archive.rebuild({
+    ...(signal && { signal }),
+    onProgress: (segment) => {
+      doneBytes += segment.bytes;
+      progress.update(doneBytes, segment.name);
+    },
+  });
+  progress.end();
+  const totals = await archive.catalog.totals();
+  const segments = archive.segments().length;
+  if (options.json) await terminal.json({ segments, storedBytes: bytes, ...totals });
+  else {
+    await terminal.line(
+      `rebuilt from ${counted(segments, 'segment')} of ${formatBytes(bytes)}: ` +
+        `${counted(totals.captures, 'capture')}, ${counted(totals.blocks, 'content')}`,
+    );
+  }
+  return EXIT_FINE;
 }

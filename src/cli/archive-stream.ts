@@ -9,7 +9,7 @@ import type { Archive, StreamOrder, StreamPiece, StreamQuery } from '../archive/
 import { fileError, PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { formatBytes, type Terminal } from './terminal.ts';
@@ -32,13 +32,16 @@ const SAVE_MS = 1000;
 type Saved = { readonly cursor: string; readonly bytes: number };
 
 export async function archiveStream(
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   options: StreamCommandOptions,
 ): Promise<number> {
+  const { terminal, signal } = context;
+  const cursorFile = options.cursorFile === undefined ? undefined : pathFrom(context, options.cursorFile);
+  const out = options.out === undefined || options.out === '-' ? undefined : pathFrom(context, options.out);
   const order = ORDERS.find((one) => one === (options.order ?? 'storage'));
   if (!order) throw new PinakesError('BAD_ARGUMENT', { where: `--order ${options.order}`, detail: ORDERS.join(', ') });
-  const saved = options.cursorFile === undefined ? undefined : await readSaved(options.cursorFile);
+  const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
   const types = options.type?.split(',').map((type) => type.trim());
   const query: StreamQuery = {
     selection: { ...selectionOf(archive, options), ...(types && { types }) },
@@ -46,17 +49,17 @@ export async function archiveStream(
     cursor: options.cursor ?? saved?.cursor,
     signal,
   };
-  const output = await Output.open(terminal, options.out, options.cursor === undefined ? saved : undefined);
+  const output = await Output.open(terminal, out, options.cursor === undefined ? saved : undefined);
   const count = new RunningCount(terminal, 'stream');
   try {
     for await (const piece of piecesOf(archive, query, options)) {
       await output.write(piece);
-      if (options.cursorFile !== undefined && output.isSaveDue) await output.save(options.cursorFile);
+      if (cursorFile !== undefined && output.isSaveDue) await output.save(cursorFile);
       count.update(formatBytes(output.bytes));
     }
   } finally {
     count.end();
-    if (options.cursorFile !== undefined) await output.save(options.cursorFile);
+    if (cursorFile !== undefined) await output.save(cursorFile);
     await output.close();
   }
   return EXIT_FINE;
@@ -87,7 +90,7 @@ class Output {
   }
 
   static async open(terminal: Terminal, path: string | undefined, saved: Saved | undefined): Promise<Output> {
-    if (path === undefined || path === '-') return new Output(terminal, undefined, undefined, 0);
+    if (path === undefined) return new Output(terminal, undefined, undefined, 0);
     try {
       // Something to go on with is taken up; anything else of that name is somebody's and stays.
       const file = await open(path, saved ? 'r+' : 'wx');

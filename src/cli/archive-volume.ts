@@ -2,7 +2,7 @@
 import type { Archive, VolumeStatus } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { counted, formatBytes, printable } from './terminal.ts';
@@ -53,14 +53,15 @@ function described(volume: VolumeStatus): Record<string, unknown> {
 }
 
 export async function volumeAdd(
-  { terminal }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   name: string,
   path: string,
   options: ArchiveCommandOptions & { readonly readOnly?: boolean },
 ): Promise<number> {
+  const { terminal } = context;
   const before = archive.segments().length;
-  await archive.addVolume({ name, path, isReadOnly: options.readOnly ?? false });
+  await archive.addVolume({ name, path: pathFrom(context, path), isReadOnly: options.readOnly ?? false });
   const segments = archive.segments().length - before;
   if (options.json) await terminal.json({ name, segments });
   else {

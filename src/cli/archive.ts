@@ -31,7 +31,8 @@ export function addSelection(command: Command): Command {
     .option('--from <time>', 'captures of this time or later')
     .option('--to <time>', 'captures of this time or earlier')
     .option('--mime <type>', 'captures of this media type')
-    .option('--status <number>', 'captures with this HTTP status');
+    .option('--status <number>', 'captures with this HTTP status')
+    .option('--query <query>', "captures of which all this holds: 'status:200 type:text/html site:.edu size>1000'");
 }
 
 export function registerArchive(program: Command, context: CommandContext, ends: (code: number) => void): void {
@@ -50,7 +51,8 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     );
 
   archiveCommand(program, 'get', 'print a page as it was; the body as a browser would get it')
-    .argument('<url>')
+    .argument('[url]', 'the page; or say --page-id')
+    .option('--page-id <hex>', 'the page with this id, 16 hexadecimal digits')
     .option('--at <time>', 'the capture nearest to this time (default: the latest)')
     .addOption(only('headers', 'the heads of the record and of the HTTP message instead of the body'))
     .addOption(only('payload', 'the body as captured, content coding kept'))
@@ -84,6 +86,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     );
 
   archiveCommand(program, 'compact', 'take the bytes of what was deleted out of the segments')
+    .addOption(new Option('--recompress <coding>', 'also pack cold segments anew, with a dictionary').choices(['zstd']))
     .option('--dry-run', 'only say what there is to do')
     .action(async (options) =>
       ends(await withArchive(context, options, 'compact', (archive) => archiveCompact(context, archive, options))),

@@ -1,4 +1,6 @@
 /** What every command gets: where to print, when to stop, the time, fresh ids, the version. */
+import { resolve } from 'node:path';
+import type { Archive } from '../archive/index.ts';
 import type { Clock, IdSource } from '../base/index.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -9,4 +11,15 @@ export type CommandContext = {
   readonly newId: IdSource;
   /** `pinakes/0.1.0`, as written into records. */
   readonly software: string;
+  /** What was typed behind the name of the program. */
+  readonly argv: readonly string[];
+  /** Where the command was typed: relative paths begin here. */
+  readonly directory: string;
+  /** The archive, when the command runs in the server that has it open. */
+  readonly archive?: Archive;
 };
+
+/** A path on the command line, as this process has to open it. A server stands in a directory of its own. */
+export function pathFrom({ archive, directory }: CommandContext, path: string): string {
+  return archive ? resolve(directory, path) : path;
+}

@@ -3,8 +3,7 @@
  * the others. A file in which no record can be found at all is refused as NOT_WARC; its findings would be noise.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
-import { type WarcInput, warcInputs } from '../warc/index.ts';
-import { type InputFile, inputFiles } from './input-files.ts';
+import { type InputFile, inputFiles, type WarcInput, warcInputs } from '../warc/index.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import type { Terminal } from './terminal.ts';

@@ -4,8 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { Command, CommanderError, Option } from 'commander';
 import { registerArchive } from './archive.ts';
 import type { CommandContext } from './command.ts';
-import { demo } from './demo.ts';
+import { registerCrawl } from './crawl.ts';
+import { registerDemo } from './demo.ts';
 import { EXIT_REFUSED, tellFailure } from './outcome.ts';
+import { registerSearch } from './search.ts';
+import { registerServe } from './serve.ts';
 import { registerSlim } from './slim.ts';
 import { Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
@@ -26,6 +29,8 @@ const context: CommandContext = {
   clock: Date.now,
   newId: () => `<urn:uuid:${randomUUID()}>`,
   software: `pinakes/${VERSION}`,
+  argv: process.argv.slice(2),
+  directory: process.cwd(),
 };
 
 function ends(code: number): void {
@@ -103,10 +108,13 @@ registerSlim(program, context, ends);
 
 registerArchive(program, context, ends);
 
-program
-  .command('demo')
-  .description('show the tools at work on a sample made on the spot')
-  .action(async () => ends(await demo(context)));
+registerCrawl(program, context, ends);
+
+registerServe(program, context, ends);
+
+registerSearch(program, context, ends);
+
+registerDemo(program, context, ends);
 
 try {
   await program.parseAsync();

@@ -20,7 +20,7 @@ import {
   type Verify,
   WORK_DIRECTORY,
 } from '../slim/index.ts';
-import { inputFiles } from './input-files.ts';
+import { inputFiles } from '../warc/index.ts';
 import { Progress } from './progress.ts';
 import { formatFinding, type Terminal } from './terminal.ts';
 

@@ -3,6 +3,7 @@
  * standard error. Writing waits when the reader is slow, so that a long listing never piles up in memory.
  */
 import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
 import { type Finding, fileError } from '../base/index.ts';
 
 /** Standard output takes no more: its reader is gone, as in `pinakes ... | head`, or the disk behind it is full. */
@@ -60,7 +61,7 @@ export class Terminal {
   /** Shows a line that the next one replaces; only where a person is looking. */
   status(text: string): void {
     if (!this.isInteractive) return;
-    const width = Math.max(20, (process.stderr.columns ?? 80) - 1);
+    const width = Math.max(20, this.columns - 1);
     process.stderr.write(`\r\x1b[K${printable(text).slice(0, width)}`);
     this.#hasStatus = true;
   }
@@ -68,6 +69,38 @@ export class Terminal {
   clearStatus(): void {
     if (this.#hasStatus) process.stderr.write('\r\x1b[K');
     this.#hasStatus = false;
+  }
+
+  /** Asks the person and waits for a line; undefined when nobody is there. */
+  async ask(question: string): Promise<string | undefined> {
+    if (!this.isInteractive || !process.stdin.isTTY) return undefined;
+    this.clearStatus();
+    const asking = createInterface({ input: process.stdin, output: process.stderr });
+    try {
+      return await asking.question(question);
+    } finally {
+      asking.close();
+    }
+  }
+
+  /** The bytes of standard input. */
+  stdin(): AsyncIterable<Uint8Array> {
+    return process.stdin;
+  }
+
+  /** Nothing more is wanted from standard input; who still waits for it waits no longer. */
+  closeStdin(): void {
+    process.stdin.destroy();
+  }
+
+  /** Bytes for standard error, as they are. */
+  writeError(bytes: Uint8Array): void {
+    process.stderr.write(bytes);
+  }
+
+  get columns(): number {
+    // A terminal that does not know says 0.
+    return process.stderr.columns || 80;
   }
 
   #throwFailure(): void {

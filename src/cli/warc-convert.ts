@@ -5,9 +5,15 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Finding, fileError, PinakesError } from '../base/index.ts';
-import { type Coding, type ConvertReport, convertFile, dictionaryFor } from '../warc/index.ts';
+import {
+  type Coding,
+  type ConvertReport,
+  convertFile,
+  dictionaryFor,
+  type InputFile,
+  inputFiles,
+} from '../warc/index.ts';
 import type { CommandContext } from './command.ts';
-import { type InputFile, inputFiles } from './input-files.ts';
 import { type Visit, walkInputs } from './input-walk.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { counted, formatBytes, formatFinding, OutputFailed, printable } from './terminal.ts';

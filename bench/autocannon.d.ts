@@ -1,0 +1,12 @@
+/** What the bench uses of the package, which brings no types of its own. */
+declare module 'autocannon' {
+  type Options = {
+    url: string;
+    connections: number;
+    duration: number;
+    requests: { method: 'GET'; path: string }[];
+  };
+  type Result = { requests: { average: number }; errors: number; timeouts: number; '5xx': number };
+  function autocannon(options: Options): Promise<Result>;
+  export = autocannon;
+}

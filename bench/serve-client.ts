@@ -1,0 +1,17 @@
+/** The client of the bench, in a process of its own: reads what to ask for, and says how many answers came a second. */
+import autocannon from 'autocannon';
+
+type Order = { address: string; paths: string[]; seconds: number; connections: number };
+
+let text = '';
+for await (const piece of process.stdin) text += piece;
+const { address, paths, seconds, connections } = JSON.parse(text) as Order;
+const result = await autocannon({
+  url: address,
+  connections,
+  duration: seconds,
+  requests: paths.map((path) => ({ method: 'GET' as const, path })),
+});
+const errors = result.errors + result.timeouts + result['5xx'];
+process.stdout.write(`${JSON.stringify({ perSecond: result.requests.average, errors })}\n`);
+process.exit(0);

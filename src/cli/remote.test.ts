@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, createArchive, openArchive } from '../archive/index.ts';
+import { PinakesError, seededIds, seededRandom } from '../base/index.ts';
+import { type JobKind, type RunningServer, startServer } from '../server/index.ts';
+import type { CommandContext } from './command.ts';
+import { runInServer } from './remote.ts';
+import { commandRunner } from './remote-runner.ts';
+import { Terminal } from './terminal.ts';
+
+const TOKEN = 'token-of-the-tests';
+
+/** A terminal that keeps what is printed, with a person who gives the answers that were agreed on. */
+class KeepingTerminal extends Terminal {
+  override readonly isInteractive: boolean;
+  out = '';
+  err = '';
+  readonly asked: string[] = [];
+  readonly #answers: string[];
+  readonly #input: AsyncIterable<Uint8Array>;
+
+  constructor(answers: string[] | undefined, input: AsyncIterable<Uint8Array>) {
+    super();
+    this.isInteractive = answers !== undefined;
+    this.#answers = answers ?? [];
+    this.#input = input;
+  }
+
+  override async write(bytes: Uint8Array | string): Promise<void> {
+    this.out += Buffer.from(bytes as Uint8Array).toString();
+  }
+
+  override writeError(bytes: Uint8Array): void {
+    this.err += Buffer.from(bytes).toString();
+  }
+
+  override async ask(question: string): Promise<string | undefined> {
+    this.asked.push(question);
+    return this.#answers.shift();
+  }
+
+  override stdin(): AsyncIterable<Uint8Array> {
+    return this.#input;
+  }
+
+  override closeStdin(): void {}
+
+  override get columns(): number {
+    return 80;
+  }
+}
+
+type ServedHere = {
+  readonly directory: string;
+  readonly archive: Archive;
+  readonly server: RunningServer;
+  readonly jobs: () => Promise<{ id: string; kind: string; state: string; origin: string; error?: { code: string } }[]>;
+  readonly cancel: (id: string) => Promise<void>;
+  readonly run: (
+    argv: string[],
+    options?: { answers?: string[]; input?: AsyncIterable<Uint8Array>; signal?: AbortSignal },
+  ) => { terminal: KeepingTerminal; code: Promise<number | undefined> };
+};
+
+async function served(t: TestContext, jobKinds: JobKind[] = []): Promise<ServedHere> {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-remote-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  await createArchive(directory);
+  const parts = {
+    clock: () => Date.parse('2026-01-01T00:00:00Z'),
+    newId: seededIds(seededRandom(7)),
+    software: 'test/1',
+  };
+  const archive = await openArchive(directory, { ...parts, purpose: 'serve' });
+  const server = await startServer({
+    archive,
+    host: '127.0.0.1',
+    port: 0,
+    replayPort: 0,
+    token: TOKEN,
+    ...parts,
+    version: 'test',
+    jobKinds,
+    runCommand: commandRunner(parts, archive),
+  });
+  t.after(async () => {
+    await server.close();
+    await archive.close();
+  });
+  const tokenFile = join(directory, 'server-token');
+  writeFileSync(tokenFile, TOKEN);
+  await archive.announceServer({ url: server.uiAddress, tokenFile });
+  const api = (path: string, method = 'GET') =>
+    fetch(`${server.uiAddress}${path}`, { method, headers: { authorization: `Bearer ${TOKEN}` } });
+  return {
+    directory,
+    archive,
+    server,
+    jobs: async () =>
+      ((await (await api('/api/jobs')).json()) as { items: Awaited<ReturnType<ServedHere['jobs']>> }).items,
+    cancel: async (id) => void (await api(`/api/jobs/${id}/cancel`, 'POST')),
+    run: (argv, { answers, input = nothing(), signal = new AbortController().signal } = {}) => {
+      const terminal = new KeepingTerminal(answers, input);
+      const context: CommandContext = { ...parts, terminal, signal, argv, directory };
+      return { terminal, code: runInServer(context, directory) };
+    },
+  };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** Bytes, and then nothing more for as long as the test lasts; `begun` settles when more is waited for. */
+function endless(): { input: AsyncGenerator<Uint8Array>; begun: Promise<void> } {
+  const { promise: begun, resolve } = Promise.withResolvers<void>();
+  async function* input(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('the beginning');
+    resolve();
+    await new Promise(() => {});
+  }
+  return { input: input(), begun };
+}
+
+async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Keeps the jobs that write waiting until it is let go. */
+function holding(): { kind: JobKind; letGo: () => void } {
+  const gate = Promise.withResolvers<void>();
+  return { kind: { name: 'hold', input: {}, run: () => gate.promise }, letGo: () => gate.resolve() };
+}
+
+async function hold({ server }: ServedHere): Promise<void> {
+  const body = JSON.stringify({ kind: 'hold', input: {} });
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  assert.equal((await fetch(`${server.uiAddress}/api/jobs`, { method: 'POST', headers, body })).status, 202);
+}
+
+test('an archive that no server has open is left to the command itself', async (t) => {
+  const { run, archive } = await served(t);
+  await archive.announceServer(undefined);
+  assert.equal(await run(['stats']).code, undefined);
+  await archive.announceServer({ url: 'http://127.0.0.1:1', tokenFile: join(archive.directory, 'server-token') });
+  assert.equal(await run(['stats']).code, undefined);
+});
+
+test('standard input is handed through, piece by piece, and output comes back byte for byte', async (t) => {
+  const { run } = await served(t);
+  const piece = Buffer.alloc(3 * 1024 * 1024, 'abc');
+  async function* input() {
+    yield piece;
+    yield Buffer.from('\u0000\u0001end');
+  }
+  const put = run(['put', '-'], { input: input() });
+  assert.equal(await put.code, 0);
+  const key = put.terminal.out.trim();
+  assert.match(key, /^main:sha256:[0-9a-f]{64}$/);
+  const cat = run(['cat', key]);
+  assert.equal(await cat.code, 0);
+  assert.equal(cat.terminal.out, `${piece}\u0000\u0001end`);
+});
+
+test('a deletion asks the person at the other end, and does what the person says', async (t) => {
+  const { run, archive } = await served(t);
+  await archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
+  const no = run(['delete', '--collection', 'default'], { answers: ['n'] });
+  assert.equal(await no.code, 0);
+  assert.deepEqual(no.terminal.asked, ['Delete? [y/N] ']);
+  assert.match(no.terminal.err, /1 capture will go:[\s\S]*nothing was deleted\n$/);
+  const nobody = run(['delete', '--collection', 'default']);
+  assert.equal(await nobody.code, 2);
+  assert.match(nobody.terminal.err, /nobody is there to ask.*\[BAD_ARGUMENT\]/);
+  const yes = run(['delete', '--collection', 'default'], { answers: ['yes'] });
+  assert.equal(await yes.code, 0);
+  assert.match(yes.terminal.out, /^deleted 1 capture and 1 content\n$/);
+});
+
+test('an input that is interrupted stores nothing and ends with 130', async (t) => {
+  const { run, archive } = await served(t);
+  const interrupt = new AbortController();
+  const { input, begun } = endless();
+  const put = run(['put', '-'], { input, signal: interrupt.signal });
+  await begun;
+  interrupt.abort();
+  assert.equal(await put.code, 130);
+  assert.match(put.terminal.err, /pinakes: interrupted\n$/);
+  assert.equal((await archive.catalog.totals()).captures, 0);
+  assert.deepEqual(readdirSync(archive.scratch), []);
+});
+
+test('a long command is a job: it waits for the one before, and can be cancelled by Ctrl-C and from the web page', async (t) => {
+  const { kind, letGo } = holding();
+  const one = await served(t, [kind]);
+  await hold(one);
+  const interrupt = new AbortController();
+  const first = one.run(['compact'], { signal: interrupt.signal });
+  const queued = await until(async () => (await one.jobs()).find((job) => job.kind === 'compact'));
+  assert.deepEqual([queued.state, queued.origin], ['queued', 'command']);
+  interrupt.abort();
+  assert.equal(await first.code, 130);
+  assert.match(first.terminal.err, /^waiting until the job before is done\n/);
+  const second = one.run(['rebuild']);
+  const other = await until(async () => (await one.jobs()).find((job) => job.kind === 'rebuild'));
+  await one.cancel(other.id);
+  assert.equal(await second.code, 130);
+  const third = one.run(['compact', '--json']);
+  await until(async () => ((await one.jobs()).filter((job) => job.kind === 'compact').length > 1 ? true : undefined));
+  letGo();
+  assert.equal(await third.code, 0);
+  assert.deepEqual(JSON.parse(third.terminal.out), { isDone: false, segments: 0, deadBytes: 0 });
+  assert.deepEqual(
+    (await one.jobs()).map(({ kind: name, state }) => [name, state]),
+    [
+      ['compact', 'done'],
+      ['rebuild', 'cancelled'],
+      ['compact', 'cancelled'],
+      ['hold', 'done'],
+    ],
+  );
+});
+
+test('a command that fails is a job that failed, with what it said', async (t) => {
+  const one = await served(t);
+  const add = one.run(['add', 'nowhere.warc.gz']);
+  assert.equal(await add.code, 2);
+  assert.match(add.terminal.err, /nowhere\.warc\.gz: there is no such file or directory \[FILE_MISSING\]/);
+  const [job] = await one.jobs();
+  assert.deepEqual([job!.state, job!.error?.code], ['failed', 'COMMAND_FAILED']);
+});
+
+test('paths begin where the command was typed, not where the server was started', async (t) => {
+  const one = await served(t);
+  await one.archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
+  const exported = one.run(['export', 'out.warc.gz']);
+  assert.equal(await exported.code, 0);
+  assert.match(exported.terminal.out, /^out\.warc\.gz: 1 capture/);
+  assert.ok(existsSync(join(one.directory, 'out.warc.gz')));
+});
+
+test('making an archive and serving one are not done for others, nor is what is no command', async (t) => {
+  const { run } = await served(t);
+  for (const argv of [['init', 'other'], ['serve'], ['fly']]) assert.equal(await run(argv).code, 2, argv.join(' '));
+});
+
+test('a server that goes away in the middle is told as such', async (t) => {
+  const one = await served(t);
+  const { input, begun } = endless();
+  const put = one.run(['put', '-'], { input });
+  await begun;
+  const stopped = one.server.close({ hurry: AbortSignal.abort() });
+  const outcome = await put.code!.catch((error: unknown) => error);
+  await stopped;
+  // It was either asked to stop in time to say so, or cut off.
+  if (outcome instanceof PinakesError) assert.equal(outcome.code, 'SERVER_GONE');
+  else assert.equal(outcome, 130);
+});

@@ -1,0 +1,42 @@
+/** `pinakes index`: brings the search index up to what the archive holds. */
+import type { Archive } from '../archive/index.ts';
+import { dropIndex, Indexer } from '../search/index.ts';
+import type { ArchiveCommandOptions } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE } from './outcome.ts';
+import { RunningCount } from './running-count.ts';
+import { counted, formatBytes } from './terminal.ts';
+
+export type IndexCommandOptions = ArchiveCommandOptions & { readonly rebuild?: boolean; readonly rank?: boolean };
+
+export async function searchIndex(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  options: IndexCommandOptions,
+): Promise<number> {
+  if (options.rebuild) await dropIndex(archive.directory);
+  const indexer = await Indexer.open(archive);
+  const count = new RunningCount(terminal, 'index');
+  try {
+    const report = await indexer.catchUp({
+      signal,
+      onProgress: ({ tally, records }) => count.update(`${records} records, ${tally.documents} contents read`),
+    });
+    count.end();
+    const hasChanged = report.captures + report.removed > 0;
+    const rank = options.rank !== false && hasChanged ? await indexer.rank() : undefined;
+    const { wordsMs: _, busyMs: __, ...told } = report;
+    if (options.json) await terminal.json({ ...told, ...(rank && { rank }) });
+    else {
+      const what = `${counted(report.captures, 'capture')} and ${counted(report.documents, 'content')} of ${formatBytes(report.bytes)} taken in`;
+      await terminal.line(`${what}, ${counted(report.removed, 'capture')} taken out`);
+      if (rank)
+        await terminal.line(`ranked ${counted(rank.urls, 'page')} by ${counted(rank.links, 'link')} between them`);
+      if (report.isAnew) terminal.say('The archive was rebuilt since, so everything was gone through anew.');
+    }
+    return EXIT_FINE;
+  } finally {
+    count.end();
+    await indexer.close();
+  }
+}

@@ -1,0 +1,102 @@
+/** `pinakes links`: links to or from a page, or the edges of the whole graph as a table. */
+import { open, rename, rm, stat } from 'node:fs/promises';
+import { writeParquet } from '../archive/index.ts';
+import { fileError, formatW3cDate, PinakesError } from '../base/index.ts';
+import { EDGE_COLUMNS, edgeLine, listEdges, openSearch } from '../search/index.ts';
+import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { EXIT_FINE } from './outcome.ts';
+import { counted, printable } from './terminal.ts';
+
+export type LinksCommandOptions = ArchiveCommandOptions & {
+  readonly direction: 'in' | 'out';
+  readonly at?: string;
+  readonly limit: string;
+  readonly out?: string;
+  readonly force?: boolean;
+};
+
+export async function searchLinks(
+  { terminal, signal }: CommandContext,
+  url: string | undefined,
+  options: LinksCommandOptions,
+): Promise<number> {
+  if (options.out !== undefined) {
+    const edges = await writeEdges(options.archive, options.out, options.force === true, signal);
+    if (options.json) await terminal.json({ edges });
+    else await terminal.line(`${counted(edges, 'link')} written to ${options.out}`);
+    return EXIT_FINE;
+  }
+  if (url === undefined)
+    throw new PinakesError('BAD_ARGUMENT', { where: 'links', detail: 'name a page, or a file with --out' });
+  const search = openSearch(options.archive);
+  try {
+    const at = options.at === undefined ? undefined : timeOf(options.at, 'end');
+    const limit = Number(options.limit);
+    const list = await search.links(url, {
+      direction: options.direction,
+      at,
+      ...(Number.isInteger(limit) && { limit }),
+    });
+    for (const item of list.items) {
+      const { first, last, ...rest } = item;
+      if (options.json) await terminal.json({ ...rest, first: formatW3cDate(first), last: formatW3cDate(last) });
+      else await terminal.line(`${printable(item.url)}  ${item.kind}  ${printable(item.text)}`.trimEnd());
+    }
+    if (!options.json)
+      terminal.say(
+        options.direction === 'in' ? `${counted(list.total, 'page')} link here` : counted(list.total, 'link'),
+      );
+    return EXIT_FINE;
+  } finally {
+    search.close();
+  }
+}
+
+async function writeEdges(archive: string, path: string, force: boolean, signal: AbortSignal): Promise<number> {
+  if (path.endsWith('.parquet')) {
+    const types = [
+      'VARCHAR',
+      'VARCHAR',
+      'VARCHAR',
+      'VARCHAR',
+      'BOOLEAN',
+      'BOOLEAN',
+      'TIMESTAMP_MS',
+      'TIMESTAMP_MS',
+      'BIGINT',
+    ] as const;
+    const columns = EDGE_COLUMNS.map((name, at) => ({ name, type: types[at]! }));
+    return writeParquet(path, columns, listEdges(archive), { force, signal });
+  }
+  const exists = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (exists && !force) throw new PinakesError('FILE_EXISTS', { where: path });
+  const part = `${path}.part`;
+  const file = await open(part, 'w').catch((cause: unknown) => {
+    throw fileError(cause, path, 'writing');
+  });
+  try {
+    let edges = 0;
+    let lines = [EDGE_COLUMNS.join(',')];
+    for (const edge of listEdges(archive)) {
+      lines.push(edgeLine(edge));
+      edges++;
+      if (lines.length < 5000) continue;
+      signal.throwIfAborted();
+      await file.write(`${lines.join('\r\n')}\r\n`);
+      lines = [];
+    }
+    if (lines.length > 0) await file.write(`${lines.join('\r\n')}\r\n`);
+    await file.sync();
+    await rename(part, path);
+    return edges;
+  } catch (cause) {
+    await rm(part, { force: true });
+    throw fileError(cause, path, 'writing');
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,114 @@
+/** What the routes work with: the archive, the jobs and their files, and answers that take long to find. Opened once, stopped once. */
+import { join } from 'node:path';
+import type { Archive, ArchiveStats } from '../../archive/index.ts';
+import type { JobKind } from '../job-kind.ts';
+import type { ApiParts } from '../server-options.ts';
+import type { Calendar } from './calendar.ts';
+import { catalogState } from './catalog-state.ts';
+import { type CollectionFigures, collectionFigures } from './collection-figures.ts';
+import { CommandDesk } from './command-desk.ts';
+import { DeleteTickets } from './delete-ticket.ts';
+import { ExportShelf } from './export-shelf.ts';
+import { INTERRUPTED } from './job.ts';
+import { addKind } from './job-add.ts';
+import { crawlKind } from './job-crawl.ts';
+import { JobEvents } from './job-events.ts';
+import { exportKind } from './job-export.ts';
+import { JobJournal } from './job-journal.ts';
+import { compactKind, deleteKind, rebuildKind, verifyKind } from './job-keeping.ts';
+import { JobQueue } from './job-queue.ts';
+import { RecentAnswers } from './recent-answers.ts';
+import { watchSchedules } from './schedule-clock.ts';
+import { StandingAnswer } from './standing-answer.ts';
+import { UploadDesk } from './upload-desk.ts';
+
+const JOURNAL_NAME = 'jobs.jsonl';
+const UPLOADS_DIRECTORY = 'uploads';
+const EXPORTS_DIRECTORY = 'exports';
+const CALENDARS_KEPT = 32;
+
+export type ApiTools = {
+  readonly parts: ApiParts;
+  readonly archive: Archive;
+  readonly kinds: readonly JobKind[];
+  readonly jobs: JobQueue;
+  readonly events: JobEvents;
+  readonly uploads: UploadDesk;
+  readonly exports: ExportShelf;
+  readonly tickets: DeleteTickets;
+  readonly commands: CommandDesk | undefined;
+  readonly stats: StandingAnswer<ArchiveStats>;
+  readonly collections: StandingAnswer<CollectionFigures[]>;
+  readonly calendars: RecentAnswers<Calendar>;
+  /** Aborted when the server begins to stop. */
+  readonly stopping: AbortSignal;
+  stop(hurry: AbortSignal): Promise<void>;
+};
+
+export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
+  const { archive, clock, newId, token, version } = parts;
+  const stopping = new AbortController();
+  const { journal, jobs: known } = await JobJournal.open(join(archive.directory, JOURNAL_NAME));
+  const exports = await ExportShelf.open(join(archive.directory, EXPORTS_DIRECTORY), (id) =>
+    known.some((job) => job.id === id && job.state === 'done'),
+  );
+  const jobs = new JobQueue({ archive, journal, clock, newId, isNeeded: ({ id }) => exports.has(id) }, known);
+  await jobs.recover();
+  const needed = new Set(
+    jobs.list().flatMap(({ error, input }) => (error?.code === INTERRUPTED.code ? [uploadOf(input)] : [])),
+  );
+  const uploads = await UploadDesk.open(
+    { directory: join(archive.directory, UPLOADS_DIRECTORY), newId, bytesMax: parts.uploadBytesMax },
+    (name) => needed.has(name),
+  );
+  const tickets = new DeleteTickets(archive, token, clock);
+  const kinds = [
+    addKind(uploads, parts.addRoots),
+    compactKind,
+    crawlKind,
+    deleteKind(tickets),
+    exportKind(exports, `pinakes/${version}`, clock),
+    rebuildKind,
+    verifyKind,
+  ].filter(({ name }) => !parts.jobKinds.some((kind) => kind.name === name));
+  kinds.push(...parts.jobKinds);
+  watchSchedules(archive, jobs, stopping.signal);
+  const state = () => catalogState(archive);
+  const walking = { clock, state, stopping: stopping.signal };
+  return {
+    parts,
+    archive,
+    kinds,
+    jobs,
+    events: new JobEvents(
+      jobs,
+      newId()
+        .replace(/[^0-9a-z]/g, '')
+        .slice(-32),
+    ),
+    uploads,
+    exports,
+    tickets,
+    commands: parts.runCommand && new CommandDesk(parts.runCommand, jobs, kinds, stopping.signal),
+    stats: new StandingAnswer({ ...walking, compute: (signal) => archive.stats({ signal }) }),
+    collections: new StandingAnswer({ ...walking, compute: (signal) => collectionFigures(archive, signal) }),
+    calendars: new RecentAnswers(state, CALENDARS_KEPT),
+    stopping: stopping.signal,
+    stop: async (hurry) => {
+      // Work stops at its next safe point in any case; there is nothing to hurry but what the client still reads.
+      stopping.abort();
+      await Promise.race([jobs.stop(), aborted(hurry)]);
+    },
+  };
+}
+
+/** The uploaded file that a job is about. */
+export function uploadOf(input: unknown): string {
+  const { upload } = (input ?? {}) as { upload?: unknown };
+  return typeof upload === 'string' ? upload : '';
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

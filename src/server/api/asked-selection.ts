@@ -1,0 +1,35 @@
+/** What a question asks for: times, and which captures are meant. */
+import { type Archive, parseContentKey, type Selection } from '../../archive/index.ts';
+import { type EpochMs, PinakesError, parseTimestamp, parseTimestampEnd, parseW3cDate } from '../../base/index.ts';
+import { badRequest } from '../problem.ts';
+import type { Selection as AskedSelection } from './shape.ts';
+
+/** A time of 4 to 17 digits, with or without separators between year, month and day, or a W3C date. */
+export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
+  const isPlain = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(text) || /^\d+$/.test(text);
+  const digits = text.replace(/[^0-9]/g, '');
+  const time = isPlain ? (side === 'end' ? parseTimestampEnd(digits) : parseTimestamp(digits)) : parseW3cDate(text);
+  if (time !== undefined) return time;
+  throw badRequest('this is no time', 'A time is 2024, 20240301120000 or 2024-03-01T12:00:00Z.', text.slice(0, 100));
+}
+
+/** The selection that a question asks for. A collection that is not there is refused: nobody means nothing. */
+export function selectionOf(archive: Archive, asked: AskedSelection): Selection {
+  const { collection, url, prefix, key, from, to, mime, status } = asked;
+  return {
+    ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
+    ...(url !== undefined && { url }),
+    ...(prefix !== undefined && { prefix }),
+    ...(key !== undefined && { block: parseContentKey(key) }),
+    ...(from !== undefined && { from: askedTime(from, 'start') }),
+    ...(to !== undefined && { to: askedTime(to, 'end') }),
+    ...(mime !== undefined && { mime: mime.toLowerCase() }),
+    ...(status !== undefined && { status }),
+  };
+}
+
+export function collectionNumber(archive: Archive, name: string): number {
+  const number = archive.collections.find(name);
+  if (number !== undefined) return number;
+  throw new PinakesError('CONTENT_MISSING', { where: `collection ${name}`, detail: 'there is no such collection' });
+}

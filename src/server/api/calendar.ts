@@ -1,0 +1,71 @@
+/** The captures of a URL by day: how many, and how many of them changed something. One walk over them, in order of time. */
+import { type Static, Type } from 'typebox';
+import type { Archive } from '../../archive/index.ts';
+import { formatW3cDate } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import { haveSameContent } from './capture-item.ts';
+import { rangeOf } from './capture-list.ts';
+import { DistinctCount } from './distinct-count.ts';
+import { Count, closed, When } from './shape.ts';
+
+const Day = closed({
+  date: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+  captures: Count,
+  changed: Type.Integer({ minimum: 0, description: 'Captures whose content is not that of the one before.' }),
+  statuses: Type.Array(Type.Integer(), {
+    description: 'The HTTP statuses of the day, sorted; 0 for captures without one.',
+  }),
+});
+
+export const Calendar = closed({
+  url: Type.String({ description: 'As the latest capture has it; as asked for when there is none.' }),
+  first: Type.Union([When, Type.Null()]),
+  last: Type.Union([When, Type.Null()]),
+  captures: Count,
+  distinct: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
+  distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than were counted.' })),
+  years: Type.Array(closed({ year: Type.Integer(), days: Type.Array(Day) })),
+});
+
+export type Calendar = Static<typeof Calendar>;
+
+type MutableDay = { date: string; captures: number; changed: number; statuses: number[] };
+
+export async function calendarOf(archive: Archive, url: string, signal?: AbortSignal): Promise<Calendar> {
+  const years: { year: number; days: MutableDay[] }[] = [];
+  const contents = new DistinctCount();
+  let captures = 0;
+  let first: Capture | undefined;
+  let previous: Capture | undefined;
+  let day: MutableDay | undefined;
+  for await (const page of archive.catalog.captures(rangeOf(urlKey(url)))) {
+    signal?.throwIfAborted();
+    for (const capture of page) {
+      first ??= capture;
+      captures++;
+      const date = formatW3cDate(capture.time).slice(0, 10);
+      if (day?.date !== date) {
+        day = { date, captures: 0, changed: 0, statuses: [] };
+        const year = Number(date.slice(0, 4));
+        if (years.at(-1)?.year !== year) years.push({ year, days: [] });
+        years.at(-1)!.days.push(day);
+      }
+      day.captures++;
+      if (!previous || !haveSameContent(capture, previous)) day.changed++;
+      if (!day.statuses.includes(capture.status)) day.statuses.push(capture.status);
+      if (capture.block) contents.add(capture.block);
+      previous = capture;
+    }
+  }
+  for (const { days } of years) for (const { statuses } of days) statuses.sort((a, b) => a - b);
+  return {
+    url: previous?.url ?? url,
+    first: first ? formatW3cDate(first.time) : null,
+    last: previous ? formatW3cDate(previous.time) : null,
+    captures,
+    distinct: contents.count,
+    ...(!contents.isExact && { distinctIsLeast: true }),
+    years,
+  };
+}

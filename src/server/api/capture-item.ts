@@ -1,0 +1,57 @@
+/** A capture as the API tells of it. */
+import { type Static, Type } from 'typebox';
+import { type Archive, captureId, formatContentKey } from '../../archive/index.ts';
+import { equal, formatTimestamp, formatW3cDate } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import { Count, closed, Timestamp, When } from './shape.ts';
+
+export const CAPTURE_PROPERTIES = {
+  id: Type.String({ description: 'Names this capture, wherever its record is moved to.' }),
+  url: Type.String(),
+  time: When,
+  timestamp: Timestamp,
+  status: Type.Integer({ description: 'HTTP status; 0 when there is none.' }),
+  mime: Type.String({ description: 'Media type without parameters; empty when unknown.' }),
+  kind: Type.Enum(['response', 'revisit', 'resource', 'conversion', 'metadata']),
+  contentKey: Type.Union([Type.String(), Type.Null()], {
+    description: 'Names the content; null when it is not known, as of a revisit whose original was never added.',
+  }),
+  payloadBytes: Type.Union([Count, Type.Null()], { description: 'Of the content, as captured.' }),
+  storedBytes: Type.Integer({ minimum: 0, description: 'Of the record of this capture, as it lies in its segment.' }),
+  collection: Type.String(),
+  sameAsPrevious: Type.Boolean({ description: 'Whether the capture of this URL before it has the same content.' }),
+};
+
+export const CaptureItem = closed(CAPTURE_PROPERTIES);
+export type CaptureItem = Static<typeof CaptureItem>;
+
+/** Captures of one URL, each with the one before it in time. */
+export type WithPrevious = { readonly capture: Capture; readonly previous: Capture | undefined };
+
+export async function captureItems(archive: Archive, list: readonly WithPrevious[]): Promise<CaptureItem[]> {
+  const known = list.flatMap(({ capture }) => (capture.block ? [capture.block] : []));
+  const blocks = (await archive.catalog.getBlocks(known))[Symbol.iterator]();
+  return list.map(({ capture, previous }) => {
+    const block = capture.block ? blocks.next().value : undefined;
+    const volume = archive.shelf.find(capture.place.segment)?.volume;
+    return {
+      id: captureId(capture),
+      url: capture.url,
+      time: formatW3cDate(capture.time),
+      timestamp: formatTimestamp(capture.time),
+      status: capture.status,
+      mime: capture.mime,
+      kind: capture.kind,
+      contentKey: capture.block && volume !== undefined ? formatContentKey(volume, capture.block) : null,
+      payloadBytes: block?.size ?? null,
+      storedBytes: capture.place.length,
+      collection: archive.collections.name(capture.collection),
+      sameAsPrevious: previous !== undefined && haveSameContent(capture, previous),
+    };
+  });
+}
+
+/** Whether two captures have one content. What is not known is not the same. */
+export function haveSameContent({ block: a }: Capture, { block: b }: Capture): boolean {
+  return a !== undefined && b !== undefined && a.overflow === b.overflow && equal(a.digest, b.digest);
+}

@@ -1,0 +1,94 @@
+/**
+ * Captures of one URL in pages, in order of time, either way. A page costs what it holds, whether the URL has three captures or a million.
+ *
+ * The cursor is `<time>.<segment>.<offset>` of the last capture of a page, all in base 36.
+ */
+import type { Archive } from '../../archive/index.ts';
+import type { EpochMs } from '../../base/index.ts';
+import type { Capture, CaptureRange } from '../../catalog/index.ts';
+import { type UrlKey, urlKey } from '../../url/index.ts';
+import { badRequest } from '../problem.ts';
+import type { WithPrevious } from './capture-item.ts';
+
+export type CaptureQuestion = {
+  readonly url: string;
+  readonly from?: EpochMs | undefined;
+  readonly to?: EpochMs | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly isReverse: boolean;
+};
+
+export type CapturePage = { readonly list: WithPrevious[]; readonly next: string | undefined };
+
+export async function listCaptures(archive: Archive, question: CaptureQuestion): Promise<CapturePage> {
+  const key = urlKey(question.url);
+  const { from, to, limit, isReverse } = question;
+  await using view = await archive.catalog.view();
+  const range: CaptureRange = {
+    ...rangeOf(key),
+    reverse: isReverse,
+    ...(from !== undefined && { timeFrom: from }),
+    ...(to !== undefined && { timeTo: to }),
+    ...(question.after !== undefined && { after: standIn(key, question.after) }),
+  };
+  const take = async (wanted: CaptureRange, count: number): Promise<Capture[]> => {
+    const found: Capture[] = [];
+    for await (const page of view.captures(wanted, count)) {
+      found.push(...page);
+      if (found.length >= count) break;
+    }
+    return found.slice(0, count);
+  };
+  const found = await take(range, limit + 1);
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1);
+  if (!last) return { list: [], next: undefined };
+  // The one before the earliest of the page: it may lie outside of the times that were asked for.
+  const earliest = isReverse ? last : shown[0]!;
+  const [before] = await take({ ...rangeOf(key), reverse: true, after: earliest }, 1);
+  const inOrder = isReverse ? shown.toReversed() : shown;
+  const list = inOrder.map((capture, index) => ({ capture, previous: index === 0 ? before : inOrder[index - 1] }));
+  return {
+    list: isReverse ? list.toReversed() : list,
+    next: found.length > limit ? cursorOf(last) : undefined,
+  };
+}
+
+/** All captures of a key. */
+export function rangeOf(key: UrlKey): Pick<CaptureRange, 'keyFrom' | 'keyTo'> {
+  return { keyFrom: key, keyTo: `${key}\0` };
+}
+
+/** The capture of the same URL before this one. */
+export async function previousOf(archive: Archive, capture: Capture): Promise<Capture | undefined> {
+  for await (const [before] of archive.catalog.captures(
+    { ...rangeOf(capture.urlKey), reverse: true, after: capture },
+    1,
+  ))
+    return before;
+  return undefined;
+}
+
+function cursorOf({ time, place }: Capture): string {
+  return [time, place.segment, place.offset].map((number) => number.toString(36)).join('.');
+}
+
+/** What the catalog needs to know of a capture to go on behind it, whether it is still there or not. */
+function standIn(key: UrlKey, cursor: string): Capture {
+  const match = /^(-?[0-9a-z]{1,11})\.([0-9a-z]{1,9})\.([0-9a-z]{1,11})$/.exec(cursor);
+  if (!match) throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
+  const [time, segment, offset] = match.slice(1).map((part) => Number.parseInt(part, 36));
+  return {
+    urlKey: key,
+    time: time!,
+    place: { segment: segment!, offset: offset!, length: 0 },
+    url: '',
+    kind: 'response',
+    collection: 0,
+    status: 0,
+    mime: '',
+    block: undefined,
+    hash: 0,
+  };
+}

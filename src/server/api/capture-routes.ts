@@ -1,0 +1,182 @@
+/** Routes about URLs and their captures. */
+import { Type } from 'typebox';
+import { type Archive, releasePayload } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import type { Field } from '../../warc/index.ts';
+import type { ApiTools } from './api-tools.ts';
+import { askedTime } from './asked-selection.ts';
+import { Calendar, calendarOf } from './calendar.ts';
+import { CAPTURE_PROPERTIES, CaptureItem, captureItems } from './capture-item.ts';
+import { listCaptures, previousOf } from './capture-list.ts';
+import { sourceOf, textOf } from './capture-text.ts';
+import { type ApiRoute, route } from './route.ts';
+import { After, AskedTime, AskedUrl, Count, closed, limitOf } from './shape.ts';
+import { listUrls, UrlItem } from './url-list.ts';
+
+const TAG = 'captures';
+const TEXT_LIMIT = 1024 * 1024;
+const TEXT_LIMIT_MAX = 8 * 1024 * 1024;
+
+const Fields = Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
+  description: 'Names and values, in the order and the spelling of the record.',
+});
+
+const Place = closed({ volume: Type.String(), segment: Type.String(), offset: Count, length: Count });
+
+const CaptureDetail = closed({
+  ...CAPTURE_PROPERTIES,
+  recordId: Type.Optional(Type.String()),
+  place: Place,
+  warcFields: Fields,
+  httpStatusLine: Type.Optional(Type.String()),
+  httpFields: Type.Optional(Fields),
+  holder: Type.Optional(
+    Type.Object(
+      { ...Place.properties, references: Count },
+      { additionalProperties: false, description: 'The record that holds the content, and how many captures have it.' },
+    ),
+  ),
+});
+
+const CaptureText = closed({
+  text: Type.String(),
+  truncated: Type.Boolean({ description: 'There is more than this.' }),
+  charset: Type.String({ description: 'Of the content, as found.' }),
+});
+
+const ById = closed({ id: Type.String({ minLength: 1, maxLength: 8192 }) });
+const UpTo = closed({ limit: limitOf(TEXT_LIMIT_MAX, TEXT_LIMIT) });
+
+function pageOf<T extends typeof CaptureItem | typeof UrlItem>(item: T) {
+  return closed({ items: Type.Array(item), next: Type.Optional(Type.String({ description: 'Send as `after`.' })) });
+}
+
+export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/urls',
+      tag: TAG,
+      summary: 'URLs in the order of their keys',
+      says: 'A page may be shorter than the limit and still have a `next`.',
+      query: closed({
+        prefix: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 65_536,
+            description: 'URLs that begin so; *.example.org for a domain.',
+          }),
+        ),
+        after: Type.Optional(After),
+        limit: limitOf(1000, 100),
+      }),
+      reply: { status: 200, schema: pageOf(UrlItem), says: 'A page of URLs.' },
+      handle: async ({ query, signal }) => listUrls(archive, { ...query, limit: query.limit ?? 100 }, signal),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/captures',
+      tag: TAG,
+      summary: 'Captures of a URL, in order of time',
+      query: closed({
+        url: AskedUrl,
+        from: Type.Optional(AskedTime),
+        to: Type.Optional(AskedTime),
+        after: Type.Optional(After),
+        limit: limitOf(1000, 100),
+        order: Type.Optional(Type.Enum(['asc', 'desc'])),
+      }),
+      reply: { status: 200, schema: pageOf(CaptureItem), says: 'A page of captures; none when the URL has none.' },
+      handle: async ({ query }) => {
+        const { url, from, to, after, limit = 100, order } = query;
+        const { list, next } = await listCaptures(archive, {
+          url,
+          from: from === undefined ? undefined : askedTime(from, 'start'),
+          to: to === undefined ? undefined : askedTime(to, 'end'),
+          after,
+          limit,
+          isReverse: order === 'desc',
+        });
+        return { items: await captureItems(archive, list), ...(next !== undefined && { next }) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/calendar',
+      tag: TAG,
+      summary: 'Captures of a URL by day',
+      query: closed({ url: AskedUrl }),
+      reply: { status: 200, schema: Calendar, says: 'Days that have captures, by year.' },
+      handle: async ({ query, signal }) => {
+        const calendar = await calendars.get(urlKey(query.url), () => calendarOf(archive, query.url, signal));
+        return calendar.captures === 0 ? { ...calendar, url: query.url } : calendar;
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/captures/:id',
+      tag: TAG,
+      summary: 'One capture with its heads',
+      params: ById,
+      reply: { status: 200, schema: CaptureDetail, says: 'The capture.' },
+      problems: [404],
+      handle: async ({ params }) => captureDetail(archive, await captureOf(archive, params.id)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/captures/:id/text',
+      tag: TAG,
+      summary: 'The text of a capture, as a reader sees it, blocks on lines',
+      params: ById,
+      query: UpTo,
+      reply: { status: 200, schema: CaptureText, says: 'The text, up to `limit` characters.' },
+      problems: [404, 422],
+      handle: async ({ params, query }) =>
+        textOf(archive, await captureOf(archive, params.id), query.limit ?? TEXT_LIMIT),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/captures/:id/source',
+      tag: TAG,
+      summary: 'The content of a capture, decoded to text',
+      params: ById,
+      query: UpTo,
+      reply: { status: 200, schema: CaptureText, says: 'The source, up to `limit` bytes of it.' },
+      problems: [404],
+      handle: async ({ params, query }) =>
+        sourceOf(archive, await captureOf(archive, params.id), query.limit ?? TEXT_LIMIT),
+    }),
+  ];
+}
+
+async function captureOf(archive: Archive, id: string): Promise<Capture> {
+  const capture = await archive.captureById(id);
+  if (capture) return capture;
+  throw new PinakesError('CONTENT_MISSING', { where: `capture ${id.slice(0, 200)}` });
+}
+
+async function captureDetail(archive: Archive, asked: Capture): Promise<object> {
+  const { capture, head, http, payload } = await archive.open(asked);
+  await releasePayload(payload);
+  const [item] = await captureItems(archive, [{ capture, previous: await previousOf(archive, capture) }]);
+  const [block] = capture.block ? await archive.catalog.getBlocks([capture.block]) : [];
+  return {
+    ...item!,
+    ...(head.recordId !== undefined && { recordId: head.recordId }),
+    place: placeOf(archive, capture.place),
+    warcFields: head.fields.map(pairOf),
+    ...(http && { httpStatusLine: http.startLine, httpFields: http.fields.map(pairOf) }),
+    ...(block && { holder: { ...placeOf(archive, block.holder), references: block.references } }),
+  };
+}
+
+function pairOf({ name, value }: Field): [string, string] {
+  return [name, value];
+}
+
+function placeOf(archive: Archive, { segment, offset, length }: Capture['place']): object {
+  const { volume, name } = archive.shelf.get(segment);
+  return { volume, segment: name, offset, length };
+}

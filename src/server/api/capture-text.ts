@@ -1,0 +1,68 @@
+/** The content of a capture as text: decoded, up to a bound, as source or as what a reader sees. */
+import type { Archive } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import { decodeText, readPage } from '../../page/index.ts';
+import { ContentDecoders } from '../../warc/index.ts';
+import { HttpProblem } from '../problem.ts';
+
+/** How much of a content is decoded to find its text; markup takes more room than what it says. */
+const DECODED_BYTES_MAX = 16 * 1024 * 1024;
+/** A few bytes can decode to very many, and all of them are held until they are looked at. */
+const PIECE_BYTES = 16 * 1024;
+
+export type CaptureText = { readonly text: string; readonly truncated: boolean; readonly charset: string };
+
+/** The source, decoded to text. `limit` counts bytes of the source. */
+export async function sourceOf(archive: Archive, capture: Capture, limit: number): Promise<CaptureText> {
+  const { bytes, truncated, contentType } = await decodedStart(archive, capture, limit);
+  const { text, charset } = decodeText(bytes, contentType);
+  return { text, truncated, charset };
+}
+
+/** What a reader sees, blocks on lines. `limit` counts characters. */
+export async function textOf(archive: Archive, capture: Capture, limit: number): Promise<CaptureText> {
+  const { bytes, truncated, contentType } = await decodedStart(archive, capture, DECODED_BYTES_MAX);
+  const source = { bytes, mime: capture.mime, url: capture.url, ...(contentType !== undefined && { contentType }) };
+  const page = await readPage(source, { links: false });
+  if (!page) {
+    throw new HttpProblem({
+      status: 422,
+      code: 'NO_TEXT',
+      message: `no text is read from ${capture.mime || 'contents of no known type'}`,
+      advice: 'Ask for its source.',
+      where: capture.url,
+    });
+  }
+  const text = page.text.slice(0, limit);
+  return { text, truncated: truncated || text.length < page.text.length, charset: page.charset };
+}
+
+async function decodedStart(
+  archive: Archive,
+  capture: Capture,
+  limit: number,
+): Promise<{ bytes: Uint8Array; truncated: boolean; contentType: string | undefined }> {
+  if (capture.kind === 'revisit' && !capture.block) {
+    const detail = 'this is a revisit whose original was never added';
+    throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
+  }
+  const { payload, http, holderHttp } = await archive.open(capture);
+  const pieces: Buffer[] = [];
+  let held = 0;
+  const decoders = new ContentDecoders(holderHttp?.contentCodings ?? [], (bytes) => {
+    // One byte beyond the limit is kept, to tell that there is more.
+    const part = bytes.subarray(0, Math.max(0, limit + 1 - held));
+    if (part.length > 0) pieces.push(Buffer.from(part));
+    held += part.length;
+  });
+  for await (const piece of payload) {
+    for (let at = 0; at < piece.length && held <= limit; at += PIECE_BYTES)
+      decoders.push(piece.subarray(at, at + PIECE_BYTES));
+    if (held > limit) break;
+  }
+  decoders.end();
+  const bytes = Buffer.concat(pieces);
+  const contentType = http?.get('content-type') ?? holderHttp?.get('content-type');
+  return { bytes: bytes.subarray(0, limit), truncated: held > limit, contentType };
+}

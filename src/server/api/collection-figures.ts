@@ -1,0 +1,111 @@
+/**
+ * What each collection holds and how it grew: payloads as captured, distinct ones, and by month how much was new to the archive.
+ *
+ * One walk over the captures, then one over their contents, sorted outside of memory (I9):
+ *
+ * ```
+ *   <base64 digest>~<overflow> <time, 16 digits> <collection> <size>
+ * ```
+ * A content is new with the first capture that has it, in whatever collection; every later one is a duplicate.
+ */
+import type { Archive } from '../../archive/index.ts';
+import { type EpochMs, formatW3cDate } from '../../base/index.ts';
+import type { Block, Capture, CatalogView } from '../../catalog/index.ts';
+import { sortLines } from '../../warc/index.ts';
+
+export type MonthFigures = {
+  readonly month: string;
+  captures: number;
+  payloadBytes: number;
+  newBytes: number;
+  duplicateCaptures: number;
+};
+
+export type CollectionFigures = {
+  readonly name: string;
+  captures: number;
+  revisits: number;
+  payloadBytes: number;
+  /** Of contents that are distinct within the collection. */
+  uniquePayloadBytes: number;
+  /** Records of its captures, as they lie in the segments. */
+  storedBytes: number;
+  first: EpochMs;
+  last: EpochMs;
+  readonly months: Map<string, MonthFigures>;
+};
+
+/** Added to times in lines, so that those before 1970 sort right as digits. */
+const TIME_SHIFT = 1e14;
+
+export async function collectionFigures(archive: Archive, signal: AbortSignal): Promise<CollectionFigures[]> {
+  const figures = new Map<number, CollectionFigures>();
+  for (const { name, number } of archive.collections.all()) figures.set(number, nothing(name));
+  await using view = await archive.catalog.view();
+  const lines = sortLines(walk(archive, view, figures, signal), { directory: archive.scratch });
+  let content = '';
+  const having = new Set<number>();
+  for await (const line of lines) {
+    signal.throwIfAborted();
+    const [name, time, collection, size] = line.split(' ');
+    const figure = figures.get(Number(collection))!;
+    const month = monthOf(figure, Number(time) - TIME_SHIFT);
+    if (name === content) month.duplicateCaptures++;
+    else {
+      content = name!;
+      having.clear();
+      month.newBytes += Number(size);
+    }
+    if (having.has(Number(collection))) continue;
+    having.add(Number(collection));
+    figure.uniquePayloadBytes += Number(size);
+  }
+  return [...figures.values()].filter(({ captures }) => captures > 0).sort((a, b) => a.first - b.first);
+}
+
+function nothing(name: string): CollectionFigures {
+  const none = { captures: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0, storedBytes: 0 };
+  return { name, ...none, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY, months: new Map() };
+}
+
+async function* walk(
+  archive: Archive,
+  view: CatalogView,
+  figures: Map<number, CollectionFigures>,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  for await (const page of view.captures({})) {
+    signal.throwIfAborted();
+    const held = page.filter(({ block }) => block !== undefined);
+    const blocks = await view.getBlocks(held.map(({ block }) => block!));
+    const sizeOf = new Map(held.map((capture, index): [Capture, Block | undefined] => [capture, blocks[index]]));
+    for (const capture of page) {
+      const { collection, time, kind, block, place } = capture;
+      const figure = figures.get(collection) ?? nothing(archive.collections.name(collection));
+      figures.set(collection, figure);
+      const size = sizeOf.get(capture)?.size ?? 0;
+      const month = monthOf(figure, time);
+      figure.captures++;
+      month.captures++;
+      figure.payloadBytes += size;
+      month.payloadBytes += size;
+      figure.storedBytes += place.length;
+      if (kind === 'revisit') figure.revisits++;
+      figure.first = Math.min(figure.first, time);
+      figure.last = Math.max(figure.last, time);
+      if (!block) continue;
+      const shifted = String(time + TIME_SHIFT).padStart(16, '0');
+      yield `${Buffer.from(block.digest).toString('base64')}~${block.overflow} ${shifted} ${collection} ${size}`;
+    }
+  }
+}
+
+function monthOf(figure: CollectionFigures, time: EpochMs): MonthFigures {
+  const month = formatW3cDate(time).slice(0, 7);
+  let figures = figure.months.get(month);
+  if (!figures) {
+    figures = { month, captures: 0, payloadBytes: 0, newBytes: 0, duplicateCaptures: 0 };
+    figure.months.set(month, figures);
+  }
+  return figures;
+}

@@ -1,0 +1,72 @@
+/**
+ * Files that export jobs made: `exports/<job>/<file>` in the archive. They stay until they are removed by whoever asked for them; what a job left
+ * that did not end well goes at the next start.
+ */
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileError } from '../../base/index.ts';
+import { type Downloadable, downloadMime } from './download.ts';
+import type { Job } from './job.ts';
+
+export class ExportShelf {
+  readonly #directory: string;
+  readonly #jobs: Set<string>;
+
+  private constructor(directory: string, jobs: Set<string>) {
+    this.#directory = directory;
+    this.#jobs = jobs;
+  }
+
+  static async open(directory: string, isKept: (jobId: string) => boolean): Promise<ExportShelf> {
+    const kept = new Set<string>();
+    try {
+      await mkdir(directory, { recursive: true });
+      for (const name of await readdir(directory)) {
+        if (isKept(name)) kept.add(name);
+        else await rm(join(directory, name), { recursive: true, force: true });
+      }
+    } catch (cause) {
+      throw fileError(cause, directory, 'writing');
+    }
+    return new ExportShelf(directory, kept);
+  }
+
+  /** Where a job may write its file. */
+  async place(jobId: string, file: string): Promise<string> {
+    try {
+      await mkdir(join(this.#directory, jobId), { recursive: true });
+    } catch (cause) {
+      throw fileError(cause, this.#directory, 'writing');
+    }
+    this.#jobs.add(jobId);
+    return join(this.#directory, jobId, file);
+  }
+
+  has(jobId: string): boolean {
+    return this.#jobs.has(jobId);
+  }
+
+  /** The file that the job reported under this name. Nothing but what a job reported is ever opened. */
+  async find(job: Job, file: string): Promise<Downloadable | undefined> {
+    const reported = (job.report as { file?: unknown } | undefined)?.file;
+    if (job.state !== 'done' || !this.#jobs.has(job.id) || reported !== file) return undefined;
+    const path = join(this.#directory, job.id, reported);
+    const info = await stat(path).catch(() => undefined);
+    if (!info?.isFile()) return undefined;
+    return {
+      filename: file,
+      mime: downloadMime(file),
+      bytes: info.size,
+      tag: `${job.id}-${info.size}-${Math.floor(info.mtimeMs)}`,
+      read: (from, to) => createReadStream(path, { start: from, end: to - 1 }),
+    };
+  }
+
+  /** False when the job has no file. */
+  async remove(jobId: string): Promise<boolean> {
+    if (!this.#jobs.has(jobId)) return false;
+    await rm(join(this.#directory, jobId), { recursive: true, force: true });
+    return this.#jobs.delete(jobId);
+  }
+}

@@ -1,0 +1,100 @@
+/** Jobs of the kind `add`: files on the machine of the server, by their paths, or one that was uploaded. */
+import { realpath } from 'node:fs/promises';
+import { relative, sep } from 'node:path';
+import { Type } from 'typebox';
+import type { Finding, PinakesError } from '../../base/index.ts';
+import { type InputFile, inputFiles } from '../../warc/index.ts';
+import type { JobContext, JobKind } from '../job-kind.ts';
+import { badRequest, HttpProblem } from '../problem.ts';
+import { kindOfJob, toldFailures } from './kind-of-job.ts';
+import { closed } from './shape.ts';
+import { givenName, type UploadDesk } from './upload-desk.ts';
+
+const AddInput = closed({
+  paths: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
+      minItems: 1,
+      maxItems: 1000,
+      description: 'Files on the machine of the server, or directories with WARC, ARC and WACZ files below them.',
+    }),
+  ),
+  upload: Type.Optional(Type.String({ maxLength: 200, description: 'A file that was sent to /api/uploads.' })),
+  collection: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' })),
+  volume: Type.Optional(Type.String({ maxLength: 100 })),
+  inPlace: Type.Optional(Type.Boolean({ description: 'Use the files where they lie; not for uploads.' })),
+});
+
+export function addKind(uploads: UploadDesk, roots: readonly string[] | undefined): JobKind {
+  return kindOfJob({
+    name: 'add',
+    input: AddInput,
+    run: async (context, { paths, upload, collection, volume, inPlace }) => {
+      if ((paths === undefined) === (upload === undefined))
+        throw badRequest('paths or an upload, one of the two', 'Name the files to add.');
+      const found = await inputFiles(upload === undefined ? paths! : [uploads.pathOf(upload)]);
+      if (upload === undefined) await checkRoots(found.files, roots);
+      const names = upload === undefined ? (file: string) => file : () => givenName(upload);
+      const done = startsOf(found.files);
+      const report = await context.archive.add(
+        found.files.map(({ path }) => path),
+        {
+          collection: collection ?? 'default',
+          ...(volume !== undefined && { volume }),
+          inPlace: inPlace === true && upload === undefined,
+          signal: context.signal,
+          onFinding: (finding) => sayFinding(context, finding, names(finding.file)),
+          onProgress: ({ file, bytes, captures }) =>
+            context.progress({
+              done: (done.get(file) ?? 0) + bytes,
+              total: found.bytes,
+              unit: 'bytes',
+              message: names(file),
+              detail: { captures },
+            }),
+        },
+      );
+      const failures: PinakesError[] = [...found.failures, ...report.failures];
+      if (failures[0] && report.records === 0 && report.filesKnown === 0) throw failures[0];
+      const { failures: _, ...counts } = report;
+      return { ...counts, inputBytes: found.bytes, failed: toldFailures(failures) };
+    },
+  });
+}
+
+/** Where each file begins in the bytes of all. */
+function startsOf(files: readonly InputFile[]): Map<string, number> {
+  const starts = new Map<string, number>();
+  let start = 0;
+  for (const { path, bytes } of files) {
+    starts.set(path, start);
+    start += bytes;
+  }
+  return starts;
+}
+
+function sayFinding(context: JobContext, { level, code, offset, message }: Finding, name: string): void {
+  if (level !== 'note') context.say(`${name}:${offset}: ${level} ${code}: ${message}`);
+}
+
+/** Links lead out of directories; so it is where files really lie that counts. */
+async function checkRoots(files: readonly InputFile[], roots: readonly string[] | undefined): Promise<void> {
+  if (roots === undefined) return;
+  const allowed = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
+  for (const { path } of files) {
+    const real = await realpath(path);
+    const isInside = allowed.some((root) => root !== undefined && isBelow(root, real));
+    if (!isInside)
+      throw new HttpProblem({
+        status: 403,
+        code: 'PATH_REFUSED',
+        message: 'files may not be added from here',
+        advice: 'Upload the file, or have the server started with its directory among those that files are added from.',
+        where: path,
+      });
+  }
+}
+
+function isBelow(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
+}

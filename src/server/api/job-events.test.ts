@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createArchive, openArchive } from '../../archive/index.ts';
+import { seededIds, seededRandom } from '../../base/index.ts';
+import type { Job } from './job.ts';
+import { JobEvents } from './job-events.ts';
+import { JobJournal } from './job-journal.ts';
+import { JobQueue } from './job-queue.ts';
+
+test('a client that does not read is kept nothing for, and gets the latest of each job when it reads again', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-events-'));
+  await createArchive(directory);
+  const parts = { clock: () => 0, newId: seededIds(seededRandom(3)) };
+  const archive = await openArchive(directory, parts);
+  const { journal } = await JobJournal.open(join(directory, 'jobs.jsonl'));
+  const jobs = new JobQueue({ archive, journal, ...parts, isNeeded: () => false }, []);
+  const events = new JobEvents(jobs, 'server');
+  const stopping = new AbortController();
+  const { promise: responded, resolve } = Promise.withResolvers<ServerResponse>();
+  const server = createServer((_request, response) => {
+    events.send(response, { lastEventId: undefined, stopping: stopping.signal });
+    resolve(response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(async () => {
+    stopping.abort();
+    server.closeAllConnections();
+    server.close();
+    await jobs.stop();
+    await archive.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  client.pause();
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const response = await responded;
+
+  // Each job has a log of 100 kB: all their changes together are far more than sockets hold.
+  const last: Job[] = [];
+  let mostHeld = 0;
+  for (let number = 0; number < 150; number++) {
+    const { over } = await jobs.submit({
+      kind: 'talk',
+      origin: 'api',
+      input: { number },
+      lane: undefined,
+      run: async ({ say }) => {
+        for (let line = 0; line < 100; line++) say('x'.repeat(1000));
+      },
+    });
+    last.push(await over);
+    mostHeld = Math.max(mostHeld, response.writableLength);
+  }
+  assert.ok(mostHeld < 2_000_000, `${mostHeld} bytes were held`);
+  assert.ok(response.writableNeedDrain, 'the client should be behind');
+
+  const done = new Set<string>();
+  let rest = '';
+  client.setEncoding('utf8');
+  client.on('data', (piece: string) => {
+    rest += piece;
+    for (const match of rest.matchAll(/"id":"([^"]+)","kind":"talk","state":"done"/g)) done.add(match[1]!);
+    rest = rest.slice(-200);
+  });
+  client.resume();
+  while (done.size < last.length) await once(client, 'data');
+  assert.deepEqual(done, new Set(last.map(({ id }) => id)));
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Job } from './job.ts';
+import { JobJournal } from './job-journal.ts';
+
+function pathIn(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-journal-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return join(directory, 'jobs.jsonl');
+}
+
+function job(id: string, state: Job['state']): Job {
+  return { id, kind: 'add', state, origin: 'api', input: {}, createdAt: '2026-01-01T00:00:00Z', log: [] };
+}
+
+test('the last line of a job counts, and jobs keep the order in which they were made', async (t) => {
+  const path = pathIn(t);
+  const { journal } = await JobJournal.open(path);
+  for (const one of [job('a', 'queued'), job('b', 'queued'), job('a', 'running'), job('b', 'done'), job('a', 'done')])
+    await journal.write(one, () => []);
+  await journal.close();
+  const { journal: again, jobs } = await JobJournal.open(path);
+  await again.close();
+  assert.deepEqual(jobs, [job('a', 'done'), job('b', 'done')]);
+});
+
+test('a torn last line and foreign lines are passed over, and what is written next is not swallowed', async (t) => {
+  const path = pathIn(t);
+  writeFileSync(path, `${JSON.stringify(job('a', 'done'))}\nnull\n17\n{"id":4}\n{"id":"b","kind":"ad`);
+  const { journal, jobs } = await JobJournal.open(path);
+  assert.deepEqual(jobs, [job('a', 'done')]);
+  await journal.write(job('c', 'queued'), () => []);
+  await journal.close();
+  const { journal: again, jobs: later } = await JobJournal.open(path);
+  await again.close();
+  assert.deepEqual(
+    later.map(({ id }) => id),
+    ['a', 'c'],
+  );
+});
+
+test('a file of mostly old lines is written anew with what is kept, and goes on from there', async (t) => {
+  const path = pathIn(t);
+  const { journal } = await JobJournal.open(path);
+  const kept = [job('x', 'done'), job('y', 'running')];
+  for (let turn = 0; turn < 600; turn++) await journal.write(job('y', 'running'), () => kept);
+  const lines = readFileSync(path, 'utf8').split('\n').length;
+  assert.ok(lines < 520, `${lines} lines`);
+  await journal.write(job('z', 'queued'), () => kept);
+  await journal.close();
+  const { journal: again, jobs } = await JobJournal.open(path);
+  await again.close();
+  assert.deepEqual(
+    jobs.map(({ id, state }) => [id, state]),
+    [
+      ['x', 'done'],
+      ['y', 'running'],
+      ['z', 'queued'],
+    ],
+  );
+});

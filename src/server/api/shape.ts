@@ -1,0 +1,69 @@
+/** Schemas that several routes share. Objects are closed: what is not described is not sent, and what is sent but not described is refused. */
+import { type Static, type TProperties, Type } from 'typebox';
+
+/** An object with these properties and no others. */
+export function closed<P extends TProperties>(properties: P, description?: string) {
+  return Type.Object(properties, { additionalProperties: false, ...(description !== undefined && { description }) });
+}
+
+export const Count = Type.Integer({ minimum: 0 });
+
+/** W3C date, as WARC files have it. */
+export const When = Type.String({
+  description: 'W3C date in UTC: 2024-03-01T10:00:00Z',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z$',
+});
+
+export const Timestamp = Type.String({ description: '14 digits: 20240301100000', pattern: '^\\d{14}$' });
+
+/** A time in a question. */
+export const AskedTime = Type.String({
+  description: 'A year, a timestamp of 4 to 17 digits, or a W3C date. A range ends with the last moment that is meant.',
+  minLength: 4,
+  maxLength: 40,
+});
+
+export const AskedUrl = Type.String({ minLength: 1, maxLength: 65_536 });
+
+export const After = Type.String({
+  description: 'Where the page before ended: its `next`.',
+  minLength: 1,
+  maxLength: 100_000,
+});
+
+export function limitOf(most: number, usual: number) {
+  return Type.Optional(
+    Type.Integer({ minimum: 1, maximum: most, default: usual, description: `At most so many; ${usual} unless told.` }),
+  );
+}
+
+export const Selection = closed(
+  {
+    collection: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    url: Type.Optional(AskedUrl),
+    prefix: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 65_536,
+        description: 'URLs that begin so; *.example.org for a domain with all below it.',
+      }),
+    ),
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Captures of this content key.' })),
+    from: Type.Optional(AskedTime),
+    to: Type.Optional(AskedTime),
+    mime: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
+    status: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
+  },
+  'Which captures are meant. All that is given must hold.',
+);
+
+export type Selection = Static<typeof Selection>;
+
+export const ErrorReply = closed({
+  error: closed({
+    code: Type.String({ description: 'Stable: look at this, not at the sentence.' }),
+    message: Type.String(),
+    advice: Type.String({ description: 'What you can do about it.' }),
+    where: Type.Optional(Type.String()),
+  }),
+});

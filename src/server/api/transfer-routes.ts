@@ -1,0 +1,116 @@
+/** Routes that move whole files and commands: uploads, exports, and the command line's own way in. */
+import { Type } from 'typebox';
+import { FRAMES_MIME } from '../../base/index.ts';
+import { isLoopback } from '../host-check.ts';
+import { HttpProblem, NOT_FOUND } from '../problem.ts';
+import type { ApiTools } from './api-tools.ts';
+import { download } from './download.ts';
+import { INTERRUPTED, Job } from './job.ts';
+import { ANSWERED, type ApiRoute, route } from './route.ts';
+import { closed } from './shape.ts';
+
+export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, commands }: ApiTools): ApiRoute[] {
+  const add = kinds.find(({ name }) => name === 'add')!;
+  return [
+    route({
+      method: 'POST',
+      path: '/api/uploads',
+      tag: 'transfers',
+      summary: 'Send a WARC, ARC or WACZ file to be added',
+      query: closed({
+        name: Type.String({ minLength: 1, maxLength: 1000, description: 'What the file is called.' }),
+        collection: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' })),
+      }),
+      rawBody: { mime: 'application/octet-stream', says: 'The bytes of the file.' },
+      reply: { status: 202, schema: Job, says: 'The job that adds it.' },
+      problems: [413, 422, 429, 507],
+      needsToken: true,
+      handle: async ({ query, request, signal }) => {
+        const length = Number(request.headers['content-length'] ?? Number.NaN);
+        const bytes = Number.isSafeInteger(length) ? length : undefined;
+        const { name: upload } = await uploads.take(query.name, request.raw, bytes, signal);
+        const input = { upload, ...(query.collection !== undefined && { collection: query.collection }) };
+        try {
+          const { job } = await jobs.submit({
+            kind: 'add',
+            origin: 'api',
+            input,
+            lane: add.lane ?? 'write',
+            run: (context) => add.run(context),
+            onOver: async ({ error }) => {
+              if (error?.code !== INTERRUPTED.code) await uploads.remove(upload);
+            },
+          });
+          return job;
+        } catch (error) {
+          await uploads.remove(upload);
+          throw error;
+        }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/exports/:jobId/:file',
+      tag: 'transfers',
+      summary: 'A file that an export made',
+      params: closed({ jobId: Type.String({ maxLength: 100 }), file: Type.String({ maxLength: 300 }) }),
+      reply: { status: 200, mime: 'application/octet-stream', says: 'The file, or with status 206 a range of it.' },
+      problems: [404, 416],
+      handle: async ({ params, request, reply }) => {
+        const job = jobs.get(params.jobId);
+        const file = job && (await exports.find(job, params.file));
+        if (!file) throw new HttpProblem(NO_EXPORT);
+        return download(request, reply, file);
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/exports/:jobId',
+      tag: 'transfers',
+      summary: 'Remove the file that an export made',
+      params: closed({ jobId: Type.String({ maxLength: 100 }) }),
+      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'It is gone.' },
+      problems: [404],
+      needsToken: true,
+      handle: async ({ params }) => {
+        if (!(await exports.remove(params.jobId))) throw new HttpProblem(NO_EXPORT);
+        return { removed: true };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/commands',
+      tag: 'transfers',
+      summary: 'Run a command of the command line in the server',
+      says: 'How `pinakes` works on an archive that is being served. Only from the machine of the server; docs/api.md describes the frames.',
+      rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, an interruption.' },
+      reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
+      problems: [429],
+      needsToken: true,
+      handle: async ({ request, reply }) => {
+        if (!commands) throw new HttpProblem(NOT_FOUND);
+        if (!isLocal(request.raw.socket.remoteAddress)) throw new HttpProblem(NOT_LOCAL);
+        await commands.serve(request.raw, reply.raw, () => void reply.hijack());
+        return ANSWERED;
+      },
+    }),
+  ];
+}
+
+const NO_EXPORT = {
+  status: 404,
+  code: 'EXPORT_MISSING',
+  message: 'there is no such file',
+  advice: 'The report of an export job names its file; it may have been removed.',
+};
+
+const NOT_LOCAL = {
+  status: 403,
+  code: 'NOT_LOCAL',
+  message: 'commands are taken only from the machine of the server',
+  advice: 'Run the command there, or begin a job with POST /api/jobs.',
+};
+
+function isLocal(address: string | undefined): boolean {
+  return address !== undefined && isLoopback(address.replace(/^::ffff:/, ''));
+}

@@ -1,0 +1,128 @@
+/**
+ * Files that were sent to be added. Each is written to `uploads/` of the archive under a name of our making, looked into, and handed to a job, which
+ * removes it when it is over. What was not sent to its end, or is no archive file, leaves nothing. A file whose job a dead server left
+ * behind stays, so that the job can be run again.
+ */
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, rename, statfs, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { fileError, type IdSource, PinakesError } from '../../base/index.ts';
+import { warcInputs } from '../../warc/index.ts';
+import { HttpProblem } from '../problem.ts';
+
+const PART_SUFFIX = '.part';
+const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
+/** What stays free on the disk, for the archive itself. */
+const RESERVE_BYTES = 64 * 1024 * 1024;
+/** A file in whose first bytes no record begins is no archive file. */
+const LOOK_BYTES = 4 * 1024 * 1024;
+
+export type Upload = {
+  /** What jobs call it. */
+  readonly name: string;
+  readonly bytes: number;
+};
+
+type DeskParts = {
+  readonly directory: string;
+  readonly newId: IdSource;
+  readonly bytesMax: number | undefined;
+};
+
+export class UploadDesk {
+  readonly #parts: DeskParts;
+
+  private constructor(parts: DeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens the desk; files that no job needs, left by a server that died, are removed. */
+  static async open(parts: DeskParts, isNeeded: (name: string) => boolean): Promise<UploadDesk> {
+    try {
+      await mkdir(parts.directory, { recursive: true });
+      for (const name of await readdir(parts.directory))
+        if (!isNeeded(name)) await unlink(join(parts.directory, name)).catch(() => {});
+    } catch (cause) {
+      throw fileError(cause, parts.directory, 'writing');
+    }
+    return new UploadDesk(parts);
+  }
+
+  /** Takes a file in. `bytes` is what the client says there will be, if it does. */
+  async take(name: string, stream: Readable, bytes: number | undefined, signal: AbortSignal): Promise<Upload> {
+    const { directory, newId, bytesMax = Number.POSITIVE_INFINITY } = this.#parts;
+    if (bytes !== undefined && bytes > bytesMax) throw tooLarge(bytesMax);
+    await this.#checkSpace(bytes ?? 0);
+    const upload = `${newId().replace(/^<urn:uuid:|>$/g, '')}-${safeName(name)}`;
+    const part = join(directory, `${upload}${PART_SUFFIX}`);
+    let taken = 0;
+    try {
+      const pieces = async function* (): AsyncGenerator<Uint8Array> {
+        // The connection must outlive a refusal, or nobody would hear of it.
+        for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
+          taken += piece.length;
+          if (taken > bytesMax) throw tooLarge(bytesMax);
+          yield piece;
+        }
+      };
+      await pipeline(pieces, createWriteStream(part, { flags: 'wx', flush: true }), { signal });
+      if (!(await isArchiveFile(part))) throw new PinakesError('NOT_WARC', { where: name.slice(0, 200) });
+      await rename(part, join(directory, upload));
+      return { name: upload, bytes: taken };
+    } catch (cause) {
+      await unlink(part).catch(() => {});
+      throw fileError(cause, 'upload', 'writing');
+    }
+  }
+
+  /** Where a file lies that was sent; its name is never a path. */
+  pathOf(upload: string): string {
+    if (!NAME.test(upload)) throw new PinakesError('FILE_MISSING', { where: `upload ${upload.slice(0, 200)}` });
+    return join(this.#parts.directory, upload);
+  }
+
+  async remove(upload: string): Promise<void> {
+    await unlink(this.pathOf(upload)).catch(() => {});
+  }
+
+  async #checkSpace(bytes: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.#parts.directory);
+    if (bytes + RESERVE_BYTES <= bavail * bsize) return;
+    throw new PinakesError('DISK_FULL', { where: 'upload', detail: `${bytes} bytes are on their way` });
+  }
+}
+
+/** The name that the person knows it by. */
+export function givenName(upload: string): string {
+  return upload.slice(37);
+}
+
+/** What the file is called on the person's disk, without anything that means something to a file system. */
+function safeName(name: string): string {
+  const last = name.split(/[/\\]/).pop()!;
+  const safe = last.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^[^A-Za-z0-9]+/, '');
+  return safe.slice(-100).replace(/^[^A-Za-z0-9]+/, '') || 'upload';
+}
+
+/** Whether a record can be read near the beginning of the file, or of a file in the package that it is. */
+async function isArchiveFile(path: string): Promise<boolean> {
+  try {
+    for await (const input of warcInputs(path, () => {}))
+      for await (const _ of input.read({ end: LOOK_BYTES })) return true;
+    return false;
+  } catch (error) {
+    if (error instanceof PinakesError && (error.code === 'NOT_WARC' || error.code === 'NO_RECORD')) return false;
+    throw error;
+  }
+}
+
+function tooLarge(bytesMax: number): HttpProblem {
+  return new HttpProblem({
+    status: 413,
+    code: 'BODY_TOO_LARGE',
+    message: `uploads may have ${bytesMax} bytes`,
+    advice: 'Put the file on the machine of the server and add it by its path, or have the limit raised.',
+  });
+}

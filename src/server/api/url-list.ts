@@ -1,0 +1,119 @@
+/**
+ * URLs of the archive in pages, in order of their keys, each with what its captures sum up to. A page ends early when it has looked at very many
+ * captures, so that no page takes long.
+ *
+ * The cursor is the key of the last URL of a page, as base64url.
+ */
+import { type Static, Type } from 'typebox';
+import type { Archive } from '../../archive/index.ts';
+import { formatW3cDate, fromUtf8, utf8 } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import { type KeyRange, keyRange, parseUrlPattern } from '../../url/index.ts';
+import { badRequest } from '../problem.ts';
+import { DistinctCount } from './distinct-count.ts';
+import { Count, closed, When } from './shape.ts';
+
+const PAGE_CAPTURES_MAX = 200_000;
+
+export const UrlItem = closed({
+  url: Type.String({ description: 'As its latest capture has it.' }),
+  urlKey: Type.String({ description: 'SURT key: what captures are filed under.' }),
+  captures: Count,
+  distinct: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
+  distinctIsLeast: Type.Optional(Type.Boolean({ description: 'There are more distinct contents than were counted.' })),
+  first: When,
+  last: When,
+  mime: Type.String({ description: 'Of the latest capture.' }),
+});
+
+export type UrlItem = Static<typeof UrlItem>;
+
+export type UrlQuestion = {
+  readonly prefix?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+};
+
+export async function listUrls(
+  archive: Archive,
+  question: UrlQuestion,
+  signal: AbortSignal,
+): Promise<{ items: UrlItem[]; next?: string }> {
+  const items: UrlItem[] = [];
+  let sum: UrlSum | undefined;
+  let scanned = 0;
+  for (const { from, to } of rangesOf(question)) {
+    for await (const page of archive.catalog.captures({ keyFrom: from, keyTo: to })) {
+      signal.throwIfAborted();
+      for (const capture of page) {
+        scanned++;
+        if (sum?.urlKey !== capture.urlKey) {
+          if (sum) items.push(sum.item());
+          const last = items.at(-1);
+          if (last && (items.length === question.limit || scanned > PAGE_CAPTURES_MAX))
+            return { items, next: Buffer.from(utf8(last.urlKey)).toString('base64url') };
+          sum = new UrlSum(capture);
+        }
+        sum.add(capture);
+      }
+    }
+  }
+  if (sum) items.push(sum.item());
+  return { items };
+}
+
+/** The ranges of keys that are left of the question. */
+function rangesOf({ prefix, after }: UrlQuestion): KeyRange[] {
+  const ranges = prefix === undefined ? [{ from: '', to: '\u{10ffff}' }] : prefixRanges(prefix);
+  if (after === undefined) return ranges;
+  const key = fromUtf8(Buffer.from(after, 'base64url'));
+  if (key === '')
+    throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
+  // Ranges are in the order of the catalog, which is that of UTF-8.
+  const isBehind = (end: string) => Buffer.compare(utf8(end), utf8(key)) > 0;
+  return ranges
+    .filter(({ to }) => isBehind(to))
+    .map(({ from, to }) => ({ from: isBehind(from) ? from : `${key}\0`, to }));
+}
+
+function prefixRanges(prefix: string): KeyRange[] {
+  if (!prefix.includes('*')) return keyRange(prefix, 'prefix');
+  const pattern = parseUrlPattern(prefix);
+  return keyRange(pattern.url, pattern.matchType);
+}
+
+class UrlSum {
+  readonly #first: Capture;
+  #last: Capture;
+  #captures = 0;
+  readonly #contents = new DistinctCount();
+
+  constructor(first: Capture) {
+    this.#first = first;
+    this.#last = first;
+  }
+
+  get urlKey(): string {
+    return this.#first.urlKey;
+  }
+
+  add(capture: Capture): void {
+    this.#captures++;
+    this.#last = capture;
+    if (capture.block) this.#contents.add(capture.block);
+  }
+
+  item(): UrlItem {
+    const { url, urlKey, mime, time } = this.#last;
+    return {
+      url,
+      urlKey,
+      captures: this.#captures,
+      distinct: this.#contents.count,
+      ...(!this.#contents.isExact && { distinctIsLeast: true }),
+      first: formatW3cDate(this.#first.time),
+      last: formatW3cDate(time),
+      mime,
+    };
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * `filter=` of the CDX dialects.
+ *
+ *     IA, OutbackCDX   [~][!]field:pattern     a regular expression that matches the whole value; with ~ a part of it
+ *     pywb             [!][=|~]field:text      a part of the value; with = all of it, with ~ a regular expression from its start
+ *
+ * Without a field the whole line is meant (IA, pywb).
+ *
+ * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time inside a fence that stops them.
+ */
+import { createContext, Script } from 'node:vm';
+import type { CdxDialect } from './cdx-dialect.ts';
+import { type CdxRow, type FieldValue, fieldValue } from './cdx-row.ts';
+import { badRequest } from './problem.ts';
+
+const PATTERN_CHARACTERS_MAX = 1000;
+/** What one expression may take for one page of lines. */
+const TIMEOUT_MS = 200;
+
+/** Of these rows, those that pass. */
+export type CdxFilter = (rows: readonly CdxRow[]) => CdxRow[];
+
+const IA_FORM = /^(?<marks>[~!]{0,2})(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
+const PYWB_FORM = /^(?<marks>!?[=~]?)(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
+
+export function parseFilter(spec: string, dialect: CdxDialect, lineOf: FieldValue): CdxFilter {
+  const { marks, field, text } = (dialect === 'pywb' ? PYWB_FORM : IA_FORM).exec(spec)!.groups as {
+    marks: string;
+    field?: string;
+    text: string;
+  };
+  const read = field === undefined ? lineOf : namedField(field, spec, dialect, lineOf);
+  const isNegated = marks.includes('!');
+  const matches = matcherOf(text, marks, dialect, spec);
+  return (rows) => {
+    const verdicts = matches(rows.map(read));
+    return rows.filter((_, index) => verdicts[index] !== isNegated);
+  };
+}
+
+function namedField(field: string, spec: string, dialect: CdxDialect, lineOf: FieldValue): FieldValue {
+  // The Internet Archive also takes the number of a column.
+  if (dialect === 'ia' && /^\d{1,2}$/.test(field)) return (row) => lineOf(row).split(' ')[Number(field)] ?? '';
+  const value = fieldValue(field);
+  if (value) return value;
+  // In pywb a field that no line has is empty.
+  if (dialect === 'pywb') return () => '';
+  throw badRequest(
+    'the filter names a field that is not there',
+    `Fields stand in docs/cdx.md; ${field} is none.`,
+    spec,
+  );
+}
+
+type Matcher = (values: readonly string[]) => boolean[];
+
+function matcherOf(text: string, marks: string, dialect: CdxDialect, spec: string): Matcher {
+  const isPart = dialect === 'pywb' ? !/[=~]/.test(marks) : marks.includes('~');
+  if (isPart) return (values) => values.map((value) => value.includes(text));
+  if (marks.includes('=')) return (values) => values.map((value) => value === text);
+  const isWhole = dialect !== 'pywb';
+  if (isWhole && /^[\w/:,@%=&; |-]*$/.test(text)) {
+    const alternatives = new Set(text.split('|'));
+    return (values) => values.map((value) => alternatives.has(value));
+  }
+  const expression = compile(text, isWhole, spec);
+  return (values) => testAll(expression, values, spec);
+}
+
+function compile(text: string, isWhole: boolean, spec: string): RegExp {
+  if (text.length > PATTERN_CHARACTERS_MAX)
+    throw badRequest('the expression is too long', `It may have ${PATTERN_CHARACTERS_MAX} characters.`, spec);
+  const isCaseless = text.startsWith('(?i)');
+  const body = isCaseless ? text.slice(4) : text;
+  try {
+    return new RegExp(`^(?:${body})${isWhole ? '$' : ''}`, isCaseless ? 'iu' : 'u');
+  } catch {
+    // Outside of the Unicode mode superfluous escapes are forgiven, which Java and Python do too.
+    try {
+      return new RegExp(`^(?:${body})${isWhole ? '$' : ''}`, isCaseless ? 'i' : '');
+    } catch {
+      throw badRequest(
+        'this is no regular expression',
+        'Put a backslash before characters that mean themselves.',
+        spec,
+      );
+    }
+  }
+}
+
+const fence = createContext({ values: [] as readonly string[], expression: /^/ });
+const test = new Script('values.map((value) => expression.test(value))');
+
+function testAll(expression: RegExp, values: readonly string[], spec: string): boolean[] {
+  try {
+    fence.values = values;
+    fence.expression = expression;
+    return test.runInContext(fence, { timeout: TIMEOUT_MS }) as boolean[];
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    throw badRequest('the expression takes too long', 'Avoid repetitions inside of repetitions, as in (a+)+.', spec);
+  } finally {
+    fence.values = [];
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * A listening HTTP server that endures hostile clients: bounded heads, bounded waiting, clear answers to what is no HTTP; and that stops
+ * gracefully: no new requests, those under way end.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { PinakesError } from '../base/index.ts';
+import { problemJson } from './problem.ts';
+
+/** What a URL may have; archived URLs are long, but not longer. */
+export const URL_CHARACTERS_MAX = 64 * 1024;
+const HEAD_BYTES_MAX = 128 * 1024;
+const HEAD_TIMEOUT_MS = 15_000;
+/** How long a connection may be silent in the middle of a request or reply. Event streams beat more often. */
+const SILENCE_TIMEOUT_MS = 120_000;
+const KEEP_ALIVE_MS = 15_000;
+const CONNECTIONS_MAX = 4096;
+/** How long what a client goes on sending after a refusal is read and thrown away, so that it gets to see the refusal. */
+const LINGER_MS = 2000;
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export class ListeningSocket {
+  readonly port: number;
+  readonly #server: Server;
+  #handler: RequestHandler | undefined;
+  #early: [IncomingMessage, ServerResponse][] = [];
+  #isStopping = false;
+  /** Connections that have not asked for anything yet, as browsers open them ahead. Node does not count them as idle. */
+  readonly #silent = new Set<Socket>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    server.on('connection', (socket: Socket) => {
+      this.#silent.add(socket);
+      socket.once('close', () => this.#silent.delete(socket));
+    });
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#silent.delete(request.socket);
+      if (this.#isStopping) response.shouldKeepAlive = false;
+      if (this.#handler) this.#handler(request, response);
+      else this.#early.push([request, response]);
+    });
+  }
+
+  static async listen(host: string, port: number): Promise<ListeningSocket> {
+    const server = createServer({
+      maxHeaderSize: HEAD_BYTES_MAX,
+      headersTimeout: HEAD_TIMEOUT_MS,
+      // Uploads take as long as they take; silence is bounded instead.
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+    });
+    server.setTimeout(SILENCE_TIMEOUT_MS);
+    server.maxConnections = CONNECTIONS_MAX;
+    server.on('clientError', refuseBytes);
+    server.listen(port, host);
+    try {
+      await once(server, 'listening');
+    } catch (cause) {
+      throw listenError(cause, host, port);
+    }
+    return new ListeningSocket(server);
+  }
+
+  /** From now on requests are answered; those that came early too. */
+  answer(handler: RequestHandler): void {
+    this.#handler = handler;
+    const early = this.#early;
+    this.#early = [];
+    for (const [request, response] of early) handler(request, response);
+  }
+
+  /** Stops accepting, and settles when the last reply has ended. */
+  async stop(hurry: AbortSignal): Promise<void> {
+    this.#isStopping = true;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#silent) socket.destroy();
+    // A connection that was busy just now is idle a moment later, and would be kept alive.
+    const sweep = setInterval(() => this.#server.closeIdleConnections(), 50);
+    const breakOff = () => this.#server.closeAllConnections();
+    hurry.addEventListener('abort', breakOff, { once: true });
+    if (hurry.aborted) breakOff();
+    try {
+      await closed;
+    } finally {
+      clearInterval(sweep);
+      hurry.removeEventListener('abort', breakOff);
+    }
+  }
+}
+
+function listenError(cause: unknown, host: string, port: number): unknown {
+  const name = (cause as { code?: unknown }).code;
+  const where = `${host}:${port}`;
+  if (name === 'EADDRINUSE') return new PinakesError('PORT_IN_USE', { where, cause });
+  if (typeof name === 'string') return new PinakesError('LISTEN_FAILED', { where, detail: name, cause });
+  return cause;
+}
+
+/** Answers bytes that are no HTTP request, or too many of them. */
+function refuseBytes(error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const isOverflow = error.code === 'HPE_HEADER_OVERFLOW';
+  // The end of a line in what overflowed tells that the URL was over already.
+  const isUrl = isOverflow && error.rawPacket?.includes('\r\n') !== true;
+  const isSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const status = isUrl ? 414 : isOverflow ? 431 : isSlow ? 408 : 400;
+  const [code, message] = isUrl
+    ? ['URL_TOO_LONG', 'the URL is too long']
+    : isOverflow
+      ? ['FIELDS_TOO_LARGE', 'the fields of the request are too large']
+      : isSlow
+        ? ['TOO_SLOW', 'the request took too long to arrive']
+        : ['NOT_HTTP', 'this is no HTTP request'];
+  const advice = isUrl
+    ? `A URL may have ${URL_CHARACTERS_MAX} characters.`
+    : 'Send the request again, as HTTP/1.1 has it.';
+  const body = `${problemJson({ status, code, message, advice })}\n`;
+  socket.removeAllListeners('data');
+  socket.on('error', () => socket.destroy());
+  socket.resume();
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  (socket as Socket).setTimeout?.(LINGER_MS, () => socket.destroy());
+}

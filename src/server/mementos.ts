@@ -1,0 +1,35 @@
+/** The captures of a URL that can be shown: what TimeGates choose from and TimeMaps list. */
+import type { Archive } from '../archive/index.ts';
+import type { EpochMs } from '../base/index.ts';
+import type { Capture } from '../catalog/index.ts';
+
+/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see. */
+export function isMemento(capture: Capture): boolean {
+  return capture.kind !== 'metadata' && !(capture.kind === 'revisit' && capture.block === undefined);
+}
+
+/** In order of time, from a time on. */
+export async function* mementosFrom(archive: Archive, url: string, from?: EpochMs): AsyncGenerator<Capture> {
+  for await (const capture of archive.retrieval.captures(url, from === undefined ? {} : { from }))
+    if (isMemento(capture)) yield capture;
+}
+
+/** The one nearest to a time, the earlier of two equally near; the latest without a time. */
+export async function nearestMemento(archive: Archive, url: string, at?: EpochMs): Promise<Capture | undefined> {
+  if (at === undefined) return firstMemento(archive, url, { reverse: true });
+  const nearest = await archive.retrieval.nearest(url, at);
+  if (!nearest || isMemento(nearest)) return nearest;
+  const before = await firstMemento(archive, url, { to: at, reverse: true });
+  const after = await firstMemento(archive, url, { from: at + 1 });
+  if (!before || !after) return before ?? after;
+  return at - before.time <= after.time - at ? before : after;
+}
+
+export async function firstMemento(
+  archive: Archive,
+  url: string,
+  range: { from?: EpochMs; to?: EpochMs; reverse?: boolean } = {},
+): Promise<Capture | undefined> {
+  for await (const capture of archive.retrieval.captures(url, range)) if (isMemento(capture)) return capture;
+  return undefined;
+}

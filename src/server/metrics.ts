@@ -1,0 +1,97 @@
+/** What the server counts, for Prometheus: requests by route and status, how long they took, bytes sent, what the archive holds, jobs, and the process itself. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Archive } from '../archive/index.ts';
+import type { ApiHandle } from './server-options.ts';
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** The parts of the server that requests are counted under. */
+export type RouteName = 'api' | 'cdx' | 'healthz' | 'metrics' | 'refused' | 'replay' | 'segments' | 'ui' | 'web';
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: Counter<'route' | 'status'>;
+  readonly #seconds: Histogram<'route'>;
+  readonly #bytes: Counter<'route'>;
+
+  constructor(archive: Archive, jobCounts: ApiHandle['jobCounts'], version: string) {
+    const registers = [this.#registry];
+    this.#requests = new Counter({
+      name: 'pinakes_http_requests_total',
+      help: 'Requests answered.',
+      labelNames: ['route', 'status'],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: 'pinakes_http_request_duration_seconds',
+      help: 'From the head of a request to the end of its reply.',
+      labelNames: ['route'],
+      buckets: SECONDS,
+      registers,
+    });
+    this.#bytes = new Counter({
+      name: 'pinakes_http_sent_bytes_total',
+      help: 'Bytes of replies, heads included.',
+      labelNames: ['route'],
+      registers,
+    });
+    new Gauge({ name: 'pinakes_build_info', help: 'The version.', labelNames: ['version'], registers }).set(
+      { version },
+      1,
+    );
+    this.#gaugesOf(archive, registers);
+    new Gauge({
+      name: 'pinakes_jobs',
+      help: 'Jobs by state.',
+      labelNames: ['state'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [state, count] of Object.entries(jobCounts())) this.set({ state }, count);
+      },
+    });
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  #gaugesOf(archive: Archive, registers: Registry[]): void {
+    const gauge = (name: string, help: string, read: () => Promise<number>) =>
+      new Gauge({
+        name: `pinakes_archive_${name}`,
+        help,
+        registers,
+        async collect() {
+          this.set(await read());
+        },
+      });
+    gauge('captures', 'Captures in the archive.', async () => (await archive.catalog.totals()).captures);
+    gauge('revisits', 'Captures that are revisits.', async () => (await archive.catalog.totals()).revisits);
+    gauge('blocks', 'Distinct contents.', async () => (await archive.catalog.totals()).blocks);
+    gauge('payload_bytes', 'Payload bytes as captured.', async () => (await archive.catalog.totals()).payloadBytes);
+    gauge('unique_payload_bytes', 'Payload bytes of distinct contents.', async () => {
+      return (await archive.catalog.totals()).uniquePayloadBytes;
+    });
+    gauge('segment_bytes', 'Bytes of all segments.', async () => {
+      return archive.segments().reduce((sum, segment) => sum + segment.bytes, 0);
+    });
+    gauge('segments', 'Segments.', async () => archive.segments().length);
+  }
+
+  count(route: RouteName, status: number, seconds: number, bytes: number): void {
+    this.#requests.inc({ route, status: String(status) });
+    this.#seconds.observe({ route }, seconds);
+    this.#bytes.inc({ route }, bytes);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** Lets go of what watches the process. */
+  close(): void {
+    this.#registry.clear();
+  }
+}

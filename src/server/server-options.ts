@@ -1,0 +1,83 @@
+/** What a server is made with, what it hands to the part that answers /api, and what it gives back. */
+import type { Archive } from '../archive/index.ts';
+import type { Clock, EpochMs, IdSource } from '../base/index.ts';
+import type { CommandRunner, JobKind } from './job-kind.ts';
+
+/** One answered request, for the access log. Nothing in it is secret: no fields of the request but those named, and never a token. */
+export type AccessLine = {
+  readonly time: EpochMs;
+  readonly address: string;
+  readonly method: string;
+  /** Path and query as received, shortened. */
+  readonly target: string;
+  readonly protocol: string;
+  readonly status: number;
+  readonly bytes: number;
+  readonly milliseconds: number;
+  readonly socket: 'ui' | 'replay';
+  readonly agent: string;
+  readonly referrer: string;
+};
+
+export type ServerOptions = {
+  readonly archive: Archive;
+  readonly host: string;
+  /** For the web page and the API; 0 for any that is free. */
+  readonly port: number;
+  /** For what archived pages consist of. An origin of its own, so that archived scripts reach nothing else. */
+  readonly replayPort: number;
+  /** Where browsers find the two, when that is not where they listen: `https://archive.example.org`. */
+  readonly uiOrigin?: string;
+  readonly replayOrigin?: string;
+  /** The built web page; without it only the APIs and the replay are there. */
+  readonly uiDirectory?: string;
+  /** Who writes must show it. */
+  readonly token: string;
+  readonly clock: Clock;
+  readonly newId: IdSource;
+  readonly version: string;
+  readonly jobKinds: readonly JobKind[];
+  readonly runCommand?: CommandRunner;
+  /** Directories that files may be added from by their paths; without it, from anywhere that the server may read. */
+  readonly addRoots?: readonly string[];
+  /** The largest upload that is taken; without it, as much as the disk has room for. */
+  readonly uploadBytesMax?: number;
+  /** Milliseconds that only grow, with fractions, for latencies; the clock when absent. */
+  readonly stopwatch?: () => number;
+  readonly onAccess?: (line: AccessLine) => void;
+  /** A request failed by a fault of ours; the client is told so without particulars. */
+  readonly onFailure?: (error: unknown) => void;
+};
+
+export type RunningServer = {
+  /** Where the web page is: `http://localhost:8080`. */
+  readonly uiUrl: string;
+  readonly replayUrl: string;
+  /** Where the sockets listen, which differs from the above behind a proxy. */
+  readonly uiAddress: string;
+  readonly replayAddress: string;
+  /** Takes no more requests, lets those under way end, asks jobs to stop at a safe point. The archive stays open. `hurry` breaks off what is left. */
+  close(options?: { hurry?: AbortSignal }): Promise<void>;
+};
+
+/** What the part that answers /api gets. */
+export type ApiParts = {
+  readonly archive: Archive;
+  readonly token: string;
+  readonly clock: Clock;
+  readonly newId: IdSource;
+  readonly version: string;
+  readonly uiOrigin: string;
+  readonly replayOrigin: string;
+  readonly jobKinds: readonly JobKind[];
+  readonly runCommand: CommandRunner | undefined;
+  readonly addRoots?: readonly string[] | undefined;
+  readonly uploadBytesMax?: number | undefined;
+};
+
+export type ApiHandle = {
+  /** Jobs by state, for the metrics. */
+  jobCounts(): Readonly<Record<string, number>>;
+  /** Asks jobs and event streams to stop at a safe point; settles when none is left. `hurry` asks them to stop at once. */
+  stop(hurry: AbortSignal): Promise<void>;
+};

@@ -1,0 +1,114 @@
+/**
+ * The server: two sockets on one archive. The first answers the web page, the API, CDX and Memento; the second, an origin of its own, only what
+ * archived pages consist of.
+ *
+ * A bare handler stands in front on both. It checks that the request is meant for us, serves the hot paths itself, and leaves /api to Fastify.
+ */
+import fastify, { type FastifyInstance } from 'fastify';
+import { Replayer } from '../replay/index.ts';
+import { Guard } from './api/guard.ts';
+import { registerApi } from './api/register-api.ts';
+import { CdxRoute } from './cdx-route.ts';
+import { frontHandler } from './front.ts';
+import { HostCheck } from './host-check.ts';
+import { ListeningSocket, URL_CHARACTERS_MAX } from './listening-socket.ts';
+import { Metrics } from './metrics.ts';
+import { NOT_FOUND, problemOf, sendProblem } from './problem.ts';
+import { ReplayRoutes } from './replay-routes.ts';
+import type { RunningServer, ServerOptions } from './server-options.ts';
+import { UiFiles } from './ui-files.ts';
+import { UiRoutes } from './ui-routes.ts';
+
+const BODY_BYTES_MAX = 1024 * 1024;
+/** How long replies under way may take after a stop was asked for. */
+const STOP_TIMEOUT_MS = 10_000;
+
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const ui = await ListeningSocket.listen(options.host, options.port);
+  let replay: ListeningSocket | undefined;
+  try {
+    replay = await ListeningSocket.listen(options.host, options.replayPort);
+    return await assemble(options, ui, replay);
+  } catch (error) {
+    const now = AbortSignal.abort();
+    await Promise.all([ui.stop(now), replay?.stop(now)]);
+    throw error;
+  }
+}
+
+async function assemble(options: ServerOptions, ui: ListeningSocket, replay: ListeningSocket): Promise<RunningServer> {
+  const { archive, token, clock, newId, version, jobKinds, runCommand } = options;
+  const uiOrigin = originOf(options.uiOrigin, options.host, ui.port);
+  const replayOrigin = originOf(options.replayOrigin, options.host, replay.port);
+  const origins = { uiOrigin, replayOrigin };
+  const hosts = new HostCheck({ host: options.host, origins: [uiOrigin, replayOrigin] });
+  const app = newApp(options);
+  const { addRoots, uploadBytesMax } = options;
+  const api = await registerApi(app, {
+    archive,
+    token,
+    clock,
+    newId,
+    version,
+    ...origins,
+    jobKinds,
+    runCommand,
+    addRoots,
+    uploadBytesMax,
+  });
+  await app.ready();
+  const metrics = new Metrics(archive, () => api.jobCounts(), version);
+  const uiFiles = await UiFiles.load(options.uiDirectory, replayOrigin);
+  const cdx = new CdxRoute(archive, new Guard(uiOrigin, token));
+  const replayer = new Replayer(archive, origins);
+  const uiRoutes = new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...origins });
+  const replayRoutes = new ReplayRoutes({ replayer, ...origins });
+  const parts = { hosts, metrics, options };
+  ui.answer(frontHandler({ ...parts, socket: 'ui', answer: (visit) => uiRoutes.answer(visit) }));
+  replay.answer(frontHandler({ ...parts, socket: 'replay', answer: (visit) => replayRoutes.answer(visit) }));
+
+  const stop = async (hurry: AbortSignal | undefined) => {
+    const patience = AbortSignal.timeout(STOP_TIMEOUT_MS);
+    const end = hurry ? AbortSignal.any([hurry, patience]) : patience;
+    await Promise.all([api.stop(hurry ?? new AbortController().signal), ui.stop(end), replay.stop(end)]);
+    await app.close();
+    metrics.close();
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    uiUrl: uiOrigin,
+    replayUrl: replayOrigin,
+    uiAddress: addressOf(options.host, ui.port),
+    replayAddress: addressOf(options.host, replay.port),
+    close: ({ hurry } = {}) => (stopped ??= stop(hurry)),
+  };
+}
+
+function newApp(options: ServerOptions): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    routerOptions: { maxParamLength: URL_CHARACTERS_MAX },
+  });
+  app.setNotFoundHandler((request, reply) => {
+    reply.hijack();
+    sendProblem(request.raw, reply.raw, NOT_FOUND);
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const { problem, isFault } = problemOf(error);
+    if (isFault) options.onFailure?.(error);
+    reply.hijack();
+    sendProblem(request.raw, reply.raw, problem);
+  });
+  return app;
+}
+
+function originOf(given: string | undefined, host: string, port: number): string {
+  if (given !== undefined) return new URL(given).origin;
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  return addressOf(isEverywhere || host.startsWith('127.') || host === '::1' ? 'localhost' : host, port);
+}
+
+function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

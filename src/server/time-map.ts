@@ -1,0 +1,161 @@
+/**
+ * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page holds some thousand mementos; longer lists go on at pages that begin with
+ * the time of their first memento, so that a page is found without counting and does not shift when captures come in.
+ *
+ *     /web/timemap/link/<url>                       the first page
+ *     /web/timemap/link/<17 digits>/<url>           the page that begins there
+ */
+import type { Archive } from '../archive/index.ts';
+import { type EpochMs, formatTimestamp, formatW3cDate, parseTimestamp } from '../base/index.ts';
+import type { Capture } from '../catalog/index.ts';
+import {
+  httpDate,
+  linkTarget,
+  mementoLink,
+  mementoUri,
+  type ReplayOrigins,
+  resourceLinks,
+  timeGateUri,
+  timeMapUri,
+} from '../replay/index.ts';
+import { firstMemento, mementosFrom } from './mementos.ts';
+import { badRequest } from './problem.ts';
+
+export const TIMEMAP_MEMENTOS_MAX = 5000;
+
+export type TimeMapFormat = 'link' | 'json' | 'cdxj';
+
+const CONTENT_TYPES: Readonly<Record<TimeMapFormat, string>> = {
+  link: 'application/link-format',
+  json: 'application/json; charset=utf-8',
+  cdxj: 'text/x-cdxj; charset=utf-8',
+};
+
+export type TimeMapRequest = { readonly format: string; readonly url: string; readonly from?: EpochMs | undefined };
+
+type TimeMap = {
+  readonly url: string;
+  readonly self: string;
+  readonly mementos: readonly Capture[];
+  /** Whether the first of all mementos is on this page. */
+  readonly isFirstPage: boolean;
+  /** Where the next page begins. */
+  readonly next: { readonly uri: string; readonly from: EpochMs } | undefined;
+  readonly last: Capture;
+};
+
+/** Undefined when the archive has no memento of the URL. */
+export async function timeMapOf(
+  archive: Archive,
+  origins: ReplayOrigins,
+  { format, url, from }: TimeMapRequest,
+): Promise<{ contentType: string; text: string } | undefined> {
+  if (!isFormat(format)) throw badRequest('there is no such form of TimeMap', 'It is link, json or cdxj.', format);
+  const last = await firstMemento(archive, url, { reverse: true });
+  if (!last) return undefined;
+  const mementos: Capture[] = [];
+  let next: Capture | undefined;
+  for await (const capture of mementosFrom(archive, url, from)) {
+    // Mementos of one instant stay together: the next page begins with a time.
+    if (mementos.length >= TIMEMAP_MEMENTOS_MAX && capture.time !== mementos.at(-1)!.time) {
+      next = capture;
+      break;
+    }
+    mementos.push(capture);
+  }
+  if (mementos.length === 0) return undefined;
+  const map: TimeMap = {
+    url,
+    self: from === undefined ? timeMapUri(origins, url, format) : pageUri(origins, url, format, from),
+    mementos,
+    isFirstPage: from === undefined,
+    next: next && { uri: pageUri(origins, url, format, next.time), from: next.time },
+    last,
+  };
+  return { contentType: CONTENT_TYPES[format], text: WRITERS[format](origins, map) };
+}
+
+/** A page of a TimeMap by its path; undefined for other paths. */
+export function parseTimeMapPage(path: string): { path: string; from: EpochMs } | undefined {
+  const match = /^(\/web\/timemap\/[a-z]{1,16}\/)(\d{17})\/(.+)$/s.exec(path);
+  const from = match && parseTimestamp(match[2]!);
+  return match && from !== undefined && from !== null ? { path: match[1]! + match[3]!, from } : undefined;
+}
+
+function isFormat(text: string): text is TimeMapFormat {
+  return Object.hasOwn(CONTENT_TYPES, text);
+}
+
+function pageUri(origins: ReplayOrigins, url: string, format: TimeMapFormat, from: EpochMs): string {
+  const milliseconds = String(((from % 1000) + 1000) % 1000).padStart(3, '0');
+  return `${timeMapUri(origins, '', format)}${formatTimestamp(from)}${milliseconds}/${linkTarget(url)}`;
+}
+
+const WRITERS: Readonly<Record<TimeMapFormat, (origins: ReplayOrigins, map: TimeMap) => string>> = {
+  link: linkText,
+  json: jsonText,
+  cdxj: cdxjText,
+};
+
+function relationOf(map: TimeMap, index: number): string {
+  const isFirst = map.isFirstPage && index === 0;
+  const isLast = index === map.mementos.length - 1 && !map.next;
+  return [isFirst && 'first', isLast && 'last', 'memento'].filter(Boolean).join(' ');
+}
+
+function linkText(origins: ReplayOrigins, map: TimeMap): string {
+  const [original, timegate] = resourceLinks(origins, map.url);
+  const type = 'type="application/link-format"';
+  const until = map.mementos.at(-1)!.time;
+  const self = `<${map.self}>; rel="self"; ${type}; from="${httpDate(map.mementos[0]!.time)}"; until="${httpDate(until)}"`;
+  const next = map.next
+    ? [
+        `<${map.next.uri}>; rel="timemap"; ${type}; from="${httpDate(map.next.from)}"; until="${httpDate(map.last.time)}"`,
+      ]
+    : [];
+  const mementos = map.mementos.map((capture, index) => mementoLink(origins, capture, relationOf(map, index)));
+  return `${[original, self, timegate, ...next, ...mementos].join(',\n')}\n`;
+}
+
+function jsonText(origins: ReplayOrigins, map: TimeMap): string {
+  const item = (capture: Capture) => ({ datetime: formatW3cDate(capture.time), uri: mementoUri(origins, capture) });
+  return `${JSON.stringify({
+    original_uri: map.url,
+    self: map.self,
+    timegate_uri: timeGateUri(origins, map.url),
+    timemap_uri: {
+      link_format: timeMapUri(origins, map.url, 'link'),
+      json_format: timeMapUri(origins, map.url, 'json'),
+      cdxj_format: timeMapUri(origins, map.url, 'cdxj'),
+    },
+    mementos: {
+      ...(map.isFirstPage && { first: item(map.mementos[0]!) }),
+      last: item(map.last),
+      list: map.mementos.map(item),
+    },
+    ...(map.next && { pages: { next: { uri: map.next.uri } } }),
+  })}\n`;
+}
+
+function cdxjText(origins: ReplayOrigins, map: TimeMap): string {
+  const maps = {
+    link_format: timeMapUri(origins, map.url, 'link'),
+    json_format: timeMapUri(origins, map.url, 'json'),
+    cdxj_format: map.self,
+  };
+  const lines = [
+    '!context ["http://tools.ietf.org/html/rfc7089"]',
+    `!id ${JSON.stringify({ uri: map.self })}`,
+    '!keys ["memento_datetime_YYYYMMDDhhmmss"]',
+    `!meta ${JSON.stringify({ original_uri: map.url })}`,
+    `!meta ${JSON.stringify({ timegate_uri: timeGateUri(origins, map.url) })}`,
+    `!meta ${JSON.stringify({ timemap_uri: maps })}`,
+    ...(map.next ? [`!meta ${JSON.stringify({ next_uri: map.next.uri })}`] : []),
+    ...map.mementos.map((capture, index) => {
+      const rel = relationOf(map, index);
+      const facts = { uri: mementoUri(origins, capture), rel, datetime: httpDate(capture.time) };
+      return `${formatTimestamp(capture.time)} ${JSON.stringify(facts)}`;
+    }),
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,129 @@
+/**
+ * The files of the web page, read once when the server starts: what is not in the table is not served, whatever the path says. Names that carry a hash of their
+ * content may be kept forever; `index.html` stands for every screen of the application and is asked for anew each time.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join, relative, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { fileError } from '../base/index.ts';
+
+const MIMES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  ico: 'image/x-icon',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  map: 'application/json; charset=utf-8',
+  png: 'image/png',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
+  webmanifest: 'application/manifest+json',
+  woff2: 'font/woff2',
+};
+
+type UiFile = {
+  readonly bytes: Buffer;
+  readonly packed: Buffer | undefined;
+  readonly mime: string;
+  readonly etag: string;
+  readonly isImmutable: boolean;
+};
+
+export class UiFiles {
+  readonly #files: ReadonlyMap<string, UiFile>;
+  readonly #policy: string;
+
+  private constructor(files: ReadonlyMap<string, UiFile>, replayOrigin: string) {
+    this.#files = files;
+    this.#policy = [
+      "default-src 'self'",
+      "img-src 'self' data:",
+      "object-src 'none'",
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+      `frame-src ${replayOrigin}`,
+    ].join('; ');
+  }
+
+  /** Without a directory there are no files, and every screen is missing. */
+  static async load(directory: string | undefined, replayOrigin: string): Promise<UiFiles> {
+    const files = new Map<string, UiFile>();
+    if (directory !== undefined) {
+      try {
+        for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+          if (!entry.isFile()) continue;
+          const path = join(entry.parentPath, entry.name);
+          files.set(`/${relative(directory, path).split(sep).join('/')}`, await readUiFile(path));
+        }
+      } catch (cause) {
+        throw fileError(cause, directory);
+      }
+    }
+    return new UiFiles(files, replayOrigin);
+  }
+
+  has(path: string): boolean {
+    return path !== '/index.html' && this.#files.has(path);
+  }
+
+  /** Whether there is an application to show screens with. */
+  get hasScreens(): boolean {
+    return this.#files.has('/index.html');
+  }
+
+  send(request: IncomingMessage, response: ServerResponse, path: string): void {
+    const file = this.#files.get(path)!;
+    const isPacked = file.packed !== undefined && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    const body = isPacked ? file.packed! : file.bytes;
+    const fields = {
+      ...this.#fields(file),
+      ...(file.packed && { vary: 'accept-encoding' }),
+    };
+    if (request.headers['if-none-match'] === file.etag) {
+      response.writeHead(304, fields).end();
+      return;
+    }
+    response.writeHead(200, {
+      ...fields,
+      'content-type': file.mime,
+      'content-length': body.length,
+      ...(isPacked && { 'content-encoding': 'gzip' }),
+    });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  }
+
+  /** The application, which looks at the address to know which screen is meant. */
+  sendScreen(request: IncomingMessage, response: ServerResponse): void {
+    this.send(request, response, '/index.html');
+  }
+
+  #fields(file: UiFile): Record<string, string> {
+    return {
+      'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'content-security-policy': this.#policy,
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      etag: file.etag,
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    };
+  }
+}
+
+async function readUiFile(path: string): Promise<UiFile> {
+  const bytes = await readFile(path);
+  const extension = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
+  const packed = bytes.length > 1400 ? await promisify(gzip)(bytes, { level: 9 }) : undefined;
+  return {
+    bytes,
+    packed: packed && packed.length < bytes.length * 0.95 ? packed : undefined,
+    mime: MIMES[extension] ?? 'application/octet-stream',
+    etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`,
+    isImmutable: /[-.][A-Za-z0-9_]{8,}\.[a-z0-9]+(\.map)?$/.test(path),
+  };
+}

@@ -1,0 +1,187 @@
+/**
+ * `/web/` on the first socket, where people and Memento clients come in: screens of the web page for browsers, TimeGates and TimeMaps, and the way to the
+ * mementos, which are on the other socket.
+ *
+ *     /web/<url>                      TimeGate: to the memento nearest to Accept-Datetime, or to the latest
+ *     /web/<time><modifier>/<url>     a browser gets the frame page, everybody else is sent to the memento
+ *     /web/<part of a time>/<url>     to the nearest capture's own time
+ *     /web/STAR/<url>[STAR]           screens: the captures of a URL, or the URLs below a prefix
+ *     /web/timemap/<format>/<url>     TimeMap
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Archive } from '../archive/index.ts';
+import { type EpochMs, formatTimestamp } from '../base/index.ts';
+import type { Capture } from '../catalog/index.ts';
+import {
+  linkTarget,
+  mementoLink,
+  mementoUri,
+  parseReplayPath,
+  type Replayer,
+  replayPath,
+  resourceLinks,
+} from '../replay/index.ts';
+import { parseAcceptDatetime } from './accept-datetime.ts';
+import type { Visit } from './front.ts';
+import { firstMemento, nearestMemento } from './mementos.ts';
+import { sendMissing } from './missing-capture.ts';
+import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from './problem.ts';
+import { parseTimeMapPage, timeMapOf } from './time-map.ts';
+import type { UiFiles } from './ui-files.ts';
+
+export type WebParts = {
+  readonly archive: Archive;
+  readonly replayer: Replayer;
+  readonly uiFiles: UiFiles;
+  readonly uiOrigin: string;
+  readonly replayOrigin: string;
+};
+
+export class WebRoutes {
+  readonly #parts: WebParts;
+
+  constructor(parts: WebParts) {
+    this.#parts = parts;
+  }
+
+  async answer(visit: Visit): Promise<void> {
+    const { request } = visit;
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
+    const page = parseTimeMapPage(request.url!);
+    const parsed = parseReplayPath(page?.path ?? request.url!);
+    switch (parsed.kind) {
+      case 'bad':
+        throw badRequest(parsed.problem, 'An address looks like /web/20240301120000/http://example.org/.');
+      case 'query':
+        return this.#sendScreen(visit);
+      case 'timemap':
+        return this.#sendTimeMap(visit, { ...parsed, from: page?.from });
+      case 'timegate':
+        return this.#negotiate(visit, parsed.url, parsed.modifier);
+      case 'capture':
+        return this.#lead(visit, parsed);
+    }
+  }
+
+  #sendMissing(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: string,
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const { replayer, uiOrigin } = this.#parts;
+    return sendMissing(replayer, request, response, { url, uiOrigin, base: uiOrigin, modifier: '', fields });
+  }
+
+  #sendScreen({ request, response }: Visit): void {
+    if (!this.#parts.uiFiles.hasScreens) throw new HttpProblem(NOT_FOUND);
+    this.#parts.uiFiles.sendScreen(request, response);
+  }
+
+  async #sendTimeMap(
+    { request, response }: Visit,
+    asked: { format: string; url: string; from: EpochMs | undefined },
+  ): Promise<void> {
+    const { archive } = this.#parts;
+    const map = await timeMapOf(archive, this.#parts, asked);
+    if (!map) return this.#sendMissing(request, response, asked.url);
+    const body = Buffer.from(map.text);
+    response.writeHead(200, {
+      'cache-control': 'no-cache',
+      'content-length': body.length,
+      'content-type': map.contentType,
+      'x-content-type-options': 'nosniff',
+    });
+    response.end(request.method === 'HEAD' ? undefined : body);
+  }
+
+  /** The TimeGate (RFC 7089, section 4.1.1): always a redirect, always open about what it chose by. */
+  async #negotiate({ request, response }: Visit, url: string, modifier: string): Promise<void> {
+    const { archive, uiOrigin } = this.#parts;
+    const field = request.headers['accept-datetime'];
+    const at = field === undefined ? undefined : parseAcceptDatetime(String(field));
+    if (field !== undefined && at === undefined) {
+      throw new HttpProblem({
+        status: 400,
+        code: 'BAD_DATETIME',
+        message: 'the Accept-Datetime field is no date',
+        advice: 'Write it as in `Accept-Datetime: Fri, 01 Mar 2024 10:00:00 GMT`.',
+        where: String(field).slice(0, 100),
+        fields: { vary: 'accept-datetime', link: resourceLinks(this.#parts, url).join(', ') },
+      });
+    }
+    const found = await nearestMemento(archive, url, at);
+    const vary = { vary: 'accept-datetime, sec-fetch-dest' };
+    if (!found) return this.#sendMissing(request, response, url, vary);
+    const [first, last] = await Promise.all([
+      firstMemento(archive, url),
+      firstMemento(archive, url, { reverse: true }),
+    ]);
+    const isBrowser = wantsScreen(request) && at === undefined && modifier === '';
+    const target = linkTarget(found.url);
+    const location = isBrowser
+      ? uiOrigin + replayPath(target, found.time, '')
+      : modifier === '' || modifier === 'mp_'
+        ? mementoUri(this.#parts, found)
+        : `${this.#parts.replayOrigin}/web/${formatTimestamp(found.time)}${modifier}/${target}`;
+    response.writeHead(302, {
+      ...vary,
+      'cache-control': 'no-cache',
+      'content-length': 0,
+      link: this.#links(url, found, first, last),
+      location,
+    });
+    response.end();
+  }
+
+  #links(url: string, found: Capture, first: Capture | undefined, last: Capture | undefined): string {
+    const relations = new Map<string, { capture: Capture; names: string[] }>();
+    for (const [name, capture] of [
+      ['first', first],
+      ['', found],
+      ['last', last],
+    ] as const) {
+      if (!capture) continue;
+      const uri = mementoUri(this.#parts, capture);
+      const known = relations.get(uri) ?? { capture, names: [] };
+      if (name !== '') known.names.push(name);
+      relations.set(uri, known);
+    }
+    const mementos = [...relations.values()].map(({ capture, names }) => {
+      return mementoLink(this.#parts, capture, [...names, 'memento'].join(' '));
+    });
+    return [...resourceLinks(this.#parts, url), ...mementos].join(', ');
+  }
+
+  /** To one capture: browsers to the page with the frame, all others to the memento. */
+  async #lead(
+    { request, response }: Visit,
+    { url, time, timestamp, modifier }: { url: string; time: EpochMs; timestamp: string; modifier: string },
+  ): Promise<void> {
+    const { archive, uiOrigin, replayOrigin, uiFiles } = this.#parts;
+    const found = await nearestMemento(archive, url, time);
+    if (!found) return this.#sendMissing(request, response, url);
+    const isFrame = wantsScreen(request) && uiFiles.hasScreens && (modifier === '' || modifier === 'if_');
+    if (isFrame && timestamp.length >= 14) {
+      uiFiles.sendScreen(request, response);
+      return;
+    }
+    const target = linkTarget(url);
+    const exact = timestamp.length < 14 ? formatTimestamp(found.time) : timestamp;
+    const location = isFrame
+      ? `${uiOrigin}/web/${exact}${modifier}/${target}`
+      : `${replayOrigin}/web/${exact}${modifier === '' ? 'mp_' : modifier}/${target}`;
+    response.writeHead(timestamp.length < 14 ? 302 : 307, {
+      'cache-control': 'no-cache',
+      'content-length': 0,
+      location,
+      vary: 'sec-fetch-dest',
+    });
+    response.end();
+  }
+}
+
+/** Whether a browser asks for something to show in its window. */
+function wantsScreen(request: IncomingMessage): boolean {
+  return request.headers['sec-fetch-dest'] === 'document';
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { utf8 } from '../../src/base/index.ts';
+import type { Capture } from '../../src/catalog/index.ts';
+import { urlKey } from '../../src/url/index.ts';
+import { contentOf, type Served, START_MS, served, storeDays } from './served-archive.ts';
+
+type Item = {
+  readonly id: string;
+  readonly time: string;
+  readonly timestamp: string;
+  readonly sameAsPrevious: boolean;
+  readonly contentKey: string | null;
+  readonly kind: string;
+};
+
+async function allPages(one: Served, path: string): Promise<Record<string, unknown>[]> {
+  const items: Record<string, unknown>[] = [];
+  for (let after = ''; ; ) {
+    const reply = await one.call(`${path}${after}`);
+    assert.equal(reply.status, 200, reply.bytes.toString());
+    const page = reply.json as { items: Record<string, unknown>[]; next?: string };
+    items.push(...page.items);
+    if (page.next === undefined) return items;
+    after = `&after=${encodeURIComponent(page.next)}`;
+  }
+}
+
+test('captures come in pages, either way, and each says whether it is the same as the one before it in time', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 1, 2, 2, 1, 3, 3]);
+  const path = '/api/captures?url=http://a.test/';
+  const same = [false, true, false, true, false, false, true];
+  for (const limit of [1, 2, 3, 7, 100]) {
+    const items = (await allPages(one, `${path}&limit=${limit}`)) as unknown as Item[];
+    assert.deepEqual(
+      items.map(({ sameAsPrevious }) => sameAsPrevious),
+      same,
+      `limit ${limit}`,
+    );
+    const back = (await allPages(one, `${path}&order=desc&limit=${limit}`)) as unknown as Item[];
+    assert.deepEqual(back, items.toReversed());
+  }
+  const some = (await allPages(one, `${path}&from=20240302&to=2024-03-03`)) as unknown as Item[];
+  assert.deepEqual(
+    some.map(({ timestamp, sameAsPrevious }) => [timestamp, sameAsPrevious]),
+    [
+      ['20240302100000', true],
+      ['20240303100000', false],
+    ],
+  );
+});
+
+test('a URL of very many captures is paged through without one missing or coming twice', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://other.test/', [1]);
+  const key = urlKey('http://busy.test/');
+  const count = 20_000;
+  const captureAt = (number: number): Capture => ({
+    urlKey: key,
+    // Three captures a millisecond: a page may end between captures of one time.
+    time: START_MS + Math.floor(number / 3),
+    place: { segment: 1, offset: number * 10, length: 10 },
+    url: 'http://busy.test/',
+    kind: 'response',
+    collection: 1,
+    status: 200,
+    mime: 'text/html',
+    block: undefined,
+    hash: number,
+  });
+  for (let at = 0; at < count; at += 5000) {
+    await one.archive.catalog.write({ putCaptures: Array.from({ length: 5000 }, (_, index) => captureAt(at + index)) });
+  }
+  for (const order of ['asc', 'desc']) {
+    const items = await allPages(one, `/api/captures?url=http://busy.test/&limit=1000&order=${order}`);
+    assert.equal(new Set(items.map(({ id }) => id)).size, count);
+    assert.equal(items.length, count);
+  }
+  const calendar = (await one.call('/api/calendar?url=http://busy.test/')).json;
+  assert.equal(calendar.captures, count);
+  const urls = (await allPages(one, '/api/urls?limit=1')) as { url: string; captures: number }[];
+  assert.deepEqual(
+    urls.map(({ url, captures }) => [url, captures]),
+    [
+      ['http://busy.test/', count],
+      ['http://other.test/', 1],
+    ],
+  );
+});
+
+test('URLs are listed by prefix and by domain, in pages', async (t) => {
+  const one = await served(t);
+  const all = ['http://a.test/', 'http://a.test/x', 'http://a.test/x/1', 'http://b.test/', 'http://sub.a.test/'];
+  for (const url of all) await storeDays(one.archive, url, [1]);
+  const listed = async (query: string) => (await allPages(one, `/api/urls?limit=1&${query}`)).map(({ url }) => url);
+  assert.deepEqual(new Set(await listed('')), new Set(all));
+  assert.deepEqual(await listed('prefix=http://a.test/x'), ['http://a.test/x', 'http://a.test/x/1']);
+  assert.deepEqual(await listed('prefix=*.a.test'), [
+    'http://a.test/',
+    'http://a.test/x',
+    'http://a.test/x/1',
+    'http://sub.a.test/',
+  ]);
+});
+
+test('one capture is told with its heads and with the record that holds its content', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 1]);
+  const [, revisit] = (await allPages(one, '/api/captures?url=http://a.test/')) as unknown as Item[];
+  const detail = (await one.call(`/api/captures/${revisit!.id}`)).json;
+  assert.equal(detail.kind, 'revisit');
+  assert.equal(detail.sameAsPrevious, true);
+  assert.equal(detail.httpStatusLine, 'HTTP/1.1 200 OK');
+  assert.deepEqual((detail.httpFields as string[][])[0], ['Content-Type', 'text/html; charset=utf-8']);
+  const fields = new Map(detail.warcFields as [string, string][]);
+  assert.equal(fields.get('WARC-Refers-To-Target-URI'), 'http://a.test/');
+  assert.equal(detail.recordId, fields.get('WARC-Record-ID'));
+  const holder = detail.holder as { references: number; offset: number };
+  assert.equal(holder.references, 2);
+  assert.ok(holder.offset < (detail.place as { offset: number }).offset);
+});
+
+test('an id names the same capture after compaction and after a rebuild', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 2]);
+  await storeDays(one.archive, 'http://b.test/', [3]);
+  const [, item] = (await allPages(one, '/api/captures?url=http://a.test/')) as unknown as Item[];
+  const before = (await one.call(`/api/captures/${item!.id}`)).json;
+  await one.archive.delete({ url: 'http://b.test/' });
+  await one.archive.compact();
+  await one.archive.rebuild();
+  const after = (await one.call(`/api/captures/${item!.id}`)).json;
+  assert.deepEqual(after.warcFields, before.warcFields);
+  assert.notDeepEqual(after.place, before.place);
+});
+
+test('text and source are decoded from coded and foreign-coded contents, and cut at the limit', async (t) => {
+  const one = await served(t);
+  const html = '<title>T</title><p>Kat\u00e9t\u00f3l &amp; co</p><p>second</p><script>hidden()</script>';
+  const body = gzipSync(Buffer.from(html, 'latin1'));
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=iso-8859-1\r\nContent-Encoding: gzip\r\n\r\n';
+  await one.archive.store({ kind: 'http', url: 'http://c.test/', time: START_MS, responseHead: utf8(head), body });
+  const [item] = (await allPages(one, '/api/captures?url=http://c.test/')) as unknown as Item[];
+  const source = (await one.call(`/api/captures/${item!.id}/source`)).json;
+  assert.deepEqual([source.text, source.truncated], [html, false]);
+  const text = (await one.call(`/api/captures/${item!.id}/text`)).json;
+  assert.match(String(text.text), /Kat\u00e9t\u00f3l & co\n+second/);
+  assert.doesNotMatch(String(text.text), /hidden/);
+  const cut = (await one.call(`/api/captures/${item!.id}/source?limit=10`)).json;
+  assert.deepEqual([cut.text, cut.truncated], [html.slice(0, 10), true]);
+});
+
+test('a content that bombs when it is decoded is cut at the limit', async (t) => {
+  const one = await served(t);
+  const body = gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x20), { level: 9 });
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n';
+  await one.archive.store({ kind: 'http', url: 'http://bomb.test/', time: START_MS, responseHead: utf8(head), body });
+  const [item] = (await allPages(one, '/api/captures?url=http://bomb.test/')) as unknown as Item[];
+  const reply = await one.call(`/api/captures/${item!.id}/source?limit=1000`);
+  assert.deepEqual([(reply.json.text as string).length, reply.json.truncated], [1000, true]);
+});
+
+test('what is no text says so, and a revisit without its original too', async (t) => {
+  const one = await served(t);
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n';
+  const picture = { kind: 'http', url: 'http://p.test/', time: START_MS, responseHead: utf8(head) } as const;
+  await one.archive.store({ ...picture, body: Buffer.alloc(2000, 1) });
+  const [item] = (await allPages(one, '/api/captures?url=http://p.test/')) as unknown as Item[];
+  const reply = await one.call(`/api/captures/${item!.id}/text`);
+  assert.deepEqual([reply.status, (reply.json.error as { code: string }).code], [422, 'NO_TEXT']);
+});
+
+test('stats, collections and growth follow the archive, and say when they were computed', async (t) => {
+  let now = START_MS;
+  const one = await served(t, { clock: () => now });
+  await storeDays(one.archive, 'http://a.test/', [1, 1, 2], 'first');
+  const before = (await one.call('/api/stats')).json;
+  assert.deepEqual([before.captures, before.computedAt], [3, '2024-03-01T10:00:00Z']);
+  now += 60_000;
+  await storeDays(one.archive, 'http://b.test/', [2, 3], 'second');
+  const fresh = (await one.call('/api/stats?fresh=1')).json;
+  assert.deepEqual([fresh.captures, fresh.computedAt], [5, '2024-03-01T10:01:00Z']);
+  const { items } = (await one.call('/api/collections?fresh=true')).json as { items: Record<string, unknown>[] };
+  const size = contentOf(1).length;
+  assert.deepEqual(
+    items.map(({ name, captures, revisits, payloadBytes, uniquePayloadBytes, duplicateShare }) => [
+      name,
+      captures,
+      revisits,
+      payloadBytes,
+      uniquePayloadBytes,
+      duplicateShare,
+    ]),
+    [
+      ['first', 3, 1, 3 * size, 2 * size, 1 / 3],
+      ['second', 2, 1, 2 * size, 2 * size, 0],
+    ],
+  );
+  const { points } = (await one.call('/api/collections/first/growth')).json;
+  // Content 2 came first in the other collection, on the day before.
+  assert.deepEqual(points, [
+    { month: '2024-03', captures: 3, payloadBytes: 3 * size, newBytes: size, duplicateCaptures: 2 },
+  ]);
+});

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { type Served, served, TOKEN } from './served-archive.ts';
+
+/** fetch does not let the Host field be chosen. */
+async function withHost({ server }: Served, host: string): Promise<number> {
+  const { port } = new URL(server.uiAddress);
+  return new Promise((resolve, reject) => {
+    request({ port, host: '127.0.0.1', path: '/api/info', headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('pages of other origins get nothing, not even to read, and archived pages are of another origin', async (t) => {
+  const one = await served(t);
+  const origin = one.server.uiUrl;
+  for (const [headers, status] of [
+    [{ origin }, 200],
+    [{ origin, 'sec-fetch-site': 'same-origin' }, 200],
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{ origin: one.server.uiAddress, 'sec-fetch-site': 'same-origin' }, 200],
+    [{ origin: one.server.replayAddress }, 403],
+    [{ origin: one.server.replayUrl }, 403],
+    [{ origin: 'null' }, 403],
+    [{ origin: 'http://evil.test' }, 403],
+    [{ 'sec-fetch-site': 'same-site' }, 403],
+    [{ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }, 403],
+  ] as [Record<string, string>, number][]) {
+    const reply = await one.call('/api/info', { headers });
+    assert.equal(reply.status, status, JSON.stringify(headers));
+    assert.equal(reply.headers.get('access-control-allow-origin'), null);
+  }
+  const posted = await one.call('/api/jobs', {
+    json: { kind: 'compact', input: {} },
+    headers: { origin: one.server.replayUrl },
+  });
+  assert.equal(posted.status, 403);
+});
+
+test('a name that is not ours in the Host field is refused', async (t) => {
+  const one = await served(t);
+  const { port } = new URL(one.server.uiAddress);
+  assert.equal(await withHost(one, `localhost:${port}`), 200);
+  assert.equal(await withHost(one, `evil.test:${port}`), 421);
+});
+
+test('writing takes the token as a bearer, and nothing else will do', async (t) => {
+  const one = await served(t);
+  const begin = (headers: Record<string, string>, search = '') =>
+    one.call(`/api/jobs${search}`, { json: { kind: 'compact', input: {} }, token: '', headers });
+  assert.equal((await begin({ authorization: `Bearer ${TOKEN}` })).status, 202);
+  assert.equal((await begin({ authorization: `bearer   ${TOKEN}` })).status, 202);
+  for (const headers of [
+    {},
+    { authorization: `Basic ${TOKEN}` },
+    { authorization: TOKEN },
+    { authorization: `Bearer ${TOKEN}x` },
+    { authorization: `Bearer ${TOKEN.slice(0, -1)}` },
+    { cookie: `token=${TOKEN}` },
+    { 'x-token': TOKEN },
+  ] as Record<string, string>[]) {
+    const reply = await begin(headers);
+    assert.equal(reply.status, 401, JSON.stringify(headers));
+    assert.equal(reply.headers.get('www-authenticate'), 'Bearer');
+  }
+  assert.equal((await begin({}, `?token=${TOKEN}`)).status, 401);
+});
+
+test('what is not described is refused with a sentence, and never with a trace', async (t) => {
+  const one = await served(t);
+  const begin = (json: unknown) => one.call('/api/jobs', { json });
+  for (const reply of [
+    await begin({ kind: 'compact' }),
+    await begin({ kind: 'compact', input: { force: true } }),
+    await begin({ kind: 'export', input: { format: 'tar' } }),
+    await begin([]),
+    await begin(null),
+    await one.call('/api/jobs', { body: Buffer.from('{"kind":'), headers: { 'content-type': 'application/json' } }),
+    await one.call('/api/captures?url=a.test&url=b.test'),
+    await one.call('/api/captures?url=a.test&limit=1e99'),
+    await one.call('/api/captures?url=a.test&from=99999999999999'),
+    await one.call('/api/urls?after=%00'),
+  ]) {
+    assert.ok(reply.status === 400 || reply.status === 200, `${reply.status} ${reply.bytes}`);
+    assert.doesNotMatch(reply.bytes.toString(), /node_modules|\.ts:\d+|at async/);
+  }
+  const large = await one.call('/api/jobs', { json: { kind: 'add', input: { paths: ['x'.repeat(2_000_000)] } } });
+  assert.equal(large.status, 413);
+  const xml = await one.call('/api/jobs', { body: Buffer.from('<a/>'), headers: { 'content-type': 'text/xml' } });
+  assert.equal(xml.status, 415);
+});

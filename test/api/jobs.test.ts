@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Type } from 'typebox';
+import { createArchive } from '../../src/archive/index.ts';
+import type { JobContext, JobKind } from '../../src/server/index.ts';
+import { type JobReply, openServed, type Served, scratch, served, storeDays, writeWarc } from './served-archive.ts';
+
+/** Jobs that wait until they are let go, so that tests can look at them while they run. */
+class Waiting implements JobKind {
+  readonly name = 'wait';
+  readonly input = Type.Object({ number: Type.Integer() }, { additionalProperties: false });
+  readonly begun: number[] = [];
+  readonly contexts: JobContext[] = [];
+  readonly #gates = new Map<number, PromiseWithResolvers<void>>();
+
+  async run(context: JobContext): Promise<unknown> {
+    const { number } = context.input as { number: number };
+    this.begun.push(number);
+    this.contexts.push(context);
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    context.signal.addEventListener('abort', () => reject(context.signal.reason as Error));
+    await Promise.race([this.#gate(number).promise, aborted]);
+    return { number };
+  }
+
+  letGo(number: number): void {
+    this.#gate(number).resolve();
+  }
+
+  #gate(number: number): PromiseWithResolvers<void> {
+    const gate = this.#gates.get(number) ?? Promise.withResolvers<void>();
+    this.#gates.set(number, gate);
+    return gate;
+  }
+}
+
+async function begin({ call }: Served, kind: string, input: object): Promise<JobReply> {
+  const reply = await call('/api/jobs', { json: { kind, input } });
+  assert.equal(reply.status, 202, reply.bytes.toString());
+  return reply.json as unknown as JobReply;
+}
+
+async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+async function stateOf({ call }: Served, id: string): Promise<string> {
+  return ((await call(`/api/jobs/${id}`)).json as unknown as JobReply).state;
+}
+
+test('jobs that write run one after another, others beside them, and the newest is listed first', async (t) => {
+  const waiting = new Waiting();
+  const one = await served(t, { jobKinds: [waiting] });
+  await storeDays(one.archive, 'http://a.test/', [1]);
+  const first = await begin(one, 'wait', { number: 1 });
+  const second = await begin(one, 'wait', { number: 2 });
+  await until(() => (waiting.begun.length > 0 ? true : undefined));
+  const verify = await begin(one, 'verify', {});
+  assert.equal((await one.overJob(verify.id)).state, 'done');
+  assert.deepEqual(waiting.begun, [1]);
+  assert.equal(await stateOf(one, second.id), 'queued');
+  const listed = (await one.call('/api/jobs?limit=2')).json as unknown as { items: JobReply[]; next: string };
+  assert.deepEqual(
+    listed.items.map(({ id }) => id),
+    [verify.id, second.id],
+  );
+  const rest = (await one.call(`/api/jobs?after=${listed.next}`)).json as unknown as { items: JobReply[] };
+  assert.deepEqual(
+    rest.items.map(({ id }) => id),
+    [first.id],
+  );
+  waiting.letGo(1);
+  waiting.letGo(2);
+  assert.deepEqual((await one.overJob(second.id)).report, { number: 2 });
+  assert.deepEqual(waiting.begun, [1, 2]);
+});
+
+test('a job is cancelled while it runs, and one that waits never begins', async (t) => {
+  const waiting = new Waiting();
+  const one = await served(t, { jobKinds: [waiting] });
+  const first = await begin(one, 'wait', { number: 1 });
+  const second = await begin(one, 'wait', { number: 2 });
+  const third = await begin(one, 'wait', { number: 3 });
+  await until(() => (waiting.begun.length > 0 ? true : undefined));
+  const cancelled = await one.call(`/api/jobs/${second.id}/cancel`, { method: 'POST' });
+  assert.equal((cancelled.json as unknown as JobReply).state, 'cancelled');
+  await one.call(`/api/jobs/${first.id}/cancel`, { method: 'POST' });
+  assert.equal((await one.overJob(first.id)).state, 'cancelled');
+  await until(() => (waiting.begun.length > 1 ? true : undefined));
+  waiting.letGo(3);
+  assert.equal((await one.overJob(third.id)).state, 'done');
+  assert.deepEqual(waiting.begun, [1, 3]);
+  assert.equal(await stateOf(one, first.id), 'cancelled');
+});
+
+test('the log keeps its last hundred lines, scratch is gone at the end, and a bug in a job is told as one', async (t) => {
+  let scratchOfJob = '';
+  const chatty: JobKind = {
+    name: 'chat',
+    input: Type.Object({}),
+    run: async ({ say, scratch: directory }) => {
+      scratchOfJob = directory;
+      writeFileSync(join(directory, 'half'), 'done');
+      for (let line = 0; line < 250; line++) say(`line ${line} ${'x'.repeat(2000)}`);
+      throw new TypeError('undefined is not a function');
+    },
+  };
+  const one = await served(t, { jobKinds: [chatty] });
+  const job = await one.overJob((await begin(one, 'chat', {})).id);
+  assert.equal(job.state, 'failed');
+  assert.equal(job.error?.code, 'INTERNAL');
+  assert.equal(job.log.length, 100);
+  assert.match(job.log[0]!, /^line 150 x+$/);
+  assert.ok(job.log.every((line) => line.length <= 1000));
+  assert.ok(scratchOfJob !== '' && !existsSync(scratchOfJob));
+});
+
+type ServerEvent = { readonly id: string; readonly job: JobReply };
+
+/** Events as a browser would get them, until enough have come. */
+async function eventsUntil(
+  one: Served,
+  path: string,
+  isEnough: (events: ServerEvent[]) => boolean,
+  lastEventId?: string,
+  onOpen?: () => void,
+): Promise<ServerEvent[]> {
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  const response = await fetch(`${one.server.uiAddress}${path}`, { headers });
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  onOpen?.();
+  const events: ServerEvent[] = [];
+  let text = '';
+  for await (const piece of response.body!) {
+    text += Buffer.from(piece).toString();
+    const parts = text.split('\n\n');
+    text = parts.pop()!;
+    for (const part of parts) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(part)?.[1];
+      if (field('event') === 'job') events.push({ id: field('id')!, job: JSON.parse(field('data')!) as JobReply });
+    }
+    if (isEnough(events)) break;
+  }
+  return events;
+}
+
+test('events tell of every change, and a client that comes back gets only what it missed', async (t) => {
+  const waiting = new Waiting();
+  const one = await served(t, { jobKinds: [waiting] });
+  const old = await begin(one, 'wait', { number: 1 });
+  waiting.letGo(1);
+  await one.overJob(old.id);
+  let id = '';
+  const events = await eventsUntil(
+    one,
+    '/api/jobs/events',
+    (seen) => seen.some(({ job }) => job.id === id && job.state === 'done'),
+    undefined,
+    async () => {
+      id = (await begin(one, 'wait', { number: 2 })).id;
+      const context = await until(() => waiting.contexts[1]);
+      context.progress({ done: 1, total: 2, unit: 'pages' });
+      waiting.letGo(2);
+    },
+  );
+  const states = events.filter(({ job }) => job.id === id).map(({ job }) => job.state);
+  assert.ok(states.includes('running') && states.at(-1) === 'done', states.join(' '));
+  assert.equal(events[0]!.job.id, old.id);
+  const third = await begin(one, 'wait', { number: 3 });
+  waiting.letGo(3);
+  await one.overJob(third.id);
+  const missed = await eventsUntil(
+    one,
+    '/api/jobs/events',
+    (seen) => seen.some(({ job }) => job.id === third.id && job.state === 'done'),
+    events.at(-1)!.id,
+  );
+  assert.ok(missed.every(({ job }) => job.id === third.id));
+  const own = await eventsUntil(one, `/api/jobs/${third.id}/events`, (seen) => seen.length > 0);
+  assert.deepEqual(
+    own.map(({ job }) => job.id),
+    [third.id],
+  );
+  const all = await eventsUntil(one, '/api/jobs/events', (seen) => seen.length >= 3, 'another-17');
+  assert.deepEqual(new Set(all.map(({ job }) => job.id)), new Set([old.id, id, third.id]));
+});
+
+test('jobs that a dead server left are told as interrupted, with their input and their upload to run again', async (t) => {
+  const directory = scratch(t);
+  await createArchive(directory);
+  const upload = '00000000-0000-4000-8000-000000000001-site.warc.gz';
+  mkdirSync(join(directory, 'uploads'));
+  await writeWarc(join(directory, 'uploads', upload), 'site', 4);
+  writeFileSync(join(directory, 'uploads', `${upload}.part`), 'half of');
+  writeFileSync(join(directory, 'uploads', '00000000-0000-4000-8000-000000000002-old.warc.gz'), 'old');
+  const common = { origin: 'api', createdAt: '2024-03-01T10:00:00Z', log: [] };
+  const lines = [
+    { id: 'a', kind: 'add', state: 'queued', input: { upload }, ...common },
+    { id: 'a', kind: 'add', state: 'running', input: { upload }, ...common },
+    { id: 'b', kind: 'verify', state: 'done', input: {}, report: {}, ...common },
+  ].map((job) => JSON.stringify(job));
+  writeFileSync(join(directory, 'jobs.jsonl'), `${lines.join('\n')}\n{"id":"c","kind":"ver`);
+  const one = await openServed(directory);
+  t.after(async () => {
+    await one.server.close();
+    await one.archive.close();
+  });
+  const { items } = (await one.call('/api/jobs')).json as unknown as { items: JobReply[] };
+  assert.deepEqual(
+    items.map(({ id, state, error }) => [id, state, error?.code]),
+    [
+      ['b', 'done', undefined],
+      ['a', 'failed', 'JOB_INTERRUPTED'],
+    ],
+  );
+  assert.deepEqual(readdirSync(join(directory, 'uploads')), [upload]);
+  const again = await begin(one, 'add', items[1]!.input);
+  const over = await one.overJob(again.id);
+  assert.deepEqual([over.state, over.report?.captures], ['done', 4]);
+  assert.deepEqual(readdirSync(join(directory, 'uploads')), []);
+});
+
+test('a server that stops asks its jobs to stop, and they are told as interrupted when it starts again', async (t) => {
+  const directory = scratch(t);
+  await createArchive(directory);
+  const waiting = new Waiting();
+  const before = await openServed(directory, { jobKinds: [waiting] });
+  const running = await begin(before, 'wait', { number: 1 });
+  const queued = await begin(before, 'wait', { number: 2 });
+  await until(() => (waiting.begun.length > 0 ? true : undefined));
+  await before.server.close();
+  await before.archive.close();
+  const after = await openServed(directory, { jobKinds: [waiting] });
+  t.after(async () => {
+    await after.server.close();
+    await after.archive.close();
+  });
+  for (const { id } of [running, queued]) {
+    const job = (await after.call(`/api/jobs/${id}`)).json as unknown as JobReply;
+    assert.deepEqual([job.state, job.error?.code], ['failed', 'JOB_INTERRUPTED']);
+  }
+  assert.deepEqual(waiting.begun, [1]);
+});
+
+test('the history stays bounded, and what it forgets is the oldest', async (t) => {
+  const one = await served(t, {
+    jobKinds: [{ name: 'nothing', input: Type.Object({}), run: async () => ({}) }],
+  });
+  let last = '';
+  const first = (await begin(one, 'nothing', {})).id;
+  const exported = await one.overJob((await begin(one, 'export', { format: 'cdxj' })).id);
+  for (let number = 0; number < 210; number++) last = (await begin(one, 'nothing', {})).id;
+  await one.overJob(last);
+  assert.equal((await one.call(`/api/jobs/${first}`)).status, 404);
+  assert.equal((await one.call(`/api/jobs/${last}`)).status, 200);
+  // What can still be downloaded is not forgotten.
+  assert.equal((await one.call(`/api/jobs/${exported.id}`)).status, 200);
+  assert.equal((await one.call((exported.report as { href: string }).href)).status, 200);
+  const lines = readFileSync(join(one.directory, 'jobs.jsonl'), 'utf8').split('\n').length;
+  assert.ok(lines < 1500, `${lines} lines`);
+});
+
+test('a deletion wants the token of a preview of the same selection, and refuses when more would go than was shown', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 2, 3]);
+  await storeDays(one.archive, 'http://b.test/', [1]);
+  const selection = { url: 'http://a.test/' };
+  const shown = (await one.call('/api/deletes/preview', { json: { selection } })).json;
+  assert.deepEqual(shown.preview, {
+    captures: 3,
+    contents: 2,
+    contentBytes: (shown.preview as { contentBytes: number }).contentBytes,
+    contentsKept: 1,
+    examples: ['http://a.test/', 'http://a.test/', 'http://a.test/'],
+  });
+  const refused = async (json: object, path = '/api/deletes') => {
+    const reply = await one.call(path, { json });
+    assert.deepEqual([reply.status, (reply.json.error as { code: string }).code], [409, 'DELETE_UNSEEN']);
+  };
+  await refused({ selection: { prefix: 'http://a.test/' }, token: shown.token });
+  await refused({ kind: 'delete', input: { selection, token: 'made up' } }, '/api/jobs');
+  await storeDays(one.archive, 'http://a.test/', [9, 9, 9, 9]);
+  await refused({ selection, token: shown.token });
+  const again = (await one.call('/api/deletes/preview', { json: { selection } })).json;
+  const job = (await one.call('/api/deletes', { json: { selection, token: again.token } })).json as unknown as JobReply;
+  const over = await one.overJob(job.id);
+  assert.deepEqual([over.state, over.report?.captures], ['done', 7]);
+  const left = (await one.call('/api/urls')).json as { items: { url: string }[] };
+  assert.deepEqual(
+    left.items.map(({ url }) => url),
+    ['http://b.test/'],
+  );
+});
+
+test('a preview is good for an hour', async (t) => {
+  let now = Date.parse('2026-01-01T00:00:00Z');
+  const one = await served(t, { clock: () => now });
+  await storeDays(one.archive, 'http://a.test/', [1]);
+  const selection = { url: 'http://a.test/' };
+  const { token } = (await one.call('/api/deletes/preview', { json: { selection } })).json;
+  now += 3_600_001;
+  assert.equal((await one.call('/api/deletes', { json: { selection, token } })).status, 409);
+});
+
+test('a rebuild cannot be cancelled half-way', async (t) => {
+  const one = await served(t);
+  for (let site = 0; site < 20; site++) await storeDays(one.archive, `http://s${site}.test/`, [1, 2, 3]);
+  const gate = Promise.withResolvers<void>();
+  void one.archive.exclusive(() => gate.promise);
+  const job = await begin(one, 'rebuild', {});
+  await until(async () => ((await stateOf(one, job.id)) === 'running' ? true : undefined));
+  const reply = await one.call(`/api/jobs/${job.id}/cancel`, { method: 'POST' });
+  assert.deepEqual([reply.status, (reply.json.error as { code: string }).code], [409, 'NOT_CANCELLABLE']);
+  gate.resolve();
+  const over = await one.overJob(job.id);
+  assert.deepEqual([over.state, over.report?.captures], ['done', 60]);
+});

@@ -1,0 +1,249 @@
+/** Every route is called here, with success and with failure, and every reply is held to the OpenAPI document. A route that nobody calls fails the test. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { formatFrame, readFrames } from '../../src/base/index.ts';
+import { type CallOptions, type JobReply, type Served, served, storeDays, TOKEN, writeWarc } from './served-archive.ts';
+
+type Operation = {
+  readonly security?: unknown;
+  readonly responses: Record<string, { readonly content: Record<string, { readonly schema?: object }> }>;
+};
+type Document = {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: object };
+};
+
+/** Calls routes by their names in the document, and holds what comes back to it. */
+class Checker {
+  readonly #served: Served;
+  readonly #document: Document;
+  readonly #ajv: Ajv2020;
+  readonly #seen = new Map<string, Set<number>>();
+
+  constructor(one: Served, document: Document) {
+    this.#served = one;
+    this.#document = document;
+    this.#ajv = new Ajv2020({ strict: false, allErrors: true });
+    this.#ajv.addSchema({ $id: 'document', components: document.components });
+  }
+
+  /** `GET /api/captures/{id}` with what stands in for `{id}` and what follows the path. */
+  async call(
+    route: string,
+    wanted: number,
+    { values = {}, search = '', ...options }: CallOptions & { values?: Record<string, string>; search?: string } = {},
+  ): Promise<Record<string, unknown>> {
+    const [method, path] = route.split(' ') as [string, string];
+    const target = path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? 'missing');
+    const reply = await this.#served.call(`${target}${search}`, { method, ...options });
+    assert.equal(reply.status, wanted, `${route}${search}: ${reply.bytes.toString().slice(0, 500)}`);
+    const mime = (reply.headers.get('content-type') ?? '').split(';')[0]!;
+    const json = mime === 'application/json' ? reply.json : undefined;
+    this.check(route, reply.status, mime, json);
+    return json ?? { bytes: reply.bytes };
+  }
+
+  check(route: string, status: number, mime: string, json: unknown): void {
+    const [method, path] = route.split(' ') as [string, string];
+    const operation = this.#document.paths[path]?.[method.toLowerCase()];
+    assert.ok(operation, `${route} is not in the document`);
+    const response = operation.responses[status === 206 ? 200 : status];
+    assert.ok(response, `${route}: the document does not speak of status ${status}`);
+    const described = response.content[mime] ?? response.content['application/octet-stream'];
+    assert.ok(described, `${route}: the document does not speak of ${mime} with status ${status}`);
+    if (json !== undefined && described.schema) this.#validate(`${route} ${status}`, described.schema, json);
+    const seen = this.#seen.get(route) ?? new Set<number>();
+    this.#seen.set(route, seen.add(status));
+  }
+
+  #validate(what: string, schema: object, value: unknown): void {
+    const named = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components')) as object;
+    const validate = this.#ajv.compile(named);
+    assert.ok(
+      validate(value),
+      `${what}: ${this.#ajv.errorsText(validate.errors)} in ${JSON.stringify(value).slice(0, 600)}`,
+    );
+  }
+
+  /** Routes that were not seen to succeed, or not seen to fail. */
+  missing(): string[] {
+    const routes = Object.entries(this.#document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    return routes.flatMap((route) => {
+      const statuses = [...(this.#seen.get(route) ?? [])];
+      const missing: string[] = [];
+      if (!statuses.some((status) => status < 300)) missing.push(`${route} was not seen to succeed`);
+      if (!statuses.some((status) => status >= 400)) missing.push(`${route} was not seen to fail`);
+      return missing;
+    });
+  }
+
+  /** Routes that write and were not refused without the token. */
+  writing(): string[] {
+    return Object.entries(this.#document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([, operation]) => operation.security !== undefined)
+        .map(([method]) => `${method.toUpperCase()} ${path}`),
+    );
+  }
+}
+
+async function checker(t: TestContext): Promise<{ one: Served; check: Checker }> {
+  const one = await served(t, {
+    runCommand: async ({ argv, stdout }) => {
+      await stdout(Buffer.from(argv.join(' ')));
+      return 0;
+    },
+  });
+  await storeDays(one.archive, 'http://a.test/', [1, 1, 2]);
+  await storeDays(one.archive, 'http://b.test/', [2, 3], 'second');
+  const document = (await one.call('/api/openapi.json')).json as unknown as Document;
+  return { one, check: new Checker(one, document) };
+}
+
+test('every route answers as the OpenAPI document says, in success and in failure', async (t) => {
+  const { one, check } = await checker(t);
+  const foreign = { headers: { origin: 'http://evil.test' } };
+  const at = (values: Record<string, string>) => ({ values });
+
+  for (const route of ['GET /api/info', 'GET /api/volumes', 'GET /api/openapi.json']) {
+    await check.call(route, 200);
+    await check.call(route, 403, foreign);
+  }
+  await check.call('GET /api/stats', 200);
+  await check.call('GET /api/stats', 200, { search: '?fresh=1' });
+  await check.call('GET /api/stats', 400, { search: '?fresh=perhaps' });
+  await check.call('GET /api/collections', 200);
+  await check.call('GET /api/collections', 400, { search: '?shelf=1' });
+  await check.call('GET /api/collections/{name}/growth', 200, at({ name: 'second' }));
+  await check.call('GET /api/collections/{name}/growth', 404, at({ name: 'third' }));
+
+  await check.call('GET /api/urls', 200, { search: '?limit=1' });
+  await check.call('GET /api/urls', 200, { search: '?prefix=*.test' });
+  await check.call('GET /api/urls', 400, { search: '?limit=0' });
+  const url = '?url=http://a.test/';
+  const { items } = (await check.call('GET /api/captures', 200, { search: url })) as { items: { id: string }[] };
+  assert.equal(items.length, 3);
+  await check.call('GET /api/captures', 200, { search: `${url}&order=desc&limit=1&from=2024&to=20240302` });
+  await check.call('GET /api/captures', 400, { search: `${url}&from=yesterday` });
+  await check.call('GET /api/captures', 400, { search: `${url}&after=nowhere!` });
+  await check.call('GET /api/captures', 400);
+  await check.call('GET /api/calendar', 200, { search: url });
+  await check.call('GET /api/calendar', 200, { search: '?url=http://none.test/' });
+  await check.call('GET /api/calendar', 400);
+  const known = at({ id: items[1]!.id });
+  for (const route of ['GET /api/captures/{id}', 'GET /api/captures/{id}/text', 'GET /api/captures/{id}/source']) {
+    await check.call(route, 200, known);
+    await check.call(route, 404, at({ id: 'x.1.00000000.1' }));
+  }
+
+  const segments = (await check.call('GET /api/segments', 200)) as { items: { volume: string; name: string }[] };
+  await check.call('GET /api/segments', 400, { search: '?after=x' });
+  const { volume, name } = segments.items[0]!;
+  await check.call('GET /api/segments/{volume}/{name}', 200, at({ volume, name }));
+  await check.call('GET /api/segments/{volume}/{name}', 206, {
+    ...at({ volume, name }),
+    headers: { range: 'bytes=0-3' },
+  });
+  await check.call('GET /api/segments/{volume}/{name}', 416, {
+    ...at({ volume, name }),
+    headers: { range: 'bytes=9999999-' },
+  });
+  await check.call('GET /api/segments/{volume}/{name}', 404, at({ volume, name: '../../archive.yaml' }));
+
+  const begin = async (kind: string, input: object): Promise<JobReply> => {
+    const job = await check.call('POST /api/jobs', 202, { json: { kind, input } });
+    const over = await one.overJob((job as unknown as JobReply).id);
+    await check.call('GET /api/jobs/{id}', 200, at({ id: over.id }));
+    return over;
+  };
+  const file = join(one.directory, 'three.warc.gz');
+  await writeWarc(file, 'three', 3);
+  assert.equal((await begin('add', { paths: [file], collection: 'third' })).state, 'done');
+  assert.equal((await begin('verify', { depth: 'quick' })).state, 'done');
+  const failed = await begin('add', { paths: [join(one.directory, 'nowhere.warc')] });
+  assert.deepEqual([failed.state, failed.error?.code], ['failed', 'FILE_MISSING']);
+  const exported = await begin('export', { format: 'wacz', selection: { collection: 'third' } });
+  const { file: made } = exported.report as { file: string };
+  await check.call('GET /api/exports/{jobId}/{file}', 200, at({ jobId: exported.id, file: made }));
+  await check.call('GET /api/exports/{jobId}/{file}', 404, at({ jobId: exported.id, file: 'other.wacz' }));
+  await check.call('DELETE /api/exports/{jobId}', 200, at({ jobId: exported.id }));
+  await check.call('DELETE /api/exports/{jobId}', 404, at({ jobId: exported.id }));
+  await check.call('POST /api/jobs', 400, { json: { kind: 'fly', input: {} } });
+  await check.call('POST /api/jobs', 400, { json: { kind: 'verify', input: { depth: 'deep' } } });
+  await check.call('GET /api/jobs/{id}', 404, at({ id: 'none' }));
+  await check.call('GET /api/jobs', 200, { search: '?limit=2' });
+  await check.call('GET /api/jobs', 400, { search: '?limit=many' });
+  await check.call('POST /api/jobs/{id}/cancel', 200, { ...at({ id: exported.id }), json: {} });
+  await check.call('POST /api/jobs/{id}/cancel', 404, { ...at({ id: 'none' }), json: {} });
+  for (const route of ['GET /api/jobs/events', 'GET /api/jobs/{id}/events']) {
+    const target = route.split(' ')[1]!.replace('{id}', exported.id);
+    const response = await fetch(`${one.server.uiAddress}${target}`);
+    check.check(route, response.status, 'text/event-stream', undefined);
+    await response.body!.cancel();
+    await check.call(route, 403, { ...at({ id: exported.id }), ...foreign });
+  }
+
+  const selection = { collection: 'third' };
+  const { token } = await check.call('POST /api/deletes/preview', 200, { json: { selection } });
+  await check.call('POST /api/deletes/preview', 400, { json: { selection: {} } });
+  await check.call('POST /api/deletes/preview', 404, { json: { selection: { collection: 'none' } } });
+  await check.call('POST /api/deletes', 409, { json: { selection, token: 'guess' } });
+  const deleted = await check.call('POST /api/deletes', 202, { json: { selection, token } });
+  assert.equal((await one.overJob((deleted as unknown as JobReply).id)).state, 'done');
+  assert.equal((await begin('compact', {})).state, 'done');
+  assert.equal((await begin('rebuild', {})).state, 'done');
+
+  await check.call('POST /api/uploads', 202, { search: '?name=three.warc.gz', body: readFileSync(file) });
+  await check.call('POST /api/uploads', 422, { search: '?name=three.warc.gz', body: Buffer.from('no archive') });
+  await check.call('POST /api/commands', 400, { body: formatFrame('I') });
+  check.check('POST /api/commands', await runCommand(one, ['stats']), 'application/x-pinakes-frames', undefined);
+
+  for (const route of check.writing()) {
+    await check.call(route, 401, { values: { id: exported.id, jobId: exported.id }, token: '', json: {} });
+  }
+  assert.deepEqual(check.missing(), []);
+});
+
+/** Sends a command the way the command line does, and answers with the status. */
+async function runCommand(one: Served, argv: string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sending = request(
+      `${one.server.uiAddress}/api/commands`,
+      { method: 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-pinakes-frames' } },
+      async (response) => {
+        const kinds: string[] = [];
+        for await (const { kind, bytes } of readFrames(response)) kinds.push(`${kind}${bytes.toString()}`);
+        sending.end();
+        assert.deepEqual(kinds, ['Ostats', 'X0']);
+        resolve(response.statusCode!);
+      },
+    );
+    sending.on('error', reject);
+    sending.write(formatFrame('C', JSON.stringify({ argv, directory: '/', isTerminal: false, columns: 80 })));
+  });
+}
+
+test('the document is OpenAPI 3.1, says what each kind of job takes, and marks what needs the token', async (t) => {
+  const { one, check } = await checker(t);
+  const document = (await one.call('/api/openapi.json', { token: '' })).json as unknown as Document;
+  assert.equal(document.openapi, '3.1.0');
+  assert.deepEqual(check.writing().sort(), [
+    'DELETE /api/exports/{jobId}',
+    'POST /api/commands',
+    'POST /api/deletes',
+    'POST /api/deletes/preview',
+    'POST /api/jobs',
+    'POST /api/jobs/{id}/cancel',
+    'POST /api/uploads',
+  ]);
+  const text = JSON.stringify(document.paths['/api/jobs']!.post);
+  for (const kind of ['add', 'compact', 'delete', 'export', 'rebuild', 'verify'])
+    assert.match(text, new RegExp(`"const":"${kind}"`));
+});

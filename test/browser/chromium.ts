@@ -1,0 +1,135 @@
+/**
+ * A real Chromium for the tests: the system's when there is one, else the one that a development package brings, unpacked once into the temporary
+ * directory.
+ *
+ * The browser can reach loopback addresses only; every other name fails to resolve. Web security stays as it is in the field, since it is
+ * a part of what is tested.
+ */
+import { execFile } from 'node:child_process';
+import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const SYSTEM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--no-default-browser-check',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-dev-shm-usage',
+  '--disable-sync',
+  '--disable-domain-reliability',
+  '--disable-features=OptimizationHints,MediaRouter,Translate',
+  '--metrics-recording-only',
+  '--no-pings',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+];
+
+const ARTEFACTS = new URL('../../test-artefacts/', import.meta.url);
+
+/** Starts a browser of its own, with a profile that is new and goes with it. */
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = await chromiumPath();
+  const fonts = join(executablePath, '..', 'fonts');
+  const env = { ...process.env, FONTCONFIG_PATH: process.env.FONTCONFIG_PATH ?? fonts };
+  // Its own list of flags would disable parts of the browser that are tested here.
+  return chromium.launch({ executablePath, args: FLAGS, ignoreDefaultArgs: ['--disable-popup-blocking'], env });
+}
+
+/** What a page did while it was watched. */
+export type PageRecord = {
+  /** Errors on the console, and exceptions nobody caught. */
+  readonly consoleErrors: string[];
+  /** Every request to an origin that was not allowed, answered or not. */
+  readonly outsideRequests: string[];
+  /** Every request at all. */
+  readonly requests: string[];
+};
+
+export type CheckedPage = { readonly page: Page; readonly record: PageRecord };
+
+/** A page in a context of its own that records its errors and every request outside of the allowed origins; pages it opens are watched too. */
+export async function newCheckedPage(
+  browser: Browser,
+  allowedOrigins: readonly string[],
+  options: BrowserContextOptions = {},
+): Promise<CheckedPage> {
+  const context = await browser.newContext(options);
+  const record: PageRecord = { consoleErrors: [], outsideRequests: [], requests: [] };
+  context.on('request', (request) => {
+    const url = request.url();
+    record.requests.push(url);
+    if (!isInside(url, allowedOrigins)) record.outsideRequests.push(url);
+  });
+  context.on('console', (message) => {
+    if (message.type() === 'error') record.consoleErrors.push(message.text());
+  });
+  context.on('weberror', (error) => record.consoleErrors.push(String(error.error())));
+  return { page: await context.newPage(), record };
+}
+
+function isInside(url: string, allowedOrigins: readonly string[]): boolean {
+  const parsed = URL.parse(url);
+  if (!parsed) return false;
+  if (parsed.protocol === 'data:' || parsed.protocol === 'about:') return true;
+  return allowedOrigins.includes(parsed.origin);
+}
+
+/** Keeps a picture of a page among the artefacts of the test run, and says where. */
+export async function screenshot(page: Page, name: string): Promise<string> {
+  await mkdir(ARTEFACTS, { recursive: true });
+  const path = new URL(`${name}.png`, ARTEFACTS).pathname;
+  await page.screenshot({ path, fullPage: true });
+  return path;
+}
+
+async function chromiumPath(): Promise<string> {
+  const wanted = process.env.PINAKES_CHROMIUM;
+  if (wanted) return wanted;
+  const directories = (process.env.PATH ?? '').split(delimiter).filter((directory) => directory !== '');
+  for (const name of SYSTEM_NAMES) {
+    for (const directory of directories) {
+      const path = join(directory, name);
+      if (await isThere(path, constants.X_OK)) return path;
+    }
+  }
+  return unpackedPath();
+}
+
+/**
+ * The package unpacks into the temporary directory and takes whatever lies there for whole, so two tests at once would start half a browser. A
+ * process unpacks into a directory of its own, which then becomes the shared one in one step.
+ */
+async function unpackedPath(): Promise<string> {
+  const { version } = createRequire(import.meta.url)('../../node_modules/@sparticuz/chromium/package.json') as {
+    version: string;
+  };
+  const shared = join(tmpdir(), `pinakes-chromium-${version}`);
+  const path = join(shared, 'chromium');
+  if (await isThere(path, constants.X_OK)) return path;
+  const own = await mkdtemp(`${shared}-`);
+  const program = `import('@sparticuz/chromium').then((module) => module.default.executablePath())`;
+  const cwd = new URL('../..', import.meta.url).pathname;
+  await promisify(execFile)(process.execPath, ['-e', program], { cwd, env: { ...process.env, TMPDIR: own } });
+  await rename(own, shared).catch(async () => {
+    // Another process was first.
+    await rm(own, { recursive: true, force: true });
+  });
+  return path;
+}
+
+async function isThere(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,66 @@
+/** Facts about the screen that is shown, gathered inside the browser. Bundled and run there by screen-check.ts. */
+/** The shape is that of `ScreenFacts` in screen-check.ts. */
+export function screenFacts() {
+  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+  return {
+    title: document.title,
+    language: document.documentElement.lang,
+    overflow: document.documentElement.scrollWidth - window.innerWidth,
+    headings: document.querySelectorAll('h1').length,
+    landmarks: ['header', 'main', 'nav', 'footer'].filter((name) => document.querySelector(name)),
+    idsTwice: ids.filter((id, index) => ids.indexOf(id) !== index),
+    faintTexts: [...new Set(faintTexts())],
+  };
+}
+
+const NOT_READ = '[aria-hidden="true"], :disabled, .unseen, noscript, svg, .skip';
+
+/** Texts whose contrast is below what WCAG 2.2 asks for (1.4.3): 4.5, or 3 for large letters. */
+function* faintTexts(): Generator<string> {
+  const palette = new Palette();
+  for (const element of document.body.querySelectorAll<HTMLElement>('*')) {
+    const text = [...element.childNodes]
+      .find((node) => node.nodeType === 3 && node.nodeValue?.trim())
+      ?.nodeValue?.trim();
+    if (!text || element.closest(NOT_READ)) continue;
+    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const style = getComputedStyle(element);
+    const grounds = ['white'];
+    for (let at: HTMLElement | null = element; at; at = at.parentElement) {
+      grounds.splice(1, 0, getComputedStyle(at).backgroundColor);
+    }
+    const lights = [palette.luminance(grounds), palette.luminance([...grounds, style.color])];
+    const contrast = (Math.max(...lights) + 0.05) / (Math.min(...lights) + 0.05);
+    const size = Number.parseFloat(style.fontSize);
+    const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    if (contrast < (isLarge ? 3 : 4.5)) {
+      yield `${contrast.toFixed(2)} ${element.tagName} ${element.className}: ${text.slice(0, 40)}`;
+    }
+  }
+}
+
+/** Colours as they come out when painted over one another; a canvas understands all ways to write them. */
+class Palette {
+  readonly #context: CanvasRenderingContext2D;
+
+  constructor() {
+    const canvas = document.createElement('canvas');
+    canvas.width = 1;
+    canvas.height = 1;
+    this.#context = canvas.getContext('2d', { willReadFrequently: true })!;
+  }
+
+  luminance(colours: readonly string[]): number {
+    const context = this.#context;
+    context.clearRect(0, 0, 1, 1);
+    for (const colour of colours) {
+      context.fillStyle = colour;
+      context.fillRect(0, 0, 1, 1);
+    }
+    const [red = 0, green = 0, blue = 0] = [...context.getImageData(0, 0, 1, 1).data].map((value) => {
+      const share = value / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  }
+}

@@ -1,0 +1,58 @@
+/** An archive that is served for real, with its web page, on two origins: what replay is tested in. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { Frame, Page } from 'playwright-core';
+import { buildUi } from '../../scripts/ui.ts';
+import type { Archive } from '../../src/archive/index.ts';
+import { REPLAY_FRAME_NAME } from '../../src/replay/index.ts';
+import { startServer } from '../../src/server/index.ts';
+
+export const TOKEN = 'token-of-the-archivist';
+
+export type ServedArchive = {
+  readonly uiOrigin: string;
+  readonly replayOrigin: string;
+  /** Requests that reached the origin of the web page: method and path. */
+  readonly uiRequests: string[];
+};
+
+/** Builds the web page for the tests of one file. */
+export async function builtUi(): Promise<{ directory: string; remove: () => Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'pinakes-replay-ui-'));
+  const { directory: pages } = await buildUi(join(directory, 'pages'));
+  return { directory: pages, remove: () => rm(directory, { recursive: true, force: true }) };
+}
+
+export async function serveArchive(t: TestContext, archive: Archive, uiDirectory: string): Promise<ServedArchive> {
+  const uiRequests: string[] = [];
+  const server = await startServer({
+    archive,
+    host: '127.0.0.1',
+    port: 0,
+    replayPort: 0,
+    uiDirectory,
+    token: TOKEN,
+    clock: archive.options.clock,
+    newId: archive.options.newId,
+    version: '0.0.0',
+    jobKinds: [],
+    onAccess: ({ socket, method, target }) => {
+      if (socket === 'ui') uiRequests.push(`${method} ${target}`);
+    },
+  });
+  t.after(() => server.close({ hurry: AbortSignal.abort() }));
+  return { uiOrigin: server.uiUrl, replayOrigin: server.replayUrl, uiRequests };
+}
+
+/** The frame in which the web page shows a capture, once it is there. */
+export async function replayFrame(page: Page): Promise<Frame> {
+  const element = await page.waitForSelector(`iframe[name="${REPLAY_FRAME_NAME}"]`);
+  const frame = await element.contentFrame();
+  if (!frame) throw new Error('the frame shows nothing');
+  if (frame.url() === '' || frame.url() === 'about:blank') {
+    await page.waitForEvent('framenavigated', (navigated) => navigated === frame);
+  }
+  return frame;
+}

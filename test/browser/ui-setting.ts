@@ -1,0 +1,88 @@
+/** What the tests of the web page need: the page built, an archive that is served for real, and a browser. All of it goes when the tests end. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { Type } from 'typebox';
+import { buildUi } from '../../scripts/ui.ts';
+import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
+import { seededIds, seededRandom } from '../../src/base/index.ts';
+import { type JobKind, type RunningServer, startServer } from '../../src/server/index.ts';
+import { type CheckedPage, launchChromium, newCheckedPage } from './chromium.ts';
+
+export const TOKEN = 'token-of-the-tests';
+
+/** How long a screen may take on a machine that is busy with other things. */
+const PATIENCE_MS = 20_000;
+
+export const WIDE: BrowserContextOptions = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' };
+export const PHONE: BrowserContextOptions = { viewport: { width: 375, height: 740 }, colorScheme: 'dark' };
+
+/** A kind of job that the page knows nothing of: it counts pages until it is cancelled. */
+const ENDLESS: JobKind = {
+  name: 'gather',
+  lane: 'gather',
+  input: Type.Object({
+    seeds: Type.Array(Type.String(), { description: 'Where it begins.' }),
+    collection: Type.Optional(Type.String()),
+    pagesMax: Type.Optional(Type.Integer({ minimum: 1, description: 'Ends after so many pages.' })),
+  }),
+  run: ({ signal, progress, say }) =>
+    new Promise((_, reject) => {
+      say('fetching the first page');
+      progress({ done: 3, total: 10, unit: 'pages', message: 'http://library.example/' });
+      signal.addEventListener('abort', () => reject(signal.reason));
+    }),
+};
+
+export class UiSetting implements AsyncDisposable {
+  readonly browser: Browser;
+  readonly archive: Archive;
+  readonly server: RunningServer;
+  readonly directory: string;
+
+  private constructor(parts: { browser: Browser; archive: Archive; server: RunningServer; directory: string }) {
+    this.browser = parts.browser;
+    this.archive = parts.archive;
+    this.server = parts.server;
+    this.directory = parts.directory;
+  }
+
+  static async start(fill: (archive: Archive) => Promise<void>): Promise<UiSetting> {
+    const directory = await mkdtemp(join(tmpdir(), 'pinakes-ui-'));
+    const path = join(directory, 'library');
+    const launching = launchChromium();
+    const { directory: uiDirectory } = await buildUi(join(directory, 'pages'));
+    await createArchive(path, {});
+    const clock = () => Date.now();
+    const archive = await openArchive(path, { clock, newId: seededIds(seededRandom(7)) });
+    await fill(archive);
+    const server = await startServer({
+      archive,
+      host: '127.0.0.1',
+      port: 0,
+      replayPort: 0,
+      uiDirectory,
+      token: TOKEN,
+      clock,
+      newId: seededIds(seededRandom(8)),
+      version: '0.0.0',
+      jobKinds: [ENDLESS],
+    });
+    return new UiSetting({ browser: await launching, archive, server, directory });
+  }
+
+  /** A page that may go to this server only. */
+  async open(options: BrowserContextOptions = WIDE): Promise<CheckedPage & AsyncDisposable> {
+    const checked = await newCheckedPage(this.browser, [this.server.uiUrl, this.server.replayUrl], options);
+    checked.page.setDefaultTimeout(PATIENCE_MS);
+    return { ...checked, [Symbol.asyncDispose]: () => checked.page.context().close() };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.browser.close();
+    await this.server.close({ hurry: AbortSignal.abort() });
+    await this.archive.close();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { utf8 } from '../../src/base/index.ts';
+import { response, writeForeign } from '../archive/foreign-file.ts';
+import { screenshot } from './chromium.ts';
+import { checkScreen } from './screen-check.ts';
+import { SITE, storeLibrary } from './ui-archive.ts';
+import { PHONE, TOKEN, UiSetting } from './ui-setting.ts';
+
+const HOSTILE = 'http://hostile.example/"><img src=x onerror=document.title=1>?a=<b>';
+
+suite('work with the web page', () => {
+  let setting: UiSetting;
+  let origin: string;
+
+  before(async () => {
+    setting = await UiSetting.start(async (archive) => {
+      await storeLibrary(archive);
+      const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n');
+      const body = utf8('<p>hostile</p>');
+      await archive.store({ kind: 'http', url: HOSTILE, time: Date.UTC(2021, 0, 1), responseHead, body });
+      await archive.flush();
+    });
+    origin = setting.server.uiUrl;
+  });
+
+  after(() => setting?.[Symbol.asyncDispose]());
+
+  test('from home to a page of the past with nothing but the keyboard', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(origin);
+    await page.getByText('distinct contents').waitFor();
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(page), 'Skip to the content');
+    await page.keyboard.press('/');
+    await page.keyboard.type('library.example');
+    await page.getByRole('option', { name: /library.example\/about.html/ }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${origin}/web/*/${SITE}`);
+    await page.getByRole('row').nth(14).waitFor();
+    await tabTo(page, '21 March 2023 14:05:00');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${origin}/web/20230321140500/${SITE}`);
+    await page.frameLocator('iframe').getByText('News no. 2').waitFor();
+    await checkScreen(page, record, { where: 'frame', hasMasthead: false });
+  });
+
+  test('the banner follows links inside of the page, and leads to its other captures', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/web/20230321140500/${SITE}`);
+    const replayed = page.frameLocator('iframe');
+    await replayed.getByRole('link', { name: 'Manuscripts' }).click();
+    await replayed.getByRole('heading', { name: 'Manuscripts' }).waitFor();
+    await page.waitForURL(/\/web\/20230321\d{6}\/http:\/\/library\.example\/rooms\/1\.html$/);
+    await page.waitForFunction(`document.title.startsWith('Manuscripts, 21 March 2023')`);
+    const address = page.getByRole('textbox', { name: /Address of the archived page/ });
+    assert.equal(await address.inputValue(), `${SITE}rooms/1.html`);
+    await page.getByRole('link', { name: /^Next capture: 4 October 2023/ }).waitFor();
+    await page.getByRole('link', { name: /captures/ }).focus();
+    await page.keyboard.press('n');
+    await replayed.getByText('Shelf 1: Manuscripts, edition 2').waitFor();
+    await page.waitForURL(/\/web\/20231004\d{6}\//);
+    await address.fill('library.example/about.html');
+    await address.press('Enter');
+    await replayed.getByRole('heading', { name: 'About us' }).waitFor();
+    await page.getByRole('link', { name: 'Hide this banner' }).click();
+    await page.waitForURL(/\/web\/\d{14}if_\/http:\/\/library\.example\/about\.html$/);
+    await replayed.getByRole('heading', { name: 'About us' }).waitFor();
+    assert.equal(await page.locator('.banner').count(), 0);
+    await page.goBack();
+    await page.locator('.banner').waitFor();
+    assert.deepEqual(record.consoleErrors, []);
+    assert.deepEqual(record.outsideRequests, []);
+  });
+
+  test('two captures are compared by text, source, headers and looks', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/web/*/${SITE}`);
+    await page.getByRole('checkbox', { name: /10 March 2024/ }).check();
+    await page.getByText('10 March 2024 is marked.').waitFor();
+    await page
+      .getByRole('checkbox', { name: /1 March 2024/ })
+      .last()
+      .check();
+    await page.getByRole('link', { name: 'Compare' }).click();
+    await page.waitForURL(/\/compare\?a=/);
+    await page.getByText(/change(s)?: /).waitFor();
+    await page.getByText('Source', { exact: true }).click();
+    await page.getByText('Show 3 lines that are the same').or(page.locator('.diff.source')).first().waitFor();
+    await page.getByText('Inline', { exact: true }).click();
+    await page.locator('.diff.source.inline').waitFor();
+    await page.getByRole('button', { name: 'Next change' }).click();
+    await page.getByText(/at change 1/).waitFor();
+    await page.keyboard.press('n');
+    assert.match((await page.locator('.diff-tools p').textContent())!, /at change \d/);
+    await page.getByText('Headers', { exact: true }).click();
+    const differing = page.locator('tr.differs th');
+    await differing.first().waitFor();
+    assert.ok((await differing.allTextContents()).some((name) => name.startsWith('Date')));
+    await checkScreen(page, record, { where: 'headers' });
+    await page.getByText('Pages', { exact: true }).click();
+    await page.frameLocator('iframe').first().getByText('News no. 6').waitFor();
+    await page.frameLocator('iframe').last().getByText('News no. 9').waitFor();
+    await screenshot(page, 'ui-compare-pages-wide');
+    await checkScreen(page, record, { where: 'pages' });
+  });
+
+  test('captures that are the same are said to be, and days narrow the list', async () => {
+    await using checked = await setting.open(PHONE);
+    const { page, record } = checked;
+    await page.goto(`${origin}/web/*/${SITE}`);
+    await page.getByRole('button', { name: /^2 March 2024/ }).click();
+    await page.getByRole('heading', { name: '2 March 2024' }).waitFor();
+    await page.waitForFunction(`document.querySelectorAll('tbody tr').length === 1`);
+    await page.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Show all captures' }).click();
+    await page.getByRole('checkbox', { name: /of 3 March 2024/ }).check();
+    await page.getByRole('link', { name: 'Compare' }).click();
+    await page.getByText('Both captures have the same content, byte for byte.').waitFor();
+    await page.getByText('The text is the same in both.').waitFor();
+    await checkScreen(page, record, { where: 'same content' });
+  });
+
+  test('a file is uploaded, added as a job that is watched, and found', async () => {
+    const body = utf8(`<title>Uploaded</title><p>${'A page from another crawler. '.repeat(60)}</p>`);
+    const file = join(setting.directory, 'other.warc.gz');
+    await writeForeign(file, [response('http://uploaded.example/', Date.UTC(2020, 5, 1), body)]);
+    const picture = join(setting.directory, 'picture.warc.gz');
+    await writeFile(picture, Buffer.from('ffd8ffe000104a464946', 'hex'));
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/jobs`);
+    await page.getByPlaceholder('Token').fill(`${origin}/#token=${TOKEN}`);
+    await page.getByRole('button', { name: 'Use this token' }).click();
+    await page.getByLabel('Collection').first().fill('uploads');
+    await page.getByLabel('Files', { exact: true }).setInputFiles(file);
+    await page.getByRole('link', { name: 'Sent; being added' }).click();
+    await page.getByText('1 file read: 1 new capture, 0 captures there already.').waitFor();
+    await page.getByRole('heading', { name: 'Add files: other.warc.gz' }).waitFor();
+    await checkScreen(page, record, { where: 'job' });
+    await screenshot(page, 'ui-job-wide');
+    await page.getByRole('link', { name: 'Pinakes', exact: true }).click();
+    await page.getByRole('link', { name: 'uploads' }).click();
+    await page.getByRole('link', { name: /^uploads\/uploads-.*\.warc\.gz$/ }).waitFor();
+    await page.goto(`${origin}/web/*/uploaded.example`);
+    await page.getByRole('link', { name: '1 June 2020 00:00:00' }).waitFor();
+    await page.goto(`${origin}/jobs`);
+    await page.getByLabel('Files', { exact: true }).setInputFiles(picture);
+    await page.getByRole('alert').waitFor();
+    assert.match((await page.getByRole('alert').textContent())!, /picture\.warc\.gz/);
+  });
+
+  test('a job is started by its form, watched while it runs, and cancelled', async () => {
+    await using watching = await setting.open(PHONE);
+    await watching.page.goto(`${origin}/jobs`);
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/jobs#token=${TOKEN}`);
+    await page.getByRole('button', { name: /^Gather/ }).click();
+    await page.getByLabel(/^Seeds/).fill(`${SITE}\n`);
+    await page.getByLabel('Pages max').fill('5');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('3 of 10 pages: http://library.example/').waitFor();
+    await page.getByText('fetching the first page').waitFor();
+    await watching.page.getByRole('link', { name: `Gather: ${SITE}` }).waitFor();
+    await checkScreen(watching.page, watching.record, { where: 'job under way' });
+    await screenshot(watching.page, 'ui-jobs-under-way-phone');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('status').getByText('cancelled').waitFor();
+    await page.getByRole('button', { name: 'Run it again' }).waitFor();
+    await watching.page.getByText('cancelled').waitFor();
+    await checkScreen(page, record, { where: 'job cancelled' });
+  });
+
+  test('a crawl is asked for by its form, and says what came of it', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/jobs#token=${TOKEN}`);
+    await page.getByRole('button', { name: /^Crawl/ }).click();
+    // The server does not crawl its own machine for who comes by HTTP.
+    await page.getByLabel('Begin with').fill(`${setting.server.replayUrl}/`);
+    await page.getByRole('textbox', { name: 'Collection' }).last().fill('small');
+    await page.getByLabel('At most so many pages').fill('1');
+    await page.getByText('More settings').click();
+    await page.getByLabel('Read sitemaps').uncheck();
+    await screenshot(page, 'ui-crawl-form-wide');
+    await checkScreen(page, record, { where: 'crawl form' });
+    await page.getByRole('button', { name: 'Start the crawl' }).click();
+    await page.getByRole('heading', { name: /^Crawl: http:/ }).waitFor();
+    await page.locator('.job-state.done, .job-state.failed').waitFor();
+    await checkScreen(page, record, { where: 'crawl' });
+  });
+
+  test('the archive is verified, and a part of it exported and downloaded', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/jobs#token=${TOKEN}`);
+    await page.getByRole('button', { name: /^Verify/ }).click();
+    await page.getByRole('button', { name: 'Verify now' }).click();
+    await page.getByText('Nothing is wrong.').waitFor();
+    await page.getByRole('link', { name: 'Jobs' }).first().click();
+    await page.getByRole('button', { name: /^Export/ }).click();
+    await page.getByLabel(/^Format/).selectOption('wacz');
+    await page.getByRole('textbox', { name: 'Collection' }).last().fill('library-2024');
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await page.getByText('13 captures were written').waitFor();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: /^Download library-\d{14}\.wacz$/ }).click();
+    assert.match((await downloading).suggestedFilename(), /\.wacz$/);
+    assert.deepEqual(record.consoleErrors, []);
+  });
+
+  test('deleting takes a preview and a typed confirmation, and leaves everything else whole', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/collections/library-2022#token=${TOKEN}`);
+    await page.getByRole('link', { name: 'Delete this collection' }).click();
+    await page.getByRole('button', { name: 'Show what would go' }).click();
+    await page.getByRole('heading', { name: '13 captures would go' }).waitFor();
+    const button = page.getByRole('button', { name: 'Delete 13 captures' });
+    assert.equal(await button.isDisabled(), true);
+    await page.getByLabel(/to confirm/).fill('delete 12');
+    assert.equal(await button.isDisabled(), true);
+    await page.getByLabel(/to confirm/).fill('delete 13');
+    await button.click();
+    await page.getByText('13 captures and 4 contents were deleted.').waitFor();
+    await checkScreen(page, record, { where: 'deleted' });
+    await page.goto(`${origin}/web/20230321140501/${SITE}about.html`);
+    await page.frameLocator('iframe').getByText('The reading room is open').first().waitFor();
+    await page.goto(`${origin}/web/*/${SITE}`);
+    await page.getByText(/13 captures from 21 March 2023/).waitFor();
+  });
+
+  test('a token that is refused is asked for again', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(`${origin}/jobs#token=wrong`);
+    await page.getByRole('button', { name: /^Compact/ }).click();
+    await page.getByRole('button', { name: 'Compact now' }).click();
+    await page.getByText("Starting a job needs the server's token.").waitFor();
+  });
+
+  test('an address that is made to be taken for markup is shown as text', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/web/*/http://hostile.example/*`);
+    const link = page.getByRole('link', { name: /img/ });
+    await link.click();
+    await page.getByText('1 capture').first().waitFor();
+    assert.equal(await page.locator('main img').count(), 0);
+    assert.match(await page.title(), /^Captures of hostile\.example/);
+    await page.getByRole('link', { name: '1 January 2021 00:00:00' }).click();
+    await page.frameLocator('iframe').getByText('hostile').waitFor();
+    assert.deepEqual(record.consoleErrors, []);
+  });
+
+  test('the theme is chosen, and stays chosen', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(origin);
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const light = await ground();
+    await page.getByRole('button', { name: /^Theme: as the system/ }).click();
+    await page.getByRole('button', { name: /^Theme: light/ }).click();
+    assert.notEqual(await ground(), light);
+    await page.reload();
+    await page.getByRole('button', { name: /^Theme: dark/ }).waitFor();
+    assert.notEqual(await ground(), light);
+  });
+
+  test('keys are listed, and lead from screen to screen', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(origin);
+    await page.getByText('distinct contents').waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('c');
+    await page.waitForURL(`${origin}/collections`);
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main');
+  });
+
+  test('a server that is gone is told of, with what to do', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.route('**/api/stats', (route) => route.abort());
+    await page.goto(origin);
+    await page.getByText('The server does not answer.').waitFor();
+    await page.unroute('**/api/stats');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('distinct contents').waitFor();
+  });
+});
+
+/** The name of what has the focus. */
+async function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(`(document.activeElement?.textContent ?? '').replace(/\\s+/g, ' ').trim()`);
+}
+
+const TABS_MAX = 80;
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let count = 0; count < TABS_MAX; count++) {
+    await page.keyboard.press('Tab');
+    if ((await focused(page)) === name) return;
+  }
+  assert.fail(`${name} cannot be reached by Tab`);
+}

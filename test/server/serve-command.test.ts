@@ -1,0 +1,120 @@
+/** `pinakes serve` and `pinakes demo` as processes of their own, started, asked and stopped the way a person does it. */
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { temporaryDirectory } from '../archive/trial-archive.ts';
+import { pinakes, startPinakes } from '../journeys/pinakes-process.ts';
+import { ask } from './trial-server.ts';
+
+type Served = {
+  readonly uiUrl: string;
+  readonly uiAddress: string;
+  readonly replayAddress: string;
+  readonly token: string;
+};
+
+type Running = { readonly child: ChildProcess; readonly served: Served; readonly said: () => string };
+
+/** Starts it on free ports and waits until it says where. */
+async function start(t: TestContext, cwd: string, verb: string, ...args: string[]): Promise<Running> {
+  const child = startPinakes(cwd, verb, '--json', '--port', '0', '--replay-port', '0', ...args);
+  t.after(() => child.kill('SIGKILL'));
+  let said = '';
+  child.stderr!.on('data', (piece: Buffer) => {
+    said += piece.toString();
+  });
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout! }), 'line'),
+    once(child, 'exit').then(() => assert.fail(`it ended early: ${said}`)),
+  ]);
+  return { child, served: JSON.parse(String(line[0])) as Served, said: () => said };
+}
+
+test('serve makes an archive when asked to, serves it, and leaves nothing behind when stopped', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  const refused = pinakes(cwd, 'serve', '--port', '0', '--replay-port', '0');
+  assert.deepEqual([refused.code, existsSync(join(cwd, 'archive'))], [2, false]);
+  assert.match(refused.err, /ARCHIVE_MISSING/);
+  const log = join(cwd, 'access.log');
+  const { child, served, said } = await start(
+    t,
+    cwd,
+    'serve',
+    '--init',
+    '--access-log',
+    log,
+    '--access-log-format',
+    'common',
+  );
+  assert.match(said(), /so an empty one was made/);
+  const tokenFile = join(cwd, 'archive', 'server-token');
+  assert.equal(readFileSync(tokenFile, 'utf8').trim(), served.token);
+  assert.equal(statSync(tokenFile).mode & 0o777, 0o600);
+  const owner = JSON.parse(readFileSync(join(cwd, 'archive', 'owner.json'), 'utf8'));
+  assert.deepEqual(owner.server, { url: served.uiAddress, tokenFile });
+  assert.equal((await ask(served.uiAddress, '/healthz')).status, 200);
+  const second = pinakes(cwd, 'serve', '--port', '0', '--replay-port', '0');
+  assert.deepEqual([second.code, /ARCHIVE_BUSY/.test(second.err)], [2, true]);
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  assert.match(said(), /stopped; everything is on the disk/);
+  assert.equal(existsSync(tokenFile), false);
+  assert.equal(existsSync(join(cwd, 'archive', 'owner.json')), false);
+  assert.match(readFileSync(log, 'utf8'), /^127\.0\.0\.1 - - \[[^\]]+\] "GET \/healthz HTTP\/1\.1" 200 \d+ "-" "-"$/m);
+});
+
+test('serve takes a token from a file, and says what it does not understand', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  writeFileSync(join(cwd, 'token'), 'a-token-of-my-own\n');
+  const { child, served } = await start(t, cwd, 'serve', '--init', '--token', '@token');
+  assert.equal(served.token, 'a-token-of-my-own');
+  const taken = pinakes(
+    cwd,
+    'serve',
+    '--init',
+    '-a',
+    'other',
+    '--port',
+    new URL(served.uiAddress).port,
+    '--replay-port',
+    '0',
+  );
+  assert.deepEqual([taken.code, /PORT_IN_USE/.test(taken.err)], [2, true]);
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [0, null]);
+  for (const args of [
+    ['--port', '70000'],
+    ['--ui-origin', 'nonsense'],
+    ['--token', '@nowhere'],
+  ]) {
+    const refused = pinakes(cwd, 'serve', ...args);
+    assert.equal(refused.code, 2, args.join(' '));
+    assert.match(refused.err, /BAD_ARGUMENT|FILE_MISSING/);
+  }
+});
+
+test('demo makes an archive of three days without any network, with revisits, and replays it', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  const { child, served, said } = await start(t, cwd, 'demo', '--no-open', '--keep', 'sample');
+  assert.match(said(), /Made \d+ captures of a sample site on three days/);
+  const home = 'http://library.example/';
+  const lines = (await ask(served.uiAddress, `/cdx?url=${home}&fl=timestamp,statuscode`)).text.trim().split('\n');
+  assert.deepEqual(lines, ['20220301093000 200', '20230615140500 200', '20241120184000 200']);
+  const revisits = (await ask(served.uiAddress, '/cdx?url=library.example/*&filter=mimetype:warc/revisit')).text;
+  assert.ok(revisits.split('\n').length > 10);
+  const page = await ask(served.replayAddress, `/web/20220301093000mp_/${home}`);
+  assert.match(page.text, /The reading room opens at sunrise/);
+  const picture = await ask(served.replayAddress, '/web/20220301im_/http://library.example/columns.png');
+  assert.deepEqual([picture.status, picture.headers['content-type']], [200, 'image/png']);
+  assert.deepEqual([...picture.body.subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47]);
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(pinakes(cwd, 'verify', '--archive', 'sample').code, 0);
+});

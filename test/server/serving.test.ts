@@ -1,0 +1,212 @@
+/** The server as a whole: the files of the web page, frames, metrics, the access log, stopping. */
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { type AccessLine, startServer } from '../../src/server/index.ts';
+import { contentOf, makeArchive, page, temporaryDirectory } from '../archive/trial-archive.ts';
+import { ask, makeServer, TOKEN } from './trial-server.ts';
+
+const TIME = Date.UTC(2024, 2, 1, 10);
+/** More than the buffers of both ends of a connection can hold. */
+const LARGE = Buffer.alloc(30_000_000, 'a long text that repeats itself ');
+const WINDOW = { 'sec-fetch-dest': 'document', accept: 'text/html' };
+
+async function makeUi(t: TestContext): Promise<string> {
+  const directory = await temporaryDirectory(t);
+  await mkdir(join(directory, 'assets'));
+  await writeFile(join(directory, 'index.html'), '<!doctype html><title>the application</title>');
+  await writeFile(join(directory, 'assets', 'main-A1B2C3D4.js'), `// ${'x'.repeat(5000)}`);
+  return directory;
+}
+
+test('the web page is served from its directory, under a policy that lets nothing in', async (t) => {
+  const { server } = await makeServer(t, { uiDirectory: await makeUi(t) });
+  const get = (target: string, headers: Record<string, string> = {}) => ask(server.uiAddress, target, { headers });
+  for (const screen of ['/', '/jobs', '/collections/given', '/web/*/http://site.test/']) {
+    const reply = await get(screen);
+    assert.equal(reply.status, 200, screen);
+    assert.match(reply.text, /the application/);
+    assert.equal(reply.headers['cache-control'], 'no-cache');
+    const policy = String(reply.headers['content-security-policy']);
+    assert.match(policy, /default-src 'self'/);
+    assert.match(policy, new RegExp(`frame-src ${server.replayUrl}$`));
+    assert.doesNotMatch(policy, /unsafe/);
+    assert.equal(reply.headers['set-cookie'], undefined);
+  }
+  const script = await get('/assets/main-A1B2C3D4.js');
+  assert.equal(script.headers['cache-control'], 'public, max-age=31536000, immutable');
+  assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8');
+  const packed = await get('/assets/main-A1B2C3D4.js', { 'accept-encoding': 'gzip' });
+  assert.equal(packed.headers['content-encoding'], 'gzip');
+  assert.deepEqual(gunzipSync(packed.body), script.body);
+  const again = await get('/assets/main-A1B2C3D4.js', { 'if-none-match': String(script.headers.etag) });
+  assert.deepEqual([again.status, again.text], [304, '']);
+  assert.equal((await get('/assets/other.js')).status, 404);
+  assert.equal((await get('/assets/')).status, 200);
+});
+
+test('a browser window gets the frame page, everybody else the memento', async (t) => {
+  const { archive, server, failures } = await makeServer(t, { uiDirectory: await makeUi(t) });
+  const body = contentOf('a page');
+  await archive.store(page('http://site.test/', TIME, body));
+  const { host } = new URL(server.uiUrl);
+  const ui = (target: string, headers: Record<string, string> = {}) =>
+    ask(server.uiAddress, target, { headers: { host, ...headers } });
+  const replay = (target: string, headers: Record<string, string> = {}) =>
+    ask(server.replayAddress, target, { headers });
+
+  assert.match((await ui('/web/20240301100000/http://site.test/', WINDOW)).text, /the application/);
+  assert.match((await ui('/web/20240301100000if_/http://site.test/', WINDOW)).text, /the application/);
+  const latest = await ui('/web/http://site.test/', WINDOW);
+  assert.deepEqual(
+    [latest.status, latest.headers.location],
+    [302, `${server.uiUrl}/web/20240301100000/http://site.test/`],
+  );
+  const part = await ui('/web/2024/http://site.test/', WINDOW);
+  assert.deepEqual([part.status, part.headers.location], [302, `${server.uiUrl}/web/20240301100000/http://site.test/`]);
+  const missing = await ui('/web/20240301100000/http://other.test/', WINDOW);
+  assert.equal(missing.status, 404);
+  const raw = await ui('/web/20240301100000id_/http://site.test/', WINDOW);
+  assert.equal(raw.headers.location, `${server.replayUrl}/web/20240301100000id_/http://site.test/`);
+  const otherName = await ask(server.uiAddress, '/jobs', { headers: { ...WINDOW, host: '127.0.0.1:1' } });
+  assert.deepEqual([otherName.status, otherName.headers.location], [307, `${server.uiUrl}/jobs`]);
+
+  const framed = await replay('/web/20240301100000mp_/http://site.test/', WINDOW);
+  assert.deepEqual(
+    [framed.status, framed.headers.location],
+    [302, `${server.uiUrl}/web/20240301100000/http://site.test/`],
+  );
+  const shown = await replay('/web/20240301100000mp_/http://site.test/', { 'sec-fetch-dest': 'iframe' });
+  assert.equal(shown.status, 200);
+  assert.match(shown.text, /wombat/);
+  assert.equal(shown.headers['set-cookie'], undefined);
+  const stored = await replay('/web/20240301100000id_/http://site.test/');
+  assert.deepEqual(stored.body, Buffer.from(body));
+  assert.match(String(stored.headers['content-security-policy']), /default-src 'none'.*sandbox/);
+  assert.equal((await replay('/web/20240301100000mp_/http://site.test/', { 'service-worker': 'script' })).status, 403);
+  assert.equal((await replay('/static/wombat.js')).status, 200);
+  assert.equal((await replay('/api/info')).status, 404);
+  assert.equal((await replay('/cdx?url=http://site.test/')).status, 404);
+  assert.equal((await replay('/metrics')).status, 404);
+  const timemap = await replay('/web/timemap/link/http://site.test/');
+  assert.deepEqual(
+    [timemap.status, timemap.headers.location],
+    [307, `${server.uiUrl}/web/timemap/link/http://site.test/`],
+  );
+  assert.deepEqual(failures, []);
+});
+
+test('a path that a script of an archived page made up is looked for on that page its site', async (t) => {
+  const { archive, server } = await makeServer(t);
+  await archive.store(page('http://site.test/images/a.png?x=1', TIME, contentOf('picture')));
+  const referer = `${server.replayUrl}/web/20240301100000mp_/http://site.test/deep/page`;
+  const reply = await ask(server.replayAddress, '/images/a.png?x=1', {
+    headers: { referer, 'sec-fetch-dest': 'image' },
+  });
+  assert.deepEqual(
+    [reply.status, reply.headers.location],
+    [307, '/web/20240301100000im_/http://site.test/images/a.png?x=1'],
+  );
+  const foreign = await ask(server.replayAddress, '/images/a.png', {
+    headers: { referer: 'http://evil.test/web/2024mp_/http://site.test/' },
+  });
+  assert.equal(foreign.status, 404);
+});
+
+test('segments are given by their file name, whole or by range, as an index line names them', async (t) => {
+  const { archive, server } = await makeServer(t);
+  await archive.store(page('http://site.test/', TIME, contentOf('a page')));
+  const line = (await ask(server.uiAddress, '/cdx?url=site.test&fl=filename,offset,length')).text.trim();
+  const [file, offset, length] = line.split(' ') as [string, string, string];
+  const range = `bytes=${offset}-${Number(offset) + Number(length) - 1}`;
+  const part = await ask(server.uiAddress, `/warc/${file}`, { headers: { range } });
+  assert.deepEqual([part.status, part.body.length], [206, Number(length)]);
+  assert.match(gunzipSync(part.body).toString(), /^WARC\/1\.1\r\n/);
+  const whole = await ask(server.uiAddress, `/warc/${file}`);
+  assert.deepEqual(whole.body.subarray(Number(offset), Number(offset) + Number(length)), part.body);
+  assert.equal((await ask(server.uiAddress, `/warc/${file}`, { headers: { range: 'bytes=99999999-' } })).status, 416);
+  assert.equal((await ask(server.uiAddress, '/warc/other.warc.gz')).status, 404);
+});
+
+test('requests are counted, and logged without what is secret', async (t) => {
+  const lines: AccessLine[] = [];
+  const { archive, server } = await makeServer(t, { onAccess: (line) => lines.push(line) });
+  await archive.store(page('http://site.test/', TIME, contentOf('a page')));
+  const headers = { authorization: `Bearer ${TOKEN}`, 'user-agent': 'a "quoted" agent', referer: 'http://from.test/' };
+  assert.deepEqual(JSON.parse((await ask(server.uiAddress, '/healthz', { headers })).text), {
+    status: 'ok',
+    captures: 1,
+  });
+  await ask(server.uiAddress, '/cdx?url=site.test', { headers });
+  await ask(server.replayAddress, '/web/20240301100000mp_/http://site.test/', { headers });
+  await ask(server.uiAddress, '/healthz', { headers: { host: 'evil.test' } });
+  // A request is counted when its reply has left, which the client may see a moment earlier.
+  while (lines.length < 4) await new Promise((resolve) => setImmediate(resolve));
+  const metrics = (await ask(server.uiAddress, '/metrics')).text;
+  assert.match(metrics, /^pinakes_http_requests_total\{route="cdx",status="200"\} 1$/m);
+  assert.match(metrics, /^pinakes_http_requests_total\{route="replay",status="200"\} 1$/m);
+  assert.match(metrics, /^pinakes_http_requests_total\{route="refused",status="421"\} 1$/m);
+  assert.match(metrics, /^pinakes_archive_captures 1$/m);
+  assert.match(metrics, /^pinakes_http_request_duration_seconds_count\{route="cdx"\} 1$/m);
+  assert.match(metrics, /^process_cpu_seconds_total /m);
+  assert.doesNotMatch(JSON.stringify(lines), new RegExp(TOKEN));
+  const line = lines.find(({ target }) => target.startsWith('/cdx'))!;
+  assert.deepEqual([line.method, line.status, line.socket, line.agent], ['GET', 200, 'ui', 'a "quoted" agent']);
+  assert.ok(line.bytes > 100);
+});
+
+test('stopping lets a reply under way end, takes no new requests, and leaves the archive open', async (t) => {
+  const archive = await makeArchive(t);
+  await archive.store(page('http://site.test/large', TIME, LARGE));
+  const { server } = await makeServer(t, { archive });
+  const { port } = new URL(server.replayAddress);
+  const reply = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+    const path = '/web/20240301100000id_/http://site.test/large';
+    httpRequest({ host: '127.0.0.1', port, path, agent: false }, resolve).on('error', reject).end();
+  });
+  const closing = server.close();
+  await assert.rejects(ask(server.uiAddress, '/healthz'), { code: 'ECONNREFUSED' });
+  let bytes = 0;
+  for await (const piece of reply) bytes += (piece as Buffer).length;
+  await closing;
+  assert.equal(bytes, 30_000_000);
+  assert.equal((await archive.catalog.totals()).captures, 1);
+});
+
+test('stopping in a hurry breaks off what is under way', async (t) => {
+  const archive = await makeArchive(t);
+  await archive.store(page('http://site.test/large', TIME, LARGE));
+  const { server } = await makeServer(t, { archive });
+  const { port } = new URL(server.replayAddress);
+  const reply = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+    const path = '/web/20240301100000id_/http://site.test/large';
+    httpRequest({ host: '127.0.0.1', port, path, agent: false }, resolve).on('error', reject).end();
+  });
+  await server.close({ hurry: AbortSignal.abort() });
+  await assert.rejects(async () => {
+    for await (const _ of reply);
+  });
+});
+
+test('a port that is taken is told by its number, and the other port is let go', async (t) => {
+  const { archive, server } = await makeServer(t);
+  const { port } = new URL(server.uiAddress);
+  const options = {
+    archive,
+    host: '127.0.0.1',
+    token: TOKEN,
+    clock: archive.options.clock,
+    newId: archive.options.newId,
+    version: '0',
+    jobKinds: [],
+  };
+  const isTaken = { code: 'PORT_IN_USE', where: `127.0.0.1:${port}` };
+  await assert.rejects(startServer({ ...options, port: Number(port), replayPort: 0 }), isTaken);
+  await assert.rejects(startServer({ ...options, port: 0, replayPort: Number(port) }), isTaken);
+  await assert.rejects(startServer({ ...options, host: '192.0.2.1', port: 0, replayPort: 0 }), {
+    code: 'LISTEN_FAILED',
+  });
+});

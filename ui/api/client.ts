@@ -1,0 +1,88 @@
+/** Asks the server. Whatever goes wrong comes back as an ApiError with a sentence for people. */
+import type { Fault, Job } from './replies.ts';
+import { currentToken, dropToken } from './token.ts';
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly advice: string | undefined;
+
+  constructor(status: number, fault: Fault) {
+    super(fault.where ? `${fault.where}: ${fault.message}` : fault.message);
+    this.status = status;
+    this.code = fault.code;
+    this.advice = fault.advice;
+  }
+}
+
+const UNREACHABLE: Fault = {
+  code: 'UNREACHABLE',
+  message: 'The server does not answer.',
+  advice: 'See whether `pinakes serve` is still running, then try again.',
+};
+
+export function apiPath(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string | number] => pair[1] !== undefined);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? `/api/${path}` : `/api/${path}?${text}`;
+}
+
+export async function get<Reply>(path: string, signal?: AbortSignal): Promise<Reply> {
+  return send<Reply>(path, { headers: { accept: 'application/json' }, ...(signal && { signal }) });
+}
+
+export async function post<Reply>(path: string, body: unknown): Promise<Reply> {
+  const headers: Record<string, string> = { accept: 'application/json', 'content-type': 'application/json' };
+  const token = currentToken();
+  if (token !== undefined) headers.authorization = `Bearer ${token}`;
+  return send<Reply>(path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
+  let response: Response;
+  try {
+    response = await fetch(path, { credentials: 'omit', ...init });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(0, UNREACHABLE);
+  }
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as Reply;
+  throw failure(response.status, text);
+}
+
+function failure(status: number, text: string): ApiError {
+  if (status === 401) dropToken();
+  try {
+    const { error } = JSON.parse(text) as { error: Fault };
+    if (typeof error.message === 'string') return new ApiError(status, error);
+  } catch {
+    // Not one of our replies: a proxy's, perhaps.
+  }
+  return new ApiError(status, { code: `HTTP_${status}`, message: `The server answered with status ${status}.` });
+}
+
+export type Upload = { readonly job: Promise<Job>; cancel(): void };
+
+/** Sends a file, telling how far it is; fetch() cannot say that, so this is the older interface. */
+export function upload(file: File, collection: string, onProgress: (share: number) => void): Upload {
+  const request = new XMLHttpRequest();
+  const job = new Promise<Job>((resolve, reject) => {
+    request.open('POST', apiPath('uploads', { name: file.name, collection: collection || undefined }));
+    request.setRequestHeader('accept', 'application/json');
+    request.setRequestHeader('content-type', 'application/octet-stream');
+    const token = currentToken();
+    if (token !== undefined) request.setRequestHeader('authorization', `Bearer ${token}`);
+    request.upload.onprogress = (event) => {
+      if (event.lengthComputable) onProgress(event.loaded / event.total);
+    };
+    request.onload = () => {
+      if (request.status < 300) resolve(JSON.parse(request.responseText) as Job);
+      else reject(failure(request.status, request.responseText));
+    };
+    request.onerror = () => reject(new ApiError(0, UNREACHABLE));
+    request.onabort = () => reject(new ApiError(0, { code: 'CANCELLED', message: 'The upload was stopped.' }));
+    request.send(file);
+  });
+  return { job, cancel: () => request.abort() };
+}

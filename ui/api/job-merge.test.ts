@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isUnderWay, mergedJobs } from './job-merge.ts';
+import type { Job } from './replies.ts';
+
+const job = (id: string, state: Job['state'], done?: number): Job => ({
+  id,
+  kind: 'add',
+  state,
+  input: {},
+  createdAt: `2024-01-01T00:00:0${id}Z`,
+  log: [],
+  ...(done !== undefined && { progress: { done, unit: 'bytes' } }),
+});
+
+test('jobs are kept newest first, each once', () => {
+  const merged = mergedJobs([job('1', 'done')], [job('2', 'queued'), job('1', 'done')]);
+  assert.deepEqual(
+    merged.map(({ id }) => id),
+    ['2', '1'],
+  );
+});
+
+test('an answer that was overtaken by news does not bring back what is past', () => {
+  const known = mergedJobs([], [job('1', 'done', 9), job('2', 'running', 5)]);
+  const merged = mergedJobs(known, [job('1', 'queued'), job('2', 'running', 3)]);
+  assert.deepEqual(merged, known);
+  assert.equal(mergedJobs(merged, [job('2', 'cancelled', 5)])[0]!.state, 'cancelled');
+});
+
+test('a job is under way until it is over, however it ends', () => {
+  const states = ['queued', 'running', 'done', 'failed', 'cancelled'] as const;
+  assert.deepEqual(
+    states.filter((state) => isUnderWay(job('1', state))),
+    ['queued', 'running'],
+  );
+});

@@ -1,0 +1,51 @@
+/**
+ * The token that writing needs. It comes in the fragment of the link that `pinakes serve` prints, which browsers send nowhere, is kept for as long as
+ * the tab lives, and leaves the address bar at once.
+ */
+const KEY = 'pinakes.token';
+const CHANGED = 'pinakes-token';
+
+let held: string | undefined;
+
+/** Takes a token out of the address bar, when there is one. */
+export function takeTokenFromAddress(): void {
+  const match = /^#token=([^&]+)$/.exec(location.hash);
+  if (!match) return;
+  keepToken(decodeURIComponent(match[1]!));
+  history.replaceState(history.state, '', location.pathname + location.search);
+}
+
+export function currentToken(): string | undefined {
+  if (held !== undefined) return held;
+  try {
+    return sessionStorage.getItem(KEY) ?? undefined;
+  } catch {
+    // Storage may be switched off.
+    return undefined;
+  }
+}
+
+export function keepToken(token: string): void {
+  held = token;
+  try {
+    sessionStorage.setItem(KEY, token);
+  } catch {
+    // The token then lasts as long as the page.
+  }
+  dispatchEvent(new Event(CHANGED));
+}
+
+export function dropToken(): void {
+  held = undefined;
+  try {
+    sessionStorage.removeItem(KEY);
+  } catch {
+    // There was nothing to remove.
+  }
+  dispatchEvent(new Event(CHANGED));
+}
+
+export function onTokenChange(listener: () => void): () => void {
+  addEventListener(CHANGED, listener);
+  return () => removeEventListener(CHANGED, listener);
+}

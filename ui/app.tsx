@@ -1,0 +1,103 @@
+/** The frame of every screen: skip link, masthead, the screen itself, foot. A replayed page has the window to itself, but for its banner. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useInfo } from './api/request.ts';
+import { useRoute } from './navigation.ts';
+import { Masthead } from './parts/masthead.tsx';
+import { Shortcuts } from './parts/shortcuts.tsx';
+import { pathTo, type Route } from './route.ts';
+import { CapturesScreen } from './screens/captures.tsx';
+import { CollectionScreen } from './screens/collection.tsx';
+import { CollectionsScreen } from './screens/collections.tsx';
+import { CompareScreen } from './screens/compare.tsx';
+import { DeleteScreen } from './screens/delete.tsx';
+import { FrameScreen } from './screens/frame.tsx';
+import { HelpScreen } from './screens/help.tsx';
+import { HomeScreen } from './screens/home.tsx';
+import { JobScreen } from './screens/job.tsx';
+import { JobsScreen } from './screens/jobs.tsx';
+import { MissingScreen } from './screens/missing.tsx';
+import { PrefixScreen } from './screens/prefix.tsx';
+
+export function App() {
+  const route = useRoute();
+  if (route.kind === 'frame') {
+    return (
+      <>
+        <Shortcuts />
+        <FrameScreen time={route.time} modifier={route.modifier} url={route.url} />
+      </>
+    );
+  }
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Shortcuts />
+      <Masthead route={route} />
+      <Main key={keyOf(route)}>{screenOf(route)}</Main>
+      <Foot />
+    </>
+  );
+}
+
+/** Screens of one kind but of another thing begin anew. */
+function keyOf(route: Route): string {
+  return route.kind === 'delete' ? 'delete' : JSON.stringify(route);
+}
+
+let isFirstScreen = true;
+
+function Main({ children }: { children: ComponentChildren }) {
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // The first screen came with the page, which the browser announces itself.
+    if (!isFirstScreen && !main.current?.contains(document.activeElement)) main.current?.focus();
+    isFirstScreen = false;
+  }, []);
+  return (
+    <main id="main" tabIndex={-1} ref={main}>
+      {children}
+    </main>
+  );
+}
+
+function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
+  switch (route.kind) {
+    case 'home':
+      return <HomeScreen />;
+    case 'captures':
+      return <CapturesScreen url={route.url} />;
+    case 'prefix':
+      return <PrefixScreen prefix={route.prefix} />;
+    case 'compare':
+      return <CompareScreen a={route.a} b={route.b} />;
+    case 'collections':
+      return <CollectionsScreen />;
+    case 'collection':
+      return <CollectionScreen name={route.name} />;
+    case 'jobs':
+      return <JobsScreen />;
+    case 'job':
+      return <JobScreen id={route.id} />;
+    case 'delete':
+      return <DeleteScreen given={route.selection} />;
+    case 'help':
+      return <HelpScreen />;
+    case 'missing':
+      return <MissingScreen path={route.path} />;
+  }
+}
+
+function Foot() {
+  const info = useInfo();
+  return (
+    <footer class="foot">
+      <p>
+        Pinakes {info?.version ?? ''} keeps every distinct content once, on plain WARC files.{' '}
+        <a href={pathTo.help()}>Help</a> · <a href="/assets/licences.txt">Licences</a>
+      </p>
+    </footer>
+  );
+}

@@ -1,0 +1,134 @@
+/** The captures of an address, newest first, a page at a time. Two that are marked can be compared. */
+import { useState } from 'preact/hooks';
+import { apiPath } from '../api/client.ts';
+import type { Capture } from '../api/replies.ts';
+import { useList } from '../api/request.ts';
+import { pathTo } from '../route.ts';
+import { formatBytes, formatClock, formatDay, kindOfContent } from '../wording.ts';
+import { Icon } from './icon.tsx';
+import { FaultNotice, Waiting } from './notice.tsx';
+
+const PAGE = 50;
+
+export function CaptureTable({ url, day }: { url: string; day: string | undefined }) {
+  const times = day === undefined ? {} : dayBounds(day);
+  const list = useList<Capture>(apiPath('captures', { url, order: 'desc', limit: PAGE, ...times }));
+  const [marked, setMarked] = useState<readonly Capture[]>([]);
+  const mark = (capture: Capture, isMarked: boolean) => {
+    const others = marked.filter(({ id }) => id !== capture.id);
+    setMarked(isMarked ? [...others, capture].slice(-2) : others);
+  };
+  return (
+    <>
+      {list.items.length > 0 && (
+        <table class="captures stacking">
+          <caption class="unseen">Captures, newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="unseen">Compare</span>
+              </th>
+              <th scope="col">Captured (UTC)</th>
+              <th scope="col">Content</th>
+              <th scope="col">Status</th>
+              <th scope="col">Type</th>
+              <th scope="col" class="number">
+                Size
+              </th>
+              <th scope="col">Collection</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.items.map((capture) => (
+              <Row
+                key={capture.id}
+                capture={capture}
+                isMarked={marked.some(({ id }) => id === capture.id)}
+                onMark={(isMarked) => mark(capture, isMarked)}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {list.isLoading && <Waiting what="Fetching captures" />}
+      {list.error && <FaultNotice error={list.error} onRetry={list.more} />}
+      {list.hasMore && !list.isLoading && (
+        <button type="button" class="more" onClick={list.more}>
+          Show older captures
+        </button>
+      )}
+      <CompareBar marked={marked} />
+    </>
+  );
+}
+
+function Row({
+  capture,
+  isMarked,
+  onMark,
+}: {
+  capture: Capture;
+  isMarked: boolean;
+  onMark: (isMarked: boolean) => void;
+}) {
+  const { time, timestamp, url, status, mime, payloadBytes, collection, sameAsPrevious } = capture;
+  return (
+    <tr class={isMarked ? 'marked' : undefined}>
+      <td class="mark-cell">
+        <input
+          type="checkbox"
+          checked={isMarked}
+          aria-label={`Compare the capture of ${formatDay(time)}, ${formatClock(time)}`}
+          onChange={(event) => onMark(event.currentTarget.checked)}
+        />
+      </td>
+      <th scope="row" class="when">
+        <a href={pathTo.frame(timestamp, url)}>
+          {formatDay(time)} <span class="clock">{formatClock(time)}</span>
+        </a>
+      </th>
+      <td data-label="Content">
+        <span class={sameAsPrevious ? 'sameness same' : 'sameness changed'}>
+          <Icon name={sameAsPrevious ? 'same' : 'changed'} />
+          {sameAsPrevious ? 'identical' : 'changed'}
+        </span>
+      </td>
+      <td data-label="Status">
+        <span class={status >= 400 ? 'status bad' : 'status'}>{status || '\u2013'}</span>
+      </td>
+      <td data-label="Type">{kindOfContent(mime)}</td>
+      <td data-label="Size" class="number">
+        {payloadBytes === null ? '\u2013' : formatBytes(payloadBytes)}
+      </td>
+      <td data-label="Collection">
+        <a href={pathTo.collection(collection)}>{collection}</a>
+      </td>
+    </tr>
+  );
+}
+
+/** The older one stands left, whichever was marked first. */
+function CompareBar({ marked }: { marked: readonly Capture[] }) {
+  const [a, b] = [...marked].sort((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
+  return (
+    <div class={a ? 'compare-bar' : 'compare-bar idle'} role="status">
+      {!a && <p class="muted">Mark two captures to compare them.</p>}
+      {a && !b && <p>{formatDay(a.time)} is marked. Mark another one to compare it with.</p>}
+      {a && b && (
+        <>
+          <p>
+            {formatDay(a.time)} and {formatDay(b.time)}
+          </p>
+          <a class="button primary" href={pathTo.compare(a.id, b.id)}>
+            Compare
+          </a>
+        </>
+      )}
+    </div>
+  );
+}
+
+function dayBounds(day: string): { from: string; to: string } {
+  const digits = day.replaceAll('-', '');
+  return { from: `${digits}000000`, to: `${digits}235959` };
+}

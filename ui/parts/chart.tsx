@@ -1,0 +1,72 @@
+/**
+ * A picture of figures that stand in a table beneath it, so that nothing is told by the picture alone. The library that draws comes when the first chart
+ * does.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Colours, Draw, Drawing } from './drawing.ts';
+
+type ChartProperties = {
+  readonly title: string;
+  /** What a reader sees in it, in a sentence. */
+  readonly says?: string;
+  readonly draw: Draw;
+  /** The table. */
+  readonly children: ComponentChildren;
+};
+
+export function Chart({ title, says, draw, children }: ChartProperties) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = box.current!;
+    let drawing: Drawing | undefined;
+    let isGone = false;
+    const redraw = async () => {
+      const module = await import('./drawing.ts').catch(() => undefined);
+      // Without the picture there is still the table.
+      if (isGone || !module) return;
+      drawing?.destroy();
+      drawing = module.newDrawing(element, coloursOf(element), draw);
+    };
+    redraw();
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const observer = new ResizeObserver(() => drawing?.resize(element.clientWidth));
+    observer.observe(element);
+    scheme.addEventListener('change', redraw);
+    addEventListener('pinakes-theme', redraw);
+    return () => {
+      isGone = true;
+      drawing?.destroy();
+      observer.disconnect();
+      scheme.removeEventListener('change', redraw);
+      removeEventListener('pinakes-theme', redraw);
+    };
+  }, [draw]);
+  return (
+    <figure class="chart">
+      <figcaption>{title}</figcaption>
+      {says && <p class="muted">{says}</p>}
+      <div class="chart-box" ref={box} aria-hidden="true" />
+      {children}
+    </figure>
+  );
+}
+
+/** Colours as the style has them at this moment, in a form that a canvas understands. */
+function coloursOf(element: HTMLElement): Colours {
+  const probe = document.createElement('span');
+  element.append(probe);
+  const read = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const colours = {
+    ink: read('muted'),
+    line: read('line'),
+    dark: read('chart-dark'),
+    middle: read('chart-middle'),
+    light: read('chart-light'),
+  };
+  probe.remove();
+  return colours;
+}

@@ -1,0 +1,22 @@
+/** A command to be typed into a terminal, with a button that copies it. */
+import { useState } from 'preact/hooks';
+
+export function CommandLine({ command }: { command: string }) {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(command).then(
+      () => setIsCopied(true),
+      () => {},
+    );
+  };
+  return (
+    <div class="command">
+      <pre>
+        <code>{command}</code>
+      </pre>
+      <button type="button" onClick={copy} aria-label={`Copy: ${command}`}>
+        {isCopied ? 'Copied' : 'Copy'}
+      </button>
+    </div>
+  );
+}

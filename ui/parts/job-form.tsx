@@ -1,0 +1,91 @@
+/** Starts a job of a kind. The fields are those that the server's own description of the kind has. */
+import { useMemo, useState } from 'preact/hooks';
+import { type ApiError, apiPath, post } from '../api/client.ts';
+import type { Job, Schema } from '../api/replies.ts';
+import { asApiError, useReply } from '../api/request.ts';
+import { navigate } from '../navigation.ts';
+import { pathTo } from '../route.ts';
+import { presented } from './job-fields.ts';
+import { recordOf } from './job-report.ts';
+import { FaultNotice, Waiting } from './notice.tsx';
+import { SchemaFields } from './schema-fields.tsx';
+import { defaultsOf, filledIn, type Values } from './schema-values.ts';
+
+const VERBS: Readonly<Record<string, string>> = {
+  add: 'Add these files',
+  compact: 'Compact now',
+  crawl: 'Start the crawl',
+  export: 'Export',
+  rebuild: 'Rebuild the catalog',
+  verify: 'Verify now',
+};
+
+/** What is filled in by other screens. */
+const NOT_ASKED = ['upload', 'token'];
+
+export function JobForm({ kind }: { kind: string }) {
+  const { reply: document, error, isLoading } = useReply<unknown>('/api/openapi.json');
+  if (error) return <FaultNotice error={error} />;
+  if (isLoading) return <Waiting what="Fetching what can be set" />;
+  return <KnownForm kind={kind} document={document} />;
+}
+
+function KnownForm({ kind, document }: { kind: string; document: unknown }) {
+  const { first, rest } = useMemo(() => presented(kind, inputSchemaOf(document, kind)), [kind, document]);
+  const [values, setValues] = useState<Values>(() => ({ ...defaultsOf(first), ...defaultsOf(rest) }));
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [isSending, setIsSending] = useState(false);
+  const start = async () => {
+    setIsSending(true);
+    try {
+      const job = await post<Job>(apiPath('jobs'), {
+        kind,
+        input: { ...filledIn(first, values), ...filledIn(rest, values) },
+      });
+      navigate(pathTo.job(job.id));
+    } catch (failure) {
+      setError(asApiError(failure));
+      setIsSending(false);
+    }
+  };
+  return (
+    <form
+      class="job-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        start();
+      }}
+    >
+      <div class="field-grid">
+        <SchemaFields schema={first} values={values} onChange={setValues} />
+      </div>
+      {Object.keys(rest.properties ?? {}).length > 0 && (
+        <details class="more-settings">
+          <summary>More settings</summary>
+          <div class="field-grid">
+            <SchemaFields schema={rest} values={values} onChange={setValues} />
+          </div>
+        </details>
+      )}
+      {error && <FaultNotice error={error} />}
+      <button type="submit" class="primary" disabled={isSending}>
+        {VERBS[kind] ?? 'Start'}
+      </button>
+    </form>
+  );
+}
+
+/** What the document says that a job of this kind takes: one of the alternatives of the body of POST /api/jobs. */
+function inputSchemaOf(document: unknown, kind: string): Schema {
+  const paths = recordOf(recordOf(document).paths);
+  const body = recordOf(recordOf(recordOf(paths['/api/jobs']).post).requestBody);
+  const schema = recordOf(recordOf(recordOf(body.content)['application/json']).schema);
+  const alternatives = [schema.anyOf, schema.oneOf, schema].flat().map((one) => recordOf(recordOf(one).properties));
+  const mine = alternatives.find((one) => {
+    const named = recordOf(one.kind) as Schema;
+    return named.const === kind || (named.enum?.length === 1 && named.enum[0] === kind);
+  });
+  const { properties = {}, ...rest } = (mine?.input ?? {}) as Schema;
+  const asked = Object.entries(properties).filter(([name]) => !NOT_ASKED.includes(name));
+  return { ...rest, properties: Object.fromEntries(asked) };
+}

@@ -1,0 +1,51 @@
+/** Jobs in short: what, how it stands, how far it is. */
+import { isUnderWay } from '../api/job-merge.ts';
+import type { Job, JobState } from '../api/replies.ts';
+import { pathTo } from '../route.ts';
+import { formatDuration, formatTime } from '../wording.ts';
+import { Icon, type IconName } from './icon.tsx';
+import { jobTitle } from './job-report.ts';
+import { ProgressLine } from './progress-line.tsx';
+
+const STATE_ICONS: Readonly<Record<JobState, IconName>> = {
+  queued: 'wait',
+  running: 'wait',
+  done: 'check',
+  failed: 'wrong',
+  cancelled: 'stop',
+};
+
+const STATE_WORDS: Readonly<Record<JobState, string>> = {
+  queued: 'waiting',
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
+
+export function JobStateMark({ state }: { state: JobState }) {
+  return (
+    <span class={`job-state ${state}`}>
+      <Icon name={STATE_ICONS[state]} />
+      {STATE_WORDS[state]}
+    </span>
+  );
+}
+
+export function JobList({ jobs }: { jobs: readonly Job[] }) {
+  return (
+    <ul class="jobs">
+      {jobs.map((job) => (
+        <li key={job.id} class="job-line">
+          <JobStateMark state={job.state} />
+          <a href={pathTo.job(job.id)}>{jobTitle(job)}</a>
+          <span class="muted job-when">
+            {formatTime(job.createdAt)}
+            {job.startedAt && job.endedAt && `, took ${formatDuration(job.startedAt, job.endedAt)}`}
+          </span>
+          {isUnderWay(job) && <ProgressLine job={job} />}
+        </li>
+      ))}
+    </ul>
+  );
+}

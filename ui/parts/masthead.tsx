@@ -1,0 +1,75 @@
+/** The head of every screen: the name, the way to the other screens, a search box where the screen has none of its own, and the theme. */
+import { useState } from 'preact/hooks';
+import { pathTo, type Route } from '../route.ts';
+import { chooseTheme, storedTheme, type Theme } from '../theme.ts';
+import { Icon, type IconName } from './icon.tsx';
+import { UrlSearch } from './url-search.tsx';
+
+const PLACES: readonly { readonly label: string; readonly path: string; readonly kinds: readonly Route['kind'][] }[] = [
+  { label: 'Collections', path: pathTo.collections(), kinds: ['collections', 'collection'] },
+  { label: 'Jobs', path: pathTo.jobs(), kinds: ['jobs', 'job'] },
+  { label: 'Delete', path: pathTo.delete(), kinds: ['delete'] },
+  { label: 'Help', path: pathTo.help(), kinds: ['help'] },
+];
+
+export function Masthead({ route }: { route: Route }) {
+  return (
+    <header class="masthead">
+      <div class="masthead-row">
+        <a class="wordmark" href={pathTo.home()} aria-current={route.kind === 'home' ? 'page' : undefined}>
+          <Mark />
+          Pinakes
+        </a>
+        <nav class="places" aria-label="Main">
+          <ul>
+            {PLACES.map(({ label, path, kinds }) => (
+              <li key={path}>
+                <a href={path} aria-current={kinds.includes(route.kind) ? 'page' : undefined}>
+                  {label}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        {route.kind !== 'home' && (
+          <div class="masthead-search">
+            <UrlSearch key={initialOf(route)} isSmall initial={initialOf(route)} />
+          </div>
+        )}
+        <ThemeSwitch />
+      </div>
+    </header>
+  );
+}
+
+function initialOf(route: Route): string {
+  if (route.kind === 'captures') return route.url;
+  return route.kind === 'prefix' ? `${route.prefix}*` : '';
+}
+
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+      <rect class="mark-ground" width="32" height="32" rx="6" />
+      <path class="mark-books" d="M8 7h3v18H8zM13 7h3v18h-3zM18.2 7.6l2.9-.8 4.9 17.4-2.9.8z" />
+    </svg>
+  );
+}
+
+const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const ICONS: Readonly<Record<Theme, IconName>> = { system: 'half', light: 'sun', dark: 'moon' };
+const WORDS: Readonly<Record<Theme, string>> = { system: 'as the system', light: 'light', dark: 'dark' };
+
+function ThemeSwitch() {
+  const [theme, setTheme] = useState(storedTheme);
+  const change = () => {
+    chooseTheme(NEXT[theme]);
+    setTheme(NEXT[theme]);
+  };
+  const label = `Theme: ${WORDS[theme]}. Change to ${WORDS[NEXT[theme]]}`;
+  return (
+    <button type="button" class="icon-button theme-switch" aria-label={label} title={label} onClick={change}>
+      <Icon name={ICONS[theme]} />
+    </button>
+  );
+}

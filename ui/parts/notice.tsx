@@ -1,0 +1,46 @@
+/** What stands where something is not there: not yet, not at all, or not as it should be. */
+import type { ComponentChildren } from 'preact';
+import type { ApiError } from '../api/client.ts';
+import { Icon } from './icon.tsx';
+
+export function Waiting({ what }: { what: string }) {
+  return (
+    <p class="waiting" role="status">
+      {what}
+    </p>
+  );
+}
+
+/** A failure, with what to do about it. */
+export function FaultNotice({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
+  return (
+    <div class="notice bad" role="alert">
+      <Icon name="wrong" />
+      <div>
+        <p class="notice-title">{error.message}</p>
+        {error.advice && <p>{withCode(error.advice)}</p>}
+        {onRetry && (
+          <button type="button" onClick={onRetry}>
+            Try again
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function Note({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="notice">
+      <div>
+        <p class="notice-title">{title}</p>
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** A sentence whose parts between backquotes are commands. */
+export function withCode(sentence: string): ComponentChildren {
+  return sentence.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+}

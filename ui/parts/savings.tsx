@@ -1,0 +1,55 @@
+/** What deduplication and compression save, as three bars on one scale: as captured, each content once, as it lies on disk. */
+import type { Stats } from '../api/replies.ts';
+import { formatBytes, formatPercent } from '../wording.ts';
+
+export function Savings({ stats }: { stats: Stats }) {
+  const { payloadBytes, storedPayloadBytes, storedBytes, savedByDeduplicationBytes, savedByCompressionBytes } = stats;
+  const most = Math.max(payloadBytes, storedBytes, 1);
+  const overhead = savedByCompressionBytes < 0;
+  return (
+    <figure class="savings">
+      <figcaption class="unseen">What deduplication and compression save</figcaption>
+      <ol>
+        <Bar label="As captured" bytes={payloadBytes} most={most} shade={1} />
+        <Bar
+          label="Each content once"
+          bytes={storedPayloadBytes}
+          most={most}
+          shade={2}
+          note={`deduplication saves ${formatBytes(savedByDeduplicationBytes)}, ${formatPercent(savedByDeduplicationBytes, payloadBytes)}`}
+        />
+        <Bar
+          label="On disk"
+          bytes={storedBytes}
+          most={most}
+          shade={3}
+          note={
+            overhead
+              ? `headers of records weigh ${formatBytes(-savedByCompressionBytes)} more than compression saves`
+              : `compression saves ${formatBytes(savedByCompressionBytes)} more, headers included`
+          }
+        />
+      </ol>
+      {stats.deadBytes > 0 && (
+        <p class="muted">
+          {formatBytes(stats.deadBytes)} on disk belong to deleted captures; compacting the archive frees them.
+        </p>
+      )}
+    </figure>
+  );
+}
+
+type BarProperties = { label: string; bytes: number; most: number; shade: 1 | 2 | 3; note?: string };
+
+function Bar({ label, bytes, most, shade, note }: BarProperties) {
+  return (
+    <li class="saving">
+      <span class="saving-label">{label}</span>
+      <span class="saving-bytes">{formatBytes(bytes)}</span>
+      <span class="saving-track" aria-hidden="true">
+        <span class={`saving-bar shade-${shade}`} style={{ width: `${Math.max(0.5, (100 * bytes) / most)}%` }} />
+      </span>
+      <span class="saving-note muted">{note ?? 'every capture with its own copy'}</span>
+    </li>
+  );
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Schema } from '../api/replies.ts';
+import { choicesOf, defaultsOf, fieldKindOf, filledIn } from './schema-values.ts';
+
+const SCHEMA: Schema = {
+  type: 'object',
+  properties: {
+    paths: { type: 'array', items: { type: 'string' } },
+    depth: { enum: ['quick', 'full'], default: 'full' },
+    inPlace: { type: 'boolean' },
+    obey: { type: 'boolean', default: true },
+    limit: { type: 'integer', minimum: 1 },
+    selection: { type: 'object', properties: { url: { type: 'string' } } },
+    odd: { type: 'array', items: { type: 'object' } },
+  },
+};
+
+test('of choices that must be made, the first is made', () => {
+  const format: Schema = { enum: ['wacz', 'warc'] };
+  assert.deepEqual(defaultsOf({ properties: { format }, required: ['format'] }), { format: 'wacz' });
+  assert.deepEqual(defaultsOf({ properties: { format } }), { format: '' });
+});
+
+test('each kind of value gets the field that suits it', () => {
+  const kinds = Object.values(SCHEMA.properties!).map(fieldKindOf);
+  assert.deepEqual(kinds, ['lines', 'choice', 'switch', 'switch', 'number', 'group', 'none']);
+  assert.deepEqual(choicesOf({ anyOf: [{ const: 'a' }, { const: 'b' }] }), ['a', 'b']);
+  assert.deepEqual(choicesOf({ anyOf: [{ const: 'a' }, { type: 'string' }] }), []);
+});
+
+test('only what was filled in is sent, so that the defaults of the server hold', () => {
+  assert.deepEqual(filledIn(SCHEMA, { ...defaultsOf(SCHEMA), depth: '' }), {});
+  assert.deepEqual(
+    filledIn(SCHEMA, {
+      paths: ' /a \n\n/b',
+      depth: 'quick',
+      inPlace: true,
+      obey: false,
+      limit: '7',
+      selection: { url: 'http://example.org/' },
+    }),
+    {
+      paths: ['/a', '/b'],
+      depth: 'quick',
+      inPlace: true,
+      obey: false,
+      limit: 7,
+      selection: { url: 'http://example.org/' },
+    },
+  );
+});

@@ -1,0 +1,71 @@
+/** Keys that work on every screen, and the list of them. None acts while something is being typed. */
+import { useEffect, useRef } from 'preact/hooks';
+import { navigate } from '../navigation.ts';
+import { pathTo } from '../route.ts';
+
+export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
+  ['/', 'go to the search box'],
+  ['g h', 'home'],
+  ['g c', 'collections'],
+  ['g j', 'jobs'],
+  ['n, p', 'next and previous: capture of a shown page, change of a comparison'],
+  ['?', 'this list'],
+  ['Esc', 'close what is open'],
+];
+
+const PLACES: Readonly<Record<string, string>> = { h: pathTo.home(), c: pathTo.collections(), j: pathTo.jobs() };
+const SECOND_KEY_MS = 1500;
+
+export function Shortcuts() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    let wentAt = Number.NEGATIVE_INFINITY;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      const place = PLACES[event.key];
+      if (event.key === '?') dialog.current?.showModal();
+      else if (event.key === 'g') wentAt = event.timeStamp;
+      else if (place !== undefined && event.timeStamp - wentAt < SECOND_KEY_MS) navigate(place);
+      else if (event.key === '/') {
+        const box = document.querySelector<HTMLInputElement>('[data-shortcut="search"]');
+        box?.focus();
+        box?.select();
+      } else if (event.key === 'n' || event.key === 'p') {
+        document.querySelector<HTMLElement>(`[data-shortcut="${event.key}"]`)?.click();
+        return;
+      } else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <dialog ref={dialog} class="shortcuts" aria-labelledby="shortcuts-title">
+      <h2 id="shortcuts-title">Keys</h2>
+      <ShortcutList />
+      <form method="dialog">
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  );
+}
+
+export function ShortcutList() {
+  return (
+    <dl class="keys">
+      {SHORTCUTS.map(([keys, does]) => (
+        <div key={keys}>
+          <dt>
+            <kbd>{keys}</kbd>
+          </dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
+}

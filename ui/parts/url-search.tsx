@@ -1,0 +1,120 @@
+/** The box an address is typed into, with what the archive has under it. A combobox as ARIA describes it: arrows choose, Enter goes, Escape closes. */
+import { useEffect, useId, useState } from 'preact/hooks';
+import { apiPath, get } from '../api/client.ts';
+import type { List, UrlSummary } from '../api/replies.ts';
+import { navigate } from '../navigation.ts';
+import { pathTo, pathToTyped, withScheme } from '../route.ts';
+import { counted, shownUrl } from '../wording.ts';
+import { Icon } from './icon.tsx';
+
+const PAUSE_MS = 120;
+const SHOWN = 8;
+
+export function UrlSearch({ initial = '', isSmall = false }: { initial?: string; isSmall?: boolean }) {
+  const id = useId();
+  const [typed, setTyped] = useState(initial);
+  const [isOpen, setIsOpen] = useState(false);
+  const [chosen, setChosen] = useState(-1);
+  const found = useSuggestions(isOpen ? typed : '');
+  const isShown = isOpen && found.length > 0;
+
+  const go = (path: string | undefined) => {
+    if (path === undefined) return;
+    setIsOpen(false);
+    navigate(path);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && isShown) {
+      setIsOpen(false);
+      event.stopPropagation();
+    } else if (isShown && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault();
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      setChosen(((chosen + 1 + step + found.length + 1) % (found.length + 1)) - 1);
+    }
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: the search element is not known to every browser yet.
+    <form
+      class={isSmall ? 'url-search small' : 'url-search'}
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go(isShown && found[chosen] ? pathTo.captures(found[chosen].url) : pathToTyped(typed));
+      }}
+    >
+      <label class="unseen" for={`${id}-box`}>
+        Address of an archived page
+      </label>
+      <input
+        id={`${id}-box`}
+        class="url-box"
+        type="text"
+        inputMode="url"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        placeholder={isSmall ? 'Find an address' : 'example.org, or example.org/news/*'}
+        role="combobox"
+        aria-autocomplete="list"
+        aria-expanded={isShown}
+        aria-controls={`${id}-list`}
+        aria-activedescendant={isShown && chosen >= 0 ? `${id}-${chosen}` : undefined}
+        value={typed}
+        data-shortcut="search"
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
+          setIsOpen(true);
+          setChosen(-1);
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={() => setIsOpen(false)}
+      />
+      <button type="submit" class={isSmall ? 'icon-button' : 'primary'} aria-label="Find captures">
+        {isSmall ? <Icon name="search" /> : 'Find captures'}
+      </button>
+      <div id={`${id}-list`} class="suggestions" role="listbox" aria-label="Addresses in the archive" hidden={!isShown}>
+        {found.map((one, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the box above handles the keys.
+          <div
+            key={one.urlKey}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === chosen}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => go(pathTo.captures(one.url))}
+          >
+            <span class="suggestion-url">{shownUrl(one.url)}</span>
+            <span class="suggestion-count">{counted(one.captures, 'capture')}</span>
+          </div>
+        ))}
+      </div>
+    </form>
+  );
+}
+
+/** What the archive has that begins as typed, once the typing pauses. */
+function useSuggestions(typed: string): readonly UrlSummary[] {
+  const [found, setFound] = useState<readonly UrlSummary[]>([]);
+  const text = typed.trim().replace(/\*$/, '');
+  useEffect(() => {
+    if (text.length < 2) {
+      setFound([]);
+      return;
+    }
+    const controller = new AbortController();
+    const timer = setTimeout(() => {
+      const path = apiPath('urls', { prefix: withScheme(text), limit: SHOWN });
+      get<List<UrlSummary>>(path, controller.signal).then(
+        ({ items }) => setFound(items.slice(0, SHOWN)),
+        () => setFound([]),
+      );
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [text]);
+  return found;
+}

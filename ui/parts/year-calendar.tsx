@@ -1,0 +1,130 @@
+/**
+ * A year as twelve months. A day with captures is a button: filled when the page changed on it, a ring when all captures were the same as the one before; the
+ * more captures, the darker. Shape and label say what the colour says.
+ */
+import type { CalendarDay, CalendarYear } from '../api/replies.ts';
+import { counted, formatDay, monthName } from '../wording.ts';
+
+type YearProperties = {
+  readonly year: CalendarYear;
+  readonly chosen: string | undefined;
+  onChoose(day: CalendarDay | undefined): void;
+};
+
+export function YearCalendar({ year, chosen, onChoose }: YearProperties) {
+  const days = new Map(year.days.map((day) => [day.date, day]));
+  // A day with one capture is not the darkest there is, even when no day has more.
+  const most = Math.max(4, ...year.days.map(({ captures }) => captures));
+  return (
+    <>
+      <div class="months">
+        {Array.from({ length: 12 }, (_, index) => (
+          <Month
+            key={index}
+            year={year.year}
+            month={index + 1}
+            days={days}
+            most={most}
+            chosen={chosen}
+            onChoose={onChoose}
+          />
+        ))}
+      </div>
+      <Legend />
+    </>
+  );
+}
+
+type MonthProperties = {
+  readonly year: number;
+  readonly month: number;
+  readonly days: ReadonlyMap<string, CalendarDay>;
+  readonly most: number;
+  readonly chosen: string | undefined;
+  onChoose(day: CalendarDay | undefined): void;
+};
+
+function Month({ year, month, days, most, chosen, onChoose }: MonthProperties) {
+  const first = new Date(Date.UTC(2000, month - 1, 1));
+  first.setUTCFullYear(year);
+  // Weeks begin on Monday, as ISO 8601 has it.
+  const offset = (first.getUTCDay() + 6) % 7;
+  const end = new Date(first);
+  end.setUTCMonth(month, 0);
+  const length = end.getUTCDate();
+  const prefix = `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-`;
+  const hasDays = [...days.keys()].some((date) => date.startsWith(prefix));
+  return (
+    <section class={hasDays ? 'month' : 'month empty'} aria-label={`${monthName(month)} ${year}`}>
+      <h3>{monthName(month)}</h3>
+      <ol class="days">
+        {Array.from({ length }, (_, index) => {
+          const date = `${prefix}${String(index + 1).padStart(2, '0')}`;
+          const day = days.get(date);
+          return (
+            <li key={date} style={index === 0 ? { gridColumnStart: offset + 1 } : {}}>
+              {day ? (
+                <DayButton day={day} most={most} isChosen={chosen === date} onChoose={onChoose} />
+              ) : (
+                <span class="day" aria-hidden="true">
+                  {index + 1}
+                </span>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+type DayProperties = {
+  readonly day: CalendarDay;
+  readonly most: number;
+  readonly isChosen: boolean;
+  onChoose(day: CalendarDay | undefined): void;
+};
+
+function DayButton({ day, most, isChosen, onChoose }: DayProperties) {
+  const { date, captures, changed, statuses } = day;
+  const isAllErrors = statuses.length > 0 && statuses.every((status) => status >= 400);
+  const words = [
+    `${formatDay(date)}: ${counted(captures, 'capture')}`,
+    changed > 0 ? `${changed} changed` : 'identical to the one before',
+    ...(isAllErrors ? [`status ${statuses.join(', ')}`] : []),
+  ].join(', ');
+  const heat = Math.max(1, Math.ceil((4 * Math.sqrt(captures)) / Math.sqrt(most)));
+  const looks = ['day', 'has', changed > 0 ? `changed heat-${heat}` : 'identical', isAllErrors ? 'error' : ''];
+  return (
+    <button
+      type="button"
+      class={looks.join(' ').trim()}
+      aria-pressed={isChosen}
+      aria-label={words}
+      title={words}
+      onClick={() => onChoose(isChosen ? undefined : day)}
+    >
+      {Number(date.slice(8))}
+    </button>
+  );
+}
+
+function Legend() {
+  return (
+    <ul class="legend" aria-label="What the days look like">
+      <li>
+        <span class="day has changed heat-2" aria-hidden="true" />
+        changed
+      </li>
+      <li>
+        <span class="day has identical" aria-hidden="true" />
+        identical to the one before
+      </li>
+      <li>
+        <span class="day has changed heat-2 error" aria-hidden="true" />
+        error pages only
+      </li>
+      <li class="muted">darker: more captures</li>
+    </ul>
+  );
+}

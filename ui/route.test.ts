@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullTimestamp, parseRoute, pathTo, pathToTyped, type Route, withScheme } from './route.ts';
+
+const at = (address: string): Route => parseRoute(new URL(address, 'http://localhost'));
+
+test('every screen has an address, and the address leads back to the screen', () => {
+  const screens: Route[] = [
+    { kind: 'home' },
+    { kind: 'captures', url: 'https://example.org/a?b=c&d=%20' },
+    { kind: 'captures', url: 'http://example.org/what*' },
+    { kind: 'prefix', prefix: 'http://example.org/a/' },
+    { kind: 'frame', time: '20240301120000', modifier: '', url: 'http://example.org/?q=1#part' },
+    { kind: 'frame', time: '20240301120000', modifier: 'if_', url: 'http://example.org/' },
+    { kind: 'compare', a: 'a/b', b: 'c&d' },
+    { kind: 'collections' },
+    { kind: 'collection', name: 'spring.2024' },
+    { kind: 'jobs' },
+    { kind: 'job', id: '1-2' },
+    { kind: 'delete', selection: { collection: 'a b' } },
+    { kind: 'help' },
+  ];
+  const pathOf = (route: Route): string => {
+    switch (route.kind) {
+      case 'captures':
+        return pathTo.captures(route.url);
+      case 'prefix':
+        return pathTo.prefix(route.prefix);
+      case 'frame':
+        return pathTo.frame(route.time, route.url, route.modifier);
+      case 'compare':
+        return pathTo.compare(route.a, route.b);
+      case 'collection':
+        return pathTo.collection(route.name);
+      case 'job':
+        return pathTo.job(route.id);
+      case 'delete':
+        return pathTo.delete(route.selection);
+      case 'missing':
+        return route.path;
+      default:
+        return pathTo[route.kind]();
+    }
+  };
+  for (const screen of screens) assert.deepEqual(at(pathOf(screen)), screen);
+});
+
+test('what is no screen is told as missing, with its path', () => {
+  for (const path of ['/nowhere', '/jobs/a/b', '/web/', '/web/abc/http://example.org/', '/collections/a/b']) {
+    assert.deepEqual(at(path), { kind: 'missing', path });
+  }
+});
+
+test('slashes that a proxy took away are put back, and a scheme that was not typed is added', () => {
+  assert.deepEqual(at('/web/*/http:/example.org/a'), { kind: 'captures', url: 'http://example.org/a' });
+  assert.equal(withScheme('example.org'), 'http://example.org');
+  assert.equal(withScheme('example.org:8080/a'), 'http://example.org:8080/a');
+  assert.equal(withScheme('https:/example.org'), 'https://example.org');
+  assert.equal(withScheme('urn:isbn:1'), 'urn:isbn:1');
+});
+
+test('what is typed leads to a page or, with a star, to everything under it', () => {
+  assert.equal(pathToTyped(' example.org/a '), '/web/*/http://example.org/a');
+  assert.equal(pathToTyped('example.org/*'), '/web/*/http://example.org/*');
+  assert.equal(pathToTyped('  '), undefined);
+  assert.equal(pathToTyped('*'), undefined);
+});
+
+test('an archived address never becomes an address of ours, whatever it is', () => {
+  for (const url of ['javascript:alert(1)', '//evil.example/', 'http://a/"><script>', 'data:text/html,x']) {
+    for (const path of [pathTo.captures(url), pathTo.frame('20240101000000', url), pathTo.prefix(url)]) {
+      assert.ok(path.startsWith('/web/'), path);
+      assert.doesNotMatch(path, /["<>\s]/);
+    }
+  }
+});
+
+test('a part of a time means its beginning', () => {
+  assert.equal(fullTimestamp('2024'), '20240101000000');
+  assert.equal(fullTimestamp('202403'), '20240301000000');
+  assert.equal(fullTimestamp('20240305101112'), '20240305101112');
+});

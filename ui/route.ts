@@ -1,0 +1,124 @@
+/**
+ * Addresses of the screens: what a path means, and the path to every screen. Knows nothing of the browser.
+ *
+ * Under /web/ the rest of the address, query and all, is the archived page's own: `/web/*` + `/http://example.org/a?b=c`. A last `*` asks for everything
+ * that begins so; a page whose own address ends in one has it written as %2A.
+ */
+export type Route =
+  | { readonly kind: 'home' }
+  | { readonly kind: 'captures'; readonly url: string }
+  | { readonly kind: 'prefix'; readonly prefix: string }
+  | { readonly kind: 'frame'; readonly time: string; readonly modifier: '' | 'if_' | 'id_'; readonly url: string }
+  | { readonly kind: 'compare'; readonly a: string; readonly b: string }
+  | { readonly kind: 'collections' }
+  | { readonly kind: 'collection'; readonly name: string }
+  | { readonly kind: 'jobs' }
+  | { readonly kind: 'job'; readonly id: string }
+  | { readonly kind: 'delete'; readonly selection: Readonly<Record<string, string>> }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'missing'; readonly path: string };
+
+export type Place = { readonly pathname: string; readonly search: string; readonly hash: string };
+
+const FRAME = /^\/web\/(\d{1,14})([a-z]{2}_)?\/(.+)$/s;
+
+export function parseRoute({ pathname, search, hash }: Place): Route {
+  if (pathname.startsWith('/web/')) return parseArchived(pathname + search, hash, pathname);
+  const [, first = '', second = '', ...rest] = pathname.replace(/\/$/, '').split('/');
+  const path = rest.length === 0 ? `${first}/${second === '' ? '' : '*'}` : '';
+  const query = new URLSearchParams(search);
+  switch (path) {
+    case '/':
+      return { kind: 'home' };
+    case 'collections/':
+      return { kind: 'collections' };
+    case 'collections/*':
+      return { kind: 'collection', name: decoded(second) };
+    case 'compare/':
+      return { kind: 'compare', a: query.get('a') ?? '', b: query.get('b') ?? '' };
+    case 'delete/':
+      return { kind: 'delete', selection: Object.fromEntries(query) };
+    case 'help/':
+      return { kind: 'help' };
+    case 'jobs/':
+      return { kind: 'jobs' };
+    case 'jobs/*':
+      return { kind: 'job', id: decoded(second) };
+    default:
+      return { kind: 'missing', path: pathname };
+  }
+}
+
+function parseArchived(path: string, hash: string, pathname: string): Route {
+  if (path.startsWith('/web/*/')) {
+    const url = path.slice('/web/*/'.length);
+    if (url === '') return { kind: 'home' };
+    if (url.endsWith('*')) return { kind: 'prefix', prefix: withScheme(url.slice(0, -1)) };
+    return { kind: 'captures', url: withScheme(url.replace(/%2A$/i, '*')) };
+  }
+  const [, time, modifier = '', url] = FRAME.exec(path) ?? [];
+  if (time === undefined || url === undefined) return { kind: 'missing', path: pathname };
+  return {
+    kind: 'frame',
+    time,
+    modifier: modifier === 'if_' || modifier === 'id_' ? modifier : '',
+    url: withScheme(url) + hash,
+  };
+}
+
+/** An address as a person types it, with its scheme, and with the slash that some servers and proxies take away put back. */
+export function withScheme(url: string): string {
+  const collapsed = /^(https?|ftp):\/(?!\/)/i.exec(url);
+  if (collapsed) return `${collapsed[1]}://${url.slice(collapsed[0].length)}`;
+  return /^[a-z][a-z0-9+.-]*:(?!\d)/i.test(url) ? url : `http://${url}`;
+}
+
+export const pathTo = {
+  home: () => '/',
+  captures: (url: string) => `/web/*/${inPath(url).replace(/\*$/, '%2A')}`,
+  prefix: (prefix: string) => `/web/*/${inPath(prefix)}*`,
+  frame: (time: string, url: string, modifier: '' | 'if_' | 'id_' = '') => {
+    const [address, fragment] = splitFragment(url);
+    return `/web/${time}${modifier}/${inPath(address)}${fragment}`;
+  },
+  compare: (a: string, b: string) => `/compare?${new URLSearchParams({ a, b })}`,
+  collections: () => '/collections',
+  collection: (name: string) => `/collections/${encodeURIComponent(name)}`,
+  jobs: () => '/jobs',
+  job: (id: string) => `/jobs/${encodeURIComponent(id)}`,
+  delete: (selection: Readonly<Record<string, string>> = {}) => {
+    const query = new URLSearchParams(selection).toString();
+    return query === '' ? '/delete' : `/delete?${query}`;
+  },
+  help: () => '/help',
+} as const;
+
+/** Where what was typed into the search box leads: a page's captures, or everything under a prefix. */
+export function pathToTyped(typed: string): string | undefined {
+  const text = typed.trim();
+  if (text === '' || text === '*') return undefined;
+  return text.endsWith('*') ? pathTo.prefix(withScheme(text.slice(0, -1))) : pathTo.captures(withScheme(text));
+}
+
+/** A time of an address as 14 digits: the beginning of what it names, as the server takes it. */
+export function fullTimestamp(time: string): string {
+  return time + '00000101000000'.slice(time.length);
+}
+
+function inPath(url: string): string {
+  const [address] = splitFragment(url);
+  return address.replace(/[\s"<>\\^`{|}]/g, (character) => encodeURIComponent(character));
+}
+
+function splitFragment(url: string): [address: string, fragment: string] {
+  const at = url.indexOf('#');
+  return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at)];
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,97 @@
+/** One address: when it was captured, when it changed, and every capture with what it is. Two of them can be compared. */
+import { useState } from 'preact/hooks';
+import { apiPath } from '../api/client.ts';
+import type { Calendar, CalendarDay } from '../api/replies.ts';
+import { useReply } from '../api/request.ts';
+import { useTitle } from '../navigation.ts';
+import { CaptureTable } from '../parts/capture-table.tsx';
+import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { Timeline } from '../parts/timeline.tsx';
+import { YearCalendar } from '../parts/year-calendar.tsx';
+import { pathTo } from '../route.ts';
+import { counted, formatDay, shownUrl } from '../wording.ts';
+
+export function CapturesScreen({ url }: { url: string }) {
+  useTitle(`Captures of ${shownUrl(url)}`);
+  const { reply: calendar, error, isLoading, reload } = useReply<Calendar>(apiPath('calendar', { url }));
+  const isMissing = error?.status === 404 || calendar?.captures === 0;
+  return (
+    <>
+      <p class="kicker">Captures of</p>
+      <h1 class="url-title">{shownUrl(url)}</h1>
+      {isLoading && <Waiting what="Looking for captures" />}
+      {isMissing && <NoCaptures url={url} />}
+      {error && !isMissing && <FaultNotice error={error} onRetry={reload} />}
+      {calendar && calendar.captures > 0 && <Found url={url} calendar={calendar} />}
+    </>
+  );
+}
+
+function Found({ url, calendar }: { url: string; calendar: Calendar }) {
+  const { first, last, captures, distinct, years } = calendar;
+  const [year, setYear] = useState(() => years.at(-1)?.year ?? 0);
+  const [day, setDay] = useState<CalendarDay | undefined>(undefined);
+  const shown = years.find((one) => one.year === year);
+  return (
+    <>
+      <p class="lead wide">
+        {counted(captures, 'capture')}
+        {first && last && first !== last && ` from ${formatDay(first)} to ${formatDay(last)}`}
+        {first && first === last && ` on ${formatDay(first)}`}; {counted(distinct, 'distinct content')}.{' '}
+        <a href={pathTo.prefix(folderOf(url))}>Everything under this address</a>
+      </p>
+      <section aria-labelledby="calendar">
+        <h2 id="calendar" class="unseen">
+          Calendar
+        </h2>
+        <Timeline
+          years={years}
+          chosen={year}
+          onChoose={(next) => {
+            setYear(next);
+            setDay(undefined);
+          }}
+        />
+        {shown && <YearCalendar year={shown} chosen={day?.date} onChoose={setDay} />}
+      </section>
+      <section aria-labelledby="captures">
+        <div class="section-head">
+          <h2 id="captures">{day ? `${formatDay(day.date)}` : 'All captures'}</h2>
+          {day && (
+            <button type="button" class="plain" onClick={() => setDay(undefined)}>
+              Show all captures
+            </button>
+          )}
+        </div>
+        <CaptureTable url={url} day={day?.date} />
+        <p class="aside">
+          <a href={pathTo.delete({ url })}>Delete captures of this address</a>, with a preview first.
+        </p>
+      </section>
+    </>
+  );
+}
+
+function NoCaptures({ url }: { url: string }) {
+  const host = URL.parse(url)?.host;
+  return (
+    <Note title="The archive has no capture of this address.">
+      <p>
+        See what it has <a href={pathTo.prefix(folderOf(url))}>under this address</a>
+        {host && (
+          <>
+            , or <a href={pathTo.prefix(`http://${host}/`)}>anywhere on {host}</a>
+          </>
+        )}
+        . Scheme, <code>www.</code> and capital letters of the host make no difference; the path does.
+      </p>
+    </Note>
+  );
+}
+
+/** The address up to its last slash, so that its neighbours are found with it. */
+function folderOf(url: string): string {
+  const path = url.split(/[?#]/)[0]!;
+  const slash = path.lastIndexOf('/');
+  return slash > path.indexOf('://') + 2 ? path.slice(0, slash + 1) : `${path}/`;
+}

@@ -1,0 +1,201 @@
+/** One collection: how it grew, what of it was new, and its files to download. */
+import { useMemo } from 'preact/hooks';
+import { apiPath } from '../api/client.ts';
+import type { Collection, Growth, GrowthPoint, List, Segment } from '../api/replies.ts';
+import { useList, useReply } from '../api/request.ts';
+import { useTitle } from '../navigation.ts';
+import { Chart } from '../parts/chart.tsx';
+import type { Draw } from '../parts/drawing.ts';
+import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { pathTo } from '../route.ts';
+import { formatBytes, formatCount, formatPercent, formatSpan, monthName } from '../wording.ts';
+import { Figure } from './home.tsx';
+
+export function CollectionScreen({ name }: { name: string }) {
+  useTitle(`Collection ${name}`);
+  const standing = useReply<List<Collection>>(apiPath('collections'));
+  const isUnknown = standing.reply !== undefined && !standing.reply.items.some((one) => one.name === name);
+  // It may have come since the server counted last.
+  const fresh = useReply<List<Collection>>(isUnknown ? apiPath('collections', { fresh: 'true' }) : undefined);
+  const { reply, error, isLoading, reload } = isUnknown ? fresh : standing;
+  const collection = reply?.items.find((one) => one.name === name);
+  return (
+    <>
+      <p class="kicker">
+        <a href={pathTo.collections()}>Collections</a>
+      </p>
+      <h1>{name}</h1>
+      {isLoading && <Waiting what="Counting what the collection holds" />}
+      {error && <FaultNotice error={error} onRetry={reload} />}
+      {reply && !collection && (
+        <Note title="There is no such collection.">
+          <p>
+            See <a href={pathTo.collections()}>those that there are</a>.
+          </p>
+        </Note>
+      )}
+      {collection && <Detail collection={collection} />}
+    </>
+  );
+}
+
+function Detail({ collection }: { collection: Collection }) {
+  const { name, captures, revisits, payloadBytes, uniquePayloadBytes, storedBytes, first, last } = collection;
+  return (
+    <>
+      <dl class="figures">
+        <Figure label="captures" value={formatCount(captures)} />
+        <Figure label="kept as revisits" value={formatCount(revisits)} />
+        <Figure label="as captured" value={formatBytes(payloadBytes)} />
+        <Figure label="distinct within it" value={formatBytes(uniquePayloadBytes)} />
+        <Figure label="on disk" value={formatBytes(storedBytes)} />
+        {first && last && <Figure label="captured" value={formatSpan(first, last)} />}
+      </dl>
+      <GrowthSection name={name} />
+      <Segments name={name} />
+      <section aria-labelledby="remove">
+        <h2 id="remove">Delete it</h2>
+        <p>
+          Captures of other collections that share its contents keep them. What would go is shown first.{' '}
+          <a href={pathTo.delete({ collection: name })}>Delete this collection</a>
+        </p>
+      </section>
+    </>
+  );
+}
+
+function GrowthSection({ name }: { name: string }) {
+  const { reply, error } = useReply<Growth>(apiPath(`collections/${encodeURIComponent(name)}/growth`));
+  const points = reply?.points;
+  const draw = useMemo(() => (points ? growthOf(points) : undefined), [points]);
+  if (error) return <FaultNotice error={error} />;
+  if (!points || !draw || points.length === 0) return null;
+  return (
+    <Chart
+      title="Growth"
+      says={`What was captured, and what of it the archive did not hold yet${points.length < FEW_MONTHS ? '' : ', summed up'}.`}
+      draw={draw}
+    >
+      <ul class="legend" aria-hidden="true">
+        <li>
+          <span class="swatch light" /> as captured
+        </li>
+        <li>
+          <span class="swatch dark" /> new to the archive
+        </li>
+      </ul>
+      <details>
+        <summary>As a table</summary>
+        <table class="stacking">
+          <caption class="unseen">Growth by month</caption>
+          <thead>
+            <tr>
+              <th scope="col">Month</th>
+              <th scope="col" class="number">
+                Captures
+              </th>
+              <th scope="col" class="number">
+                Duplicates
+              </th>
+              <th scope="col" class="number">
+                As captured
+              </th>
+              <th scope="col" class="number">
+                New
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {points.map((point) => (
+              <tr key={point.month}>
+                <th scope="row">
+                  {monthName(Number(point.month.slice(5)))} {point.month.slice(0, 4)}
+                </th>
+                <td data-label="Captures" class="number">
+                  {formatCount(point.captures)}
+                </td>
+                <td data-label="Duplicates" class="number">
+                  {formatPercent(point.duplicateCaptures, point.captures)}
+                </td>
+                <td data-label="As captured" class="number">
+                  {formatBytes(point.payloadBytes)}
+                </td>
+                <td data-label="New" class="number">
+                  {formatBytes(point.newBytes)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </Chart>
+  );
+}
+
+/** So few months are told apart better by bars. */
+const FEW_MONTHS = 4;
+
+/** Sums at the ends of months, from nothing at the beginning of the first. */
+function growthOf(points: readonly GrowthPoint[]): Draw {
+  if (points.length < FEW_MONTHS) return barsOf(points);
+  const seconds = (month: string, later: number) =>
+    Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1 + later, 1) / 1000;
+  let [captured, fresh] = [0, 0];
+  const sums = points.map(({ payloadBytes, newBytes }) => {
+    captured += payloadBytes;
+    fresh += newBytes;
+    return { captured, fresh };
+  });
+  return {
+    kind: 'areas',
+    times: [seconds(points[0]!.month, 0), ...points.map(({ month }) => seconds(month, 1))],
+    series: [
+      { label: 'as captured', bytes: [0, ...sums.map((sum) => sum.captured)] },
+      { label: 'new to the archive', bytes: [0, ...sums.map((sum) => sum.fresh)] },
+    ],
+  };
+}
+
+function barsOf(points: readonly GrowthPoint[]): Draw {
+  return {
+    kind: 'bars',
+    unit: 'bytes',
+    names: points.map(({ month }) => `${monthName(Number(month.slice(5))).slice(0, 3)} ${month.slice(0, 4)}`),
+    series: [
+      { label: 'as captured', values: points.map(({ payloadBytes }) => payloadBytes) },
+      { label: 'new to the archive', values: points.map(({ newBytes }) => newBytes) },
+    ],
+  };
+}
+
+function Segments({ name }: { name: string }) {
+  const list = useList<Segment>(apiPath('segments', { collection: name }));
+  return (
+    <section aria-labelledby="segments">
+      <h2 id="segments">Files</h2>
+      <p class="muted">Plain WARC files, which any other tool reads as well.</p>
+      {list.items.length > 0 && (
+        <ul class="files">
+          {list.items.map((segment) => (
+            <li key={`${segment.volume}/${segment.name}`}>
+              <a href={segment.href} download>
+                {segment.name}
+              </a>
+              <span class="muted">
+                {formatBytes(segment.bytes)}, volume {segment.volume}, {segment.state}
+                {segment.deadBytes > 0 && `, ${formatBytes(segment.deadBytes)} of deleted captures`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {list.isLoading && <Waiting what="Fetching files" />}
+      {list.error && <FaultNotice error={list.error} onRetry={list.more} />}
+      {list.hasMore && !list.isLoading && (
+        <button type="button" class="more" onClick={list.more}>
+          Show more files
+        </button>
+      )}
+    </section>
+  );
+}

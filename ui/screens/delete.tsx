@@ -1,0 +1,178 @@
+/** Deleting: say what is meant, see what would go and what stays, confirm by typing, then watch the job. */
+import { useMemo, useState } from 'preact/hooks';
+import { type ApiError, apiPath, post } from '../api/client.ts';
+import type { DeletePreview, Job, PreviewedDelete, Schema, Selection, Stats } from '../api/replies.ts';
+import { asApiError, useReply } from '../api/request.ts';
+import { navigate, useTitle } from '../navigation.ts';
+import { FaultNotice, Note } from '../parts/notice.tsx';
+import { SchemaFields } from '../parts/schema-fields.tsx';
+import { filledIn, type Values } from '../parts/schema-values.ts';
+import { TokenGate } from '../parts/token-gate.tsx';
+import { pathTo } from '../route.ts';
+import { counted, formatBytes, formatCount } from '../wording.ts';
+
+const text = (description?: string): Schema => ({ type: 'string', ...(description && { description }) });
+
+/** What can be said of captures; collections are chosen from those that there are. */
+const selectionSchema = (collections: readonly string[]): Schema => ({
+  type: 'object',
+  properties: {
+    collection: collections.length > 0 ? { type: 'string', enum: collections } : text(),
+    url: text('This address and no other.'),
+    prefix: text('For example https://example.org/private/, or *.example.org for a domain with all below it.'),
+    from: text('A year, or as much of a time as is meant: 2024, 20240301, 2024-03-01T10:00:00Z.'),
+    to: text('The whole of it is meant: 2024 ends with the year.'),
+    mime: text('For example image/jpeg.'),
+    status: { type: 'integer', minimum: 0 },
+    key: text('All captures of one content, wherever they are.'),
+  },
+});
+
+export function DeleteScreen({ given }: { given: Readonly<Record<string, string>> }) {
+  useTitle('Delete captures');
+  return (
+    <>
+      <h1>Delete captures</h1>
+      <p class="lead">
+        Say which captures are meant. What would go is shown first; nothing is deleted until it is confirmed.
+      </p>
+      <TokenGate why="Deleting">
+        <Deletion given={given} />
+      </TokenGate>
+    </>
+  );
+}
+
+type Previewed = PreviewedDelete & { readonly selection: Selection };
+
+function Deletion({ given }: { given: Readonly<Record<string, string>> }) {
+  const [values, setValues] = useState<Values>(given);
+  const [previewed, setPreviewed] = useState<Previewed | undefined>(undefined);
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [isAsking, setIsAsking] = useState(false);
+  const { reply: stats } = useReply<Stats>('/api/stats');
+  const schema = useMemo(() => selectionSchema(stats?.collections.map(({ collection }) => collection) ?? []), [stats]);
+  const selection = filledIn(schema, values) as Selection;
+  const isNothing = Object.keys(selection).length === 0;
+  const preview = async () => {
+    setIsAsking(true);
+    setError(undefined);
+    setPreviewed(undefined);
+    try {
+      setPreviewed({ ...(await post<PreviewedDelete>(apiPath('deletes/preview'), { selection })), selection });
+    } catch (failure) {
+      setError(asApiError(failure));
+    }
+    setIsAsking(false);
+  };
+  return (
+    <>
+      <form
+        class="selection"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isNothing) preview();
+        }}
+      >
+        <fieldset class="group columns">
+          <legend>Which captures</legend>
+          <p class="hint">All that is said must hold.</p>
+          <SchemaFields
+            schema={schema}
+            values={values}
+            onChange={(next) => {
+              setValues(next);
+              setPreviewed(undefined);
+            }}
+          />
+        </fieldset>
+        <button type="submit" class="primary" disabled={isNothing || isAsking}>
+          {isAsking ? 'Counting' : 'Show what would go'}
+        </button>
+      </form>
+      {error && <FaultNotice error={error} />}
+      {previewed &&
+        (previewed.preview.captures === 0 ? (
+          <Note title="No capture is meant by this." />
+        ) : (
+          <Confirmation key={previewed.token} previewed={previewed} />
+        ))}
+    </>
+  );
+}
+
+function Confirmation({ previewed: { preview, token, selection } }: { previewed: Previewed }) {
+  const [typed, setTyped] = useState('');
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const wanted = `delete ${preview.captures}`;
+  const go = async () => {
+    try {
+      const job = await post<Job>(apiPath('deletes'), { selection, token });
+      navigate(pathTo.job(job.id));
+    } catch (failure) {
+      setError(asApiError(failure));
+    }
+  };
+  return (
+    <section class="preview" aria-labelledby="preview">
+      <h2 id="preview">{counted(preview.captures, 'capture')} would go</h2>
+      <Consequences preview={preview} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed.trim() === wanted) go();
+        }}
+      >
+        <div class="field">
+          <label for="confirm">
+            Type <code>{wanted}</code> to confirm
+          </label>
+          <input
+            id="confirm"
+            type="text"
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </div>
+        {error && <FaultNotice error={error} />}
+        <button type="submit" class="danger" disabled={typed.trim() !== wanted}>
+          Delete {counted(preview.captures, 'capture')}
+        </button>
+      </form>
+    </section>
+  );
+}
+
+function Consequences({ preview }: { preview: DeletePreview }) {
+  return (
+    <>
+      <ul class="consequences">
+        <li>
+          {preview.contents === 0
+            ? 'No content goes with them: all are shared with captures that stay.'
+            : `With them ${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to.`}
+        </li>
+        {preview.contentsKept > 0 && (
+          <li>
+            {counted(preview.contentsKept, 'content')} {preview.contentsKept === 1 ? 'stays' : 'stay'}, because other
+            captures share {preview.contentsKept === 1 ? 'it' : 'them'}.
+          </li>
+        )}
+        <li>No other capture loses anything. The bytes leave the disk when the archive is compacted.</li>
+      </ul>
+      <details open>
+        <summary>Some of what would go</summary>
+        <ul class="examples">
+          {preview.examples.map((url, index) => (
+            <li key={index}>{url}</li>
+          ))}
+          {preview.captures > preview.examples.length && (
+            <li class="muted">and {formatCount(preview.captures - preview.examples.length)} more</li>
+          )}
+        </ul>
+      </details>
+    </>
+  );
+}

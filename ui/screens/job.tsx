@@ -1,0 +1,153 @@
+/** One job: how far it is, its log, what came of it; cancelled, or run again. */
+import { useState } from 'preact/hooks';
+import { type ApiError, apiPath, post } from '../api/client.ts';
+import { useJobs } from '../api/job-events.ts';
+import { isUnderWay } from '../api/job-merge.ts';
+import type { Job } from '../api/replies.ts';
+import { asApiError, useReply } from '../api/request.ts';
+import { navigate, useTitle } from '../navigation.ts';
+import { JobStateMark } from '../parts/job-list.tsx';
+import { jobTitle, recordOf, reportFacts, reportSentences } from '../parts/job-report.ts';
+import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { ProgressLine } from '../parts/progress-line.tsx';
+import { useHasToken } from '../parts/token-gate.tsx';
+import { pathTo } from '../route.ts';
+import { formatDuration, formatTime } from '../wording.ts';
+
+export function JobScreen({ id }: { id: string }) {
+  const { jobs } = useJobs();
+  const fetched = useReply<Job>(apiPath(`jobs/${encodeURIComponent(id)}`));
+  const job = jobs?.find((one) => one.id === id) ?? fetched.reply;
+  useTitle(job ? `${jobTitle(job)}, ${job.state}` : 'Job');
+  return (
+    <>
+      <p class="kicker">
+        <a href={pathTo.jobs()}>Jobs</a>
+      </p>
+      <h1>{job ? jobTitle(job) : 'Job'}</h1>
+      {!job && fetched.isLoading && <Waiting what="Fetching the job" />}
+      {!job && fetched.error && <FaultNotice error={fetched.error} />}
+      {job && <JobDetail job={job} />}
+    </>
+  );
+}
+
+function JobDetail({ job }: { job: Job }) {
+  const sentences = job.state === 'done' ? reportSentences(job.kind, job.report) : [];
+  const facts = reportFacts(job.report);
+  const files = exportedFiles(job);
+  return (
+    <>
+      <div class="job-head">
+        <p role="status">
+          <JobStateMark state={job.state} />
+        </p>
+        <p class="muted">
+          Asked for on {formatTime(job.createdAt)}
+          {job.startedAt && job.endedAt && `; took ${formatDuration(job.startedAt, job.endedAt)}`}
+        </p>
+        <JobActions job={job} />
+      </div>
+      {isUnderWay(job) && <ProgressLine job={job} />}
+      {isUnderWay(job) && <Facts facts={reportFacts(job.progress?.detail)} />}
+      {job.error && <Fault job={job} />}
+      {sentences.length > 0 && (
+        <section aria-labelledby="outcome">
+          <h2 id="outcome">What came of it</h2>
+          {sentences.map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+          {files.map((file) => (
+            <p key={file}>
+              <a
+                class="button primary"
+                href={`/api/exports/${encodeURIComponent(job.id)}/${encodeURIComponent(file)}`}
+                download
+              >
+                Download {file}
+              </a>
+            </p>
+          ))}
+        </section>
+      )}
+      {job.log.length > 0 && (
+        <section aria-labelledby="log">
+          <h2 id="log">Log</h2>
+          <pre class="log">{job.log.join('\n')}</pre>
+        </section>
+      )}
+      <details open={sentences.length === 0 && facts.length > 0}>
+        <summary>Everything about it</summary>
+        <Facts facts={facts} />
+        <pre class="log">{JSON.stringify(job.input, null, 2)}</pre>
+      </details>
+    </>
+  );
+}
+
+function Facts({ facts }: { facts: readonly (readonly [string, string])[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Fault({ job }: { job: Job }) {
+  const error = job.error!;
+  return (
+    <Note title={error.message}>
+      {error.where && <p>{error.where}</p>}
+      {error.advice && <p>{error.advice}</p>}
+    </Note>
+  );
+}
+
+function JobActions({ job }: { job: Job }) {
+  const hasToken = useHasToken();
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  if (!hasToken) return null;
+  const attempt = async (work: () => Promise<unknown>) => {
+    setError(undefined);
+    await work().catch((failure: unknown) => setError(asApiError(failure)));
+  };
+  const canRepeat = job.origin !== 'command' && job.kind !== 'delete' && !('upload' in recordOf(job.input));
+  return (
+    <div class="job-actions">
+      {isUnderWay(job) && (
+        <button
+          type="button"
+          onClick={() => attempt(() => post(apiPath(`jobs/${encodeURIComponent(job.id)}/cancel`), {}))}
+        >
+          Cancel
+        </button>
+      )}
+      {!isUnderWay(job) && canRepeat && (
+        <button
+          type="button"
+          onClick={() =>
+            attempt(async () => {
+              const again = await post<Job>(apiPath('jobs'), { kind: job.kind, input: job.input });
+              navigate(pathTo.job(again.id));
+            })
+          }
+        >
+          Run it again
+        </button>
+      )}
+      {error && <FaultNotice error={error} />}
+    </div>
+  );
+}
+
+/** The files that an export left to be downloaded. */
+function exportedFiles(job: Job): string[] {
+  if (job.kind !== 'export' || job.state !== 'done') return [];
+  const { file, files } = recordOf(job.report);
+  return [file, files].flat().filter((name) => typeof name === 'string');
+}

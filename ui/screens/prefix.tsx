@@ -1,0 +1,78 @@
+/** Every address under a prefix, a page at a time. */
+import { apiPath } from '../api/client.ts';
+import type { UrlSummary } from '../api/replies.ts';
+import { useList } from '../api/request.ts';
+import { useTitle } from '../navigation.ts';
+import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { pathTo } from '../route.ts';
+import { formatCount, formatShortDay, kindOfContent, shownUrl } from '../wording.ts';
+
+const PAGE = 100;
+
+export function PrefixScreen({ prefix }: { prefix: string }) {
+  const shown = prefix.replace(/^https?:\/\//i, '');
+  useTitle(`Addresses under ${shown}`);
+  const list = useList<UrlSummary>(apiPath('urls', { prefix, limit: PAGE }));
+  const isEmpty = list.items.length === 0 && !list.isLoading && !list.error;
+  return (
+    <>
+      <p class="kicker">Addresses under</p>
+      <h1 class="url-title">{shown}*</h1>
+      {list.items.length > 0 && (
+        <table class="stacking urls">
+          <caption class="unseen">Addresses under {prefix}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Address</th>
+              <th scope="col">Type</th>
+              <th scope="col" class="number">
+                Captures
+              </th>
+              <th scope="col" class="number">
+                Distinct
+              </th>
+              <th scope="col">First</th>
+              <th scope="col">Last</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.items.map((one) => (
+              <tr key={one.urlKey}>
+                <th scope="row" class="url-cell">
+                  <a href={pathTo.captures(one.url)}>{shownUrl(one.url)}</a>
+                </th>
+                <td data-label="Type">{kindOfContent(one.mime)}</td>
+                <td data-label="Captures" class="number">
+                  {formatCount(one.captures)}
+                </td>
+                <td data-label="Distinct" class="number">
+                  {formatCount(one.distinct)}
+                </td>
+                <td data-label="First" class="date">
+                  {formatShortDay(one.first)}
+                </td>
+                <td data-label="Last" class="date">
+                  {formatShortDay(one.last)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {list.isLoading && <Waiting what="Fetching addresses" />}
+      {list.error && <FaultNotice error={list.error} onRetry={list.more} />}
+      {isEmpty && (
+        <Note title="The archive has nothing under this address.">
+          <p>
+            Shorten it: <code>example.org/*</code> finds everything on a host.
+          </p>
+        </Note>
+      )}
+      {list.hasMore && !list.isLoading && (
+        <button type="button" class="more" onClick={list.more}>
+          Show more addresses
+        </button>
+      )}
+    </>
+  );
+}

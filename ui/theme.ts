@@ -1,0 +1,36 @@
+/** Light or dark: what the reader's system asks for, unless the reader chose. The choice is kept in this browser. */
+export type Theme = 'system' | 'light' | 'dark';
+
+const KEY = 'pinakes.theme';
+
+export function storedTheme(): Theme {
+  try {
+    const kept = localStorage.getItem(KEY);
+    return kept === 'light' || kept === 'dark' ? kept : 'system';
+  } catch {
+    // Storage may be switched off.
+    return 'system';
+  }
+}
+
+export function applyTheme(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+export function chooseTheme(theme: Theme): void {
+  applyTheme(theme);
+  try {
+    if (theme === 'system') localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, theme);
+  } catch {
+    // The choice then lasts as long as the page.
+  }
+  dispatchEvent(new Event('pinakes-theme'));
+}
+
+/** Whether the page is dark at this moment, by choice or by the system. */
+export function isDark(): boolean {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+}

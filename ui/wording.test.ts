@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  counted,
+  formatBytes,
+  formatDuration,
+  formatPercent,
+  formatTime,
+  kindOfContent,
+  shownUrl,
+  w3cDate,
+} from './wording.ts';
+
+test('sizes have two or three digits and a unit', () => {
+  const cases: [number, string][] = [
+    [0, '0 bytes'],
+    [1, '1 byte'],
+    [999, '999 bytes'],
+    [1000, '1.0 KB'],
+    [9949, '9.9 KB'],
+    [9950, '10 KB'],
+    [999_600, '1.0 MB'],
+    [-1500, '\u22121.5 KB'],
+    [4.2e15, '4.2 PB'],
+  ];
+  for (const [bytes, text] of cases) assert.equal(formatBytes(bytes), text);
+});
+
+test('numbers are grouped, and agree with their noun', () => {
+  assert.equal(counted(1, 'capture'), '1 capture');
+  assert.equal(counted(1234567, 'address', 'addresses'), '1\u202f234\u202f567 addresses');
+  assert.equal(formatPercent(1, 3), '33 %');
+  assert.equal(formatPercent(1, 30), '3.3 %');
+  assert.equal(formatPercent(1, 0), '\u2013');
+});
+
+test('times are told in words, in UTC', () => {
+  assert.equal(formatTime(w3cDate('20240303140509')), '3 March 2024, 14:05:09 UTC');
+  assert.equal(formatTime('2024-03-03T14:05:09.123Z'), '3 March 2024, 14:05:09 UTC');
+  assert.equal(formatDuration('2024-01-01T00:00:00Z', '2024-01-01T02:03:04Z'), '2 h 3 min');
+});
+
+test('addresses and media types are shortened to what tells them apart', () => {
+  assert.equal(shownUrl('https://example.org/'), 'example.org');
+  assert.equal(shownUrl('http://example.org/a/'), 'example.org/a/');
+  assert.equal(kindOfContent('text/html; charset=utf-8'), 'HTML');
+  assert.equal(kindOfContent('image/png'), 'PNG image');
+  assert.equal(kindOfContent('application/ld+json'), 'JSON');
+  assert.equal(kindOfContent(''), 'unknown');
+});
