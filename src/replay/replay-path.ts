@@ -20,8 +20,9 @@ export type ReplayPath =
   | {
       readonly kind: 'capture';
       readonly time: EpochMs;
-      /** The digits as written; 14 of them mean a second and fewer a span that begins with `time`. */
+      /** The digits as written; 14 of them mean a second and fewer a span from `time` to `timeEnd`. */
       readonly timestamp: string;
+      readonly timeEnd: EpochMs;
       readonly modifier: Modifier;
       readonly url: string;
     }
@@ -77,7 +78,8 @@ function parseCapture(digits: string | undefined, suffix: string, text: string):
   if (digits === undefined) return withUrl(text, (url) => ({ kind: 'timegate', url, modifier }));
   const time = timeOf(digits);
   if (time === undefined) return bad(`${digits} is no time`);
-  return withUrl(text, (url) => ({ kind: 'capture', time, timestamp: digits, modifier, url }));
+  const timeEnd = endOf(digits) ?? time;
+  return withUrl(text, (url) => ({ kind: 'capture', time, timeEnd, timestamp: digits, modifier, url }));
 }
 
 function bad(problem: string): ReplayPath {

@@ -4,7 +4,7 @@
  *
  *     /web/<url>                      TimeGate: to the memento nearest to Accept-Datetime, or to the latest
  *     /web/<time><modifier>/<url>     a browser gets the frame page, everybody else is sent to the memento
- *     /web/<part of a time>/<url>     to the nearest capture's own time
+ *     /web/<part of a time>/<url>     to the own time of the first capture of that year, month or day, or of the nearest
  *     /web/STAR/<url>[STAR]           screens: the captures of a URL, or the URLs below a prefix
  *     /web/timemap/<format>/<url>     TimeMap
  */
@@ -18,6 +18,7 @@ import {
   mementoUri,
   parseReplayPath,
   type Replayer,
+  type ReplayPath,
   replayPath,
   resourceLinks,
 } from '../replay/index.ts';
@@ -156,10 +157,12 @@ export class WebRoutes {
   /** To one capture: browsers to the page with the frame, all others to the memento. */
   async #lead(
     { request, response }: Visit,
-    { url, time, timestamp, modifier }: { url: string; time: EpochMs; timestamp: string; modifier: string },
+    { url, time, timeEnd, timestamp, modifier }: ReplayPath & { kind: 'capture' },
   ): Promise<void> {
     const { archive, uiOrigin, replayOrigin, uiFiles } = this.#parts;
-    const found = await nearestMemento(archive, url, time);
+    const isSpan = timestamp.length >= 4 && timestamp.length < 14;
+    const within = isSpan ? await firstMemento(archive, url, { from: time, to: timeEnd }) : undefined;
+    const found = within ?? (await nearestMemento(archive, url, time));
     if (!found) return this.#sendMissing(request, response, url);
     const isFrame = wantsScreen(request) && uiFiles.hasScreens && (modifier === '' || modifier === 'if_');
     if (isFrame && timestamp.length >= 14) {

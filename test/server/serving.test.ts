@@ -67,6 +67,15 @@ test('a browser window gets the frame page, everybody else the memento', async (
   );
   const part = await ui('/web/2024/http://site.test/', WINDOW);
   assert.deepEqual([part.status, part.headers.location], [302, `${server.uiUrl}/web/20240301100000/http://site.test/`]);
+  const year = 365 * 24 * 3_600_000;
+  await archive.store(page('http://site.test/span', TIME - year, contentOf('nearer to the beginning of 2024')));
+  await archive.store(page('http://site.test/span', TIME + year / 2, contentOf('of 2024')));
+  assert.match(
+    (await ui('/web/2024/http://site.test/span', WINDOW)).headers.location ?? '',
+    /\/web\/20240830/,
+    'a page of a year is one of that year, though another lies nearer to its beginning',
+  );
+  assert.match((await ui('/web/2022/http://site.test/span', WINDOW)).headers.location ?? '', /\/web\/20230302/);
   const missing = await ui('/web/20240301100000/http://other.test/', WINDOW);
   assert.equal(missing.status, 404);
   const raw = await ui('/web/20240301100000id_/http://site.test/', WINDOW);
