@@ -1,20 +1,20 @@
-/** The verbs around the search index, with their arguments and options. What each does stands in a file of its own. */
+/**
+ * The verbs around the search index, with their arguments and options. What each does stands in a file of its own, which is loaded when it is asked for, so
+ * that other commands start faster.
+ */
 import { type Command, Option } from 'commander';
 import { archiveCommand, withArchive } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { searchIndex } from './search-index.ts';
-import { searchLinks } from './search-links.ts';
-import { searchQuery } from './search-query.ts';
-import { searchRank } from './search-rank.ts';
 import { snapshotCreate, snapshotLs, snapshotRm } from './search-snapshot.ts';
 
 export function registerSearch(program: Command, context: CommandContext, ends: (code: number) => void): void {
   archiveCommand(program, 'index', 'bring the search index up to what the archive holds')
     .option('--rebuild', 'throw the index away and make it anew')
     .option('--no-rank', 'leave ranks and citation counts as they are')
-    .action(async (options) =>
-      ends(await withArchive(context, options, 'index', (archive) => searchIndex(context, archive, options))),
-    );
+    .action(async (options) => {
+      const { searchIndex } = await import('./search-index.ts');
+      ends(await withArchive(context, options, 'index', (archive) => searchIndex(context, archive, options)));
+    });
 
   archiveCommand(program, 'search', 'search the pages of the archive')
     .argument('<query...>', 'words, "phrases", -not, OR, and fields; docs/search.md has the language')
@@ -31,7 +31,10 @@ export function registerSearch(program: Command, context: CommandContext, ends: 
     .option('--as-of <time>', 'only captures up to this time')
     .option('--snapshot <name>', 'only captures up to the time of this snapshot')
     .option('--facets', 'also how the results divide by site, type, language, year and collection')
-    .action(async (query, options) => ends(await searchQuery(context, query, options)));
+    .action(async (query, options) => {
+      const { searchQuery } = await import('./search-query.ts');
+      ends(await searchQuery(context, query, options));
+    });
 
   archiveCommand(program, 'links', 'list the links to or from a page, or all of them as a table')
     .argument('[url]', 'the page; without it, --out takes all links')
@@ -42,14 +45,18 @@ export function registerSearch(program: Command, context: CommandContext, ends: 
     .option('--limit <number>', 'how many', '100')
     .option('--out <file>', 'write the edges of the whole link graph: .csv or .parquet')
     .option('--force', 'replace a file that exists')
-    .action(async (url, options) => ends(await searchLinks(context, url, options)));
+    .action(async (url, options) => {
+      const { searchLinks } = await import('./search-links.ts');
+      ends(await searchLinks(context, url, options));
+    });
 
   archiveCommand(program, 'rank', 'compute PageRank and citation counts from the links of the index')
     .option('--as-of <time>', 'the links as they were at this time')
     .option('--snapshot <name>', 'the links as they were at the time of this snapshot')
-    .action(async (options) =>
-      ends(await withArchive(context, options, 'rank', (archive) => searchRank(context, archive, options))),
-    );
+    .action(async (options) => {
+      const { searchRank } = await import('./search-rank.ts');
+      ends(await withArchive(context, options, 'rank', (archive) => searchRank(context, archive, options)));
+    });
 
   const snapshot = program.command('snapshot').description('named states of the archive, kept from compaction');
   archiveCommand(snapshot, 'create', 'name the state that the archive has now')

@@ -53,7 +53,11 @@ test('a page with everything works in the archive and asks for nothing outside',
     '/web/20200401100000/https://site.example/',
   );
   const names = JSON.stringify(Object.keys(DONE));
-  await frame.waitForFunction(`typeof done !== 'undefined' && ${names}.every((name) => name in done)`);
+  const isDone = `typeof done !== 'undefined' && ${names}.every((name) => name in done)`;
+  await frame.waitForFunction(isDone, undefined, { timeout: 60_000 }).catch(async (cause: unknown) => {
+    const done = await frame.evaluate(`typeof done === 'undefined' ? 'nothing' : done`);
+    throw new Error(`the page got no further than ${JSON.stringify(done)}`, { cause });
+  });
   assert.deepEqual(await frame.evaluate('done'), DONE);
   const images = ['set', 'relative', 'written', 'inserted'];
   await frame.waitForFunction(`${JSON.stringify(images)}.every((id) => document.getElementById(id)?.complete)`);

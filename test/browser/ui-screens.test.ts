@@ -45,6 +45,7 @@ suite('screens', () => {
           await page.getByRole('button', { name: '4 March 2024: 1 capture, 1 changed' }).waitFor();
           await page.getByRole('button', { name: '5 March 2024: 1 capture, identical to the one before' }).waitFor();
           await page.getByRole('button', { name: '2022: 1 capture' }).waitFor();
+          await page.locator('tbody tr').nth(13).waitFor();
           assert.equal(await page.locator('tbody tr').count(), 14);
         },
       },
@@ -62,6 +63,7 @@ suite('screens', () => {
         look: async (page) => {
           await heading(page, 'library.example/rooms/*');
           await page.getByRole('link', { name: 'library.example/rooms/5.html' }).waitFor();
+          await page.locator('tbody tr').nth(5).waitFor();
           assert.equal(await page.locator('tbody tr').count(), 6);
         },
       },
