@@ -7,8 +7,7 @@
 import type { Archive, Retrieved } from '../archive/index.ts';
 import { EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
 import { requestKey, type UrlKey, urlKey } from '../url/index.ts';
-import type { HttpHead } from '../warc/index.ts';
-import { rangeOf } from './byte-range.ts';
+import { byteRange, type HttpHead } from '../warc/index.ts';
 import type { Capture } from './capture.ts';
 import { type Chosen, chooseCapture } from './capture-choice.ts';
 import { contentKind } from './content-kind.ts';
@@ -235,9 +234,9 @@ export class Replayer {
     }
     const condition = request.fields('if-range');
     const isAsked = answer.status === 200 && (condition === undefined || condition === tag);
-    const range = rangeOf(isAsked ? request.fields('range') : undefined, size);
+    const range = byteRange(isAsked ? request.fields('range') : undefined, size);
     fields.push(['Accept-Ranges', 'bytes']);
-    if (range.kind === 'unsatisfiable') {
+    if (range.kind === 'outside') {
       await releaseBody(body);
       fields.push(['Content-Range', `bytes */${size}`], ['Content-Length', '0']);
       return { status: 416, fields, body: EMPTY, capture };

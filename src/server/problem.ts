@@ -11,6 +11,9 @@ export type Problem = {
   readonly message: string;
   readonly advice: string;
   readonly where?: string | undefined;
+  /** The place in what was sent: offset and length in characters. */
+  readonly at?: number;
+  readonly length?: number;
   /** Further fields of the reply, such as `allow`. */
   readonly fields?: Readonly<Record<string, string>>;
 };
@@ -40,6 +43,16 @@ export function methodRefused(allow: string): HttpProblem {
   });
 }
 
+export function rangeOutside(bytes: number): HttpProblem {
+  return new HttpProblem({
+    status: 416,
+    code: 'RANGE_OUTSIDE',
+    message: `there are ${bytes} bytes, and the range begins behind them`,
+    advice: 'Ask for a range that begins earlier.',
+    fields: { 'content-range': `bytes */${bytes}` },
+  });
+}
+
 export const NOT_FOUND: Problem = {
   status: 404,
   code: 'NOT_FOUND',
@@ -57,12 +70,14 @@ const INTERNAL: Problem = {
 const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   ARCHIVE_BUSY: 409,
   BAD_ARGUMENT: 400,
+  BAD_QUERY: 400,
   CONTENT_KEY_INVALID: 400,
   CONTENT_MISSING: 404,
   CURSOR_EXPIRED: 410,
   DISK_FULL: 507,
   NOT_WARC: 422,
   NO_RECORD: 404,
+  SNAPSHOT_MISSING: 404,
 };
 
 /** The problem that an error is to a client. `isFault` tells whether the operator should hear of it. */
@@ -83,8 +98,8 @@ export function problemOf(error: unknown): { problem: Problem; isFault: boolean 
   return { problem: INTERNAL, isFault: true };
 }
 
-export function problemJson({ code, message, advice, where }: Problem): string {
-  return JSON.stringify({ error: { code, message, advice, ...(where !== undefined && { where }) } });
+export function problemJson({ code, message, advice, where, at, length }: Problem): string {
+  return JSON.stringify({ error: { code, message, advice, where, at, length } });
 }
 
 /** Fields that every page of our own making has: it loads nothing, and nothing may frame it but where it is told. */

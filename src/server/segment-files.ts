@@ -5,8 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import type { Archive } from '../archive/index.ts';
-import { byteRange } from './api/byte-range.ts';
-import { HttpProblem, NOT_FOUND } from './problem.ts';
+import { byteRange } from '../warc/index.ts';
+import { HttpProblem, NOT_FOUND, rangeOutside } from './problem.ts';
 import { sendStream } from './stream-reply.ts';
 
 export async function sendSegment(
@@ -21,15 +21,7 @@ export async function sendSegment(
   const etag = `"${segment.number}-${segment.bytes}"`;
   const guard = request.headers['if-range'];
   const range = byteRange(guard === undefined || guard === etag ? request.headers.range : undefined, segment.bytes);
-  if (range.kind === 'outside') {
-    throw new HttpProblem({
-      status: 416,
-      code: 'RANGE_OUTSIDE',
-      message: `there are ${segment.bytes} bytes, and the range begins behind them`,
-      advice: 'Ask for a range that begins earlier.',
-      fields: { 'content-range': `bytes */${segment.bytes}` },
-    });
-  }
+  if (range.kind === 'outside') throw rangeOutside(segment.bytes);
   const [from, to] = range.kind === 'part' ? [range.from, range.to] : [0, segment.bytes];
   response.writeHead(range.kind === 'part' ? 206 : 200, {
     'accept-ranges': 'bytes',

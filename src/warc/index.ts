@@ -1,6 +1,7 @@
 /** warc: reads and writes WARC and ARC, gzip and zstd members, HTTP messages, CDX and WACZ. Streams; no policy. */
 export { type ArcConversion, convertArcHead } from './arc-conversion.ts';
 export * from './block-scanner.ts';
+export { type ByteRange, byteRange } from './byte-range.ts';
 export {
   CDX_9,
   CDX_11,

@@ -1,8 +1,8 @@
 /** Sends the bytes of a file of the archive: whole or one range of them, with a tag by which a download that broke off goes on safely. */
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { HttpProblem } from '../problem.ts';
-import { byteRange } from './byte-range.ts';
+import { byteRange } from '../../warc/index.ts';
+import { rangeOutside } from '../problem.ts';
 
 export type Downloadable = {
   /** For the person's disk. */
@@ -25,15 +25,7 @@ export function download(request: FastifyRequest, reply: FastifyReply, file: Dow
   const guard = request.headers['if-range'];
   const isSame = guard === undefined || guard === etag;
   const range = byteRange(isSame ? request.headers.range : undefined, file.bytes);
-  if (range.kind === 'outside') {
-    throw new HttpProblem({
-      status: 416,
-      code: 'RANGE_OUTSIDE',
-      message: `there are ${file.bytes} bytes, and the range begins behind them`,
-      advice: 'Ask for a range that begins earlier.',
-      fields: { 'content-range': `bytes */${file.bytes}` },
-    });
-  }
+  if (range.kind === 'outside') throw rangeOutside(file.bytes);
   const [from, to] = range.kind === 'part' ? [range.from, range.to] : [0, file.bytes];
   if (range.kind === 'part') reply.code(206).header('content-range', `bytes ${from}-${to - 1}/${file.bytes}`);
   reply.header('content-type', file.mime);
