@@ -8,6 +8,7 @@ import { benchScan } from './scan.ts';
 import { benchSearch } from './search.ts';
 import { benchServe } from './serve.ts';
 import { benchSlim } from './slim.ts';
+import { benchStream } from './stream.ts';
 
 const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   archive: benchArchive,
@@ -18,6 +19,7 @@ const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   search: benchSearch,
   serve: benchServe,
   slim: benchSlim,
+  stream: benchStream,
 };
 
 // As the launcher does: what is measured is the work, not the compiling of the program.

@@ -3,6 +3,7 @@
 /** Room -> the rooms it may import, always through their index.ts. */
 export const ROOM_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   base: [],
+  client: [],
   url: ['base'],
   warc: ['base', 'url'],
   volume: ['base'],

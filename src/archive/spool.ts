@@ -8,6 +8,8 @@ import { fileError } from '../base/index.ts';
 import { type BlockFacts, BlockScanner, RecordHead } from '../warc/index.ts';
 
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
+/** Blocks up to this are hashed when they are all there, which costs half as much as piece by piece. */
+const WHOLE_BYTES_MAX = 256 * 1024;
 
 export type BlockSource = Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -15,14 +17,15 @@ export class Spool {
   readonly length: number;
   readonly facts: BlockFacts;
   readonly #head: RecordHead;
-  readonly #bytes: Uint8Array | undefined;
+  /** What is in memory; undefined when the block is in the file. */
+  readonly #parts: readonly Uint8Array[] | undefined;
   readonly #path: string;
 
-  private constructor(head: RecordHead, facts: BlockFacts, bytes: Uint8Array | undefined, path: string) {
+  private constructor(head: RecordHead, facts: BlockFacts, parts: readonly Uint8Array[] | undefined, path: string) {
     this.length = facts.blockBytes;
     this.facts = facts;
     this.#head = head;
-    this.#bytes = bytes;
+    this.#parts = parts;
     this.#path = path;
   }
 
@@ -33,22 +36,21 @@ export class Spool {
     body: BlockSource,
     path: string,
   ): Promise<Spool> {
-    const fields = [
-      { name: 'WARC-Type', value: kind.type },
-      { name: 'WARC-Target-URI', value: kind.url },
-      { name: 'Content-Type', value: kind.contentType },
-    ];
-    const head = new RecordHead('warc', '1.1', fields, new Uint8Array(0));
-    const scanner = new BlockScanner(head, { payload: ['sha256'], block: ['sha256'] });
-    let parts: Uint8Array[] = [];
-    let held = 0;
+    let head = headOf(kind);
+    let scanner: BlockScanner | undefined;
+    let parts: Uint8Array[] = start.length === 0 ? [] : [Buffer.from(start)];
+    let held = start.length;
     let file: FileHandle | undefined;
     try {
-      for await (const piece of pieces(start, body)) {
+      for await (const piece of body instanceof Uint8Array ? [body] : body) {
         if (piece.length === 0) continue;
-        scanner.push(piece);
         parts.push(Buffer.from(piece));
         held += piece.length;
+        if (scanner) scanner.push(piece);
+        else if (held > WHOLE_BYTES_MAX) {
+          scanner = new BlockScanner(head, WANTS);
+          for (const part of parts) scanner.push(part);
+        }
         if (held <= MEMORY_BYTES_MAX) continue;
         file ??= await open(path, 'w');
         await file.writeFile(Buffer.concat(parts));
@@ -62,16 +64,22 @@ export class Spool {
     } finally {
       await file?.close();
     }
-    return new Spool(head, scanner.end(), file ? undefined : Buffer.concat(parts), path);
+    if (!scanner) {
+      parts = [Buffer.concat(parts)];
+      head = headOf(kind, held);
+      scanner = new BlockScanner(head, WANTS);
+      if (held > 0) scanner.push(parts[0]!);
+    }
+    return new Spool(head, scanner.end(), file ? undefined : parts, path);
   }
 
-  /** The whole block, when it is small enough to be in memory. */
+  /** The whole block, when it is small enough to be in memory in one piece. */
   get bytes(): Uint8Array | undefined {
-    return this.#bytes;
+    return this.#parts?.length === 1 ? this.#parts[0] : undefined;
   }
 
   async *stream(): AsyncGenerator<Uint8Array> {
-    if (this.#bytes) yield this.#bytes;
+    if (this.#parts) yield* this.#parts;
     else yield* createReadStream(this.#path, { highWaterMark: 256 * 1024 });
   }
 
@@ -88,14 +96,21 @@ export class Spool {
   }
 
   async discard(): Promise<void> {
-    if (!this.#bytes) await unlink(this.#path).catch(() => {});
+    if (!this.#parts) await unlink(this.#path).catch(() => {});
   }
 }
 
-async function* pieces(start: Uint8Array, body: BlockSource): AsyncGenerator<Uint8Array> {
-  yield start;
-  if (body instanceof Uint8Array) yield body;
-  else yield* body;
+const WANTS = { payload: ['sha256'], block: ['sha256'] } as const;
+
+/** As much of the record's head as tells how to read its block; with its length, where that is known. */
+function headOf(kind: { type: string; url: string; contentType: string }, length?: number): RecordHead {
+  const fields = [
+    { name: 'WARC-Type', value: kind.type },
+    { name: 'WARC-Target-URI', value: kind.url },
+    { name: 'Content-Type', value: kind.contentType },
+    ...(length === undefined ? [] : [{ name: 'Content-Length', value: String(length) }]),
+  ];
+  return new RecordHead('warc', '1.1', fields, new Uint8Array(0));
 }
 
 /** Whether two streams are the same bytes. Reads both only as far as they are. */

@@ -42,6 +42,8 @@ export class StorageWalk {
 
   async *records(): AsyncGenerator<WalkedRecord> {
     const { lineage } = this.#snapshot;
+    // A segment that took another's place since the snapshot was opened would else stand for nothing that belongs to it, and be passed over.
+    await lineage.refresh();
     const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
     for (const part of await this.#snapshot.segments()) {
       if (part.origin < begun || this.#options.isWanted?.(part.segment) === false) continue;

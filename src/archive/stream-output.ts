@@ -29,6 +29,8 @@ export function cellOf(offset: number): number {
 export type StreamPiece = {
   /** Good until the next piece is asked for. */
   readonly bytes: Uint8Array;
+  /** The bytes are nobody else's, and stay good. */
+  readonly isOwn?: boolean;
   /** Where the stream goes on behind these bytes; only at the end of a record. */
   readonly cursor?: string;
 };
@@ -167,7 +169,7 @@ class WarcOutput {
     if (to - from <= 2 * CELL_BYTES) {
       const bytes = await this.#read(segment, from, to);
       this.#cursor = cursor;
-      yield { bytes, cursor };
+      yield { bytes, cursor, isOwn: true };
       return;
     }
     let left = to - from;
@@ -194,18 +196,22 @@ class WarcOutput {
       const cut = end === endBytes ? end : await this.#cut.find(segment, bytes, at, goal);
       const large = cut === undefined ? this.#largeRecord(segment, end, endBytes) : undefined;
       const first = await large?.next();
-      if (held.length > 0) yield { bytes: held };
-      let rest: CutPiece | undefined = { bytes, cut: cut === undefined ? undefined : cut - at, end };
-      for (let next = first; rest?.cut === undefined; next = await large?.next()) {
-        if (rest) yield { bytes: rest.bytes };
-        rest = next?.done === false ? next.value : undefined;
-        if (!rest) throw changed(segment);
+      if (held.length > 0) yield { bytes: held, isOwn: true };
+      const isOwn = large === undefined;
+      let rest: CutPiece = { bytes, cut: cut === undefined ? undefined : cut - at, end };
+      while (rest.cut === undefined) {
+        yield { bytes: rest.bytes, isOwn: rest.bytes === bytes };
+        // The piece in hand is good until the next is asked for.
+        const next = rest.bytes === bytes ? first : await large!.next();
+        if (!next || next.done) throw changed(segment);
+        rest = next.value;
       }
       at = rest.end;
       const cutAt = at - (rest.bytes.length - rest.cut);
+      // A copy, so that these few bytes do not keep all the others in memory.
       held = Buffer.from(rest.bytes.subarray(rest.cut));
       this.#cursor = cutAt === endBytes ? stream.cursor() : stream.cursorBefore(segment.number, cutAt);
-      yield { bytes: rest.bytes.subarray(0, rest.cut), cursor: this.#cursor };
+      yield { bytes: rest.bytes.subarray(0, rest.cut), cursor: this.#cursor, isOwn };
       await large?.return(undefined);
       if (cutAt === endBytes) return true;
       if (this.#archive.shelf.find(segment.number)?.deadBytes !== 0) return false;
@@ -280,19 +286,26 @@ class WarcOutput {
   }
 }
 
+/** Reads the payload of a record, and gives what its line is to say besides what is known without. */
+export type LineExtension = (record: StreamedRecord) => Promise<Readonly<Record<string, unknown>>>;
+
 /** One JSON object a line for each record, with a cursor each. */
-export async function* streamJson(archive: StreamParts, query: StreamQuery = {}): AsyncGenerator<StreamPiece> {
+export async function* streamJson(
+  archive: StreamParts,
+  query: StreamQuery = {},
+  extend?: LineExtension,
+): AsyncGenerator<StreamPiece> {
   const stream = await RecordStream.open(archive, query);
   yield { bytes: EMPTY, cursor: stream.cursor() };
   for await (const record of stream) {
     const cursor = stream.cursor();
-    const payloadBytes = await record.payloadBytes();
-    yield { bytes: utf8(`${JSON.stringify(describe(record, payloadBytes))}\n`), cursor };
+    const line = extend ? await extend(record) : { payloadBytes: await record.payloadBytes() };
+    yield { bytes: utf8(`${JSON.stringify({ ...describe(record), ...line })}\n`), cursor, isOwn: true };
   }
 }
 
 /** What a line says of a record; left out where the record does not have it. */
-function describe(record: StreamedRecord, payloadBytes: number): Record<string, unknown> {
+function describe(record: StreamedRecord): Record<string, unknown> {
   const { head, segment } = record;
   const text = (name: string) => head.get(name);
   return {
@@ -304,7 +317,6 @@ function describe(record: StreamedRecord, payloadBytes: number): Record<string, 
     status: record.status || undefined,
     mime: record.mime || undefined,
     payloadDigest: text('warc-payload-digest'),
-    payloadBytes,
     refersTo: text('warc-refers-to'),
     refersToUrl: text('warc-refers-to-target-uri'),
     refersToDate: text('warc-refers-to-date'),

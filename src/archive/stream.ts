@@ -146,6 +146,12 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position });
   }
 
+  /** Whether records of the snapshot may have been deleted since it was taken: those do not come any more. */
+  async mayLack(): Promise<boolean> {
+    const { before } = this.#snapshot.mark;
+    return (await this.#snapshot.segments()).some(({ segment }) => segment.number >= before || segment.deadBytes > 0);
+  }
+
   /** The record that was handed out last; undefined before the first. */
   get position(): StreamPosition | undefined {
     return this.#position;

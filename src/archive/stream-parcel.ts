@@ -1,0 +1,61 @@
+/**
+ * Parcels: a stream in parts of about a mebibyte that several clients can be given. A parcel ends with a whole record and says by its cursor where the next begins; only
+ * of a record that is larger than a parcel, all parts but the last do not.
+ *
+ * Where parcels end depends on the records alone: behind the first record of each cell of a segment. So streams that began at different places come to the same
+ * parcels before long.
+ */
+import { parseCursor } from './cursor.ts';
+import { cellOf, type StreamPiece } from './stream-output.ts';
+
+const PARCEL_BYTES_MAX = 1024 * 1024;
+
+export type Parcel = {
+  readonly pieces: readonly Uint8Array[];
+  readonly bytes: number;
+  /** Behind these bytes; undefined while the record goes on. */
+  readonly cursor: string | undefined;
+};
+
+/** The cell that a cursor stands in; in other orders than that of storage there are none. */
+function cellOfCursor(cursor: string): string {
+  const { position } = parseCursor(cursor);
+  return position && position.urlKey === undefined ? `${position.segment}:${cellOf(position.offset)}` : '';
+}
+
+/** The pieces of a stream that goes on at `start`, as parcels. */
+export async function* parcelsOf(pieces: AsyncIterable<StreamPiece>, start: string): AsyncGenerator<Parcel> {
+  let cell = cellOfCursor(start);
+  /** Whole records, and behind them the pieces of one that is not whole yet. */
+  let whole: Uint8Array[] = [];
+  let wholeBytes = 0;
+  let begun: Uint8Array[] = [];
+  let begunBytes = 0;
+  let cursor: string | undefined;
+  for await (const piece of pieces) {
+    if (piece.bytes.length > 0) begun.push(piece.isOwn ? piece.bytes : Buffer.from(piece.bytes));
+    begunBytes += piece.bytes.length;
+    if (piece.cursor !== undefined) {
+      whole.push(...begun);
+      wholeBytes += begunBytes;
+      begun = [];
+      begunBytes = 0;
+      cursor = piece.cursor;
+      const now = cellOfCursor(cursor);
+      if (now === cell && wholeBytes < PARCEL_BYTES_MAX) continue;
+      cell = now;
+      if (wholeBytes === 0) continue;
+    } else if (wholeBytes + begunBytes < PARCEL_BYTES_MAX) continue;
+    if (cursor !== undefined && wholeBytes > 0) {
+      yield { pieces: whole, bytes: wholeBytes, cursor };
+      whole = [];
+      wholeBytes = 0;
+      cursor = undefined;
+    }
+    if (begunBytes < PARCEL_BYTES_MAX) continue;
+    yield { pieces: begun, bytes: begunBytes, cursor: undefined };
+    begun = [];
+    begunBytes = 0;
+  }
+  if (cursor !== undefined) yield { pieces: whole, bytes: wholeBytes, cursor };
+}

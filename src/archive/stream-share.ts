@@ -1,0 +1,166 @@
+/**
+ * Sharing of scans: clients that want the same records at the same time are given the same parcels, read once.
+ *
+ * A parcel is asked for by the place before it. Who asks first has it read; who asks meanwhile waits for the same reading; who comes a little later finds it in memory.
+ * Nobody waits for anybody: memory is bounded as a whole, and what no longer fits is forgotten, first what no client is still to come by, then what was read
+ * longest ago. A client that has fallen behind that far has its parcels read again, and shares them with whoever is as far behind as it is.
+ *
+ * Exactly once (I8) does not depend on any of this: what a place is followed by is the same whoever reads it.
+ */
+import { isStillToCome, keyOf, type ParcelPlace, piecesBehind, placeBehind } from './parcel-place.ts';
+import type { StreamParts, StreamQuery } from './stream.ts';
+import type { StreamPiece } from './stream-output.ts';
+import { type Parcel, parcelsOf } from './stream-parcel.ts';
+
+/** With a parcel for each of some sixty clients on its way into a socket, and what the program itself takes, below 300 MB. */
+const BYTES_MAX = 64 * 1024 * 1024;
+
+/** How the records of a stream become bytes. Streams share when the name is the same. */
+export type StreamFormat = {
+  readonly name: string;
+  open(archive: StreamParts, query: StreamQuery): AsyncIterable<StreamPiece>;
+};
+
+/** What a client wants; the cursor stands in its place. */
+export type SharedQuery = { readonly format: StreamFormat; readonly query: StreamQuery };
+
+/** Somebody who takes parcels, and where they are. */
+export type ParcelClient = { readonly wanted: SharedQuery; place: ParcelPlace };
+
+type Link = {
+  readonly format: string;
+  readonly place: ParcelPlace;
+  readonly parcel: Promise<Parcel | undefined>;
+  /** 0 while it is being read, and for the end, which takes no room. */
+  bytes: number;
+  isRead: boolean;
+  /** Nobody has asked for it yet. */
+  isAhead: boolean;
+};
+
+export class StreamSharing {
+  readonly archive: StreamParts;
+  readonly #bytesMax: number;
+  readonly #clients = new Set<ParcelClient>();
+  readonly #links = new Map<string, Link>();
+  /** Streams that stand at a place, for whoever wants to go on there. */
+  readonly #sources = new Map<string, AsyncGenerator<Parcel>>();
+  #bytes = 0;
+
+  constructor(archive: StreamParts, options: { readonly bytesMax?: number } = {}) {
+    this.archive = archive;
+    this.#bytesMax = options.bytesMax ?? BYTES_MAX;
+  }
+
+  get clients(): ReadonlySet<ParcelClient> {
+    return this.#clients;
+  }
+
+  /** Bytes that are kept for clients to come by. */
+  get heldBytes(): number {
+    return this.#bytes;
+  }
+
+  enter(client: ParcelClient): void {
+    this.#clients.add(client);
+  }
+
+  async leave(client: ParcelClient): Promise<void> {
+    this.#clients.delete(client);
+    if (this.#clients.size > 0) return;
+    for (const [key, link] of this.#links) if (link.isRead) this.#forget(key, link);
+    await this.#closeSources(0);
+  }
+
+  /** What follows the place that a client is at; undefined at the end. */
+  next({ wanted, place }: ParcelClient): Promise<Parcel | undefined> {
+    const key = keyOf(wanted.format.name, place);
+    const known = this.#links.get(key);
+    const link = known ?? this.#begin(wanted, place, key);
+    if (!known || link.isAhead) void this.#readAhead(wanted, place, link);
+    return link.parcel;
+  }
+
+  #begin(wanted: SharedQuery, place: ParcelPlace, key: string, isAhead = false): Link {
+    const parcel = this.#read(wanted, place, key);
+    const link: Link = { format: wanted.format.name, place, parcel, bytes: 0, isRead: false, isAhead };
+    this.#links.set(key, link);
+    parcel.then(
+      (found) => this.#keep(key, link, found),
+      () => this.#links.delete(key),
+    );
+    return link;
+  }
+
+  /** While a client takes a parcel, the one behind it is read; not when memory is dear. */
+  async #readAhead(wanted: SharedQuery, place: ParcelPlace, link: Link): Promise<void> {
+    link.isAhead = false;
+    const parcel = await link.parcel.catch(() => undefined);
+    if (!parcel || this.#clients.size === 0 || this.#bytes > this.#bytesMax / 2) return;
+    const next = placeBehind(place, parcel);
+    const key = keyOf(wanted.format.name, next);
+    if (!this.#links.has(key)) this.#begin(wanted, next, key, true);
+  }
+
+  #keep(key: string, link: Link, parcel: Parcel | undefined): void {
+    if (this.#clients.size === 0) {
+      this.#links.delete(key);
+      return;
+    }
+    link.isRead = true;
+    link.bytes = parcel?.bytes ?? 0;
+    this.#bytes += link.bytes;
+    if (this.#bytes <= this.#bytesMax) return;
+    for (const isNeeded of [false, true]) {
+      for (const [otherKey, other] of this.#links) {
+        if (this.#bytes <= this.#bytesMax) return;
+        if (other.bytes > 0 && (isNeeded || !this.#isNeeded(other))) this.#forget(otherKey, other);
+      }
+    }
+  }
+
+  /** Whether a client is still to come by. Compaction may lead to a wrong guess, which costs a reading and nothing else. */
+  #isNeeded(link: Link): boolean {
+    for (const { wanted, place } of this.#clients)
+      if (wanted.format.name === link.format && isStillToCome(link.place, place)) return true;
+    return false;
+  }
+
+  #forget(key: string, link: Link): void {
+    this.#links.delete(key);
+    this.#bytes -= link.bytes;
+  }
+
+  async #read(wanted: SharedQuery, place: ParcelPlace, key: string): Promise<Parcel | undefined> {
+    const source = this.#sources.get(key) ?? this.#open(wanted, place);
+    this.#sources.delete(key);
+    let next: IteratorResult<Parcel>;
+    try {
+      next = await source.next();
+    } catch (error) {
+      await source.return(undefined);
+      throw error;
+    }
+    if (next.done) return undefined;
+    const nextKey = keyOf(wanted.format.name, placeBehind(place, next.value));
+    if (this.#clients.size === 0 || this.#sources.has(nextKey)) await source.return(undefined);
+    else this.#sources.set(nextKey, source);
+    await this.#closeSources(this.#clients.size + 1);
+    return next.value;
+  }
+
+  /** Closes those that have stood longest, but for so many. */
+  async #closeSources(most: number): Promise<void> {
+    while (this.#sources.size > most) {
+      const [oldest] = this.#sources;
+      this.#sources.delete(oldest![0]);
+      await oldest![1].return(undefined);
+    }
+  }
+
+  #open({ format, query }: SharedQuery, { cursor, inner }: ParcelPlace): AsyncGenerator<Parcel> {
+    // The reading is everybody's: no single client's leaving ends it.
+    const pieces = format.open(this.archive, { ...query, cursor, signal: undefined });
+    return parcelsOf(inner ? piecesBehind(pieces, inner) : pieces, cursor);
+  }
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { SharedStream, type StreamFormat, StreamSharing, streamJson, streamWarc } from '../../src/archive/index.ts';
+import { seededRandom } from '../../src/base/index.ts';
+import {
+  content,
+  countReads,
+  drain,
+  idsOf,
+  START,
+  sampleArchive,
+  storedBytes,
+  storedIds,
+  storePages,
+} from './stream-sample.ts';
+
+const WARC: StreamFormat = { name: 'warc', open: streamWarc };
+const ALL = { format: WARC, query: { wholeSegments: true } };
+const MEBIBYTE = 1024 * 1024;
+
+describe('clients of one scan', () => {
+  test('64 clients at random speeds get every record in order, for at most 1.5 scans and within the memory given', async (t) => {
+    const archive = await sampleArchive(t, 600);
+    const wanted = await storedIds(archive);
+    const scanBytes = storedBytes(archive);
+    assert.ok(scanBytes > 15 * MEBIBYTE, `${scanBytes}`);
+    const sharing = new StreamSharing(archive, { bytesMax: 8 * MEBIBYTE });
+    const reads = countReads(archive);
+    const seed = 20_260_101;
+    t.diagnostic(`seed ${seed}`);
+    const random = seededRandom(seed);
+    let heldBytesMax = 0;
+    const clients = Array.from({ length: 64 }, async () => {
+      await using stream = await SharedStream.open(sharing, ALL);
+      const idleness = Math.floor(random() * 8);
+      const bytes = await drain(stream, async () => {
+        heldBytesMax = Math.max(heldBytesMax, sharing.heldBytes);
+        for (let turns = Math.floor(random() * idleness); turns > 0; turns--) await turn();
+      });
+      return bytes;
+    });
+    const bodies = await Promise.all(clients);
+    const [first, ...others] = bodies;
+    assert.deepEqual(await idsOf(first!), wanted);
+    for (const other of others) assert.ok(other.equals(first!), 'all get the same bytes');
+    t.diagnostic(`${(reads.bytes / scanBytes).toFixed(2)} scans, at most ${heldBytesMax} bytes held`);
+    assert.ok(reads.bytes <= 1.5 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
+    assert.ok(heldBytesMax <= 8 * MEBIBYTE, `${heldBytesMax} held`);
+    assert.equal(sharing.heldBytes, 0, 'nothing is held when everybody has left');
+  });
+
+  test('a client that stands still costs the others nothing, and gets its own reading when it goes on', async (t) => {
+    const archive = await sampleArchive(t, 400);
+    const scanBytes = storedBytes(archive);
+    const sharing = new StreamSharing(archive, { bytesMax: 3 * MEBIBYTE });
+    await using slow = await SharedStream.open(sharing, ALL);
+    const start = await slow.next();
+    const reads = countReads(archive);
+    const fast = await Promise.all(
+      [1, 2].map(async () => {
+        await using stream = await SharedStream.open(sharing, ALL);
+        return await drain(stream);
+      }),
+    );
+    assert.ok(reads.bytes <= 1.1 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
+    assert.ok(sharing.heldBytes <= 3 * MEBIBYTE);
+    const rest = await drain(slow);
+    assert.ok(Buffer.concat([...start!.pieces, rest]).equals(fast[0]!));
+    assert.ok(fast[1]!.equals(fast[0]!));
+    assert.ok(reads.bytes <= 2.2 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
+  });
+
+  test('who comes late joins where the scan is, gets what it missed at the end, and nothing else is read twice', async (t) => {
+    const archive = await sampleArchive(t, 500);
+    const wanted = await storedIds(archive);
+    const scanBytes = storedBytes(archive);
+    const sharing = new StreamSharing(archive, { bytesMax: 2 * MEBIBYTE });
+    const reads = countReads(archive);
+    await using early = await SharedStream.open(sharing, ALL);
+    const earlyPieces: Uint8Array[] = [];
+    for (let parcels = 0; parcels < 9; parcels++) earlyPieces.push(...(await early.next())!.pieces);
+    const missedBytes = Buffer.concat(earlyPieces).length;
+    const earlyIds = await idsOf(Buffer.concat(earlyPieces));
+    const late = await Promise.all([1, 2, 3].map(() => SharedStream.open(sharing, ALL, { joins: true })));
+    const bodies = await Promise.all([drain(early), ...late.map((stream) => drain(stream))]);
+    for (const stream of late) await stream[Symbol.asyncDispose]();
+    const lateIds = await idsOf(bodies[1]!);
+    assert.deepEqual(lateIds, [...wanted.slice(earlyIds.length), ...wanted.slice(0, earlyIds.length)]);
+    assert.ok(bodies[2]!.equals(bodies[1]!) && bodies[3]!.equals(bodies[1]!));
+    t.diagnostic(`${(reads.bytes / scanBytes).toFixed(2)} scans for 4 clients`);
+    assert.ok(reads.bytes <= 1.15 * (scanBytes + missedBytes), `${reads.bytes} read of ${scanBytes}`);
+  });
+
+  test('who joined goes on with its cursor on either side of the end', async (t) => {
+    const archive = await sampleArchive(t, 300);
+    const wanted = await storedIds(archive);
+    const sharing = new StreamSharing(archive);
+    await using early = await SharedStream.open(sharing, ALL);
+    for (let parcels = 0; parcels < 5; parcels++) await early.next();
+    const pieces: Uint8Array[] = [];
+    let cursor: string | undefined;
+    let connections = 0;
+    for (let isOver = false; !isOver; connections++) {
+      const query = cursor === undefined ? ALL.query : { ...ALL.query, cursor };
+      await using late = await SharedStream.open(sharing, { ...ALL, query }, { joins: true });
+      if (connections === 0) assert.ok(late.join !== undefined);
+      const parcel = await late.next();
+      if (parcel) pieces.push(...parcel.pieces);
+      isOver = parcel === undefined;
+      cursor = late.cursor();
+    }
+    assert.ok(connections > 5);
+    const ids = await idsOf(Buffer.concat(pieces));
+    assert.notDeepEqual(ids, wanted);
+    assert.deepEqual(ids.toSorted(), wanted.toSorted());
+  });
+
+  test('records larger than a parcel are shared too, and a client that falls behind inside of one goes on in it', async (t) => {
+    const archive = await sampleArchive(t, 20);
+    for (let n = 1000; n < 1003; n++)
+      await archive.store({
+        kind: 'http',
+        url: `http://large.test/${n}`,
+        time: START + n * 1000,
+        responseHead: Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n'),
+        body: content(n, 5_000_000),
+      });
+    await storePages(archive, 20, 40);
+    const wanted = await storedIds(archive);
+    const scanBytes = storedBytes(archive);
+    const sharing = new StreamSharing(archive, { bytesMax: MEBIBYTE });
+    const reads = countReads(archive);
+    await using slow = await SharedStream.open(sharing, ALL);
+    const pieces: Uint8Array[] = [];
+    // Into the middle of the first large record.
+    for (let parcel = await slow.next(); parcel; parcel = await slow.next()) {
+      pieces.push(...parcel.pieces);
+      if (parcel.cursor === undefined && Buffer.concat(pieces).length > 2_500_000) break;
+    }
+    await using fast = await SharedStream.open(sharing, ALL);
+    const whole = await drain(fast);
+    pieces.push(await drain(slow));
+    assert.ok(Buffer.concat(pieces).equals(whole));
+    assert.deepEqual(await idsOf(whole), wanted);
+    assert.ok(reads.bytes <= 2.7 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
+  });
+
+  test('filtered streams and JSON lines are shared as well', async (t) => {
+    const archive = await sampleArchive(t, 200);
+    const selection = { prefix: 'http://host3.test/' };
+    for (const format of [WARC, { name: 'json', open: streamJson } satisfies StreamFormat]) {
+      const sharing = new StreamSharing(archive);
+      const query = { selection, wholeSegments: true };
+      const alone = countReads(archive);
+      await using first = await SharedStream.open(sharing, { format, query });
+      const body = await drain(first);
+      await first[Symbol.asyncDispose]();
+      const together = countReads(archive);
+      const bodies = await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          await using stream = await SharedStream.open(sharing, { format, query });
+          return await drain(stream);
+        }),
+      );
+      assert.ok(body.length > 0);
+      for (const other of bodies) assert.ok(other.equals(body));
+      assert.ok(together.bytes <= 1.1 * (alone.bytes - together.bytes), `${together.bytes} after ${alone.bytes}`);
+    }
+  });
+});

@@ -1,0 +1,118 @@
+/** An archive of several mebibytes that streams are made of, the records in bytes of a stream, and a count of what is read. */
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Archive, createArchive, openArchive, type SharedStream } from '../../src/archive/index.ts';
+import { seededIds, seededRandom } from '../../src/base/index.ts';
+import { readRecords } from '../../src/warc/index.ts';
+
+export const START = Date.UTC(2024, 0, 1);
+let opened = 0;
+
+export function newPlace(t: TestContext): string {
+  const place = mkdtempSync(join(tmpdir(), 'pinakes-shared-'));
+  t.after(() => rmSync(place, { recursive: true, force: true }));
+  return place;
+}
+
+export async function openAt(directory: string): Promise<Archive> {
+  const newId = seededIds(seededRandom(100 + opened++));
+  return openArchive(directory, { clock: () => START + opened, newId });
+}
+
+export async function sampleArchive(t: TestContext, pages: number, segmentBytesMax = 4_000_000): Promise<Archive> {
+  const directory = newPlace(t);
+  await createArchive(directory, { policies: { segmentBytesMax } });
+  const archive = await openAt(directory);
+  t.after(() => archive.close().catch(() => {}));
+  await storePages(archive, 0, pages);
+  return archive;
+}
+
+/** Bytes that do not compress, told apart by their number. */
+export function content(number: number, bytes: number): Buffer {
+  const parts: Buffer[] = [];
+  for (let size = 0, round = 0; size < bytes; round++, size += 64)
+    parts.push(createHash('sha512').update(`${number} ${round}`).digest());
+  return Buffer.concat(parts).subarray(0, bytes);
+}
+
+/** Pages of 10 to 60 KB with requests; every fifth is one that came before. */
+export async function storePages(archive: Archive, from: number, to: number, bytes?: number): Promise<void> {
+  for (let at = from; at < to; at += 50) {
+    const stores = Array.from({ length: Math.min(50, to - at) }, (_, i) => {
+      const n = at + i;
+      return archive.store({
+        kind: 'http',
+        url: `http://host${n % 7}.test/page/${n}`,
+        time: START + n * 1000,
+        responseHead: Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n'),
+        body: n % 5 === 4 ? content(n - 4, bytes ?? sizeOf(n - 4)) : content(n, bytes ?? sizeOf(n)),
+        request: Buffer.from(`GET /page/${n} HTTP/1.1\r\nHost: host${n % 7}.test\r\n\r\n`),
+      });
+    });
+    await Promise.all(stores);
+  }
+}
+
+function sizeOf(number: number): number {
+  return 10_000 + ((number * 7919) % 50_000);
+}
+
+/** Ids of the records in bytes of WARC; what is no whole record is an error. */
+export async function idsOf(bytes: Uint8Array): Promise<string[]> {
+  const ids: string[] = [];
+  async function* whole() {
+    yield bytes;
+  }
+  for await (const record of readRecords(whole(), { name: 'stream' })) {
+    for await (const _ of record.body());
+    if (record.tail?.complete !== true) throw new Error(`${record.head.recordId} is cut short`);
+    ids.push(record.head.recordId ?? 'nothing');
+  }
+  return ids;
+}
+
+/** Ids of all records that the archive streams now, in storage order, but for those of a type. */
+export async function storedIds(archive: Archive, but = ''): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { head } of await archive.stream()) if (head.type !== but) ids.push(head.recordId ?? 'nothing');
+  return ids;
+}
+
+/** Everything that a client gets from here on. */
+export async function drain(stream: SharedStream, beforeEach?: () => Promise<void>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for (;;) {
+    await beforeEach?.();
+    const parcel = await stream.next();
+    if (!parcel) return Buffer.concat(pieces);
+    pieces.push(...parcel.pieces);
+  }
+}
+
+/** Counts the bytes that are read from the volume. */
+export function countReads(archive: Archive): { bytes: number } {
+  const count = { bytes: 0 };
+  const volume = archive.volumes.get('main');
+  const read = volume.read.bind(volume);
+  const stream = volume.stream.bind(volume);
+  volume.read = async (ranges) => {
+    const found = await read(ranges);
+    for (const bytes of found) count.bytes += bytes.length;
+    return found;
+  };
+  volume.stream = async function* (...range) {
+    for await (const piece of stream(...range)) {
+      count.bytes += piece.length;
+      yield piece;
+    }
+  };
+  return count;
+}
+
+export function storedBytes(archive: Archive): number {
+  return archive.segments().reduce((sum, { bytes }) => sum + bytes, 0);
+}
