@@ -16,8 +16,10 @@ import { HelpScreen } from './screens/help.tsx';
 import { HomeScreen } from './screens/home.tsx';
 import { JobScreen } from './screens/job.tsx';
 import { JobsScreen } from './screens/jobs.tsx';
+import { LinksScreen } from './screens/links.tsx';
 import { MissingScreen } from './screens/missing.tsx';
 import { PrefixScreen } from './screens/prefix.tsx';
+import { SearchScreen } from './screens/search.tsx';
 
 export function App() {
   const route = useRoute();
@@ -83,6 +85,10 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
       return <JobScreen id={route.id} />;
     case 'delete':
       return <DeleteScreen given={route.selection} />;
+    case 'search':
+      return <SearchScreen asked={route.asked} />;
+    case 'links':
+      return <LinksScreen url={route.url} direction={route.direction} />;
     case 'help':
       return <HelpScreen />;
     case 'missing':

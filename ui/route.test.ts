@@ -19,6 +19,10 @@ test('every screen has an address, and the address leads back to the screen', ()
     { kind: 'job', id: '1-2' },
     { kind: 'delete', selection: { collection: 'a b' } },
     { kind: 'help' },
+    { kind: 'search', asked: { query: 'a "b c" OR -d', sort: 'relevance', filters: {} } },
+    { kind: 'search', asked: { query: 'a', sort: 'date', filters: { site: 'example.org', year: '2024' } } },
+    { kind: 'links', url: 'http://example.org/?a=b&c', direction: 'in' },
+    { kind: 'links', url: 'http://example.org/', direction: 'out' },
   ];
   const pathOf = (route: Route): string => {
     switch (route.kind) {
@@ -36,6 +40,10 @@ test('every screen has an address, and the address leads back to the screen', ()
         return pathTo.job(route.id);
       case 'delete':
         return pathTo.delete(route.selection);
+      case 'search':
+        return pathTo.search(route.asked);
+      case 'links':
+        return pathTo.links(route.url, route.direction);
       case 'missing':
         return route.path;
       default:
@@ -64,6 +72,44 @@ test('what is typed leads to a page or, with a star, to everything under it', ()
   assert.equal(pathToTyped('example.org/*'), '/web/*/http://example.org/*');
   assert.equal(pathToTyped('  '), undefined);
   assert.equal(pathToTyped('*'), undefined);
+});
+
+test('addresses lead to captures, and everything else is searched for', () => {
+  const addresses = [
+    'example.org',
+    'www.example.org/a b'.replace(' ', '%20'),
+    'example.org:8080/a',
+    'localhost:8080',
+    'localhost',
+    '127.0.0.1/x',
+    '[::1]:80/',
+    '*.example.org',
+    'b\u00fccher.example/seite',
+    'https://intranet/page',
+    'https:/example.org',
+    'intranet/page',
+    'urn:isbn:1',
+    'example.org/*',
+    'example.org?q=site:a',
+  ];
+  for (const text of addresses) assert.ok(pathToTyped(text)!.startsWith('/web/*/'), text);
+  const queries = [
+    'flood',
+    'flood warning',
+    '"example.org"',
+    'site:example.org',
+    '-site:example.org',
+    'url:http://example.org/',
+    'links-to:http://example.org/',
+    'archiv*',
+    'size>1.5MB',
+    'title:flood',
+    'http status',
+    '\u56f3\u66f8\u9928',
+    'from:2010',
+    '3.14159e',
+  ];
+  for (const text of queries) assert.equal(pathToTyped(text), pathTo.search({ query: text }), text);
 });
 
 test('an archived address never becomes an address of ours, whatever it is', () => {

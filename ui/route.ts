@@ -15,8 +15,23 @@ export type Route =
   | { readonly kind: 'jobs' }
   | { readonly kind: 'job'; readonly id: string }
   | { readonly kind: 'delete'; readonly selection: Readonly<Record<string, string>> }
+  | { readonly kind: 'search'; readonly asked: AskedSearch }
+  | { readonly kind: 'links'; readonly url: string; readonly direction: 'in' | 'out' }
   | { readonly kind: 'help' }
   | { readonly kind: 'missing'; readonly path: string };
+
+export const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** What results are narrowed by, besides the query itself. */
+export const FACETS = ['site', 'type', 'language', 'year', 'collection'] as const;
+export type FacetName = (typeof FACETS)[number];
+
+export type AskedSearch = {
+  readonly query: string;
+  readonly sort: Sort;
+  readonly filters: Readonly<Partial<Record<FacetName, string>>>;
+};
 
 export type Place = { readonly pathname: string; readonly search: string; readonly hash: string };
 
@@ -40,6 +55,10 @@ export function parseRoute({ pathname, search, hash }: Place): Route {
       return { kind: 'delete', selection: Object.fromEntries(query) };
     case 'help/':
       return { kind: 'help' };
+    case 'links/':
+      return { kind: 'links', url: query.get('url') ?? '', direction: query.get('direction') === 'out' ? 'out' : 'in' };
+    case 'search/':
+      return { kind: 'search', asked: parseSearch(query) };
     case 'jobs/':
       return { kind: 'jobs' };
     case 'jobs/*':
@@ -47,6 +66,19 @@ export function parseRoute({ pathname, search, hash }: Place): Route {
     default:
       return { kind: 'missing', path: pathname };
   }
+}
+
+function parseSearch(query: URLSearchParams): AskedSearch {
+  const filters: Partial<Record<FacetName, string>> = {};
+  for (const name of FACETS) {
+    const value = query.get(name);
+    if (value) filters[name] = value;
+  }
+  return {
+    query: query.get('q') ?? '',
+    sort: SORTS.find((sort) => sort === query.get('sort')) ?? 'relevance',
+    filters,
+  };
 }
 
 function parseArchived(path: string, hash: string, pathname: string): Route {
@@ -90,14 +122,34 @@ export const pathTo = {
     const query = new URLSearchParams(selection).toString();
     return query === '' ? '/delete' : `/delete?${query}`;
   },
+  search: ({ query, sort = 'relevance', filters = {} }: { readonly query: string } & Partial<AskedSearch>) => {
+    const parts = { q: query, ...(sort === 'relevance' ? {} : { sort }), ...filters };
+    return `/search?${new URLSearchParams(parts)}`;
+  },
+  links: (url: string, direction: 'in' | 'out' = 'in') =>
+    `/links?${new URLSearchParams({ url, ...(direction === 'out' && { direction }) })}`,
   help: () => '/help',
 } as const;
 
-/** Where what was typed into the search box leads: a page's captures, or everything under a prefix. */
+/** Where what was typed into the search box leads: a page's captures, everything under a prefix, or a search for words. */
 export function pathToTyped(typed: string): string | undefined {
   const text = typed.trim();
   if (text === '' || text === '*') return undefined;
+  if (!looksLikeAddress(text)) return pathTo.search({ query: text });
   return text.endsWith('*') ? pathTo.prefix(withScheme(text.slice(0, -1))) : pathTo.captures(withScheme(text));
+}
+
+const SCHEME = /^(?:https?:\/|[a-z][a-z0-9+.-]*:\/\/|(?:urn|dns|info|mailto|data|metadata|javascript):)/i;
+const FIELD = /^-?[a-z-]+(?::[^/]|[<>=])/i;
+/** A name with a dot in it, an IP address, or localhost; then perhaps a port, then nothing or a path. */
+const HOST =
+  /^(?:(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.(?:\p{L}{2,}|xn--[a-z0-9-]+|\d{1,3})\.?|localhost|\[[0-9a-f:.]+\])(?::\d+)?(?:[/?#*].*)?$/iu;
+
+/** Addresses have no blanks, and begin with a scheme or a host; everything else is words. */
+export function looksLikeAddress(text: string): boolean {
+  if (/[\s"]/.test(text)) return false;
+  if (SCHEME.test(text)) return true;
+  return HOST.test(text) || (!FIELD.test(text) && /^[\p{L}\p{N}_-]+(?::\d+)?\//u.test(text));
 }
 
 /** A time of an address as 14 digits: the beginning of what it names, as the server takes it. */

@@ -1,6 +1,6 @@
 /** `pinakes index`: brings the search index up to what the archive holds. */
 import type { Archive } from '../archive/index.ts';
-import { dropIndex, Indexer } from '../search/index.ts';
+import { Indexer } from '../search/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
@@ -14,8 +14,7 @@ export async function searchIndex(
   archive: Archive,
   options: IndexCommandOptions,
 ): Promise<number> {
-  if (options.rebuild) await dropIndex(archive.directory);
-  const indexer = await Indexer.open(archive);
+  const indexer = await Indexer.open(archive, undefined, { isAnew: options.rebuild === true });
   const count = new RunningCount(terminal, 'index');
   try {
     const report = await indexer.catchUp({

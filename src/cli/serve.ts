@@ -29,6 +29,7 @@ export type ServeOptions = {
   readonly accessLogFormat: string;
   readonly token?: string;
   readonly init?: boolean;
+  readonly index?: boolean;
   readonly json?: boolean;
 };
 
@@ -43,6 +44,7 @@ export function registerServe(program: Command, context: CommandContext, ends: (
     .option('--access-log-format <format>', 'json, or common as other servers write it', 'json')
     .option('--token <token>', 'what writing takes, or @FILE that holds it (default: made anew at each start)')
     .option('--init', 'make an empty archive when there is none')
+    .option('--no-index', 'leave the search index as it is; `pinakes index` brings it up to date')
     .action(async (options) => ends(await serve(context, options)));
 }
 
@@ -61,7 +63,7 @@ export async function serve(
   const tokenFile = join(resolve(options.archive), TOKEN_NAME);
   const log = settings.accessLog === undefined ? undefined : accessLog(context, settings.accessLog, settings.format);
   try {
-    const server = await startServer(serverOptions(context, archive, settings, log?.write));
+    const server = await startServer(serverOptions(context, archive, settings, log?.write, options.index !== false));
     try {
       await writeToken(tokenFile, settings.token);
       await archive.announceServer({ url: reachable(server.uiAddress), tokenFile });
@@ -150,6 +152,7 @@ function serverOptions(
   archive: Archive,
   settings: Settings,
   onAccess: ((line: AccessLine) => void) | undefined,
+  isIndexing: boolean,
 ): ServerOptions {
   const { clock, newId, terminal } = context;
   const uiDirectory = findUi();
@@ -166,6 +169,8 @@ function serverOptions(
     jobKinds: [],
     runCommand: commandRunner(context, archive),
     stopwatch: () => performance.now(),
+    isIndexing,
+    onIndexFailure: (sentence) => terminal.say(`pinakes: ${sentence}`),
     onFailure: (error) => {
       terminal.say(`pinakes: a request failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
     },

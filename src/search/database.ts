@@ -108,3 +108,15 @@ function dropAll(database: DatabaseSync): void {
   for (const { name } of virtual) database.exec(`DROP TABLE "${name}"`);
   for (const { name } of names) database.exec(`DROP TABLE IF EXISTS "${name}"`);
 }
+
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+/** What SQLite says of a file that is broken, as an operating failure; everything else as it is. */
+export function indexError(error: unknown): unknown {
+  const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
+  if (code !== 'ERR_SQLITE_ERROR' || typeof errcode !== 'number') return error;
+  const result = errcode & 0xff;
+  if (result !== SQLITE_CORRUPT && result !== SQLITE_NOTADB) return error;
+  return new PinakesError('INDEX_DAMAGED', { where: SEARCH_FILE, detail: String(message), cause: error });
+}

@@ -70,6 +70,10 @@ export class IndexThread implements IndexTarget {
     return this.#calls.call('rank', values);
   }
 
+  abandon(): Promise<void> {
+    return this.#calls.abandon();
+  }
+
   close(): Promise<void> {
     return this.#calls.close();
   }

@@ -14,9 +14,11 @@ import type { Archive, Retrieved, StreamedRecord } from '../archive/index.ts';
 import { PinakesError, parseW3cDate } from '../base/index.ts';
 import { isPageMime, PAGE_BYTES_MAX } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
-import { SEARCH_FILE } from './database.ts';
+import { indexError, SEARCH_FILE } from './database.ts';
+import { dropIndex } from './drop-index.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
 import { type IndexTarget, IndexThread } from './index-thread.ts';
+import { takeIndexTurn } from './index-turn.ts';
 import { IndexView } from './index-view.ts';
 import { IndexWriter } from './index-writer.ts';
 import type { RankOptions, RankReport } from './rank.ts';
@@ -66,27 +68,33 @@ export class Indexer {
   readonly #target: IndexTarget;
   readonly #view: IndexView;
   readonly #inFlight = new Set<string>();
+  readonly #endTurn: () => void;
   #last: Promise<void> = Promise.resolve();
   #tally = emptyTally();
 
-  constructor(archive: Archive, target: IndexTarget, view: IndexView) {
+  private constructor(archive: Archive, target: IndexTarget, view: IndexView, endTurn: () => void) {
     this.#archive = archive;
     this.#target = target;
     this.#view = view;
+    this.#endTurn = endTurn;
   }
 
   /**
    * Opens the index of an archive for writing, on a thread of its own. With a stopwatch, which gives milliseconds, everything happens on this thread, and the tally says
-   * what took how long.
+   * what took how long. Waits while this process has another indexer of the same index. `isAnew` throws away what stands.
    */
-  static async open(archive: Archive, stopwatch?: () => number): Promise<Indexer> {
+  static async open(archive: Archive, stopwatch?: () => number, { isAnew = false } = {}): Promise<Indexer> {
     const path = join(archive.directory, SEARCH_FILE);
-    const target = stopwatch === undefined ? await IndexThread.start(path) : new IndexWriter(path, stopwatch);
+    const endTurn = await takeIndexTurn(path);
+    let target: IndexTarget | undefined;
     try {
-      return new Indexer(archive, target, new IndexView(path));
+      if (isAnew) await dropIndex(archive.directory);
+      target = stopwatch === undefined ? await IndexThread.start(path) : new IndexWriter(path, stopwatch);
+      return new Indexer(archive, target, new IndexView(path), endTurn);
     } catch (error) {
-      await target.close();
-      throw error;
+      await target?.close();
+      endTurn();
+      throw indexError(error);
     }
   }
 
@@ -113,7 +121,7 @@ export class Indexer {
       await this.#last.catch(() => {});
       // A writer that is gone has nothing to take back.
       await this.#target.rollBack().catch(() => {});
-      throw error;
+      throw indexError(error);
     } finally {
       this.#inFlight.clear();
     }
@@ -337,9 +345,18 @@ export class Indexer {
     return this.#target.rank(options);
   }
 
+  /** Breaks off what the writer is at, as a crash would: the index stays at its last whole batch. To be closed afterwards. */
+  async abandon(): Promise<void> {
+    if (this.#target instanceof IndexThread) await this.#target.abandon();
+  }
+
   async close(): Promise<void> {
-    this.#view.close();
-    await this.#target.close();
+    try {
+      this.#view.close();
+      await this.#target.close();
+    } finally {
+      this.#endTurn();
+    }
   }
 }
 

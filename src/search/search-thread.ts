@@ -37,6 +37,11 @@ export class SearchThread {
     return this.#calls.call('status', []);
   }
 
+  /** Breaks off whatever it is at. */
+  abandon(): Promise<void> {
+    return this.#calls.abandon();
+  }
+
   close(): Promise<void> {
     return this.#calls.close();
   }

@@ -4,6 +4,7 @@
  */
 import { parentPort, Worker } from 'node:worker_threads';
 import { PinakesError } from '../base/index.ts';
+import { indexError } from './database.ts';
 
 type Call = { readonly method: string; readonly values: readonly unknown[] };
 type Failure = { readonly code: string; readonly where?: string; readonly detail: string };
@@ -40,6 +41,11 @@ export class ThreadCalls {
     });
   }
 
+  /** Ends the thread without asking; all calls that wait fail. */
+  async abandon(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
   /** Lets the object close itself, then ends the thread. */
   async close(): Promise<void> {
     if (this.#failure === undefined) await this.call('close', []).catch(() => {});
@@ -67,7 +73,8 @@ export function answerCalls(open: () => object): void {
   });
 }
 
-function failureOf(error: unknown): Reply {
+function failureOf(thrown: unknown): Reply {
+  const error = indexError(thrown);
   if (!(error instanceof PinakesError))
     return { failure: { code: '', detail: String((error as Error)?.stack ?? error) } };
   const { code, where } = error;

@@ -44,6 +44,10 @@ export type ServerOptions = {
   readonly uploadBytesMax?: number;
   /** Milliseconds that only grow, with fractions, for latencies; the clock when absent. */
   readonly stopwatch?: () => number;
+  /** Whether the search index is kept up with the archive in the background. */
+  readonly isIndexing?: boolean;
+  /** That stopped working, told in a sentence; once for each reason. The server goes on. */
+  readonly onIndexFailure?: (sentence: string) => void;
   readonly onAccess?: (line: AccessLine) => void;
   /** A request failed by a fault of ours; the client is told so without particulars. */
   readonly onFailure?: (error: unknown) => void;
@@ -73,6 +77,9 @@ export type ApiParts = {
   readonly runCommand: CommandRunner | undefined;
   readonly addRoots?: readonly string[] | undefined;
   readonly uploadBytesMax?: number | undefined;
+  readonly stopwatch?: (() => number) | undefined;
+  readonly isIndexing?: boolean | undefined;
+  readonly onIndexFailure?: ((sentence: string) => void) | undefined;
 };
 
 export type ApiHandle = {

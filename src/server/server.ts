@@ -43,7 +43,7 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   const origins = { uiOrigin, replayOrigin };
   const hosts = new HostCheck({ host: options.host, origins: [uiOrigin, replayOrigin] });
   const app = newApp(options);
-  const { addRoots, uploadBytesMax } = options;
+  const { addRoots, uploadBytesMax, stopwatch, isIndexing, onIndexFailure } = options;
   const api = await registerApi(app, {
     archive,
     token,
@@ -55,6 +55,9 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
     runCommand,
     addRoots,
     uploadBytesMax,
+    stopwatch,
+    isIndexing,
+    onIndexFailure,
   });
   await app.ready();
   const metrics = new Metrics(archive, () => api.jobCounts(), version);

@@ -6,7 +6,16 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { formatFrame, readFrames } from '../../src/base/index.ts';
-import { type CallOptions, type JobReply, type Served, served, storeDays, TOKEN, writeWarc } from './served-archive.ts';
+import {
+  type CallOptions,
+  type JobReply,
+  type Served,
+  served,
+  storeDays,
+  TOKEN,
+  untilFound,
+  writeWarc,
+} from './served-archive.ts';
 
 type Operation = {
   readonly security?: unknown;
@@ -96,6 +105,7 @@ class Checker {
 
 async function checker(t: TestContext): Promise<{ one: Served; check: Checker }> {
   const one = await served(t, {
+    isIndexing: true,
     runCommand: async ({ argv, stdout }) => {
       await stdout(Buffer.from(argv.join(' ')));
       return 0;
@@ -143,8 +153,20 @@ test('every route answers as the OpenAPI document says, in success and in failur
     await check.call(route, 404, at({ id: 'x.1.00000000.1' }));
   }
 
+  await untilFound(one, 'scroll', 2);
+  await check.call('GET /api/search', 200, { search: '?q=scroll&facets=1&limit=1&sort=date&asOf=2025' });
+  await check.call('GET /api/search', 200, { search: '?q=scroll&group=capture' });
+  await check.call('GET /api/search', 400, { search: '?q=size%3Ebig' });
+  await check.call('GET /api/links', 200, { search: `${url}&direction=out` });
+  await check.call('GET /api/links', 400, { search: `${url}&direction=up` });
+  await check.call('GET /api/appearances', 200, { search: `${url}&q="scroll 2"` });
+  await check.call('GET /api/appearances', 400, { search: `${url}&q="scroll` });
+
   const segments = (await check.call('GET /api/segments', 200)) as { items: { volume: string; name: string }[] };
   await check.call('GET /api/segments', 400, { search: '?after=x' });
+  await check.call('GET /api/stream', 200, { search: '?format=jsonl' });
+  await check.call('GET /api/stream', 404, { search: '?collection=nowhere' });
+  await check.call('GET /api/stream', 400, { search: '?cursor=nothing' });
   const { volume, name } = segments.items[0]!;
   await check.call('GET /api/segments/{volume}/{name}', 200, at({ volume, name }));
   await check.call('GET /api/segments/{volume}/{name}', 206, {

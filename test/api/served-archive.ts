@@ -135,6 +135,15 @@ export async function served(t: TestContext, options: Partial<ServerOptions> = {
   return one;
 }
 
+/** Waits until the index that the server keeps has so many results for a query. */
+export async function untilFound({ call }: Served, query: string, total: number): Promise<Record<string, unknown>> {
+  for (;;) {
+    const { status, json } = await call(`/api/search?${new URLSearchParams({ q: query })}`);
+    if (status === 200 && json.total === total) return json;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 async function send(origin: string, path: string, options: CallOptions): Promise<Reply> {
   const { json, body, token = TOKEN, headers = {} } = options;
   const response = await fetch(`${origin}${path}`, {

@@ -55,7 +55,6 @@ const INDEX = `<!doctype html>
 <img id="set" srcset="/img/small.png 1x, https://cdn.example/large.png 2x" src="/img/small.png">
 <img id="relative" src="../img/small.png">
 <svg width="10" height="10"><image id="vector" href="https://cdn.example/vector.png" width="10" height="10"/></svg>
-<iframe id="inner" src="/frame.html"></iframe>
 <iframe id="doc" srcdoc="<img src='https://cdn.example/srcdoc.png'>"></iframe>
 <video poster="https://cdn.example/poster.png"></video>
 <a id="next" href="/next.html">next</a>
@@ -74,6 +73,7 @@ const INDEX = `<!doctype html>
   async function laterDeclared() { return 'ok' }
   window.addEventListener('message', function (event) { if (event.data.hello) done.message = event.data.hello + ' from ' + event.origin; });
 </script>
+<iframe id="inner" src="/frame.html"></iframe>
 <script>done.let = topLevel + ' ' + other; laterDeclared().then(function (value) { done.async = value; });</script>
 <script src="/js/app.js"></script>
 <script type="module">

@@ -48,7 +48,8 @@ export class UiSetting implements AsyncDisposable {
     this.directory = parts.directory;
   }
 
-  static async start(fill: (archive: Archive) => Promise<void>): Promise<UiSetting> {
+  /** `isIndexing`: the server also keeps the search index up. */
+  static async start(fill: (archive: Archive) => Promise<void>, { isIndexing = false } = {}): Promise<UiSetting> {
     const directory = await mkdtemp(join(tmpdir(), 'pinakes-ui-'));
     const path = join(directory, 'library');
     const launching = launchChromium();
@@ -68,6 +69,7 @@ export class UiSetting implements AsyncDisposable {
       newId: seededIds(seededRandom(8)),
       version: '0.0.0',
       jobKinds: [ENDLESS],
+      isIndexing,
     });
     return new UiSetting({ browser: await launching, archive, server, directory });
   }

@@ -6,12 +6,17 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly advice: string | undefined;
+  /** Of a query that cannot be read: the place in it. */
+  readonly at: number | undefined;
+  readonly length: number;
 
   constructor(status: number, fault: Fault) {
     super(fault.where ? `${fault.where}: ${fault.message}` : fault.message);
     this.status = status;
     this.code = fault.code;
     this.advice = fault.advice;
+    this.at = fault.at;
+    this.length = fault.length ?? 0;
   }
 }
 

@@ -5,7 +5,10 @@ export type Info = {
   readonly replayOrigin: string;
   readonly capabilities: { readonly crawl: boolean; readonly search: boolean };
   readonly jobKinds: readonly string[];
+  readonly indexing: { readonly state: IndexingState; readonly message: string };
 };
+
+export type IndexingState = 'off' | 'waiting' | 'working' | 'failed';
 
 export type List<Item> = { readonly items: readonly Item[]; readonly next?: string };
 
@@ -149,6 +152,8 @@ export type Fault = {
   readonly message: string;
   readonly advice?: string;
   readonly where?: string;
+  readonly at?: number;
+  readonly length?: number;
 };
 
 export type Job = {
@@ -165,6 +170,55 @@ export type Job = {
   readonly report?: unknown;
   readonly error?: Fault;
   readonly log: readonly string[];
+};
+
+export type SearchResult = {
+  readonly url: string;
+  readonly time: string;
+  readonly timestamp: string;
+  readonly title: string;
+  readonly snippet: string;
+  readonly marks: readonly (readonly [start: number, end: number])[];
+  readonly status: number;
+  readonly mime: string;
+  readonly language: string;
+  readonly collection: string;
+  readonly inlinks: number;
+  readonly versions: number;
+  readonly captures: number;
+  readonly first: string;
+  readonly last: string;
+};
+
+export type Facet = { readonly value: string; readonly count: number };
+
+export type SearchPage = List<SearchResult> & {
+  readonly total: number;
+  readonly isTotalExact: boolean;
+  readonly facets?: Readonly<Record<'site' | 'type' | 'language' | 'year' | 'collection', readonly Facet[]>>;
+  readonly indexing: IndexingState;
+};
+
+export type LinkEnd = {
+  readonly url: string;
+  readonly kind: string;
+  readonly text: string;
+  readonly isNofollow: boolean;
+  readonly isEmbed: boolean;
+  readonly first: string;
+  readonly last: string;
+  readonly isKnown: boolean;
+};
+
+export type LinkPage = List<LinkEnd> & { readonly total: number };
+
+export type Appearances = {
+  readonly captures: number;
+  readonly found: number;
+  readonly first?: string;
+  readonly last?: string;
+  readonly spans: readonly { readonly from: string; readonly to: string; readonly captures: number }[];
+  readonly spansAreAll: boolean;
 };
 
 /** A JSON schema, as far as forms are made of it. */

@@ -34,8 +34,10 @@ export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
   };
 }
 
-export type LoadedList<Item> = {
+export type LoadedList<Item, Reply = List<Item>> = {
   readonly items: readonly Item[];
+  /** The first page as it came, with what it has besides the items. */
+  readonly first: Reply | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
   readonly hasMore: boolean;
@@ -43,14 +45,22 @@ export type LoadedList<Item> = {
 };
 
 /** A list whose pages are fetched when asked for. */
-export function useList<Item>(path: string | undefined): LoadedList<Item> {
-  type Pages = { path?: string | undefined; items: readonly Item[]; next?: string | undefined; error?: ApiError };
+export function useList<Item, Reply extends List<Item> = List<Item>>(
+  path: string | undefined,
+): LoadedList<Item, Reply> {
+  type Pages = {
+    path?: string | undefined;
+    items: readonly Item[];
+    next?: string | undefined;
+    first?: Reply | undefined;
+    error?: ApiError;
+  };
   const [pages, setPages] = useState<Pages>({ items: [] });
   const [isLoading, setIsLoading] = useState(false);
   const controller = useRef<AbortController | undefined>(undefined);
 
   const load = useCallback(
-    (before: readonly Item[], after: string | undefined) => {
+    (before: readonly Item[], after: string | undefined, first?: Reply) => {
       if (path === undefined) return;
       controller.current?.abort();
       const mine = new AbortController();
@@ -58,11 +68,11 @@ export function useList<Item>(path: string | undefined): LoadedList<Item> {
       setIsLoading(true);
       const from =
         after === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`;
-      get<List<Item>>(from, mine.signal)
+      get<Reply>(from, mine.signal)
         .then(
-          ({ items, next }) => setPages({ path, items: [...before, ...items], next }),
+          (reply) => setPages({ path, items: [...before, ...reply.items], next: reply.next, first: first ?? reply }),
           (error: unknown) => {
-            if (!mine.signal.aborted) setPages({ path, items: before, error: asApiError(error) });
+            if (!mine.signal.aborted) setPages({ path, items: before, next: after, first, error: asApiError(error) });
           },
         )
         .finally(() => {
@@ -79,10 +89,11 @@ export function useList<Item>(path: string | undefined): LoadedList<Item> {
   const isCurrent = pages.path === path;
   return {
     items: isCurrent ? pages.items : [],
+    first: isCurrent ? pages.first : undefined,
     error: isCurrent ? pages.error : undefined,
     isLoading: isLoading || (path !== undefined && !isCurrent),
-    hasMore: isCurrent && pages.next !== undefined,
-    more: () => load(pages.items, pages.next),
+    hasMore: isCurrent && pages.next !== undefined && pages.error === undefined,
+    more: () => load(pages.items, pages.next, pages.first),
   };
 }
 

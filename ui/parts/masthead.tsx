@@ -6,6 +6,7 @@ import { Icon, type IconName } from './icon.tsx';
 import { UrlSearch } from './url-search.tsx';
 
 const PLACES: readonly { readonly label: string; readonly path: string; readonly kinds: readonly Route['kind'][] }[] = [
+  { label: 'Search', path: '/search', kinds: ['search', 'links'] },
   { label: 'Collections', path: pathTo.collections(), kinds: ['collections', 'collection'] },
   { label: 'Jobs', path: pathTo.jobs(), kinds: ['jobs', 'job'] },
   { label: 'Delete', path: pathTo.delete(), kinds: ['delete'] },
@@ -31,7 +32,7 @@ export function Masthead({ route }: { route: Route }) {
             ))}
           </ul>
         </nav>
-        {route.kind !== 'home' && (
+        {route.kind !== 'home' && route.kind !== 'search' && (
           <div class="masthead-search">
             <UrlSearch key={initialOf(route)} isSmall initial={initialOf(route)} />
           </div>

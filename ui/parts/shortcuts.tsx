@@ -6,6 +6,7 @@ import { pathTo } from '../route.ts';
 export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['/', 'go to the search box'],
   ['g h', 'home'],
+  ['g s', 'search'],
   ['g c', 'collections'],
   ['g j', 'jobs'],
   ['n, p', 'next and previous: capture of a shown page, change of a comparison'],
@@ -13,7 +14,12 @@ export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['Esc', 'close what is open'],
 ];
 
-const PLACES: Readonly<Record<string, string>> = { h: pathTo.home(), c: pathTo.collections(), j: pathTo.jobs() };
+const PLACES: Readonly<Record<string, string>> = {
+  h: pathTo.home(),
+  s: '/search',
+  c: pathTo.collections(),
+  j: pathTo.jobs(),
+};
 const SECOND_KEY_MS = 1500;
 
 export function Shortcuts() {

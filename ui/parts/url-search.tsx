@@ -1,4 +1,4 @@
-/** The box an address is typed into, with what the archive has under it. A combobox as ARIA describes it: arrows choose, Enter goes, Escape closes. */
+/** The box that addresses and words are typed into, with what the archive has under an address. A combobox as ARIA describes it: arrows choose, Enter goes, Escape closes. */
 import { useEffect, useId, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
 import type { List, UrlSummary } from '../api/replies.ts';
@@ -10,7 +10,9 @@ import { Icon } from './icon.tsx';
 const PAUSE_MS = 120;
 const SHOWN = 8;
 
-export function UrlSearch({ initial = '', isSmall = false }: { initial?: string; isSmall?: boolean }) {
+type UrlSearchProperties = { readonly initial?: string; readonly isSmall?: boolean; readonly label?: string };
+
+export function UrlSearch({ initial = '', isSmall = false, label = 'Find' }: UrlSearchProperties) {
   const id = useId();
   const [typed, setTyped] = useState(initial);
   const [isOpen, setIsOpen] = useState(false);
@@ -44,17 +46,16 @@ export function UrlSearch({ initial = '', isSmall = false }: { initial?: string;
       }}
     >
       <label class="unseen" for={`${id}-box`}>
-        Address of an archived page
+        Address of an archived page, or words on it
       </label>
       <input
         id={`${id}-box`}
         class="url-box"
         type="text"
-        inputMode="url"
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
-        placeholder={isSmall ? 'Find an address' : 'example.org, or example.org/news/*'}
+        placeholder={isSmall ? 'Address or words' : 'example.org/news/*, or words'}
         role="combobox"
         aria-autocomplete="list"
         aria-expanded={isShown}
@@ -70,8 +71,8 @@ export function UrlSearch({ initial = '', isSmall = false }: { initial?: string;
         onKeyDown={onKeyDown}
         onBlur={() => setIsOpen(false)}
       />
-      <button type="submit" class={isSmall ? 'icon-button' : 'primary'} aria-label="Find captures">
-        {isSmall ? <Icon name="search" /> : 'Find captures'}
+      <button type="submit" class={isSmall ? 'icon-button' : 'primary'} aria-label={label}>
+        {isSmall ? <Icon name="search" /> : label}
       </button>
       <div id={`${id}-list`} class="suggestions" role="listbox" aria-label="Addresses in the archive" hidden={!isShown}>
         {found.map((one, index) => (
@@ -99,7 +100,7 @@ function useSuggestions(typed: string): readonly UrlSummary[] {
   const [found, setFound] = useState<readonly UrlSummary[]>([]);
   const text = typed.trim().replace(/\*$/, '');
   useEffect(() => {
-    if (text.length < 2) {
+    if (text.length < 2 || /[\s":]/.test(text.replace(/^https?:/i, ''))) {
       setFound([]);
       return;
     }

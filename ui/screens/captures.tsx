@@ -2,10 +2,11 @@
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Calendar, CalendarDay } from '../api/replies.ts';
-import { useReply } from '../api/request.ts';
+import { useInfo, useReply } from '../api/request.ts';
 import { useTitle } from '../navigation.ts';
 import { CaptureTable } from '../parts/capture-table.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { FindInVersions } from '../parts/search-versions.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 import { YearCalendar } from '../parts/year-calendar.tsx';
 import { pathTo } from '../route.ts';
@@ -29,6 +30,7 @@ export function CapturesScreen({ url }: { url: string }) {
 
 function Found({ url, calendar }: { url: string; calendar: Calendar }) {
   const { first, last, captures, distinct, years } = calendar;
+  const canSearch = useInfo()?.capabilities.search === true;
   const [year, setYear] = useState(() => years.at(-1)?.year ?? 0);
   const [day, setDay] = useState<CalendarDay | undefined>(undefined);
   const shown = years.find((one) => one.year === year);
@@ -39,6 +41,12 @@ function Found({ url, calendar }: { url: string; calendar: Calendar }) {
         {first && last && first !== last && ` from ${formatDay(first)} to ${formatDay(last)}`}
         {first && first === last && ` on ${formatDay(first)}`}; {counted(distinct, 'distinct content')}.{' '}
         <a href={pathTo.prefix(folderOf(url))}>Everything under this address</a>
+        {canSearch && (
+          <>
+            {' \u00b7 '}
+            <a href={pathTo.links(url)}>Links to it and from it</a>
+          </>
+        )}
       </p>
       <section aria-labelledby="calendar">
         <h2 id="calendar" class="unseen">
@@ -54,6 +62,7 @@ function Found({ url, calendar }: { url: string; calendar: Calendar }) {
         />
         {shown && <YearCalendar year={shown} chosen={day?.date} onChoose={setDay} />}
       </section>
+      {canSearch && <FindInVersions url={url} />}
       <section aria-labelledby="captures">
         <div class="section-head">
           <h2 id="captures">{day ? `${formatDay(day.date)}` : 'All captures'}</h2>
@@ -84,6 +93,9 @@ function NoCaptures({ url }: { url: string }) {
           </>
         )}
         . Scheme, <code>www.</code> and capital letters of the host make no difference; the path does.
+      </p>
+      <p>
+        Or <a href={pathTo.search({ query: `"${shownUrl(url).replaceAll('"', '')}"` })}>search for this in texts</a>.
       </p>
     </Note>
   );

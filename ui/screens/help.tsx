@@ -7,6 +7,7 @@ import { ShortcutList } from '../parts/shortcuts.tsx';
 const COMMANDS: readonly (readonly [does: string, command: string])[] = [
   ['Take files in', 'pinakes add --collection spring crawls/'],
   ['Get one page as it was', 'pinakes get https://example.org/ --at 20240301'],
+  ['Search the texts of pages', "pinakes search 'title:library from:2020'"],
   ['See what there is and what is saved', 'pinakes stats'],
   ['Check that everything is as it was stored', 'pinakes verify'],
   ['Take a part along', 'pinakes export --prefix example.org/ example.wacz'],
@@ -26,6 +27,8 @@ export function HelpScreen() {
           <Term term={`${here}/web/2024/http://example.org/`}>the page nearest to a time</Term>
           <Term term={`${here}/web/*/http://example.org/`}>all captures of a page</Term>
           <Term term={`${here}/web/*/example.org/news/*`}>every page under an address</Term>
+          <Term term={`${here}/search?q=flood+site:example.org`}>pages with a word, on one site</Term>
+          <Term term={`${here}/links?url=http://example.org/`}>pages that link to a page</Term>
           <Term term={`${here}/web/20240301id_/http://example.org/`}>the bytes as they were captured</Term>
           <Term term={`${here}/web/20240301if_/http://example.org/`}>the page without the banner</Term>
         </dl>

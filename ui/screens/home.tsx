@@ -23,7 +23,9 @@ export function HomeScreen() {
     <>
       <section class="hero">
         <h1>{info?.name && info.name !== 'archive' ? info.name : 'Web archive'}</h1>
-        <p class="lead">See pages as they were. Type an address; end it with * for everything under it.</p>
+        <p class="lead">
+          See pages as they were. Type an address, with * behind it for everything under it; or words to search for.
+        </p>
         <UrlSearch />
       </section>
       {error && <FaultNotice error={error} onRetry={reload} />}

@@ -1,6 +1,7 @@
 /** What the routes work with: the archive, the jobs and their files, and answers that take long to find. Opened once, stopped once. */
 import { join } from 'node:path';
 import type { Archive, ArchiveStats } from '../../archive/index.ts';
+import { INDEXING_OFF, Indexing, type IndexingStatus } from '../indexing.ts';
 import type { JobKind } from '../job-kind.ts';
 import type { ApiParts } from '../server-options.ts';
 import type { Calendar } from './calendar.ts';
@@ -19,6 +20,7 @@ import { compactKind, deleteKind, rebuildKind, verifyKind } from './job-keeping.
 import { JobQueue } from './job-queue.ts';
 import { RecentAnswers } from './recent-answers.ts';
 import { watchSchedules } from './schedule-clock.ts';
+import { SearchDesk } from './search-desk.ts';
 import { StandingAnswer } from './standing-answer.ts';
 import { UploadDesk } from './upload-desk.ts';
 
@@ -40,6 +42,9 @@ export type ApiTools = {
   readonly stats: StandingAnswer<ArchiveStats>;
   readonly collections: StandingAnswer<CollectionFigures[]>;
   readonly calendars: RecentAnswers<Calendar>;
+  readonly search: SearchDesk;
+  /** How the search index is being kept up. */
+  readonly indexing: () => IndexingStatus;
   /** Aborted when the server begins to stop. */
   readonly stopping: AbortSignal;
   stop(hurry: AbortSignal): Promise<void>;
@@ -75,6 +80,19 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
   watchSchedules(archive, jobs, stopping.signal);
   const state = () => catalogState(archive);
   const walking = { clock, state, stopping: stopping.signal };
+  const indexing = parts.isIndexing
+    ? new Indexing({
+        archive,
+        clock,
+        stopwatch: parts.stopwatch ?? clock,
+        state,
+        isHeld: () => jobs.list().some((job) => job.kind === rebuildKind.name && job.state === 'running'),
+        onFailure: (sentence) => parts.onIndexFailure?.(sentence),
+      })
+    : undefined;
+  indexing?.start();
+  const indexingStatus = () => indexing?.status() ?? INDEXING_OFF;
+  const search = new SearchDesk(archive.directory, indexingStatus);
   return {
     parts,
     archive,
@@ -93,11 +111,13 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
     stats: new StandingAnswer({ ...walking, compute: (signal) => archive.stats({ signal }) }),
     collections: new StandingAnswer({ ...walking, compute: (signal) => collectionFigures(archive, signal) }),
     calendars: new RecentAnswers(state, CALENDARS_KEPT),
+    search,
+    indexing: indexingStatus,
     stopping: stopping.signal,
     stop: async (hurry) => {
       // Work stops at its next safe point in any case; there is nothing to hurry but what the client still reads.
       stopping.abort();
-      await Promise.race([jobs.stop(), aborted(hurry)]);
+      await Promise.all([Promise.race([jobs.stop(), aborted(hurry)]), indexing?.stop(hurry), search.close()]);
     },
   };
 }

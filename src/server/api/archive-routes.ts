@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { CollectionStats } from '../../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../../base/index.ts';
+import type { IndexingStatus } from '../indexing.ts';
 import type { ApiTools } from './api-tools.ts';
 import type { CollectionFigures } from './collection-figures.ts';
 import { type ApiRoute, route } from './route.ts';
@@ -14,6 +15,14 @@ const Info = closed({
   version: Type.String({ description: 'Of Pinakes.' }),
   replayOrigin: Type.String({ description: 'Where archived pages are shown from.' }),
   capabilities: closed({ crawl: Type.Boolean(), search: Type.Boolean() }),
+  indexing: closed({
+    state: Type.Enum(['off', 'waiting', 'working', 'failed'], {
+      description: 'Of the search index: left as it is, waiting for changes, taking them in, or not kept up.',
+    }),
+    message: Type.String({ description: 'The same for people.' }),
+    caughtUpAt: Type.Optional(When),
+    problem: Type.Optional(closed({ code: Type.String(), message: Type.String(), advice: Type.String() })),
+  }),
   jobKinds: Type.Array(Type.String()),
 });
 
@@ -93,7 +102,7 @@ const Fresh = Type.Object(
   { additionalProperties: false },
 );
 
-export function archiveRoutes({ parts, archive, kinds, stats, collections }: ApiTools): ApiRoute[] {
+export function archiveRoutes({ parts, archive, kinds, stats, collections, search, indexing }: ApiTools): ApiRoute[] {
   const collectionItems = async (isFresh: boolean) => {
     const [{ value: figures }, { value }] = await Promise.all([collections.get(isFresh), stats.get(isFresh)]);
     return figures.map((figure) => collectionItem(figure, value.collections));
@@ -111,7 +120,8 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections }: Api
           name: archive.connector.name,
           version: parts.version,
           replayOrigin: parts.replayOrigin,
-          capabilities: { crawl: jobKinds.includes('crawl'), search: false },
+          capabilities: { crawl: jobKinds.includes('crawl'), search: await search.isThere() },
+          indexing: indexingItem(indexing()),
           jobKinds,
         };
       },
@@ -198,4 +208,8 @@ function collectionItem(figure: CollectionFigures, rows: readonly CollectionStat
     ...(duplicatesOfPrevious !== undefined && { duplicatesOfPrevious }),
     ...(persistentUrls !== undefined && { persistentUrls }),
   };
+}
+
+function indexingItem({ caughtUpAt, ...status }: IndexingStatus): object {
+  return { ...status, ...(caughtUpAt !== undefined && { caughtUpAt: formatW3cDate(caughtUpAt) }) };
 }

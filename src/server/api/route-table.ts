@@ -7,15 +7,19 @@ import { captureRoutes } from './capture-routes.ts';
 import { jobRoutes } from './job-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import { type ApiRoute, route } from './route.ts';
+import { searchRoutes } from './search-routes.ts';
 import { segmentRoutes } from './segment-routes.ts';
+import { streamRoutes } from './stream-routes.ts';
 import { transferRoutes } from './transfer-routes.ts';
 
 export function apiRoutes(tools: ApiTools): ApiRoute[] {
   const routes: ApiRoute[] = [
     ...archiveRoutes(tools),
     ...captureRoutes(tools),
+    ...searchRoutes(tools),
     ...segmentRoutes(tools),
     ...jobRoutes(tools),
+    ...streamRoutes(tools),
     ...transferRoutes(tools),
     route({
       method: 'GET',

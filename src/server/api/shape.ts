@@ -65,5 +65,7 @@ export const ErrorReply = closed({
     message: Type.String(),
     advice: Type.String({ description: 'What you can do about it.' }),
     where: Type.Optional(Type.String()),
+    at: Type.Optional(Type.Integer({ minimum: 0, description: 'Of a query: where in it, in UTF-16 code units.' })),
+    length: Type.Optional(Type.Integer({ minimum: 0, description: 'How much of it, from `at` on.' })),
   }),
 });

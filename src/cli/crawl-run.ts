@@ -1,0 +1,201 @@
+/** `pinakes crawl`: fetches sites into the archive, again and again, and stores only what is new. */
+import { type Archive, openArchive } from '../archive/index.ts';
+import { formatW3cDate, PinakesError } from '../base/index.ts';
+import {
+  type CrawlOptions,
+  type CrawlProgress,
+  type CrawlReport,
+  crawl,
+  dueCrawls,
+  emulate,
+  putSchedule,
+  recrawl,
+  removeSchedule,
+  resumeCrawl,
+  runScheduled,
+  schedules,
+} from '../crawl/index.ts';
+import { openingOptions } from './archive-command.ts';
+import type { CommandContext } from './command.ts';
+import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED } from './outcome.ts';
+import { counted, formatBytes } from './terminal.ts';
+
+export async function crawlCommand(
+  context: CommandContext,
+  archive: Archive,
+  seeds: readonly string[],
+  options: CrawlCommandOptions,
+): Promise<number> {
+  if (options.schedules) return listSchedules(context, archive, options);
+  if (options.due) return runDue(context, archive, options);
+  if (options.replay !== undefined) return replay(context, archive, options.replay, options);
+  const settings = settingsOf(options);
+  const collection = collectionOf(options);
+  if (options.every === 'never') {
+    const had = removeSchedule(archive, collection);
+    await context.terminal.line(
+      had ? `${collection} is not crawled again by itself any more` : `${collection} had no schedule`,
+    );
+    return EXIT_FINE;
+  }
+  if (options.every !== undefined) {
+    const { due } = putSchedule(archive, { collection, every: options.every, seeds, settings });
+    context.terminal.say(
+      `${collection}: next at ${formatW3cDate(due)}, by \`pinakes serve\` or \`pinakes crawl --due\``,
+    );
+  }
+  const shown = new Shown(context);
+  const crawlOptions = shown.options();
+  const report = options.resume
+    ? await resumeCrawl(archive, collection, settings, crawlOptions)
+    : options.again
+      ? await recrawl(archive, collection, settings, crawlOptions)
+      : await crawl(archive, seeds, settings, { ...crawlOptions, fresh: options.fresh ?? false });
+  return shown.end(report, options);
+}
+
+function collectionOf({ collection, again, resume }: CrawlCommandOptions): string {
+  const named = [again, resume].find((value) => typeof value === 'string') as string | undefined;
+  return named ?? collection ?? 'default';
+}
+
+/** What is shown of a crawl: a line that moves while it runs, and its report. */
+class Shown {
+  readonly #context: CommandContext;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  options(): CrawlOptions {
+    const { terminal, signal } = this.#context;
+    return { signal, onProgress: (progress) => terminal.status(progressLine(progress)) };
+  }
+
+  async end(report: CrawlReport, { json }: CrawlCommandOptions): Promise<number> {
+    const { terminal } = this.#context;
+    terminal.clearStatus();
+    if (json) await terminal.json(report);
+    else await terminal.line(summary(report));
+    if (report.outcome === 'interrupted') return EXIT_INTERRUPTED;
+    // A crawl that could reach nothing at all has not done what was asked.
+    return report.counts.failed > 0 && report.counts.pages === 0 ? EXIT_FOUND : EXIT_FINE;
+  }
+}
+
+function progressLine(progress: CrawlProgress): string {
+  const { fetched, queued, bytes, failed, unchanged, duplicate, pagesPerSecond, hosts, url } = progress;
+  const busiest = hosts.map((host) => `${host.host} ${host.queued}`).join(', ');
+  const parts = [
+    `crawl ${fetched} fetched, ${queued} queued, ${formatBytes(bytes)}, ${pagesPerSecond.toFixed(1)} pages/s`,
+    `${progress.new} new, ${unchanged} unchanged, ${duplicate} duplicate, ${failed} failed`,
+    busiest,
+    url,
+  ];
+  return parts.filter((part) => part !== '').join('  ');
+}
+
+function summary({
+  counts,
+  outcome,
+  limit,
+  elapsedMs,
+  pagesPerSecond,
+  queued,
+  collection,
+  failedUrls,
+  partlyReadUrls,
+}: CrawlReport): string {
+  const seconds = (elapsedMs / 1000).toFixed(1);
+  const lines = [
+    `${counted(counts.captures, 'capture')} of ${counted(counts.pages, 'page')} and what they need, ${formatBytes(counts.bytes)}, in ${seconds} s (${pagesPerSecond} pages/s)`,
+    `${counts.new} new, ${counts.unchanged} unchanged (${counts.notModified} by the server's word), ${counts.duplicate} held already`,
+  ];
+  const told: [number, string][] = [
+    [counts.redirects, 'redirects'],
+    [counts.gone, 'gone'],
+    [counts.expunged, 'captures expunged'],
+    [counts.truncated, 'truncated'],
+    [counts.partlyRead, 'read in part'],
+    [counts.retried, 'tried again'],
+    [counts.forbidden, 'forbidden by robots.txt'],
+    [counts.nofollow, 'links not to be followed'],
+    [counts.outOfScope, 'links out of scope'],
+    [counts.trapped, 'in traps'],
+    [counts.skipped, 'of kinds not wanted'],
+    [counts.recovered, 'recovered from before the interruption'],
+  ];
+  const more = told.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  if (more.length > 0) lines.push(more.join(', '));
+  if (counts.failed > 0) {
+    const reasons = Object.entries(counts.failures).map(([reason, count]) => `${count} ${reason}`);
+    lines.push(`${counts.failed} failed (${reasons.join(', ')}); the next crawl asks for them first`);
+    lines.push(...failedUrls.slice(0, 5).map(({ url, reason }) => `  ${url}: ${reason}`));
+  }
+  if (counts.partlyRead > 0) {
+    lines.push('read in part, so that links on them may be missing:');
+    lines.push(...partlyReadUrls.slice(0, 5).map(({ url, reason }) => `  ${url}: ${reason}`));
+  }
+  if (outcome === 'limited')
+    lines.push(
+      `stopped at the limit of ${limit}, ${queued} left: go on with \`pinakes crawl --resume ${collection}\` and another limit`,
+    );
+  if (outcome === 'interrupted')
+    lines.push(`interrupted, ${queued} left: go on with \`pinakes crawl --resume ${collection}\``);
+  return lines.join('\n');
+}
+
+async function listSchedules(
+  { terminal }: CommandContext,
+  archive: Archive,
+  { json }: CrawlCommandOptions,
+): Promise<number> {
+  for (const { collection, every, due, last, seeds } of schedules(archive)) {
+    const times = { due: formatW3cDate(due), ...(last !== undefined && { last: formatW3cDate(last) }) };
+    if (json) await terminal.json({ collection, every, ...times, seeds });
+    else await terminal.line(`${collection}  ${every}  next ${times.due}${times.last ? `, last ${times.last}` : ''}`);
+  }
+  return EXIT_FINE;
+}
+
+async function runDue(context: CommandContext, archive: Archive, options: CrawlCommandOptions): Promise<number> {
+  let code = EXIT_FINE;
+  for (const schedule of dueCrawls(archive)) {
+    const shown = new Shown(context);
+    const report = await runScheduled(archive, schedule, shown.options());
+    code = Math.max(code, await shown.end(report, options));
+    if (context.signal.aborted) break;
+  }
+  return code;
+}
+
+/** Plays another archive as if it were crawled. */
+async function replay(
+  context: CommandContext,
+  archive: Archive,
+  path: string,
+  options: CrawlCommandOptions,
+): Promise<number> {
+  const { terminal, signal } = context;
+  const rate = options.rate === undefined ? undefined : numberOf(options.rate, '--rate');
+  if (rate === 0) throw new PinakesError('BAD_ARGUMENT', { where: '--rate 0', detail: 'more than none is expected' });
+  const source = await openArchive(path, openingOptions(context, 'replay'));
+  try {
+    const report = await emulate(archive, source, {
+      collection: collectionOf(options),
+      ...(rate !== undefined && { rate }),
+      signal,
+      onProgress: ({ pages, bytes }) => terminal.status(`replay ${counted(pages, 'page')}, ${formatBytes(bytes)}`),
+    });
+    terminal.clearStatus();
+    if (options.json) await terminal.json(report);
+    else
+      await terminal.line(
+        `${counted(report.pages, 'page')} played, ${formatBytes(report.bytes)}: ${report.new} new, ${report.duplicate} held already, in ${(report.elapsedMs / 1000).toFixed(1)} s`,
+      );
+    return EXIT_FINE;
+  } finally {
+    await source.close();
+  }
+}

@@ -1,0 +1,17 @@
+/** Whose turn it is to write an index. Within a process one indexer at a time has it; who comes later waits, whoever the others are. */
+import { resolve } from 'node:path';
+
+const lastTurns = new Map<string, Promise<void>>();
+
+/** Waits for the turn, and gives what ends it. */
+export async function takeIndexTurn(path: string): Promise<() => void> {
+  const name = resolve(path);
+  const before = lastTurns.get(name);
+  const turn = Promise.withResolvers<void>();
+  lastTurns.set(name, turn.promise);
+  await before;
+  return () => {
+    if (lastTurns.get(name) === turn.promise) lastTurns.delete(name);
+    turn.resolve();
+  };
+}

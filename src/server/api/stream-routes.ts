@@ -1,0 +1,130 @@
+/** The route of streams: everything, or what a selection means, as WARC, JSON lines or Parquet; see docs/stream.md. */
+import { Type } from 'typebox';
+import {
+  SharedStream,
+  type StreamFormat,
+  type StreamQuery,
+  StreamSharing,
+  streamJson,
+  streamWarc,
+} from '../../archive/index.ts';
+import { HttpProblem } from '../problem.ts';
+import { sendStreamBody } from '../stream-body.ts';
+import { type PageParts, pageExtension } from '../stream-page.ts';
+import { sendTable } from '../stream-table.ts';
+import type { ApiTools } from './api-tools.ts';
+import { selectionOf } from './asked-selection.ts';
+import { ANSWERED, type ApiRoute, route } from './route.ts';
+import { closed, Selection } from './shape.ts';
+
+/** Each may hold a parcel on its way out. */
+const STREAMS_MAX = 128;
+const TABLES_MAX = 2;
+const ROWS_MAX = 50_000;
+
+const Flag = (description: string) => Type.Optional(Type.Boolean({ default: false, description }));
+
+const StreamQuestion = closed({
+  ...Selection.properties,
+  query: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 4000, description: 'A query on captures: status:200 site:example.org' }),
+  ),
+  format: Type.Optional(Type.Enum(['warc', 'jsonl', 'parquet'], { default: 'warc' })),
+  order: Type.Optional(Type.Enum(['storage', 'time', 'url'], { default: 'storage' })),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 60_000, description: 'Where an earlier reply of the same question ended.' }),
+  ),
+  snapshot: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'A named snapshot, instead of what there is now.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'End with the first record behind so many bytes.' })),
+  rows: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: ROWS_MAX, description: 'Rows of one Parquet table.' }),
+  ),
+  share: Flag('Join others who stream the same where they are; what was missed comes at the end.'),
+  resolve: Flag('WARC: revisits as full records.'),
+  text: Flag('JSON lines: with the text of pages.'),
+  links: Flag('JSON lines: with the links of pages.'),
+  frames: Flag('In frames, with cursors between them.'),
+});
+
+type Flags = {
+  readonly resolve?: boolean | undefined;
+  readonly text?: boolean | undefined;
+  readonly links?: boolean | undefined;
+};
+
+export function streamRoutes({ archive, stopping }: ApiTools): ApiRoute[] {
+  const sharing = new StreamSharing(archive);
+  let tables = 0;
+  return [
+    route({
+      method: 'GET',
+      path: '/api/stream',
+      tag: 'stream',
+      summary: 'Records of the archive, each exactly once',
+      says: 'From a snapshot that does not move. X-Pinakes-Cursor in the trailer, or between the lines or frames, says where a later call goes on. A table has it in the fields.',
+      query: StreamQuestion,
+      reply: {
+        status: 200,
+        mime: 'application/octet-stream',
+        says: 'application/warc with a gzip member a record, application/x-ndjson, application/vnd.apache.parquet, or application/x-pinakes-frames.',
+      },
+      problems: [404, 410],
+      handle: async ({ query: asked, signal, reply }) => {
+        const { format = 'warc', share = false, resolve, text, links, frames = false, limit, rows = ROWS_MAX } = asked;
+        const selection = {
+          ...selectionOf(archive, asked),
+          ...(asked.query !== undefined && { query: archive.query(asked.query) }),
+        };
+        const { order = 'storage', cursor, snapshot } = asked;
+        const query: StreamQuery = { selection, order, cursor, snapshot };
+        const filename = `stream.${format === 'warc' ? 'warc.gz' : format}`;
+        if (sharing.clients.size >= STREAMS_MAX || (format === 'parquet' && tables >= TABLES_MAX)) throw BUSY;
+        if (format === 'parquet') {
+          tables++;
+          try {
+            await sendTable(
+              reply.raw,
+              archive,
+              { ...query, signal },
+              { rows, filename, begin: () => void reply.hijack() },
+            );
+          } finally {
+            tables--;
+          }
+          return ANSWERED;
+        }
+        const wanted = {
+          format: formatOf(format, { resolve, text, links }),
+          query: { ...query, wholeSegments: true, resolve },
+        };
+        await using stream = await SharedStream.open(sharing, wanted, { joins: share && order === 'storage' });
+        reply.hijack();
+        await sendStreamBody(reply.raw, stream, {
+          format,
+          isFramed: frames,
+          bytesMax: limit ?? Number.POSITIVE_INFINITY,
+          stopping,
+          filename,
+        });
+        return ANSWERED;
+      },
+    }),
+  ];
+}
+
+function formatOf(format: 'warc' | 'jsonl', { resolve = false, text = false, links = false }: Flags): StreamFormat {
+  if (format === 'warc') return { name: resolve ? 'warc resolved' : 'warc', open: streamWarc };
+  const parts: PageParts = { text, links };
+  const extend = text || links ? pageExtension(parts) : undefined;
+  return { name: `jsonl ${JSON.stringify(parts)}`, open: (archive, query) => streamJson(archive, query, extend) };
+}
+
+const BUSY = new HttpProblem({
+  status: 503,
+  code: 'STREAMS_BUSY',
+  message: 'as many streams as the server has room for are under way',
+  advice: 'Try again when one of them has ended.',
+  fields: { 'retry-after': '30' },
+});

@@ -1,0 +1,112 @@
+/**
+ * A stream as the body of a reply: as fast as its client takes it, never more than a parcel ahead.
+ *
+ * Where the client can go on is told in ways that suit different clients:
+ *
+ * ```
+ *   field    X-Pinakes-Cursor    where this reply begins;  X-Pinakes-Deleted: possible   when records of the snapshot may be gone since
+ *   trailer  X-Pinakes-Cursor    where the next goes on;  X-Pinakes-End: yes | no   whether anything is left
+ *   jsonl    {"type":"cursor","cursor":"...","end":false}     lines between the others, about one a mebibyte; the last has "end": true
+ *   frames   D bytes of the stream | C cursor behind all bytes so far | X end: yes | no; always the last
+ * ```
+ * What fails in the middle breaks the connection, so that nobody takes a part for the whole.
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { SharedStream } from '../archive/index.ts';
+import { FRAME_BYTES_MAX, FRAMES_MIME, formatFrame, utf8 } from '../base/index.ts';
+import { leavingSignal } from './leaving.ts';
+
+export const CURSOR_FIELD = 'X-Pinakes-Cursor';
+export const END_FIELD = 'X-Pinakes-End';
+
+export type StreamBodyOptions = {
+  readonly format: 'warc' | 'jsonl';
+  readonly isFramed: boolean;
+  /** After so many bytes it ends with the record. */
+  readonly bytesMax: number;
+  /** Aborted when the server begins to stop: the reply ends at the next cursor. */
+  readonly stopping: AbortSignal;
+  readonly filename: string;
+};
+
+const MIMES = { warc: 'application/warc', jsonl: 'application/x-ndjson' };
+const FRAME_HEAD_BYTES = 5;
+
+export async function sendStreamBody(
+  response: ServerResponse,
+  stream: SharedStream,
+  { format, isFramed, bytesMax, stopping, filename }: StreamBodyOptions,
+): Promise<void> {
+  const leaving = leavingSignal(response);
+  const { method, httpVersion } = response.req;
+  const hasTrailers = method !== 'HEAD' && httpVersion !== '1.0';
+  try {
+    response.writeHead(200, {
+      'cache-control': 'no-store',
+      'content-type': isFramed ? FRAMES_MIME : MIMES[format],
+      'content-disposition': `attachment; filename="${filename}"`,
+      'x-content-type-options': 'nosniff',
+      [CURSOR_FIELD]: stream.cursor(),
+      ...(stream.join !== undefined && { 'X-Pinakes-Joined': 'yes' }),
+      ...(stream.mayLack && { 'X-Pinakes-Deleted': 'possible' }),
+      ...(hasTrailers && { Trailer: `${CURSOR_FIELD}, ${END_FIELD}` }),
+    });
+    if (method === 'HEAD') {
+      response.end();
+      return;
+    }
+    let sent = 0;
+    let isAtCursor = true;
+    let isEnd = false;
+    while (!(isAtCursor && (sent >= bytesMax || stopping.aborted))) {
+      const parcel = await stream.next();
+      if (response.destroyed) return;
+      isEnd = parcel === undefined;
+      if (!parcel) break;
+      sent += parcel.bytes;
+      isAtCursor = parcel.cursor !== undefined;
+      response.cork();
+      for (const piece of parcel.pieces) writePiece(response, piece, isFramed);
+      if (isAtCursor) writeCursor(response, stream.cursor(), false, format, isFramed);
+      response.uncork();
+      if (response.writableNeedDrain) await once(response, 'drain', { signal: leaving });
+    }
+    const cursor = stream.cursor();
+    writeCursor(response, cursor, isEnd, format, isFramed);
+    if (isFramed) response.write(formatFrame('X', isEnd ? 'yes' : 'no'));
+    if (hasTrailers) response.addTrailers({ [CURSOR_FIELD]: cursor, [END_FIELD]: isEnd ? 'yes' : 'no' });
+    response.end();
+  } catch (error) {
+    if (leaving.aborted) return;
+    response.destroy();
+    throw error;
+  }
+}
+
+/** Pieces go to the socket as they are; others may be sending the same bytes. */
+function writePiece(response: ServerResponse, piece: Uint8Array, isFramed: boolean): void {
+  if (!isFramed) {
+    response.write(piece);
+    return;
+  }
+  for (let at = 0; at < piece.length; at += FRAME_BYTES_MAX) {
+    const part = piece.subarray(at, at + FRAME_BYTES_MAX);
+    const head = Buffer.alloc(FRAME_HEAD_BYTES);
+    head.write('D', 'latin1');
+    head.writeUInt32BE(part.length, 1);
+    response.write(head);
+    response.write(part);
+  }
+}
+
+function writeCursor(
+  response: ServerResponse,
+  cursor: string,
+  isEnd: boolean,
+  format: StreamBodyOptions['format'],
+  isFramed: boolean,
+): void {
+  if (isFramed) response.write(formatFrame('C', cursor));
+  else if (format === 'jsonl') response.write(utf8(`${JSON.stringify({ type: 'cursor', cursor, end: isEnd })}\n`));
+}

@@ -1,0 +1,57 @@
+/** What a line of a stream says of the page in a record: its title, language, text and links. The pages of revisits are told where the records they lean on are. */
+import type { LineExtension } from '../archive/index.ts';
+import { isPageMime, PAGE_BYTES_MAX, readPage } from '../page/index.ts';
+import { ContentDecoders } from '../warc/index.ts';
+
+/** A few bytes can decode to very many, and all of them are held until they are looked at. */
+const PIECE_BYTES = 16 * 1024;
+
+export type PageParts = { readonly text: boolean; readonly links: boolean };
+
+export function pageExtension(parts: PageParts): LineExtension {
+  return async (record) => {
+    const { head, http, mime } = record;
+    if (head.type === 'revisit' || head.targetUri === undefined || !isPageMime(mime))
+      return { payloadBytes: await record.payloadBytes() };
+    const { bytes, payloadBytes } = await decoded(record.payload(), http?.contentCodings ?? []);
+    const contentType = http?.get('content-type');
+    const source = { bytes, mime, url: head.targetUri, ...(contentType !== undefined && { contentType }) };
+    const page = await readPage(source, parts);
+    if (!page) return { payloadBytes };
+    const { title, description, language, charset, headings, text, links } = page;
+    return {
+      payloadBytes,
+      page: {
+        title,
+        description,
+        language,
+        charset,
+        headings,
+        ...(parts.text && { text }),
+        ...(parts.links && { links: links.map(({ url, kind, text: anchor }) => ({ url, kind, text: anchor })) }),
+      },
+    };
+  };
+}
+
+/** The start of a payload without its content codings, as much of it as pages are read from; and how long the payload is. */
+async function decoded(
+  payload: AsyncIterable<Uint8Array>,
+  codings: readonly string[],
+): Promise<{ bytes: Uint8Array; payloadBytes: number }> {
+  const pieces: Buffer[] = [];
+  let held = 0;
+  let payloadBytes = 0;
+  const decoders = new ContentDecoders(codings, (bytes) => {
+    const part = bytes.subarray(0, PAGE_BYTES_MAX - held);
+    if (part.length > 0) pieces.push(Buffer.from(part));
+    held += part.length;
+  });
+  for await (const piece of payload) {
+    payloadBytes += piece.length;
+    for (let at = 0; at < piece.length && held < PAGE_BYTES_MAX; at += PIECE_BYTES)
+      decoders.push(piece.subarray(at, at + PIECE_BYTES));
+  }
+  decoders.end();
+  return { bytes: Buffer.concat(pieces), payloadBytes };
+}

@@ -1,0 +1,216 @@
+/** The screens that ask the search index, on a server that keeps its index by itself. */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { utf8 } from '../../src/base/index.ts';
+import { screenshot } from './chromium.ts';
+import { checkScreen } from './screen-check.ts';
+import { SITE, storeLibrary } from './ui-archive.ts';
+import { PHONE, UiSetting, WIDE } from './ui-setting.ts';
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+
+const MANY = 23;
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
+const text = (page: Page, what: string | RegExp) => page.getByText(what).first().waitFor();
+const search = (query: Record<string, string>) => `/search?${new URLSearchParams(query)}`;
+
+/** Screens by their addresses, and what must be seen on them. */
+const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<void> }[] = [
+  {
+    name: 'search',
+    path: search({ q: '"reading room" clean hands' }),
+    look: async (page) => {
+      await heading(page, /^9 results$/);
+      await page.getByRole('complementary', { name: 'Narrow the results' }).waitFor();
+      const marks = await page.locator('.result').first().locator('mark').allTextContents();
+      assert.ok(marks.includes('reading room') || marks.includes('reading'), marks.join(', '));
+      const collections = page.locator('.facets details').filter({ hasText: 'Collection' });
+      // On a phone it opens when touched.
+      if ((await collections.getAttribute('open')) === null) await collections.locator('summary').click();
+      await page.getByRole('link', { name: 'library-2022' }).waitFor();
+      assert.equal(await page.locator('.results > li').count(), 9);
+    },
+  },
+  {
+    name: 'search-empty',
+    path: '/search',
+    look: async (page) => {
+      await heading(page, 'Search');
+      await page.getByRole('link', { name: 'site:example.org' }).waitFor();
+    },
+  },
+  {
+    name: 'search-nothing',
+    path: search({ q: 'zeppelin', site: 'library.example' }),
+    look: async (page) => {
+      await text(page, 'Nothing was found.');
+      await page.getByRole('link', { name: 'Search without the filters' }).waitFor();
+      await page.getByRole('link', { name: 'Site library.example: remove' }).waitFor();
+    },
+  },
+  {
+    name: 'search-fault',
+    path: search({ q: 'flood OR size>big', year: '2024' }),
+    look: async (page) => {
+      await text(page, /a size is a number/);
+      assert.equal(await page.locator('.fault-place').textContent(), 'big');
+      assert.equal(await page.locator('.fault-query').textContent(), 'flood OR size>big');
+    },
+  },
+  {
+    name: 'links-in',
+    path: `/links?${new URLSearchParams({ url: `${SITE}about.html` })}`,
+    look: async (page) => {
+      await text(page, '1 page links here');
+      await page.getByRole('cell', { name: 'About us' }).first().waitFor();
+    },
+  },
+  {
+    name: 'links-out',
+    path: `/links?${new URLSearchParams({ url: SITE, direction: 'out' })}`,
+    look: async (page) => {
+      await text(page, '12 links in its latest version');
+      await page.getByRole('link', { name: 'library.example/rooms/5.html' }).waitFor();
+    },
+  },
+];
+
+suite('search screens', () => {
+  let setting: UiSetting;
+
+  before(async () => {
+    setting = await UiSetting.start(
+      async (archive) => {
+        await storeLibrary(archive);
+        const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n');
+        const escaped = HOSTILE.replaceAll('<', '&lt;');
+        const body = utf8(`<title>${escaped} trap</title><p lang="de">Die Falle ${escaped} schnappt zu: trap.</p>`);
+        const url = 'http://evil.example/';
+        await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body }, {});
+        for (let page = 0; page < MANY; page++) {
+          const entry = { url: `http://many.example/${page}`, time: Date.UTC(2024, 0, 2), responseHead };
+          await archive.store({ kind: 'http', ...entry, body: utf8(`<title>Drawer ${page}</title>index card`) }, {});
+        }
+      },
+      { isIndexing: true },
+    );
+    for (;;) {
+      const info = (await (await fetch(`${setting.server.uiUrl}/api/info`)).json()) as {
+        indexing: { state: string; caughtUpAt?: string };
+      };
+      if (info.indexing.caughtUpAt !== undefined) break;
+      assert.notEqual(info.indexing.state, 'failed');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+
+  after(() => setting?.[Symbol.asyncDispose]());
+
+  for (const [size, options] of [
+    ['wide and light', WIDE],
+    ['narrow and dark', PHONE],
+  ] as const) {
+    test(`every search screen is whole, ${size}`, async () => {
+      await using checked = await setting.open(options);
+      const { page, record } = checked;
+      // A query that is refused is refused with a status, which the browser reports.
+      const isExpected = (line: string) => /status of 400/.test(line);
+      for (const { name, path, look } of SCREENS) {
+        const where = `${name}, ${size}`;
+        await page.goto(setting.server.uiUrl + path);
+        await look(page).catch((cause: unknown) => {
+          throw new Error(`${where}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+        });
+        await screenshot(page, `ui-${name}-${options === WIDE ? 'wide' : 'phone'}`);
+        const consoleErrors = record.consoleErrors.filter((line) => !isExpected(line));
+        await checkScreen(page, { ...record, consoleErrors }, { where });
+      }
+    });
+  }
+
+  test('words typed at home are searched for, narrowed, put in order and opened, by keyboard where one types', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(setting.server.uiUrl);
+    await heading(page, 'library');
+    await page.keyboard.press('/');
+    await page.keyboard.type('catalogue volumes');
+    await page.keyboard.press('Enter');
+    await heading(page, /^1 result$/);
+    assert.equal(new URL(page.url()).pathname, '/search');
+    await page.getByText('8 versions fit').click();
+    const versions = page.locator('.versions li a');
+    await versions.first().waitFor();
+    assert.equal(await versions.count(), 14);
+    assert.match((await versions.first().textContent())!, /^10 Mar 2024/);
+
+    await page.goto(setting.server.uiUrl + search({ q: 'edition OR hours' }));
+    await heading(page, /^8 results$/);
+    await page.getByRole('link', { name: 'library-2023-spring' }).click();
+    await page.getByRole('link', { name: 'Collection library-2023-spring: remove' }).waitFor();
+    await heading(page, /results$/);
+    await page.getByLabel('Order').selectOption('oldest');
+    await page.waitForURL(/sort=oldest/);
+    await heading(page, /results$/);
+    assert.equal(await page.getByLabel('Order').inputValue(), 'oldest');
+    await page.getByRole('link', { name: 'Collection library-2023-spring: remove' }).click();
+    await heading(page, /^8 results$/);
+    await page.getByRole('link', { name: 'Music' }).first().click();
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Music' }).waitFor();
+    assert.deepEqual(record.consoleErrors, []);
+  });
+
+  test('an address typed into the same box leads to its captures', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(setting.server.uiUrl + search({ q: 'music' }));
+    await heading(page, /results?$/);
+    await page.getByRole('combobox', { name: /^Address/ }).fill('library.example');
+    await page.keyboard.press('Enter');
+    await text(page, /14 captures from/);
+  });
+
+  test('the captures screen says when a phrase stood on the page', async () => {
+    for (const options of [WIDE, PHONE]) {
+      await using checked = await setting.open(options);
+      const { page, record } = checked;
+      await page.goto(`${setting.server.uiUrl}/web/*/${SITE}`);
+      const box = page.getByLabel('Words or a "phrase"');
+      await box.fill('"out of order"');
+      await box.press('Enter');
+      await text(page, /In 9 of 14 captures: first on/);
+      await page.getByRole('link', { name: '21 March 2023, 14:05:00 UTC' }).waitFor();
+      await page.locator('.find-form').scrollIntoViewIfNeeded();
+      await screenshot(page, `ui-find-in-versions-${options === WIDE ? 'wide' : 'phone'}`);
+      await checkScreen(page, record, { where: 'find in versions' });
+      await box.fill('zeppelin');
+      await page.getByRole('button', { name: 'Find', exact: true }).last().click();
+      await text(page, /is in none of 14 captures/);
+    }
+  });
+
+  test('more results come when asked for, each once', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(setting.server.uiUrl + search({ q: '"index card"' }));
+    await heading(page, `${MANY} results`);
+    assert.equal(await page.locator('.results > li').count(), 20);
+    await page.getByRole('button', { name: 'Show more results' }).click();
+    await page.locator(`.results > li:nth-child(${MANY})`).waitFor();
+    const urls = await page.locator('.result-url').allTextContents();
+    assert.equal(new Set(urls).size, MANY);
+    assert.equal(await page.getByRole('button', { name: 'Show more results' }).count(), 0);
+  });
+
+  test('markup in what was found stays text', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(setting.server.uiUrl + search({ q: 'trap' }));
+    await page.getByRole('link', { name: /onerror.* trap$/ }).waitFor();
+    assert.equal(await page.locator('.result img, .result script').count(), 0);
+    assert.match(await page.title(), /^Search for trap/);
+    assert.deepEqual(record.consoleErrors, []);
+  });
+});

@@ -1,0 +1,82 @@
+/** How the results divide, each part a link that narrows them to it; and what they are narrowed to already, each with a way back. */
+import type { SearchPage } from '../api/replies.ts';
+import { type AskedSearch, FACETS, type FacetName, pathTo } from '../route.ts';
+import { formatCount, kindOfContent } from '../wording.ts';
+import { Icon } from './icon.tsx';
+
+const SHOWN = 6;
+
+const LABELS: Readonly<Record<FacetName, string>> = {
+  site: 'Site',
+  type: 'Type',
+  language: 'Language',
+  year: 'Year',
+  collection: 'Collection',
+};
+
+const LANGUAGES =
+  typeof Intl.DisplayNames === 'function' ? new Intl.DisplayNames('en', { type: 'language' }) : undefined;
+
+export function shownValue(name: FacetName, value: string): string {
+  if (name === 'type') return kindOfContent(value);
+  if (name !== 'language') return value;
+  try {
+    return LANGUAGES?.of(value) ?? value;
+  } catch {
+    return value;
+  }
+}
+
+export function ChosenFilters({ asked }: { asked: AskedSearch }) {
+  const chosen = FACETS.filter((name) => asked.filters[name] !== undefined);
+  if (chosen.length === 0) return null;
+  return (
+    <ul class="chips" aria-label="Only these results">
+      {chosen.map((name) => {
+        const { [name]: value = '', ...filters } = asked.filters;
+        const text = shownValue(name, value);
+        return (
+          <li key={name}>
+            <a class="chip" href={pathTo.search({ ...asked, filters })} aria-label={`${LABELS[name]} ${text}: remove`}>
+              {LABELS[name]}: {text} <Icon name="close" />
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+export function FacetList({ facets, asked }: { facets: NonNullable<SearchPage['facets']>; asked: AskedSearch }) {
+  const useful = FACETS.filter((name) => asked.filters[name] === undefined && facets[name].length > 1);
+  // On a phone the results come first: what narrows them opens when touched.
+  const isNarrow = matchMedia('(max-width: 46rem)').matches;
+  if (useful.length === 0) return null;
+  return (
+    <aside class="facets" aria-label="Narrow the results">
+      {useful.map((name) => (
+        <details key={name} open={!isNarrow}>
+          <summary>{LABELS[name]}</summary>
+          <ul>
+            {ordered(name, facets[name])
+              .slice(0, SHOWN)
+              .map(({ value, count }) => (
+                <li key={value}>
+                  <a href={pathTo.search({ ...asked, filters: { ...asked.filters, [name]: value } })}>
+                    {shownValue(name, value)}
+                  </a>{' '}
+                  <span class="muted">{formatCount(count)}</span>
+                </li>
+              ))}
+          </ul>
+        </details>
+      ))}
+    </aside>
+  );
+}
+
+/** Years in their order, the rest by their counts. */
+function ordered<Value extends { readonly value: string }>(name: FacetName, values: readonly Value[]): Value[] {
+  const list = values.slice(0, SHOWN);
+  return name === 'year' ? list.sort((a, b) => b.value.localeCompare(a.value)) : list;
+}

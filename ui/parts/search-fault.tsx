@@ -1,0 +1,29 @@
+/** Why a search was not answered. Of a query that cannot be read, the place is marked. */
+import type { ApiError } from '../api/client.ts';
+import { FaultNotice, withCode } from './notice.tsx';
+
+type SearchFaultProperties = {
+  readonly error: ApiError;
+  /** As typed, and where that begins in what was sent. */
+  readonly query: string;
+  readonly typedAt?: number;
+  onRetry(): void;
+};
+
+export function SearchFault({ error, query, typedAt = 0, onRetry }: SearchFaultProperties) {
+  const at = error.at === undefined ? -1 : error.at - typedAt;
+  if (at < 0 || at > query.length) return <FaultNotice error={error} onRetry={onRetry} />;
+  const end = Math.min(query.length, at + Math.max(1, error.length));
+  return (
+    <div class="notice bad" role="alert">
+      <div>
+        <p class="notice-title">{withCode(error.message)}</p>
+        <pre class="fault-query">
+          {query.slice(0, at)}
+          <mark class="fault-place">{query.slice(at, end) || ' '}</mark>
+          {query.slice(end)}
+        </pre>
+      </div>
+    </div>
+  );
+}

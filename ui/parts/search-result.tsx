@@ -1,0 +1,86 @@
+/** One result: the page, where and when it was found, the words in their place, and its other versions. */
+import { useState } from 'preact/hooks';
+import { apiPath } from '../api/client.ts';
+import type { SearchPage, SearchResult } from '../api/replies.ts';
+import { useReply } from '../api/request.ts';
+import { type AskedSearch, pathTo } from '../route.ts';
+import { counted, formatClock, formatCount, formatShortDay, formatSpan, kindOfContent, shownUrl } from '../wording.ts';
+import { FaultNotice, Waiting } from './notice.tsx';
+import { markedParts, queryWithin } from './search-query.ts';
+
+const VERSIONS_SHOWN = 20;
+
+export function ResultItem({ result, asked }: { result: SearchResult; asked: AskedSearch }) {
+  const { url, title, time, timestamp, mime, status, versions, captures, first, last, inlinks } = result;
+  const kind = kindOfContent(mime);
+  return (
+    <li class="result">
+      <h3>
+        <a href={pathTo.frame(timestamp, url)}>{title.trim() || shownUrl(url)}</a>
+      </h3>
+      <p class="result-place">
+        <span class="result-url">{shownUrl(url)}</span>{' '}
+        <time dateTime={time} class="result-time">
+          {formatShortDay(time)}
+        </time>
+        {kind !== 'HTML' && <span class="result-kind">{kind}</span>}
+        {status >= 400 && <span class="status bad">{status}</span>}
+      </p>
+      <MarkedText text={result.snippet} marks={result.marks} />
+      <p class="result-facts">
+        <a href={pathTo.captures(url)}>
+          {counted(captures, 'capture')}, {formatSpan(first, last)}
+        </a>
+        <a href={pathTo.links(url)}>{inlinks === 0 ? 'Links' : `Cited by ${formatCount(inlinks)}`}</a>
+      </p>
+      {versions > 1 && <Versions url={url} count={versions} asked={asked} />}
+    </li>
+  );
+}
+
+function MarkedText({ text, marks }: { text: string; marks: SearchResult['marks'] }) {
+  if (text === '') return null;
+  return (
+    <p class="snippet">
+      {markedParts(text, marks).map((part, index) =>
+        part.isMarked ? <mark key={index}>{part.text}</mark> : <span key={index}>{part.text}</span>,
+      )}
+    </p>
+  );
+}
+
+/** The captures of this page that fit; fetched when somebody wants to see them. */
+function Versions({ url, count, asked }: { url: string; count: number; asked: AskedSearch }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const path = apiPath('search', {
+    q: queryWithin(asked, url),
+    group: 'capture',
+    sort: 'date',
+    limit: VERSIONS_SHOWN,
+  });
+  const { reply, error, isLoading, reload } = useReply<SearchPage>(isOpen ? path : undefined);
+  return (
+    <details class="versions" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>{counted(count, 'version')} fit</summary>
+      {isLoading && <Waiting what="Fetching versions" />}
+      {error && <FaultNotice error={error} onRetry={reload} />}
+      {reply && (
+        <ul>
+          {reply.items.map((one) => (
+            <li key={`${one.timestamp} ${one.collection}`}>
+              <a href={pathTo.frame(one.timestamp, one.url)}>
+                {formatShortDay(one.time)} <span class="clock">{formatClock(one.time)}</span>
+              </a>{' '}
+              <span class="muted">{one.collection}</span>
+            </li>
+          ))}
+          {reply.next !== undefined && (
+            <li>
+              <a href={pathTo.captures(url)}>All captures of this page</a>
+            </li>
+          )}
+        </ul>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,90 @@
+/** Finds words or a phrase in all captures of one page: the first time, the last, and the times between. */
+import { useId, useState } from 'preact/hooks';
+import { apiPath } from '../api/client.ts';
+import type { Appearances } from '../api/replies.ts';
+import { useReply } from '../api/request.ts';
+import { pathTo } from '../route.ts';
+import { counted, formatCount, formatSpan, formatTime } from '../wording.ts';
+import { Waiting } from './notice.tsx';
+import { SearchFault } from './search-fault.tsx';
+
+const SPANS_SHOWN = 50;
+
+export function FindInVersions({ url }: { url: string }) {
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const [asked, setAsked] = useState('');
+  const path = asked === '' ? undefined : apiPath('appearances', { url, q: asked });
+  const { reply, error, isLoading, reload } = useReply<Appearances>(path);
+  return (
+    <section aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>Find in the versions of this page</h2>
+      <form
+        class="find-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsked(typed.trim());
+        }}
+      >
+        <label class="unseen" for={`${id}-box`}>
+          Words or a "phrase"
+        </label>
+        <input
+          id={`${id}-box`}
+          type="text"
+          placeholder={'words, or a "phrase"'}
+          autocomplete="off"
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+        <button type="submit">Find</button>
+      </form>
+      <div aria-live="polite">
+        {isLoading && <Waiting what="Looking through the versions" />}
+        {error && <SearchFault error={error} query={asked} onRetry={reload} />}
+        {reply && <Found url={url} asked={asked} found={reply} />}
+      </div>
+    </section>
+  );
+}
+
+function Found({ url, asked, found }: { url: string; asked: string; found: Appearances }) {
+  const { captures, found: fitting, first, last, spans } = found;
+  if (captures === 0) return <p>The index has no version of this page. It holds pages with text only.</p>;
+  if (first === undefined || last === undefined) {
+    return (
+      <p>
+        <q>{asked}</q> is in none of {counted(captures, 'capture')}.
+      </p>
+    );
+  }
+  const shown = spans.slice(0, SPANS_SHOWN);
+  return (
+    <>
+      <p>
+        In {formatCount(fitting)} of {counted(captures, 'capture')}: first on{' '}
+        <a href={pathTo.frame(digitsOf(first), url)}>{formatTime(first)}</a>, last on{' '}
+        <a href={pathTo.frame(digitsOf(last), url)}>{formatTime(last)}</a>.
+      </p>
+      {spans.length > 1 && (
+        <>
+          <p class="muted">In between it went and came back:</p>
+          <ol class="spans">
+            {shown.map(({ from, to, captures: within }) => (
+              <li key={from}>
+                <a href={pathTo.frame(digitsOf(from), url)}>{formatSpan(from, to)}</a>{' '}
+                <span class="muted">{counted(within, 'capture')}</span>
+              </li>
+            ))}
+          </ol>
+          {(shown.length < spans.length || !found.spansAreAll) && <p class="muted">And more times after these.</p>}
+        </>
+      )}
+    </>
+  );
+}
+
+/** 14 digits, of a W3C date. */
+function digitsOf(time: string): string {
+  return time.replace(/\D/g, '').slice(0, 14);
+}

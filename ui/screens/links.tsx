@@ -1,0 +1,109 @@
+/** Links of one page: who links to it, and where it links to. */
+import { apiPath } from '../api/client.ts';
+import type { LinkEnd, LinkPage } from '../api/replies.ts';
+import { useList } from '../api/request.ts';
+import { navigate, useTitle } from '../navigation.ts';
+import { Choice } from '../parts/choice.tsx';
+import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { pathTo } from '../route.ts';
+import { counted, formatSpan, shownUrl } from '../wording.ts';
+
+const PAGE = 100;
+
+type LinksProperties = { readonly url: string; readonly direction: 'in' | 'out' };
+
+const DIRECTIONS = [
+  ['in', 'To this page'],
+  ['out', 'From this page'],
+] as const;
+
+const KINDS: Readonly<Record<string, string>> = {
+  anchor: 'link',
+  canonical: 'canonical address',
+  refresh: 'redirect',
+  style: 'style sheet',
+};
+
+export function LinksScreen({ url, direction }: LinksProperties) {
+  useTitle(`Links ${direction === 'in' ? 'to' : 'from'} ${shownUrl(url)}`);
+  const list = useList<LinkEnd, LinkPage>(url === '' ? undefined : apiPath('links', { url, direction, limit: PAGE }));
+  const total = list.first?.total ?? 0;
+  return (
+    <>
+      <p class="kicker">Links of</p>
+      <h1 class="url-title">{shownUrl(url) || 'no page'}</h1>
+      <p>
+        <a href={pathTo.captures(url)}>Captures of this page</a>
+      </p>
+      <Choice
+        label="Which links"
+        options={DIRECTIONS}
+        chosen={direction}
+        onChoose={(next) => navigate(pathTo.links(url, next), { replace: true })}
+      />
+      {list.first && total > 0 && (
+        <h2 class="links-count">
+          {direction === 'in'
+            ? `${counted(total, 'page links', 'pages link')} here`
+            : `${counted(total, 'link')} in its latest version`}
+        </h2>
+      )}
+      {list.items.length > 0 && <LinkTable items={list.items} direction={direction} />}
+      {list.isLoading && <Waiting what="Fetching links" />}
+      {list.error && <FaultNotice error={list.error} onRetry={list.more} />}
+      {list.first && list.items.length === 0 && <NoLinks direction={direction} />}
+      {list.hasMore && !list.isLoading && (
+        <button type="button" class="more" onClick={list.more}>
+          Show more links
+        </button>
+      )}
+    </>
+  );
+}
+
+function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction: 'in' | 'out' }) {
+  return (
+    <table class="stacking urls links">
+      <caption class="unseen">{direction === 'in' ? 'Pages that link here' : 'Where this page links to'}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{direction === 'in' ? 'Page' : 'Address'}</th>
+          <th scope="col">Text</th>
+          <th scope="col">Kind</th>
+          <th scope="col">Seen</th>
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((one, index) => (
+          <tr key={index}>
+            <th scope="row" class="url-cell">
+              <a href={one.isKnown ? pathTo.links(one.url, direction) : pathTo.captures(one.url)}>
+                {shownUrl(one.url)}
+              </a>
+            </th>
+            <td data-label="Text">{one.text}</td>
+            <td data-label="Kind">
+              {KINDS[one.kind] ?? one.kind}
+              {one.isNofollow && ' (nofollow)'}
+            </td>
+            <td data-label="Seen" class="date">
+              {formatSpan(one.first, one.last)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function NoLinks({ direction }: { direction: 'in' | 'out' }) {
+  return (
+    <Note title={direction === 'in' ? 'No page of the archive links here.' : 'The index knows no links of this page.'}>
+      <p>
+        {direction === 'in'
+          ? 'Links are read from pages of this archive only.'
+          : 'Either it links nowhere, or the archive has no text of it.'}
+      </p>
+    </Note>
+  );
+}

@@ -1,0 +1,121 @@
+/** Search: results by address, with the words in their place, what they can be narrowed to, and help with the query. */
+import { apiPath } from '../api/client.ts';
+import type { SearchPage, SearchResult } from '../api/replies.ts';
+import { useList } from '../api/request.ts';
+import { navigate, useTitle } from '../navigation.ts';
+import { Note, Waiting } from '../parts/notice.tsx';
+import { ChosenFilters, FacetList } from '../parts/search-facets.tsx';
+import { SearchFault } from '../parts/search-fault.tsx';
+import { SearchHelp } from '../parts/search-help.tsx';
+import { sentQuery } from '../parts/search-query.ts';
+import { ResultItem } from '../parts/search-result.tsx';
+import { UrlSearch } from '../parts/url-search.tsx';
+import { type AskedSearch, looksLikeAddress, pathTo, type Sort, withScheme } from '../route.ts';
+import { counted } from '../wording.ts';
+
+const PAGE = 20;
+
+const SORT_LABELS: readonly (readonly [Sort, string])[] = [
+  ['relevance', 'best first'],
+  ['date', 'newest first'],
+  ['oldest', 'oldest first'],
+  ['inlinks', 'most cited first'],
+  ['rank', 'highest rank first'],
+];
+
+export function SearchScreen({ asked }: { asked: AskedSearch }) {
+  const isEmpty = asked.query.trim() === '' && Object.keys(asked.filters).length === 0;
+  useTitle(isEmpty ? 'Search' : `Search for ${asked.query}`);
+  return (
+    <>
+      <h1 class="search-title">Search</h1>
+      <UrlSearch initial={asked.query} label="Find" />
+      {isEmpty ? <SearchHelp isOpen /> : <Results asked={asked} />}
+    </>
+  );
+}
+
+function Results({ asked }: { asked: AskedSearch }) {
+  const { text, typedAt } = sentQuery(asked);
+  const path = apiPath('search', { q: text, sort: asked.sort, facets: 'true', limit: PAGE });
+  const list = useList<SearchResult, SearchPage>(path);
+  const { first } = list;
+  return (
+    <>
+      <ChosenFilters asked={asked} />
+      {list.error && <SearchFault error={list.error} query={asked.query} typedAt={typedAt} onRetry={list.more} />}
+      {list.error?.at !== undefined && <SearchHelp isOpen />}
+      {first && first.total === 0 && <NothingFound asked={asked} isGrowing={first.indexing === 'working'} />}
+      {first && first.total > 0 && (
+        <div class="search-layout">
+          <section class="found" aria-labelledby="results">
+            <div class="results-head">
+              <h2 id="results" aria-live="polite">
+                {first.isTotalExact ? '' : 'About '}
+                {counted(first.total, 'result')}
+              </h2>
+              <SortChoice asked={asked} />
+            </div>
+            {first.indexing === 'working' && <p class="muted">The index is being brought up to date; more may come.</p>}
+            {first.indexing === 'failed' && (
+              <p class="muted">The index is not kept up at present; what is new may be missing.</p>
+            )}
+            <ol class="results">
+              {list.items.map((result) => (
+                <ResultItem key={`${result.url} ${result.timestamp}`} result={result} asked={asked} />
+              ))}
+            </ol>
+            {list.isLoading && <Waiting what="Fetching results" />}
+            {list.hasMore && !list.isLoading && (
+              <button type="button" class="more" onClick={list.more}>
+                Show more results
+              </button>
+            )}
+          </section>
+          {first.facets && <FacetList facets={first.facets} asked={asked} />}
+        </div>
+      )}
+      {!first && list.isLoading && <Waiting what="Searching" />}
+    </>
+  );
+}
+
+function SortChoice({ asked }: { asked: AskedSearch }) {
+  return (
+    <label class="sort-choice">
+      Order{' '}
+      <select
+        value={asked.sort}
+        onChange={(event) => navigate(pathTo.search({ ...asked, sort: event.currentTarget.value as Sort }))}
+      >
+        {SORT_LABELS.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function NothingFound({ asked, isGrowing }: { asked: AskedSearch; isGrowing: boolean }) {
+  const hasFilters = Object.keys(asked.filters).length > 0;
+  const word = asked.query.trim();
+  return (
+    <>
+      <Note title="Nothing was found.">
+        {isGrowing && <p>The index is being brought up to date; ask again in a while.</p>}
+        {hasFilters && (
+          <p>
+            <a href={pathTo.search({ query: asked.query })}>Search without the filters</a>
+          </p>
+        )}
+        <p>
+          Only texts are searched: HTML, PDF, plain text, feeds.{' '}
+          {looksLikeAddress(word) && <a href={pathTo.captures(withScheme(word))}>See captures of {word}</a>}
+        </p>
+      </Note>
+      <SearchHelp isOpen />
+    </>
+  );
+}
