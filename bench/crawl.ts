@@ -15,6 +15,7 @@ import { median, print, ratio } from './measure.ts';
 
 const RUNS = 5;
 const MANY_PAGES = 50;
+const LINKS_OF_MANY = 20_000;
 const CONCURRENCY = 16;
 const SETTINGS = { allowPrivate: true, delayMs: 0, concurrency: CONCURRENCY, hostConcurrency: CONCURRENCY };
 const newId = () => `<urn:uuid:${randomUUID()}>`;
@@ -51,6 +52,9 @@ async function measureMemory(site: string, at: string): Promise<void> {
     const seeds = Array.from({ length: MANY_PAGES }, (_, page) => `${site}/many/${page}`);
     const report = await crawl(archive, seeds, { ...SETTINGS, pagesMax: MANY_PAGES });
     known = report.known;
+    const { partlyRead, failed } = report.counts;
+    if (known !== MANY_PAGES * (LINKS_OF_MANY + 1) || partlyRead + failed > 0)
+      throw new Error(`${known} URLs are known, ${partlyRead} pages were read in part, ${failed} failed`);
   } finally {
     clearInterval(watch);
     await archive.close();

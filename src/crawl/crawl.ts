@@ -146,7 +146,7 @@ function reportOf(
   { outcome, limit, resumedAt }: Pick<CrawlReport, 'outcome'> & { limit: CrawlReport['limit']; resumedAt: EpochMs },
 ): CrawlReport {
   const now = archive.clock();
-  const { counts, failedUrls } = engine.tally;
+  const { counts, failedUrls, partlyReadUrls } = engine.tally;
   const elapsedMs = now - resumedAt;
   const { software } = archive.options;
   return {
@@ -163,6 +163,7 @@ function reportOf(
     ...engine.frontier.totals(),
     counts,
     failedUrls,
+    partlyReadUrls,
     ...(software !== undefined && { software }),
   };
 }

@@ -2,7 +2,8 @@
  * Runs a crawl: picks hosts that may be asked, visits their URLs, and notes what came of it in groups.
  *
  * What a visit brought is noted after its captures were acknowledged, with all its links in one transaction, so at any moment a URL is either queued, or
- * done with its links taken in. At most ACTIVE_HOSTS_MAX hosts are held in memory; the others wait in the frontier.
+ * done with its links taken in. At most ACTIVE_HOSTS_MAX hosts are held in memory; the others wait in the frontier. Pages are read one at a time, so what is
+ * in memory is bounded by one page's links, small bodies on their way, and what the store has not acknowledged.
  */
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
@@ -17,7 +18,7 @@ import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
 import type { CrawlProgress } from './settings.ts';
 import type { CrawlState } from './state.ts';
-import { failedSettlement, type Outcome, type VisitOptions, Visitor } from './visit.ts';
+import { failedSettlement, type Learned, type Outcome, type VisitOptions, Visitor } from './visit.ts';
 
 const ACTIVE_HOSTS_MAX = 256;
 /** Outcomes that may wait to be noted, and the links they bring. */
@@ -26,10 +27,15 @@ const UNNOTED_LINKS_MAX = 10_000;
 const NOTE_AFTER_MS = 200;
 /** Visits that have received everything and wait for the store to acknowledge it: how many, and how many bytes, may be in memory. */
 const UNACKNOWLEDGED_MAX = 256;
-const UNACKNOWLEDGED_BYTES_MAX = 64 * 1024 * 1024;
+const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 const PROGRESS_MS = 500;
 
-type Unnoted = { readonly host: ActiveHost; readonly item: Taken; readonly outcome: Outcome };
+type Unnoted = {
+  readonly host: ActiveHost;
+  readonly item: Taken;
+  readonly outcome: Outcome;
+  readonly learned: Learned;
+};
 
 export type EngineParts = {
   readonly archive: Archive;
@@ -62,6 +68,8 @@ export class Engine {
   /** Of those, the ones that have something to receive still. */
   #receiving = 0;
   #unacknowledgedBytes = 0;
+  /** Settled when no page is being read. */
+  #reading = Promise.resolve();
   #wake: (() => void) | undefined;
   #failure: unknown;
   #limit: CrawlReport['limit'];
@@ -298,11 +306,18 @@ export class Engine {
       const outcome = await this.#visitor.visit(item, { ...options, isLastTry, maybeDone: isResumed });
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
-      else {
-        if (outcome.kind === 'visited') host.pace.accept();
-        this.#done(host, item, outcome);
-      }
+      else if (outcome.kind === 'visited') {
+        host.pace.accept();
+        await this.#inTurn(async () => this.#done(host, item, outcome, await outcome.learn()));
+      } else this.#done(host, item, outcome);
     });
+  }
+
+  /** Pages are read one at a time, each until its links are among those to be noted: a page can be large, and many are under way. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#reading.then(work);
+    this.#reading = turn.catch(() => {});
+    return turn;
   }
 
   #retry(host: ActiveHost, item: Taken, { isBusy, waitMs }: Extract<Outcome, { kind: 'retry' }>): void {
@@ -342,13 +357,12 @@ export class Engine {
       });
   }
 
-  #done(host: ActiveHost, item: Taken, outcome: Outcome): void {
-    this.tally.add(outcome);
+  #done(host: ActiveHost, item: Taken, outcome: Outcome, learned: Learned = {}): void {
+    this.tally.add(outcome, learned);
     if (outcome.kind === 'skipped' && outcome.settlement.state === STATE_FORBIDDEN) this.tally.counts.skipped--;
-    this.#unnoted.push({ host, item, outcome });
+    this.#unnoted.push({ host, item, outcome, learned });
     this.#noteBy ??= this.#parts.archive.clock() + NOTE_AFTER_MS;
-    if (outcome.kind === 'visited')
-      this.#unnotedLinks += (outcome.reading?.links.length ?? 0) + (outcome.sitemap?.pages.length ?? 0);
+    this.#unnotedLinks += (learned.reading?.links.length ?? 0) + (learned.sitemap?.pages.length ?? 0);
     if (this.#unnoted.length >= UNNOTED_MAX || this.#unnotedLinks >= UNNOTED_LINKS_MAX) this.#note();
   }
 
@@ -362,8 +376,8 @@ export class Engine {
     const { state, run } = this.#parts;
     const parts = this.#choiceParts();
     this.frontier.transaction(() => {
-      for (const { item, outcome } of unnoted) {
-        if (outcome.kind === 'visited') offerLinks(parts, outcome);
+      for (const { item, outcome, learned } of unnoted) {
+        if (outcome.kind === 'visited') offerLinks(parts, outcome, learned);
         const settlement = (outcome as { settlement: Settlement }).settlement;
         this.frontier.settle(settlement, item.rank, run.settings.lifetimeMs);
       }

@@ -89,7 +89,7 @@ const BUCKET_STEP = 2 ** 32;
 /** URLs of one key; more are session ids or the like. */
 const VARIANTS_MAX = 16;
 const HOSTS_REMEMBERED_MAX = 20_000;
-const SEEN_REMEMBERED_MAX = 200_000;
+const SEEN_REMEMBERED_MAX = 64_000;
 const RANK_STEP = 2 ** 40;
 
 /** What is known of a host, and what has changed since its row was written. */
@@ -384,13 +384,16 @@ function rankOf({ role, depth, hops }: Offer): number {
   return 2 + Math.min(depth, 1000);
 }
 
-/** Host and port, the same for `http` and `https` at their usual ports: what politeness is about. */
+/** Host and port of a URL in normal form, the same for `http` and `https` at their usual ports: what politeness is about. */
 export function hostName(url: string): string {
-  return URL.parse(url)?.host ?? '';
+  const start = url.indexOf('//') + 2;
+  const end = url.indexOf('/', start);
+  return url.slice(start, end < 0 ? url.length : end);
 }
 
 /** A URL as the frontier knows it; undefined when it is none that can be fetched. */
 export function frontierUrl(url: string): string | undefined {
+  if (PLAIN_URL.test(url)) return url;
   const parsed = URL.parse(url);
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.hostname === '') return undefined;
   parsed.username = '';
@@ -398,14 +401,28 @@ export function frontierUrl(url: string): string | undefined {
   return normalUrl(parsed.href);
 }
 
+/** URLs that the parser would leave as they are: an ordinary name or address, no port of few digits, and no dot segments, escapes or queries. */
+const PLAIN_URL = new RegExp(
+  `^https?://${[
+    '(?:(?:(?!xn--)[a-z0-9][a-z0-9-]*\\.)+[a-z]{2,}|(?:(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(?:\\.(?!:|/)|(?=[:/]))){4})',
+    '(?::[1-9]\\d{3}|:[1-5]\\d{4})?/',
+    '(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)?$',
+  ].join('')}`,
+);
+
 function bucketOf(name: string): number {
   return hash('sha256', name, 'buffer').readUInt16BE(0) % BUCKETS;
 }
 
 function keyHash(url: string): number {
-  return hash('sha256', urlKey(url), 'buffer').readUIntBE(0, 6);
+  return startOf(hash('sha256', urlKey(url), 'hex'));
 }
 
 function pageHash(url: string): number {
-  return hash('sha256', url, 'buffer').readUIntBE(0, 6);
+  return startOf(hash('sha256', url, 'hex'));
+}
+
+/** The first six bytes of a digest, as a number. */
+function startOf(hex: string): number {
+  return Number.parseInt(hex.slice(0, 12), 16);
 }

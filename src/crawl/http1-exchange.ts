@@ -7,6 +7,7 @@ import { type Field, type HttpHead, httpHeadLength, parseHttpHead } from '../war
 import { BodyFraming } from './body-framing.ts';
 import { type Exchange, FetchError, type Truncation } from './exchange.ts';
 import type { FetchSettings } from './fetch-settings.ts';
+import { Patience } from './patience.ts';
 import type { Wire } from './wire.ts';
 
 export type Http1Options = {
@@ -62,8 +63,8 @@ async function readHead(wire: Wire, startMs: number, { settings, signal }: Http1
       interim++;
       continue;
     }
-    const leftMs = startMs + settings.headTimeoutMs - settings.clock();
-    if (leftMs <= 0) throw new FetchError('timeout', `no whole head within ${settings.headTimeoutMs} ms`);
+    // What has come by now is taken, however late it is looked at.
+    const leftMs = Math.max(1, startMs + settings.headTimeoutMs - settings.clock());
     const piece = await wire.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
     if (piece) held = held.length === 0 ? piece : Buffer.concat([held, piece]);
     else if (held.length === 0)
@@ -116,13 +117,12 @@ class Http1Response implements Exchange {
 
   async *#read(): AsyncGenerator<Uint8Array> {
     const { settings, signal } = this.#options;
+    const patience = new Patience(settings, this.time);
     let bytes = 0;
     try {
       while (!this.#framing.isComplete) {
-        const elapsedMs = settings.clock() - this.time;
-        const isSlow = elapsedMs > settings.slowAfterMs && (bytes * 1000) / elapsedMs < settings.bytesPerSecondMin;
-        if (elapsedMs > settings.exchangeTimeoutMs || isSlow) return this.#cut('time');
-        const piece = await this.#next(signal);
+        const waitMs = patience.waitMs(bytes, this.#wire.hasWaiting);
+        const piece = waitMs === undefined ? 'late' : await this.#next(waitMs, signal);
         if (piece === 'late') return this.#cut('time');
         if (!piece) return this.#endOfConnection();
         const taken = this.#framing.take(piece);
@@ -138,9 +138,9 @@ class Http1Response implements Exchange {
     }
   }
 
-  async #next(signal: AbortSignal | undefined): Promise<Buffer | 'late' | undefined> {
+  async #next(waitMs: number, signal: AbortSignal | undefined): Promise<Buffer | 'late' | undefined> {
     try {
-      return await this.#wire.read(this.#options.settings.idleTimeoutMs, signal);
+      return await this.#wire.read(waitMs, signal);
     } catch (error) {
       if (error instanceof FetchError && error.reason === 'timeout') return 'late';
       throw error;

@@ -8,6 +8,7 @@ import { Deadline } from './deadline.ts';
 import { type Exchange, FetchError, type Truncation } from './exchange.ts';
 import type { FetchSettings } from './fetch-settings.ts';
 import { requestMessage } from './http1-exchange.ts';
+import { Patience } from './patience.ts';
 import { Wire } from './wire.ts';
 
 export type Http2Options = {
@@ -127,15 +128,15 @@ class Http2Response implements Exchange {
 
   async *#read(): AsyncGenerator<Uint8Array> {
     const { settings, signal } = this.#options;
+    const patience = new Patience(settings, this.time);
     let bytes = 0;
     try {
       for (;;) {
-        const elapsedMs = settings.clock() - this.time;
-        const isSlow = elapsedMs > settings.slowAfterMs && (bytes * 1000) / elapsedMs < settings.bytesPerSecondMin;
-        if (elapsedMs > settings.exchangeTimeoutMs || isSlow) return this.#cut('time');
+        const waitMs = patience.waitMs(bytes, this.#wire.hasWaiting);
+        if (waitMs === undefined) return this.#cut('time');
         let piece: Buffer | undefined;
         try {
-          piece = await this.#wire.read(settings.idleTimeoutMs, signal);
+          piece = await this.#wire.read(waitMs, signal);
         } catch (error) {
           if (error instanceof FetchError && error.reason === 'timeout') return this.#cut('time');
           throw error;

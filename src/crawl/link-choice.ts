@@ -6,10 +6,12 @@ import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
 import { trapOf } from './trap.ts';
-import type { Visited } from './visit.ts';
+import type { Learned, Visited } from './visit.ts';
 
 const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
+/** A page with more links is a list, and what it names stands on few others. */
+const MENU_LINKS_MAX = 2000;
 
 export type ChoiceParts = {
   readonly frontier: Frontier;
@@ -26,22 +28,22 @@ export type ChoiceParts = {
 };
 
 /** Offers everything that a visit brought up. To be called within a transaction. */
-export function offerLinks(parts: ChoiceParts, visited: Visited): void {
+export function offerLinks(parts: ChoiceParts, visited: Visited, { reading, sitemap }: Learned): void {
   const { item } = visited.settlement;
   if (visited.redirect !== undefined) offerRedirect(parts, item, visited.redirect);
-  const { reading, sitemap } = visited;
   if (sitemap) {
     for (const url of sitemap.sitemaps) offerSitemap(parts, url, item.hops + 1);
     for (const url of sitemap.pages) offerPage(parts, url, Math.min(1, parts.settings.depthMax), 0);
   }
+  const isList = (reading?.links.length ?? 0) > MENU_LINKS_MAX;
   for (const link of reading?.links ?? []) {
     const isUnwanted = !link.isEmbed && (link.isNofollow || reading!.isNofollow);
     if (isUnwanted && parts.settings.nofollow === 'obey') parts.counts.nofollow++;
-    else offerLink(parts, item, link);
+    else offerLink(parts, item, link, !isList);
   }
 }
 
-function offerLink(parts: ChoiceParts, item: QueuedUrl, link: Link): void {
+function offerLink(parts: ChoiceParts, item: QueuedUrl, link: Link, remembers: boolean): void {
   if (link.kind === 'form') return;
   // The same links stand on page after page; what was decided a moment ago need not be decided anew.
   const text = `${link.isEmbed ? 'e' : 'p'}${link.url}`;
@@ -52,19 +54,23 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: Link): void {
     if (isMoved) offerPage(parts, link.url, item.depth, item.hops + 1);
     else if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
     else offerPage(parts, link.url, depth, 0);
-    if (depth <= parts.settings.depthMax) parts.frontier.remember(text);
+    if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(text);
     return;
   }
   if (parts.settings.htmlOnly) return;
   const hops = item.role === 'embed' || item.hops > 0 ? item.hops + 1 : 1;
-  if (hops > EMBED_HOPS_MAX) return;
+  if (hops > EMBED_HOPS_MAX) {
+    parts.counts.trapped++;
+    count(parts.counts.traps, 'embeds');
+    return;
+  }
   const url = frontierUrl(link.url);
   if (url === undefined) return;
   const isPage = link.kind === 'frame' && parts.scope.hasPage(url, item.depth);
   if (isPage || parts.scope.hasEmbed(url))
     offer(parts, { url, role: isPage ? 'page' : 'embed', depth: item.depth, hops });
   else parts.counts.outOfScope++;
-  parts.frontier.remember(text);
+  if (remembers) parts.frontier.remember(text);
 }
 
 function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): void {
@@ -93,8 +99,12 @@ function offerPage(parts: ChoiceParts, target: string, depth: number, hops: numb
 
 export function offerSitemap(parts: ChoiceParts, target: string, hops: number): void {
   const url = frontierUrl(target);
-  if (url === undefined || !parts.settings.sitemaps || hops > EMBED_HOPS_MAX) return;
-  offer(parts, { url, role: 'sitemap', depth: 0, hops });
+  if (url === undefined || !parts.settings.sitemaps) return;
+  if (hops <= EMBED_HOPS_MAX) offer(parts, { url, role: 'sitemap', depth: 0, hops });
+  else {
+    parts.counts.trapped++;
+    count(parts.counts.traps, 'sitemaps');
+  }
 }
 
 export function offer(parts: ChoiceParts, chosen: Offer): void {

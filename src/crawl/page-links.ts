@@ -2,12 +2,26 @@
 import { isPageMime, type Link, linksOfHeaders, PAGE_BYTES_MAX, readPage, readSitemap } from '../page/index.ts';
 import { ChunkedBody, ContentDecoders, type HttpHead } from '../warc/index.ts';
 
-/** What is kept of a body, as received, to read links from. */
-export const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+/** Bodies up to this, as received, are kept in memory to read links from; larger ones are read back from the archive, one at a time. */
+export const KEPT_BYTES_MAX = 256 * 1024;
+/** What is read back of a body. */
+export const READ_BYTES_MAX = 16 * 1024 * 1024;
 
-export type Reading = { readonly links: readonly Link[]; readonly isNofollow: boolean };
+export type Reading = {
+  readonly links: readonly Link[];
+  readonly isNofollow: boolean;
+  /** Whether all there is was read. */
+  readonly isWhole: boolean;
+};
 
-const NOTHING: Reading = { links: [], isNofollow: false };
+export type SitemapReading = {
+  readonly pages: readonly string[];
+  readonly sitemaps: readonly string[];
+  readonly isWhole: boolean;
+};
+
+/** A decoded body, or the beginning of one. */
+export type Content = { readonly bytes: Uint8Array; readonly isWhole: boolean };
 
 /** Whether links may be in a response with this head. */
 export function mayHaveLinks(head: HttpHead): boolean {
@@ -18,41 +32,39 @@ export function mimeOf(head: HttpHead): string {
   return (head.get('content-type') ?? '').split(/[;\s]/, 1)[0]!.toLowerCase();
 }
 
-/** A body passing by: everything goes on, and the first bytes are kept. */
+/** A body passing by: everything goes on, and it is kept as long as it is not longer than `keptBytesMax`. */
 export class KeptBody {
   readonly #source: AsyncIterable<Uint8Array>;
-  readonly #keeps: boolean;
+  readonly #keptBytesMax: number;
   readonly #onEnd: (bytes: number) => void;
-  readonly #parts: Uint8Array[] = [];
-  #kept = 0;
+  #parts: Uint8Array[] = [];
   bytes = 0;
 
-  constructor(source: AsyncIterable<Uint8Array>, keeps: boolean, onEnd: (bytes: number) => void) {
+  constructor(source: AsyncIterable<Uint8Array>, keptBytesMax: number, onEnd: (bytes: number) => void) {
     this.#source = source;
     this.#onEnd = onEnd;
-    this.#keeps = keeps;
+    this.#keptBytesMax = keptBytesMax;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     for await (const piece of this.#source) {
       this.bytes += piece.length;
-      if (this.#keeps && this.#kept < KEPT_BYTES_MAX) {
-        this.#parts.push(piece);
-        this.#kept += piece.length;
-      }
+      if (this.bytes <= this.#keptBytesMax) this.#parts.push(piece);
+      else this.#parts = [];
       yield piece;
     }
     this.#onEnd(this.bytes);
   }
 
-  /** What was kept. */
-  get start(): Buffer {
-    return this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts);
+  /** The whole body, once it has passed; undefined when it was too long to be kept. */
+  get whole(): Uint8Array | undefined {
+    if (this.bytes > this.#keptBytesMax) return undefined;
+    return this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
   }
 }
 
 /** The content of a body: framing and codings taken off, up to a bound, however much it would swell. */
-export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): Uint8Array {
+export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): Content {
   let payload = body;
   if (isFramed && head.isChunked) {
     const parts: Uint8Array[] = [];
@@ -62,7 +74,7 @@ export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): 
     payload = Buffer.concat(parts);
   }
   const codings = head.contentCodings;
-  if (codings.length === 0) return payload;
+  if (codings.length === 0) return { bytes: payload, isWhole: true };
   const parts: Buffer[] = [];
   let total = 0;
   const decoders = new ContentDecoders(codings, (bytes) => {
@@ -77,28 +89,32 @@ export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): 
     if (error !== ENOUGH) throw error;
     decoders.end();
   }
-  return Buffer.concat(parts).subarray(0, PAGE_BYTES_MAX);
+  return { bytes: Buffer.concat(parts).subarray(0, PAGE_BYTES_MAX), isWhole: total <= PAGE_BYTES_MAX };
 }
 
 const ENOUGH = new Error('enough was decoded');
 
 /** The links of a response. `url` is its own. */
-export async function readLinks(url: string, head: HttpHead, content: Uint8Array): Promise<Reading> {
+export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }: Content): Promise<Reading> {
   const fields = head.fields.map(({ name, value }) => [name, value] as const);
   const named = linksOfHeaders(fields, url);
   const says = head.get('x-robots-tag')?.toLowerCase() ?? '';
   const isNofollow = /\b(nofollow|none)\b/.test(says);
-  if (content.length === 0 || !mayHaveLinks(head)) return { ...NOTHING, links: named, isNofollow };
+  if (bytes.length === 0 || !mayHaveLinks(head)) return { links: named, isNofollow, isWhole: true };
   const contentType = head.get('content-type');
   const page = await readPage(
-    { bytes: content, mime: mimeOf(head), url, ...(contentType !== undefined && { contentType }) },
+    { bytes, mime: mimeOf(head), url, ...(contentType !== undefined && { contentType }) },
     { text: false },
   );
-  return { links: [...named, ...(page?.links ?? [])], isNofollow: isNofollow || (page?.robots.nofollow ?? false) };
+  return {
+    links: page ? (named.length === 0 ? page.links : [...named, ...page.links]) : named,
+    isNofollow: isNofollow || (page?.robots.nofollow ?? false),
+    isWhole: isWhole && page?.isTruncated !== true,
+  };
 }
 
 /** The pages and further sitemaps that a sitemap names. */
-export function readSitemapLinks(content: Uint8Array, url: string): { pages: string[]; sitemaps: string[] } {
-  const { urls, sitemaps } = readSitemap(content, url);
-  return { pages: urls.map((entry) => entry.url), sitemaps: [...sitemaps] };
+export function readSitemapLinks({ bytes, isWhole }: Content, url: string): SitemapReading {
+  const { urls, sitemaps, isTruncated } = readSitemap(bytes, url);
+  return { pages: urls.map((entry) => entry.url), sitemaps, isWhole: isWhole && isTruncated !== true };
 }

@@ -1,6 +1,6 @@
 /** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
 import type { EpochMs } from '../base/index.ts';
-import type { Outcome, Visited } from './visit.ts';
+import type { Learned, Outcome, Visited } from './visit.ts';
 
 export type CrawlCounts = {
   /** Captures made, of robots.txt files too. */
@@ -19,6 +19,8 @@ export type CrawlCounts = {
   notModified: number;
   redirects: number;
   truncated: number;
+  /** Pages and sitemaps that may name more than was read: their body was cut, or they are larger than is read. */
+  partlyRead: number;
   failed: number;
   retried: number;
   /** Forbidden by robots.txt. */
@@ -53,10 +55,12 @@ export type CrawlReport = {
   readonly counts: CrawlCounts;
   /** The first of those that failed, with the reason. */
   readonly failedUrls: readonly { readonly url: string; readonly reason: string }[];
+  /** The first of those that were read in part, with the reason. */
+  readonly partlyReadUrls: readonly { readonly url: string; readonly reason: string }[];
   readonly software?: string;
 };
 
-const FAILED_URLS_MAX = 100;
+const TOLD_URLS_MAX = 100;
 
 export function noCounts(): CrawlCounts {
   return {
@@ -69,6 +73,7 @@ export function noCounts(): CrawlCounts {
     notModified: 0,
     redirects: 0,
     truncated: 0,
+    partlyRead: 0,
     failed: 0,
     retried: 0,
     forbidden: 0,
@@ -88,6 +93,7 @@ export function noCounts(): CrawlCounts {
 export class Tally {
   readonly counts: CrawlCounts;
   readonly failedUrls: { url: string; reason: string }[] = [];
+  readonly partlyReadUrls: { url: string; reason: string }[] = [];
   readonly startedAt: EpochMs;
 
   constructor(counts: CrawlCounts | undefined, startedAt: EpochMs) {
@@ -95,15 +101,20 @@ export class Tally {
     this.startedAt = startedAt;
   }
 
-  add(outcome: Outcome): void {
+  add(outcome: Outcome, { unread }: Learned = {}): void {
     const { counts } = this;
+    if (unread !== undefined && outcome.kind === 'visited') {
+      counts.partlyRead++;
+      if (this.partlyReadUrls.length < TOLD_URLS_MAX)
+        this.partlyReadUrls.push({ url: outcome.settlement.item.url, reason: unread });
+    }
     if (outcome.kind === 'visited') this.#visited(outcome);
     else if (outcome.kind === 'skipped') counts.skipped++;
     else if (outcome.kind === 'retry') counts.retried++;
     else {
       counts.failed++;
       count(counts.failures, outcome.reason);
-      if (this.failedUrls.length < FAILED_URLS_MAX)
+      if (this.failedUrls.length < TOLD_URLS_MAX)
         this.failedUrls.push({ url: outcome.settlement.item.url, reason: `${outcome.reason}: ${outcome.detail}` });
     }
   }

@@ -16,7 +16,11 @@ const YEARS_BACK = 60;
 export type TrapKind = 'repeating-path' | 'deep-path' | 'long-query' | 'calendar';
 
 export function trapOf(url: string, now: EpochMs): TrapKind | undefined {
-  const [path = '', query = ''] = url.replace(/^[a-z]+:\/\/[^/]*/, '').split('?', 2);
+  const pathAt = url.indexOf('/', url.indexOf('//') + 2);
+  if (pathAt < 0) return undefined;
+  const queryAt = url.indexOf('?', pathAt);
+  const path = url.slice(pathAt, queryAt < 0 ? url.length : queryAt);
+  const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
   const segments = path.split('/').filter((segment) => segment !== '');
   if (segments.length > SEGMENTS_MAX) return 'deep-path';
   if (repeats(segments)) return 'repeating-path';
@@ -27,11 +31,12 @@ export function trapOf(url: string, now: EpochMs): TrapKind | undefined {
 
 /** Whether a run of segments comes up again and again: `/a/b/a/b/a/b/a/b`, `/x/x/x/x`, or one segment everywhere. */
 function repeats(segments: readonly string[]): boolean {
-  const counts = new Map<string, number>();
-  for (const segment of segments) {
-    const count = (counts.get(segment) ?? 0) + 1;
-    if (count > REPEATS_MAX && segment.length > 1 && !/^\d+$/.test(segment)) return true;
-    counts.set(segment, count);
+  if (segments.length <= REPEATS_MAX) return false;
+  for (const [index, segment] of segments.entries()) {
+    if (segment.length < 2) continue;
+    let count = 1;
+    for (let later = index + 1; later < segments.length; later++) if (segments[later] === segment) count++;
+    if (count > REPEATS_MAX && !/^\d+$/.test(segment)) return true;
   }
   for (let length = 1; length <= segments.length / (REPEATS_MAX + 1); length++) {
     for (let start = 0; start + length * (REPEATS_MAX + 1) <= segments.length; start++) {

@@ -5,7 +5,7 @@
  * becomes a revisit of the capture whose validators were sent.
  */
 import type { Archive, Capture } from '../archive/index.ts';
-import type { EpochMs } from '../base/index.ts';
+import { type EpochMs, PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
 import { type Exchange, type FailureReason, type Fetcher, isPassing, type Truncation } from './exchange.ts';
@@ -19,16 +19,18 @@ import {
 } from './frontier.ts';
 import { retryAfterMs } from './pace.ts';
 import {
+  type Content,
   contentOf,
   KEPT_BYTES_MAX,
   KeptBody,
   mayHaveLinks,
   mimeOf,
+  READ_BYTES_MAX,
   type Reading,
   readLinks,
   readSitemapLinks,
+  type SitemapReading,
 } from './page-links.ts';
-import { ROBOTS_BYTES_MAX } from './robots-rules.ts';
 import type { CrawlSettings } from './settings.ts';
 
 /** What a capture brought, in the words of the report. */
@@ -44,11 +46,22 @@ export type Visited = {
   readonly bytes: number;
   readonly truncated: Truncation | undefined;
   readonly redirect: string | undefined;
-  readonly reading: Reading | undefined;
-  readonly sitemap: { readonly pages: readonly string[]; readonly sitemaps: readonly string[] } | undefined;
+  /** Reads what the page names. To be called once; its result can be large. */
+  readonly learn: () => Promise<Learned>;
   /** Whether the visit was one of an earlier process. */
   readonly isRecovered: boolean;
 };
+
+/** What a page names. */
+export type Learned = {
+  readonly reading?: Reading;
+  readonly sitemap?: SitemapReading;
+  /** Why there may be links that were not read. */
+  readonly unread?: string;
+};
+
+/** A response to read links from. */
+type Source = { readonly head: HttpHead; readonly content: Content };
 
 export type Outcome =
   | Visited
@@ -149,16 +162,16 @@ export class Visitor {
     const isUnmodified = exchange.status === 304 && earlier !== undefined;
     const isRead =
       exchange.status >= 200 && exchange.status < 300 && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
-    const body = new KeptBody(exchange.body, isRead, (bytes) => onReceived(exchange, bytes));
+    const body = new KeptBody(exchange.body, isRead ? KEPT_BYTES_MAX : 0, (bytes) => onReceived(exchange, bytes));
     const { capture, isNew } = await this.#store(exchange, body, isUnmodified ? earlier : undefined);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
     const isSame =
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
     const truncated = exchange.truncated();
-    let source: { head: HttpHead; content: Uint8Array } | undefined;
-    if (isRead && !(isSame && this.#isAgain))
-      source = { head: exchange.head, content: contentOf(body.start, exchange.head, true) };
-    else if (isUnmodified && !this.#isAgain) source = await this.#stored(capture);
+    const learns = (isRead || isUnmodified) && !(isSame && this.#isAgain);
+    const kept = isRead && learns ? body.whole : undefined;
+    const { head } = exchange;
+    const source = async () => (kept ? { head, content: contentOf(kept, head, true) } : await this.#stored(capture));
     return {
       kind: 'visited',
       settlement: this.#settlement(item, exchange.status, exchange.head, capture, { digest, isSame, truncated }),
@@ -168,7 +181,7 @@ export class Visitor {
       bytes: body.bytes,
       truncated,
       redirect: redirectOf(item.url, exchange.status, exchange.head),
-      ...(await this.#learn(item, source)),
+      learn: learns ? () => this.#learn(item, source, truncated) : learnNothing,
       isRecovered: false,
     };
   }
@@ -221,11 +234,26 @@ export class Visitor {
 
   async #learn(
     item: QueuedUrl,
-    source: { head: HttpHead; content: Uint8Array } | undefined,
-  ): Promise<Pick<Visited, 'reading' | 'sitemap'>> {
-    if (!source) return { reading: undefined, sitemap: undefined };
-    if (item.role === 'sitemap') return { reading: undefined, sitemap: readSitemapLinks(source.content, item.url) };
-    return { reading: await readLinks(item.url, source.head, source.content), sitemap: undefined };
+    open: () => Promise<Source | undefined>,
+    truncated: Truncation | undefined,
+  ): Promise<Learned> {
+    let source: Source | undefined;
+    try {
+      source = await open();
+    } catch (error) {
+      // What was captured a moment ago may have been deleted since; a crawl does not end for that.
+      if (!(error instanceof PinakesError) || error.retryable) throw error;
+      return { unread: `the capture cannot be read: ${error.code}` };
+    }
+    if (!source) return {};
+    const { head, content } = source;
+    const learned: Learned =
+      item.role === 'sitemap'
+        ? { sitemap: readSitemapLinks(content, item.url) }
+        : { reading: await readLinks(item.url, head, content) };
+    const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
+    if (truncated && mayHaveLinks(head)) return { ...learned, unread: `the body was cut: ${truncated}` };
+    return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
   }
 
   /** The capture whose validators may be sent: the archive has to have its content still. */
@@ -260,7 +288,7 @@ export class Visitor {
     const mark = capture.kind === 'revisit' ? undefined : head.get('warc-truncated');
     const truncated = mark === 'length' || mark === 'time' || mark === 'disconnect' ? mark : undefined;
     const isRead = (capture.status >= 200 && capture.status < 300) || isUnmodified;
-    const source = isRead && !(isSame && this.#isAgain) ? await this.#stored(capture) : undefined;
+    const learns = isRead && !(isSame && this.#isAgain);
     return {
       kind: 'visited',
       settlement: this.#settlement(item, capture.status, http, capture, { digest, isSame, truncated }),
@@ -270,24 +298,25 @@ export class Visitor {
       bytes: 0,
       truncated,
       redirect: http && redirectOf(item.url, capture.status, http),
-      ...(await this.#learn(item, source)),
+      learn: learns ? () => this.#learn(item, () => this.#stored(capture), truncated) : learnNothing,
       isRecovered: true,
     };
   }
 
   /** What a capture holds, decoded, as far as links are looked for. */
-  async #stored(capture: Capture): Promise<{ head: HttpHead; content: Uint8Array } | undefined> {
+  async #stored(capture: Capture): Promise<Source | undefined> {
     const { http, holderHttp, payload } = await this.#archive.open(capture);
     const head = capture.status === 304 ? holderHttp : http;
     if (!head) return undefined;
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const piece of payload) {
-      parts.push(Buffer.from(piece));
       bytes += piece.length;
-      if (bytes > KEPT_BYTES_MAX) break;
+      if (bytes > READ_BYTES_MAX) break;
+      parts.push(Buffer.from(piece));
     }
-    return { head, content: contentOf(Buffer.concat(parts), holderHttp ?? head, false) };
+    const content = contentOf(Buffer.concat(parts), holderHttp ?? head, false);
+    return { head, content: bytes > READ_BYTES_MAX ? { ...content, isWhole: false } : content };
   }
 
   /** Fetches and keeps the robots.txt of an origin. Undefined when it could not be had, and it is worth another try. */
@@ -328,18 +357,18 @@ export class Visitor {
       fetched.abandon();
       return undefined;
     }
-    const body = new KeptBody(fetched.body, true, (bytes) => options.onReceived(fetched, bytes));
-    await this.#store(fetched, body, undefined);
-    const content = contentOf(body.start.subarray(0, 4 * ROBOTS_BYTES_MAX), fetched.head, true);
+    const body = new KeptBody(fetched.body, KEPT_BYTES_MAX, (bytes) => options.onReceived(fetched, bytes));
+    const { capture } = await this.#store(fetched, body, undefined);
     const { status, head, time } = fetched;
-    return { status, head, bytes: body.bytes, content, time };
+    const content = body.whole ? contentOf(body.whole, head, true) : (await this.#stored(capture))?.content;
+    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time };
   }
 
   async #storedRobots(capture: Capture): Promise<RobotsAnswer | undefined> {
     const stored = await this.#stored(capture);
     const { http } = await this.#archive.open(capture);
     if (!http) return undefined;
-    const content = stored?.content ?? EMPTY;
+    const content = stored?.content.bytes ?? EMPTY;
     return { status: capture.status, head: http, bytes: 0, content, time: capture.time };
   }
 }
@@ -353,6 +382,10 @@ type RobotsAnswer = {
 };
 
 const EMPTY = new Uint8Array(0);
+
+async function learnNothing(): Promise<Learned> {
+  return {};
+}
 
 /** A URL that could not be visited: what was known of it stays as it was. */
 export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Settlement {

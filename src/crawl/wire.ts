@@ -40,6 +40,11 @@ export class Wire {
     return !this.#isEnded && this.#waiting.length === 0 && !this.socket.destroyed;
   }
 
+  /** Whether bytes are there to be read at once. */
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   get failure(): Error | undefined {
     return this.#failure;
   }

@@ -10,29 +10,37 @@ import { parsePageDate } from './page-date.ts';
 import { walkXml } from './xml-reader.ts';
 
 export type SitemapUrl = { url: string; modifiedAt?: EpochMs };
-export type Sitemap = { urls: SitemapUrl[]; sitemaps: string[] };
+export type Sitemap = {
+  urls: SitemapUrl[];
+  sitemaps: string[];
+  /** Whether there is more than is read. */
+  isTruncated?: boolean;
+};
 
 const ENTRIES_MAX = 100_000;
 const BYTES_MAX = 100 * 1024 * 1024;
 
 export function readSitemap(bytes: Uint8Array, url: string): Sitemap {
-  const { text } = decodeText(inflated(bytes));
-  return /^\s*</.test(text) ? readXmlSitemap(text, url) : readTextSitemap(text, url);
+  const content = inflated(bytes);
+  const { text } = decodeText(content.subarray(0, BYTES_MAX));
+  const sitemap = /^\s*</.test(text) ? readXmlSitemap(text, url) : readTextSitemap(text, url);
+  if (content.length > BYTES_MAX) sitemap.isTruncated = true;
+  return sitemap;
 }
 
 /** Takes gzip off by its magic: servers declare it in every way. */
 function inflated(bytes: Uint8Array): Uint8Array {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.subarray(0, BYTES_MAX);
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const pieces: Uint8Array[] = [];
   let length = 0;
   const decoders = new ContentDecoders(['gzip'], (piece) => {
-    if (length >= BYTES_MAX) return;
+    if (length > BYTES_MAX) return;
     // The decoder uses its room again.
     pieces.push(Uint8Array.from(piece));
     length += piece.length;
   });
   const step = 64 * 1024;
-  for (let at = 0; at < bytes.length && length < BYTES_MAX; at += step) decoders.push(bytes.subarray(at, at + step));
+  for (let at = 0; at < bytes.length && length <= BYTES_MAX; at += step) decoders.push(bytes.subarray(at, at + step));
   decoders.end();
   return Buffer.concat(pieces, length);
 }
@@ -43,7 +51,8 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
   let modifiedAt: EpochMs | undefined;
   const finish = (isIndex: boolean) => {
     const url = place === undefined ? undefined : resolveUrl(place, baseUrl);
-    if (url !== undefined && sitemap.urls.length + sitemap.sitemaps.length < ENTRIES_MAX) {
+    if (sitemap.urls.length + sitemap.sitemaps.length >= ENTRIES_MAX) sitemap.isTruncated = true;
+    else if (url !== undefined) {
       if (isIndex) sitemap.sitemaps.push(url);
       else sitemap.urls.push(modifiedAt === undefined ? { url } : { url, modifiedAt });
     }
@@ -75,7 +84,11 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
 function readTextSitemap(text: string, baseUrl: string): Sitemap {
   const sitemap: Sitemap = { urls: [], sitemaps: [] };
   let at = 0;
-  while (at < text.length && sitemap.urls.length < ENTRIES_MAX) {
+  while (at < text.length) {
+    if (sitemap.urls.length >= ENTRIES_MAX) {
+      sitemap.isTruncated = true;
+      break;
+    }
     const end = text.indexOf('\n', at);
     const line = text.slice(at, end < 0 ? text.length : end).trim();
     at = end < 0 ? text.length : end + 1;

@@ -1,0 +1,74 @@
+/** Links are never lost without a word: what was not read to its end stands in the report, and what is merely large is read whole. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { crawl } from '../../src/crawl/index.ts';
+import { makeArchive } from '../archive/trial-archive.ts';
+import { html, TestWeb } from './test-web.ts';
+
+const SITE = 'site.test';
+
+function links(from: number, count: number): string {
+  return Array.from({ length: count }, (_, index) => `<a href="/to/${from + index}">x</a>`).join('\n');
+}
+
+async function crawlOnly(t: Parameters<typeof makeArchive>[0], web: TestWeb, paths: readonly string[], depthMax = 1) {
+  const archive = await makeArchive(t, { clock: Date.now });
+  return crawl(
+    archive,
+    paths.map((path) => web.url(SITE, path)),
+    { allowPrivate: true, delayMs: 0, robots: 'ignore', retries: 0, pagesMax: paths.length, depthMax, concurrency: 2 },
+    { resolve: web.resolve },
+  );
+}
+
+test('a page whose body was cut, and one with more links than are read, are told with the reason', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const cut = html('cut', links(0, 3));
+  web.raw(
+    SITE,
+    '/cut',
+    `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${cut.length + 500}\r\n\r\n${cut}`,
+  );
+  web.put(SITE, '/endless', `<!doctype html>${links(1000, 100_001)}`);
+  web.put(SITE, '/whole', html('whole', links(500_000, 3)));
+  const report = await crawlOnly(t, web, ['/cut', '/endless', '/whole']);
+  assert.equal(report.counts.partlyRead, 2);
+  assert.deepEqual(
+    [...report.partlyReadUrls].sort((a, b) => a.url.localeCompare(b.url)),
+    [
+      { url: web.url(SITE, '/cut'), reason: 'the body was cut: disconnect' },
+      { url: web.url(SITE, '/endless'), reason: 'there is more in it than is read' },
+    ],
+  );
+  assert.equal(report.known, 3 + 3 + 100_000 + 3, 'what was read of them counts all the same');
+});
+
+test('pages that are too large to be kept in memory are read to their last link, coded or not', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const filler = `<p>${'So much to say about so little. '.repeat(20_000)}</p>`;
+  web.put(SITE, '/plain', html('plain', `${links(0, 5)}${filler}${links(10, 5)}`));
+  const noise = Array.from({ length: 60_000 }, (_, index) => ((index * 2_654_435_761) % 2 ** 32).toString(36)).join(
+    ' ',
+  );
+  const coded = gzipSync(html('coded', `${links(20, 5)}<p>${noise}</p>${links(30, 5)}`));
+  assert.ok(coded.length > 256 * 1024, 'it is large on the wire');
+  web.put(SITE, '/coded', coded, { 'content-encoding': 'gzip' });
+  const report = await crawlOnly(t, web, ['/plain', '/coded']);
+  assert.deepEqual(report.partlyReadUrls, []);
+  assert.equal(report.counts.partlyRead, 0);
+  assert.equal(report.known, 2 + 20);
+});
+
+test('a page beyond all bounds is read as far as they reach, and told', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  web.put(SITE, '/vast', html('vast', `${links(0, 5)}<p>${'x'.repeat(17 * 1024 * 1024)}</p>${links(10, 5)}`));
+  const report = await crawlOnly(t, web, ['/vast']);
+  assert.deepEqual(report.partlyReadUrls, [
+    { url: web.url(SITE, '/vast'), reason: 'there is more in it than is read' },
+  ]);
+  assert.equal(report.known, 1 + 5);
+});
