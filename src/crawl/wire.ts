@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { Deadline } from './deadline.ts';
 import { FetchError } from './exchange.ts';
 
-const WAITING_BYTES_MAX = 1024 * 1024;
+const WAITING_BYTES_MAX = 256 * 1024;
 
 export class Wire {
   readonly socket: Duplex;
