@@ -18,6 +18,8 @@ const RUNS = 5;
 const RETRIEVALS = 4000;
 /** Captures that one way retrieves before the next has its turn. */
 const TURN = 1000;
+/** Captures that are retrieved at a time, as a server does it. */
+const TOGETHER = 16;
 
 export async function benchArchive(argv: readonly string[]): Promise<void> {
   const megabytes = Number(argv[0] ?? 200);
@@ -68,8 +70,8 @@ function residentMemory(file: string, at: string): string {
 }
 
 /**
- * Random retrieval in two ways: of captures at hand (from the capture to its payload, as `open` gives it), and by URL and time (with the catalog's
- * search for the nearest). The limit reads and inflates the same members and looks into nothing. All take turns, some captures at a time, so that
+ * Random retrieval: of captures at hand (from the capture to its payload, as `open` gives it), one after another or several at a time, and by URL and
+ * time (with the catalog's search for the nearest). The limit reads and inflates the same members and looks into nothing. All take turns, some captures at a time, so that
  * whatever else the machine does falls on all of them.
  */
 async function benchRetrieve(at: string): Promise<void> {
@@ -87,12 +89,19 @@ async function benchRetrieve(at: string): Promise<void> {
     async (some) => {
       for (const { url, time } of some) for await (const _ of (await archive.get(url, time)).payload);
     },
+    async (some) => {
+      const left = some.values();
+      const work = async () => {
+        for (const capture of left) for await (const _ of (await archive.open(capture)).payload);
+      };
+      await Promise.all(Array.from({ length: TOGETHER }, work));
+    },
   ];
-  const walls: number[][] = [[], [], []];
-  const processors: number[][] = [[], [], []];
+  const walls: number[][] = ways.map(() => []);
+  const processors: number[][] = ways.map(() => []);
   for (let run = 0; run < RUNS; run++) {
-    const wall = [0, 0, 0];
-    const processor = [0, 0, 0];
+    const wall = ways.map(() => 0);
+    const processor = ways.map(() => 0);
     for (let from = 0; from < chosen.length; from += TURN) {
       const some = chosen.slice(from, from + TURN);
       for (const [index, way] of ways.entries()) {
@@ -112,13 +121,14 @@ async function benchRetrieve(at: string): Promise<void> {
   for (const descriptor of descriptors.values()) closeSync(descriptor);
   descriptors.clear();
   await archive.close();
-  const [raw, byCapture, byUrl] = walls as [number[], number[], number[]];
+  const [raw, byCapture, byUrl, together] = walls as [number[], number[], number[], number[]];
   const [rawProcessor, byCaptureProcessor, byUrlProcessor] = processors as [number[], number[], number[]];
   print(`retrieve: ${RETRIEVALS} random captures, against pread and inflate of the same members`);
   print(
     `  raw ${median(raw).toFixed(2)} s, captures ${median(byCapture).toFixed(2)} s, by URL ${median(byUrl).toFixed(2)} s`,
   );
-  print(`  ratio, of captures at hand    ${ratio(raw, byCapture)}   (bar 0.5)`);
+  print(`  ratio, ${TOGETHER} at a time           ${ratio(raw, together)}   (bar 0.5)`);
+  print(`  ratio, one after another      ${ratio(raw, byCapture)}   (bar 0.5)`);
   print(`  ratio, by URL and time        ${ratio(raw, byUrl)}`);
   print(
     `  the same in processor time    ${ratio(rawProcessor, byCaptureProcessor)}, ${ratio(rawProcessor, byUrlProcessor)}`,

@@ -81,7 +81,7 @@ export async function put(volume: Volume, name: string, text: string | Uint8Arra
   await volume.sync([name]);
 }
 
-export function volumeContract(title: string, open: () => Promise<OpenVolume>, manyObjects = 10_000): void {
+export function volumeContract(title: string, open: () => Promise<OpenVolume>, manyObjects = 3_000): void {
   const rule = (sentence: string, body: (opened: OpenVolume) => Promise<void>) =>
     test(sentence, async () => {
       const opened = await open();
