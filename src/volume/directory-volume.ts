@@ -23,6 +23,7 @@ import { type CachedHandle, HandleCache } from './handle-cache.ts';
 import { assertObjectName, assertOffset, assertPrefix } from './object-name.ts';
 import { ObjectTrust } from './object-trust.ts';
 import { mapLimited, OperationCount, OperationQueue } from './operation-queue.ts';
+import { PromptReads } from './prompt-reads.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
 import { type Doing, systemCode, volumeError, whereIn } from './volume-error.ts';
 
@@ -96,6 +97,7 @@ export class DirectoryVolume implements Volume {
   readonly #identity: { readonly dev: bigint; readonly ino: bigint };
   readonly #names: DirectoryNames;
   readonly #handles: HandleCache;
+  readonly #promptReads = new PromptReads();
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
   /** Of every object that was written to and is not sealed. */
@@ -242,10 +244,20 @@ export class DirectoryVolume implements Volume {
   read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
     const [only] = ranges;
     // Retrieval asks for one range at a time, and the machinery for many would cost it as much as the reading.
-    if (only && ranges.length === 1) return this.#do('reading', only.name, async () => [await this.#readRange(only)]);
+    if (only && ranges.length === 1) {
+      const bytes = this.#readPromptly(only);
+      if (bytes) return Promise.resolve([bytes]);
+      return this.#do('reading', only.name, async () => [await this.#readRange(only)]);
+    }
     return this.#do('reading', undefined, () =>
       mapLimited(ranges, READS_AT_ONCE, (range) => this.#naming('reading', range.name, () => this.#readRange(range))),
     );
+  }
+
+  /** The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with it. */
+  #readPromptly({ name, offset, length }: ReadRange): Uint8Array | undefined {
+    const handle = this.#closing ? undefined : this.#handles.peek(reading(name));
+    return handle && this.#promptReads.read(handle.file.fd, offset, length);
   }
 
   async #readRange({ name, offset, length }: ReadRange): Promise<Uint8Array> {

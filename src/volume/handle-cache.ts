@@ -35,14 +35,22 @@ export class HandleCache {
     return this.#open.size;
   }
 
+  /** The handle of this key when it is open, for a use that ends before anything else can happen: it need not be given back. */
+  peek(key: string): CachedHandle | undefined {
+    const held = this.#handles.get(key);
+    if (held) {
+      this.#handles.delete(key);
+      this.#handles.set(key, held);
+    }
+    return held;
+  }
+
   /** The handle of this key, opened when there is none. Every handle taken must be given back. */
   async take(key: string, open: () => Promise<FileHandle>): Promise<CachedHandle> {
     for (;;) {
-      const held = this.#handles.get(key);
+      const held = this.peek(key);
       if (held) {
         held.users++;
-        this.#handles.delete(key);
-        this.#handles.set(key, held);
         return held;
       }
       const closing = this.#closing.get(key);

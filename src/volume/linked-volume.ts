@@ -18,6 +18,7 @@ import { type CachedHandle, HandleCache } from './handle-cache.ts';
 import { createManifest, type LinkedFile, LinkedManifest } from './linked-manifest.ts';
 import { assertObjectName, assertOffset, assertPrefix, compareNames } from './object-name.ts';
 import { mapLimited, OperationCount, OperationQueue } from './operation-queue.ts';
+import { PromptReads } from './prompt-reads.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
 import { whereIn } from './volume-error.ts';
 
@@ -43,6 +44,7 @@ export class LinkedVolume implements Volume {
   readonly writable = false;
   readonly #manifest: LinkedManifest;
   readonly #handles = new HandleCache(HANDLES_MAX, () => undefined);
+  readonly #promptReads = new PromptReads();
   readonly #checked = new Map<string, Checked>();
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
@@ -107,6 +109,9 @@ export class LinkedVolume implements Volume {
   }
 
   read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
+    const [only] = ranges;
+    const prompt = only && ranges.length === 1 && this.#readPromptly(only);
+    if (prompt) return Promise.resolve([prompt]);
     return this.#do(() =>
       mapLimited(ranges, READS_AT_ONCE, async ({ name, offset, length }) => {
         assertOffset(offset, 'the offset');
@@ -119,6 +124,12 @@ export class LinkedVolume implements Volume {
         }
       }),
     );
+  }
+
+  /** The bytes of a range whose file is open and needs no waiting; undefined for others, and for whatever is wrong with it. */
+  #readPromptly({ name, offset, length }: ReadRange): Uint8Array | undefined {
+    const handle = this.#closing ? undefined : this.#handles.peek(name);
+    return handle && this.#promptReads.read(handle.file.fd, offset, length);
   }
 
   async *stream(name: string, from = 0, to = Number.MAX_SAFE_INTEGER): AsyncGenerator<Uint8Array, void, void> {
