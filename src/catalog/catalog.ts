@@ -114,6 +114,9 @@ export type CaptureRange = {
   readonly after?: Capture;
 };
 
+/** A key with more captures than this is searched; with fewer, as nearly always, all are read at once. */
+export const FEW_CAPTURES = 32;
+
 /** A read-only view of one instant; changes made after it was opened are not seen through it. */
 export interface CatalogView {
   /** Blocks of these digests with all their overflows, in order of the digests. The one question deduplication asks. */
@@ -128,6 +131,8 @@ export interface CatalogView {
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
   /** For each question, the captures of this key at exactly this time. */
   findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]>;
+  /** All captures of the key in their order, when there are at most FEW_CAPTURES; undefined when there are more. The question replay asks. */
+  capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined>;
   /** The capture of the key nearest to the time, the earlier of two equally near, of one time the last; `notAfter` looks only back. */
   nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined>;
   blocks(pageSize?: number): AsyncIterable<Block[]>;

@@ -3,20 +3,21 @@
  * volumes or of WARC.
  */
 export { ALIAS_CANDIDATES_MAX } from './alias-key.ts';
-export type {
-  Alias,
-  Block,
-  BlockKey,
-  Capture,
-  CaptureKind,
-  CaptureRange,
-  Catalog,
-  CatalogBatch,
-  CatalogView,
-  Place,
-  Segment,
-  SegmentState,
-  Totals,
+export {
+  type Alias,
+  type Block,
+  type BlockKey,
+  type Capture,
+  type CaptureKind,
+  type CaptureRange,
+  type Catalog,
+  type CatalogBatch,
+  type CatalogView,
+  FEW_CAPTURES,
+  type Place,
+  type Segment,
+  type SegmentState,
+  type Totals,
 } from './catalog.ts';
 export { openLevelCatalog, removeLevelCatalog } from './level-catalog.ts';
 export { MemoryCatalog } from './memory-catalog.ts';

@@ -31,7 +31,8 @@ import {
   syncOlderLogs,
 } from './level-database.ts';
 import { levelError } from './level-error.ts';
-import { LevelView } from './level-view.ts';
+import { LevelView, nearestOf } from './level-view.ts';
+import { RecentKeys } from './recent-keys.ts';
 
 /** Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open. */
 export async function openLevelCatalog(directory: string): Promise<Catalog> {
@@ -57,6 +58,7 @@ class LevelCatalog implements Catalog {
   readonly #directory: string;
   readonly #database: Database;
   #state: DatabaseState;
+  readonly #recent = new RecentKeys();
   /** Settles when the last change asked for so far is made or has failed. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -79,6 +81,7 @@ class LevelCatalog implements Catalog {
         this.#state = { batchNumber, totals, mimes: state.mimes };
         if (sync) await syncOlderLogs(this.#directory);
       } finally {
+        this.#recent.changed(batch);
         await operations.close();
       }
     });
@@ -108,8 +111,18 @@ class LevelCatalog implements Catalog {
     return this.#ask((view) => view.findCaptures(questions));
   }
 
-  nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
-    return this.#ask((view) => view.nearest(urlKey, time, side));
+  async capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
+    const recent = this.#recent.get(urlKey);
+    if (recent) return recent;
+    const { changes } = this.#recent;
+    const captures = await this.#ask((view) => view.capturesOf(urlKey));
+    if (captures) this.#recent.keep(urlKey, captures, changes);
+    return captures;
+  }
+
+  async nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {
+    const few = await this.capturesOf(urlKey);
+    return few ? nearestOf(few, time, side) : this.#ask((view) => view.nearest(urlKey, time, side));
   }
 
   segments(): Promise<Segment[]> {
@@ -149,6 +162,7 @@ class LevelCatalog implements Catalog {
   clear(): Promise<void> {
     return this.#change(async () => {
       this.#state = await clearDatabase(this.#database);
+      this.#recent.clear();
     });
   }
 
@@ -200,6 +214,10 @@ class GuardedView implements CatalogView {
 
   findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
     return this.#guard(this.#view.findCaptures(questions));
+  }
+
+  capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
+    return this.#guard(this.#view.capturesOf(urlKey));
   }
 
   nearest(urlKey: UrlKey, time: EpochMs, side?: 'either' | 'notAfter'): Promise<Capture | undefined> {

@@ -19,7 +19,16 @@ import {
 import { compareBlockKeys } from './block-order.ts';
 import { captureBounds } from './capture-bounds.ts';
 import { type LinkedCapture, readCapture, withBlock } from './capture-codec.ts';
-import type { Block, BlockKey, Capture, CaptureRange, CatalogView, Segment, Totals } from './catalog.ts';
+import {
+  type Block,
+  type BlockKey,
+  type Capture,
+  type CaptureRange,
+  type CatalogView,
+  FEW_CAPTURES,
+  type Segment,
+  type Totals,
+} from './catalog.ts';
 import { clampTime, timeOfCaptureKey, writeKeyAndEnd, writeKeyAndTime } from './key-order.ts';
 import { type Database, readRows, TOTALS_KEY, totalsOf } from './level-database.ts';
 import type { MimeDictionary } from './mime-dictionary.ts';
@@ -31,9 +40,6 @@ export const PAGE_SIZE = 1000;
 
 /** Pages are cut short at this, so that long URLs do not make them large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
-
-/** A key with more captures than this is searched; with fewer, all are read. */
-const FEW_ROWS = 16;
 
 type Row = [Buffer, Buffer];
 
@@ -148,27 +154,27 @@ export class LevelView implements CatalogView {
     });
   }
 
-  async nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
-    const few = await this.#fewRows(urlKey);
-    const row = few ? nearestOf(few, time, side) : await this.#nearestRow(urlKey, time, side);
-    return row && (await this.#readCaptures([row]))[0];
-  }
-
-  /** All rows of the key when they are few, as nearly always: reading them takes no longer than looking for one. */
-  async #fewRows(urlKey: UrlKey): Promise<Row[] | undefined> {
+  async capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
     const iterator = this.#database.iterator({
       gte: keyAndEnd(urlKey),
       lt: keyAndTime(urlKey, Number.POSITIVE_INFINITY),
-      limit: FEW_ROWS + 1,
+      limit: FEW_CAPTURES + 1,
       snapshot: this.#snapshot,
       fillCache: true,
     });
     try {
-      const rows: Row[] = await iterator.nextv(FEW_ROWS + 1);
-      return rows.length > FEW_ROWS ? undefined : rows;
+      const rows: Row[] = await iterator.nextv(FEW_CAPTURES + 1);
+      return rows.length > FEW_CAPTURES ? undefined : await this.#readCaptures(rows);
     } finally {
       await iterator.close();
     }
+  }
+
+  async nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
+    const few = await this.capturesOf(urlKey);
+    if (few) return nearestOf(few, time, side);
+    const row = await this.#nearestRow(urlKey, time, side);
+    return row && (await this.#readCaptures([row]))[0];
   }
 
   async #nearestRow(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter'): Promise<Row | undefined> {
@@ -278,17 +284,18 @@ function heldBlocks(entries: readonly BlockEntry[]): Block[] {
   return blocks.length > 1 ? blocks.sort((a, b) => compareBlockKeys(a.key, b.key)) : blocks;
 }
 
-/** The rule of `nearest`, over all rows of a key in their order. */
-function nearestOf(rows: readonly Row[], time: EpochMs, side: 'either' | 'notAfter'): Row | undefined {
-  let best: Row | undefined;
-  let bestTime = 0;
-  for (const row of rows) {
-    const rowTime = timeOfCaptureKey(row[0]);
-    if (side === 'notAfter' && rowTime > time) break;
-    const isFarther = rowTime > time && rowTime - time >= time - bestTime;
-    if (best && isFarther && rowTime !== bestTime) break;
-    best = row;
-    bestTime = rowTime;
+/** The rule of `nearest`, over all captures of a key in their order. */
+export function nearestOf(
+  captures: readonly Capture[],
+  time: EpochMs,
+  side: 'either' | 'notAfter' = 'either',
+): Capture | undefined {
+  let best: Capture | undefined;
+  for (const capture of captures) {
+    if (side === 'notAfter' && capture.time > time) break;
+    const isFarther = best && capture.time > time && capture.time - time >= time - best.time;
+    if (isFarther && capture.time !== best!.time) break;
+    best = capture;
   }
   return best;
 }

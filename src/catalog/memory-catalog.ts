@@ -8,17 +8,18 @@ import { ALIAS_CANDIDATES_MAX, aliasStart } from './alias-key.ts';
 import { assertBlockKey } from './block-codec.ts';
 import { compareBlockKeys } from './block-order.ts';
 import { assertCapture } from './capture-codec.ts';
-import type {
-  Alias,
-  Block,
-  BlockKey,
-  Capture,
-  CaptureRange,
-  Catalog,
-  CatalogBatch,
-  CatalogView,
-  Segment,
-  Totals,
+import {
+  type Alias,
+  type Block,
+  type BlockKey,
+  type Capture,
+  type CaptureRange,
+  type Catalog,
+  type CatalogBatch,
+  type CatalogView,
+  FEW_CAPTURES,
+  type Segment,
+  type Totals,
 } from './catalog.ts';
 
 const PAGE_SIZE = 1000;
@@ -68,6 +69,11 @@ class MemoryView implements CatalogView {
     return questions.map(({ urlKey, time }) =>
       captures.filter((capture) => capture.urlKey === urlKey && capture.time === time),
     );
+  }
+
+  async capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
+    const captures = this.#sortedCaptures().filter((capture) => capture.urlKey === urlKey);
+    return captures.length > FEW_CAPTURES ? undefined : captures;
   }
 
   async nearest(urlKey: UrlKey, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {

@@ -170,6 +170,7 @@ class World {
       (catalog) => catalog.findAliases(declared),
       (catalog) => catalog.findCaptures(moments),
       (catalog) => catalog.nearest(nearest.urlKey, nearest.time, side),
+      (catalog) => catalog.capturesOf(nearest.urlKey),
       (catalog) => all(catalog.blocks(pageSize)),
     ]);
   }

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { BlockKey, Catalog, Segment } from '../../src/catalog/index.ts';
+import { type BlockKey, type Catalog, FEW_CAPTURES, type Segment } from '../../src/catalog/index.ts';
 import { type UrlKey, urlKey } from '../../src/url/index.ts';
 import { catalogBatches } from './catalog-batches.ts';
 import {
@@ -35,6 +35,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.findAliases([digest(1)]), [[]]);
       assert.deepEqual(await catalog.findCaptures([{ urlKey: urlKey('http://a.com/'), time: 0 }]), [[]]);
       assert.equal(await catalog.nearest(urlKey('http://a.com/'), 0), undefined);
+      assert.deepEqual(await catalog.capturesOf(urlKey('http://a.com/')), []);
     });
 
     behaviour('a capture comes back as it was put, whatever its URL looks like', async (catalog) => {
@@ -247,6 +248,36 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.equal(await nearest(29, 'notAfter'), 2);
       assert.equal(await nearest(30, 'notAfter'), 4);
       assert.equal(await catalog.nearest('i' as UrlKey, 10), undefined);
+    });
+
+    behaviour(
+      'the captures of a key are given whole when they are few, and not at all when they are many',
+      async (catalog) => {
+        const few = Array.from({ length: FEW_CAPTURES }, (_, index) => captureAt('few', { time: index % 7 }));
+        const many = Array.from({ length: FEW_CAPTURES + 1 }, (_, index) => captureAt('many', { time: index }));
+        await catalog.write({ putCaptures: [...few, ...many, captureAt('few\0'), captureAt('fe')] });
+        const inOrder = few.toSorted((a, b) => a.time - b.time || a.place.offset - b.place.offset);
+        assert.deepEqual(await catalog.capturesOf('few' as UrlKey), inOrder);
+        assert.equal(await catalog.capturesOf('many' as UrlKey), undefined);
+        assert.deepEqual(await catalog.capturesOf('none' as UrlKey), []);
+      },
+    );
+
+    behaviour('the captures of a key are those of now, however often they were asked for', async (catalog) => {
+      const key = 'asked again' as UrlKey;
+      const [first, second] = [1, 2].map((time) => captureAt(key, { time }));
+      assert.deepEqual(await catalog.capturesOf(key), []);
+      await catalog.write({ putCaptures: [first!] });
+      assert.deepEqual(await catalog.capturesOf(key), [first]);
+      const [meanwhile] = await Promise.all([
+        catalog.capturesOf(key),
+        catalog.write({ putCaptures: [second!], removeCaptures: [first!] }),
+      ]);
+      assert.ok(meanwhile?.length === 1);
+      assert.deepEqual(await catalog.capturesOf(key), [second]);
+      assert.deepEqual(await catalog.nearest(key, 0), second);
+      await catalog.clear();
+      assert.deepEqual(await catalog.capturesOf(key), []);
     });
 
     behaviour('the nearest capture is found the same among one and among many of its key', async (catalog) => {
