@@ -7,7 +7,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
-import type { EpochMs } from '../base/index.ts';
+import { assert, type EpochMs } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import type {
   Block,
@@ -31,7 +31,7 @@ import {
   syncOlderLogs,
 } from './level-database.ts';
 import { levelError } from './level-error.ts';
-import { LevelView, nearestOf } from './level-view.ts';
+import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
 
 /** Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open. */
@@ -137,7 +137,15 @@ class LevelCatalog implements Catalog {
     return this.#ask((view) => view.totals());
   }
 
-  async *captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
+  async *captures(range: CaptureRange, pageSize = PAGE_SIZE): AsyncGenerator<Capture[]> {
+    assert(pageSize > 0, 'a page holds at least one capture');
+    const key = onlyKeyOf(range);
+    const few = key === undefined ? undefined : await this.capturesOf(key);
+    if (few) {
+      const wanted = within(few, range);
+      for (let at = 0; at < wanted.length; at += pageSize) yield wanted.slice(at, at + pageSize);
+      return;
+    }
     await using view = await this.view();
     yield* view.captures(range, pageSize);
   }
@@ -188,6 +196,19 @@ class LevelCatalog implements Catalog {
     this.#lastChange = change.catch(() => undefined);
     return change;
   }
+}
+
+/** The key of a range that has captures of one key from their beginning; undefined for other ranges. */
+function onlyKeyOf({ keyFrom, keyTo, after }: CaptureRange): UrlKey | undefined {
+  return keyFrom !== undefined && keyTo === `${keyFrom}\0` && !after ? (keyFrom as UrlKey) : undefined;
+}
+
+/** Those of the captures of a key that lie in a range of times, in the order asked for. */
+function within(captures: readonly Capture[], { timeFrom, timeTo, reverse }: CaptureRange): readonly Capture[] {
+  let wanted = captures;
+  if (timeFrom !== undefined) wanted = wanted.filter(({ time }) => time >= timeFrom);
+  if (timeTo !== undefined) wanted = wanted.filter(({ time }) => time <= timeTo);
+  return reverse ? wanted.toReversed() : wanted;
 }
 
 /** A view whose failures name the catalog and say what to do. */

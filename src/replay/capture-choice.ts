@@ -4,7 +4,7 @@
  * The one of the asked second when there is one; else the nearest. For a link in a page it is the newest that is not newer, so that a reader goes through
  * a site as it was; but a crawl fetches what a page links to after the page, so a capture of the hours that follow is not newer, only nearer or farther.
  * Passed over for the next best: revisits whose content is not held, records that are no answer of a server, answers without
- * content (304), parts of a content (206), and redirections of a URL to itself, which share a key with what they lead to and would lead back
+ * content (304), parts of a content (206), preflights, and redirections of a URL to itself, which share a key with what they lead to and would lead back
  * here for ever.
  */
 import type { Archive, Retrieved } from '../archive/index.ts';
@@ -17,7 +17,6 @@ import { releaseBody } from './payload-body.ts';
 /** How many captures are looked at before the best of those seen is taken. */
 const CANDIDATES_MAX = 64;
 const PAGE_SIZE = 16;
-const FEW_CAPTURES = 32;
 const SECOND_MS = 999;
 /** Captures so soon after a page belong to the same visit of the crawler. */
 const SAME_VISIT_MS = 12 * 60 * 60 * 1000;
@@ -41,7 +40,7 @@ export type Chosen = {
 
 /** The capture that answers, opened; undefined when there is none. */
 export async function chooseCapture(archive: Archive, wanted: Wanted): Promise<Chosen | undefined> {
-  const siblings = await fewCaptures(archive, wanted.key);
+  const siblings = await archive.catalog.capturesOf(wanted.key);
   const few = siblings && inOrder(siblings, wanted);
   const ofExchange = few && wanted.exchangeKey ? await capturesOfExchange(archive, few, wanted.exchangeKey) : [];
   let spare: Capture | undefined;
@@ -55,7 +54,7 @@ export async function chooseCapture(archive: Archive, wanted: Wanted): Promise<C
       continue;
     }
     const retrieved = await archive.open(capture);
-    if (!isSelfRedirect(capture, retrieved)) return { capture, retrieved, siblings };
+    if (!isSelfRedirect(capture, retrieved) && !isPreflight(retrieved)) return { capture, retrieved, siblings };
     await releaseBody(retrieved.payload);
   }
   return spare && { capture: spare, retrieved: await archive.open(spare), siblings };
@@ -77,12 +76,9 @@ function isSelfRedirect(capture: Capture, { http }: Retrieved): boolean {
   return target !== undefined && urlKey(target) === capture.urlKey;
 }
 
-/** All captures of a key when they are few, as nearly always: one look-up then tells everything. */
-async function fewCaptures({ catalog }: Archive, key: UrlKey): Promise<Capture[] | undefined> {
-  for await (const page of catalog.captures({ keyFrom: key, keyTo: `${key}\0` }, FEW_CAPTURES)) {
-    return page.length < FEW_CAPTURES ? page : undefined;
-  }
-  return [];
+/** What a server answers to the question whether it may be asked (CORS) stands under the same key as what it answers then. */
+function isPreflight({ head }: Retrieved): boolean {
+  return head.get('warc-resource-type') === 'preflight';
 }
 
 /** The best by time first; of one time the last. */

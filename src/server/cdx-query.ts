@@ -1,6 +1,6 @@
 /** A question to the CDX server, read from the parameters of a request in the words of one of three dialects. */
 import type { EpochMs } from '../base/index.ts';
-import { type KeyRange, keyRange, type MatchType, parseUrlPattern } from '../url/index.ts';
+import { type KeyRange, keyRange, type MatchType, parseUrlPattern, urlKey as urlKeyOf } from '../url/index.ts';
 import { type Collapse, parseCollapse } from './cdx-collapse.ts';
 import { type CdxDialect, type CdxOutput, DIALECTS } from './cdx-dialect.ts';
 import { type CdxFilter, parseFilter } from './cdx-filter.ts';
@@ -88,20 +88,28 @@ function parseTarget(parameters: URLSearchParams, dialect: CdxDialect): Target {
   const url = parameters.get('url');
   const matchType = parameters.get('matchType')?.toLowerCase() || undefined;
   const urlKey = parameters.get('urlkey');
-  if (!url && urlKey && dialect === 'outbackcdx')
-    return { url: urlKey, ranges: [{ from: urlKey, to: `${urlKey}!` }], isExact: true };
+  if (!url && urlKey && dialect === 'outbackcdx') return { url: urlKey, ranges: [onlyKey(urlKey)], isExact: true };
   if (!url)
     throw badRequest('the parameter url is missing', 'Ask for /cdx?url=example.org, or example.org/* for all below.');
   if (matchType === 'range' && dialect === 'outbackcdx')
-    return { url, ranges: [{ from: keyRange(url, 'exact')[0]!.from, to: '\u{10ffff}' }], isExact: false };
+    return { url, ranges: [{ from: urlKeyOf(url), to: '\u{10ffff}' }], isExact: false };
   if (matchType !== undefined && matchType !== 'default') {
     if (!isMatchType(matchType))
       throw badRequest('the matchType is not known', 'It is exact, prefix, host or domain.', matchType);
     const bare = withoutWildcard(url, matchType);
-    return { url: bare, ranges: keyRange(bare, matchType), isExact: matchType === 'exact' };
+    return { url: bare, ranges: rangesOf(bare, matchType), isExact: matchType === 'exact' };
   }
   const pattern = parseUrlPattern(url);
-  return { url: pattern.url, ranges: keyRange(pattern.url, pattern.matchType), isExact: pattern.matchType === 'exact' };
+  return { url: pattern.url, ranges: rangesOf(pattern.url, pattern.matchType), isExact: pattern.matchType === 'exact' };
+}
+
+function rangesOf(url: string, matchType: MatchType): readonly KeyRange[] {
+  return matchType === 'exact' ? [onlyKey(urlKeyOf(url))] : keyRange(url, matchType);
+}
+
+/** The range of one key, in the form by which the catalog knows it for one. */
+function onlyKey(key: string): KeyRange {
+  return { from: key, to: `${key}\0` };
 }
 
 /** With a match type given, a star that says the same again is let go, and any other is a character. */
