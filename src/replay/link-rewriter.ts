@@ -17,26 +17,36 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const ARCHIVED_SCHEME = /^(?:https?|ftp):/i;
 const WHOLE_URL = /^(?:https?|ftp):[/\\]{2}[^/\\]/i;
 
+/** What links are relative to: all of it, up to the path, and up to the last slash of the path. The last two are empty where there are none. */
+type Place = { readonly base: string; readonly origin: string; readonly directory: string };
+
+function placeOf(url: string): Place {
+  const parsed = URL.parse(url);
+  if (!parsed) return { base: url, origin: '', directory: '' };
+  const origin = `${parsed.protocol}//${parsed.host}`;
+  const folder = parsed.pathname.slice(0, parsed.pathname.lastIndexOf('/') + 1);
+  return { base: parsed.href, origin, directory: parsed.host === '' ? '' : origin + folder };
+}
+
 export class LinkRewriter {
   readonly time: EpochMs;
   readonly charset: string;
   readonly #stamp: string;
   readonly #prefixes = new Map<Modifier, string>();
-  #base = '';
-  #origin = '';
-  #directory = '';
+  #url: string;
+  #place: Place | undefined;
 
   /** Links of the document at `url`, to captures near `time`. */
   constructor(url: string, time: EpochMs, charset = 'utf-8') {
     this.#stamp = formatTimestamp(time);
     this.time = time;
     this.charset = charset;
-    this.setBase(url);
+    this.#url = url;
   }
 
   /** What relative links are relative to. */
   get base(): string {
-    return this.#base;
+    return this.#there().base;
   }
 
   /** The digits of the time that links carry. */
@@ -45,11 +55,14 @@ export class LinkRewriter {
   }
 
   setBase(url: string): void {
-    const parsed = URL.parse(url);
-    this.#base = parsed?.href ?? url;
-    this.#origin = parsed ? `${parsed.protocol}//${parsed.host}` : '';
-    const isPlain = parsed !== null && parsed.host !== '';
-    this.#directory = isPlain ? this.#origin + parsed.pathname.slice(0, parsed.pathname.lastIndexOf('/') + 1) : '';
+    this.#url = url;
+    this.#place = undefined;
+  }
+
+  /** Found out when the first link asks for it: what is not rewritten has none. */
+  #there(): Place {
+    this.#place ??= placeOf(this.#url);
+    return this.#place;
   }
 
   prefix(modifier: Modifier): string {
@@ -65,9 +78,9 @@ export class LinkRewriter {
   resolve(link: string): string | undefined {
     const url = cleaned(link);
     if (url === '' || url.startsWith('#')) return undefined;
-    if (ARCHIVED_SCHEME.test(url)) return WHOLE_URL.test(url) ? url : URL.parse(url, this.#base)?.href;
+    if (ARCHIVED_SCHEME.test(url)) return WHOLE_URL.test(url) ? url : URL.parse(url, this.#there().base)?.href;
     if (SCHEME.test(url)) return undefined;
-    const resolved = URL.parse(url, this.#base)?.href;
+    const resolved = URL.parse(url, this.#there().base)?.href;
     return resolved !== undefined && ARCHIVED_SCHEME.test(resolved) ? resolved : undefined;
   }
 
@@ -87,14 +100,15 @@ export class LinkRewriter {
       if (link.startsWith('http://') || link.startsWith('https://')) {
         return link.length > 8 ? this.prefix(modifier) : undefined;
       }
-      if (first !== 0x2f || this.#origin === '') return this.#relativeInsertion(link, modifier);
+      const { origin } = this.#there();
+      if (first !== 0x2f || origin === '') return this.#relativeInsertion(link, modifier);
       const second = link.charCodeAt(1);
       if (second === 0x2f) {
         return link.length > 2 && link.charCodeAt(2) !== 0x2f
-          ? this.prefix(modifier) + this.#origin.slice(0, this.#origin.indexOf(':') + 1)
+          ? this.prefix(modifier) + origin.slice(0, origin.indexOf(':') + 1)
           : undefined;
       }
-      return DOTTED.test(link) ? undefined : this.prefix(modifier) + this.#origin;
+      return DOTTED.test(link) ? undefined : this.prefix(modifier) + origin;
     }
     return isPlain(link, this.charset) ? this.#relativeInsertion(link, modifier) : undefined;
   }
@@ -102,8 +116,9 @@ export class LinkRewriter {
   #relativeInsertion(link: string, modifier: Modifier): string | undefined {
     const first = link.charCodeAt(0);
     const isName = (first >= 0x61 && first <= 0x7a) || (first >= 0x41 && first <= 0x5a) || isDigit(first);
-    if (!isName || this.#directory === '' || link.includes(':') || DOTTED.test(link)) return undefined;
-    return this.prefix(modifier) + this.#directory;
+    const { directory } = this.#there();
+    if (!isName || directory === '' || link.includes(':') || DOTTED.test(link)) return undefined;
+    return this.prefix(modifier) + directory;
   }
 
   #withEscapedQuery(link: string): string {

@@ -48,7 +48,11 @@ export function timeMapUri({ uiOrigin }: ReplayOrigins, url: string, format = 'l
 
 /** One memento of a Link field or of a TimeMap: `<uri>; rel="first memento"; datetime="..."`. */
 export function mementoLink(origins: ReplayOrigins, memento: Memento, relation: string): string {
-  return `<${mementoUri(origins, memento)}>; rel="${relation}"; datetime="${httpDate(memento.time)}"`;
+  return linkOf(mementoUri(origins, memento), memento, relation);
+}
+
+function linkOf(uri: string, { time }: Memento, relation: string): string {
+  return `<${uri}>; rel="${relation}"; datetime="${httpDate(time)}"`;
 }
 
 /** The links that every answer for a resource carries: to the resource itself, its TimeGate and its TimeMap. */
@@ -76,8 +80,8 @@ export function mementoLinks(origins: ReplayOrigins, self: Memento, neighbours: 
   add(self);
   add(next, 'next');
   add(last, 'last');
-  const mementos = [...relations.values()].map(({ memento, names }) =>
-    mementoLink(origins, memento, [...names, 'memento'].join(' ')),
+  const mementos = Array.from(relations, ([uri, { memento, names }]) =>
+    linkOf(uri, memento, [...names, 'memento'].join(' ')),
   );
   return [...resourceLinks(origins, self.url), ...mementos].join(', ');
 }
