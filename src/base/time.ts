@@ -68,10 +68,22 @@ function parseCommonForm(text: string): EpochMs | undefined {
   const minute = digits(text, 14, 16);
   const second = digits(text, 17, 19);
   const millisecond = text.length === 24 ? digits(text, 20, 23) : 0;
-  // The last days of a month need a calendar.
+  const time = plainTime(year, month, day, hour, minute, second);
+  return time !== undefined && millisecond < 1000 ? time + millisecond : undefined;
+}
+
+/** A time of which everything is ordinary; undefined for whatever needs a closer look, as the last days of a month need a calendar. */
+function plainTime(
+  year: number,
+  month: number,
+  day: number,
+  hour: number,
+  minute: number,
+  second: number,
+): EpochMs | undefined {
   const isPlain = year >= 1000 && month >= 1 && month <= 12 && day >= 1 && day <= 28;
-  if (!isPlain || !(hour < 24 && minute < 60 && second < 60 && millisecond < 1000)) return undefined;
-  return Date.UTC(year, month - 1, day, hour, minute, second, millisecond);
+  if (!isPlain || !(hour < 24 && minute < 60 && second < 60)) return undefined;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** The number that the digits in [from, to) make; NaN when something else is among them. */
@@ -87,6 +99,22 @@ function digits(text: string, from: number, to: number): number {
 
 /** Time of a timestamp of 4 to 17 digits; missing digits count down to the earliest moment it can mean. */
 export function parseTimestamp(text: string): EpochMs | undefined {
+  return (text.length === 14 ? parseCommonTimestamp(text) : undefined) ?? parseAnyTimestamp(text);
+}
+
+/** The common form of 14 digits, without the pattern. */
+function parseCommonTimestamp(text: string): EpochMs | undefined {
+  return plainTime(
+    digits(text, 0, 4),
+    digits(text, 4, 6),
+    digits(text, 6, 8),
+    digits(text, 8, 10),
+    digits(text, 10, 12),
+    digits(text, 12, 14),
+  );
+}
+
+function parseAnyTimestamp(text: string): EpochMs | undefined {
   if (!/^\d{4,17}$/.test(text) || (text.length < 14 && text.length % 2 === 1)) return undefined;
   const part = (from: number, to: number, least: string) => (text.length >= to ? text.slice(from, to) : least);
   const time = utc(
