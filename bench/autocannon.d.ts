@@ -4,6 +4,7 @@ declare module 'autocannon' {
     url: string;
     connections: number;
     duration: number;
+    idReplacement: boolean;
     requests: { method: 'GET'; path: string }[];
   };
   type Result = { requests: { average: number }; errors: number; timeouts: number; '5xx': number };

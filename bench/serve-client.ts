@@ -10,6 +10,8 @@ const result = await autocannon({
   url: address,
   connections,
   duration: seconds,
+  // [<id>] in a path becomes another text each time.
+  idReplacement: paths.some((path) => path.includes('[<id>]')),
   requests: paths.map((path) => ({ method: 'GET' as const, path })),
 });
 const errors = result.errors + result.timeouts + result['5xx'];

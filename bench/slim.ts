@@ -6,17 +6,18 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { slimAssess, slimRun } from '../src/slim/index.ts';
+import { fileURLToPath } from 'node:url';
+import { slimAssess } from '../src/slim/index.ts';
 import { scanFiles } from '../src/warc/index.ts';
 import { median, print, ratio } from './measure.ts';
 import { writeSampleWarc } from './sample-warc.ts';
+import { pathsIn, runOn, WORKERS } from './slim-run.ts';
 
 const RUNS = 5;
 const FILES = 8;
-const WORKERS = 2;
 
 /** Argument: megabytes of the collection (1000 for the stated bar). */
 export async function benchSlim(argv: readonly string[]): Promise<void> {
@@ -48,6 +49,8 @@ export async function benchSlim(argv: readonly string[]): Promise<void> {
     mkdirSync(output);
     limit.push(scanSeconds + (await elapsed(async () => copyWithCp(pathsIn(copy), output))));
   }
+  fresh(source, copy);
+  const memory = residentMemory(copy);
   rmSync(copy, { recursive: true, force: true });
   rmSync(output, { recursive: true, force: true });
   print(`slim: ${(bytes / 1e6).toFixed(0)} MB in ${FILES} files, ${runs} alternating runs, medians`);
@@ -58,7 +61,7 @@ export async function benchSlim(argv: readonly string[]): Promise<void> {
   print(`  ratio                         ${ratio(limit, run)}   (bar 0.5)`);
   print(`  slim assess                   ${median(assess).toFixed(2)} s`);
   print(`  ratio to the scan             ${ratio(scan, assess)}   (bar 0.9)`);
-  print(`  resident memory at most       ${(process.resourceUsage().maxRSS / 1e3).toFixed(0)} MB   (bar 700)`);
+  print(`  resident memory of a run      ${memory} MB in a process of its own   (bar 700)`);
 }
 
 async function makeCollection(directory: string, megabytes: number): Promise<void> {
@@ -72,11 +75,6 @@ async function makeCollection(directory: string, megabytes: number): Promise<voi
   }
   cpSync(making, directory, { recursive: true });
   rmSync(making, { recursive: true });
-}
-
-function pathsIn(directory: string): string[] {
-  const names = readdirSync(directory).filter((name) => name.endsWith('.warc.gz'));
-  return names.sort().map((name) => join(directory, name));
 }
 
 function fresh(source: string, copy: string): void {
@@ -102,28 +100,16 @@ async function assessAll(directory: string): Promise<void> {
   });
 }
 
-async function runOn(directory: string): Promise<string> {
-  const summary = await slimRun({
-    inputs: pathsIn(directory).map((path) => ({ path, root: directory })),
-    workDirectory: join(directory, '.work'),
-    algorithm: 'sha256',
-    verify: 'digest',
-    minSavingBytes: 1,
-    workers: WORKERS,
-    clock: Date.now,
-    software: 'pinakes/bench',
-    onFinding: () => {},
-    onFailure: (error) => {
-      throw error;
-    },
-  });
-  const { records, duplicates, revisits, bytesBefore, bytesAfter } = summary;
-  return `${records} records, ${duplicates} duplicates, ${revisits} revisits, ${bytesBefore} bytes before, ${bytesAfter} after`;
-}
-
 function copyWithCp(paths: readonly string[], output: string): void {
   const { status } = spawnSync('cp', [...paths, output]);
   if (status !== 0) throw new Error('the bench needs cp');
+}
+
+/** The most memory that a process of its own had while it slimmed the directory, in megabytes. */
+function residentMemory(directory: string): string {
+  const child = fileURLToPath(new URL('slim-child.ts', import.meta.url));
+  const { stdout } = spawnSync(process.execPath, [child, directory], { encoding: 'utf8' });
+  return Number(stdout).toFixed(0);
 }
 
 async function elapsed(work: () => Promise<unknown>): Promise<number> {
