@@ -419,6 +419,7 @@ export class Archive implements StreamParts {
       await this.collections.load();
       this.shelf.reset();
       this.access.forget();
+      this.retrieval.forget();
       await healArchive(this, this.cataloguingParts(options.signal), options.onProgress);
       await this.#finishRebuild();
     };

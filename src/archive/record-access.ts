@@ -28,6 +28,16 @@ export type OpenedRecord = {
   readonly payload: AsyncIterable<Uint8Array>;
 };
 
+/** A record that is in memory as a whole. */
+export type WholeRecord = {
+  readonly head: RecordHead;
+  readonly http: HttpHead | undefined;
+  /** Of the block, of which head and payload are views. */
+  readonly blockBytes: number;
+  /** Body without transfer coding, content coding kept, in order. */
+  readonly payload: readonly Uint8Array[];
+};
+
 export class RecordAccess {
   readonly #volumes: VolumeSet;
   readonly #shelf: SegmentShelf;
@@ -65,13 +75,17 @@ export class RecordAccess {
 
   /** Head and payload of the record at a place. */
   async open(place: Place): Promise<OpenedRecord> {
-    if (place.length <= WHOLE_BYTES_MAX) {
-      const member = await this.member(place);
-      const isZstd = this.#shelf.get(place.segment).name.endsWith('.zst');
-      const record = this.#decoder.decode(member, isZstd ? await this.dictionaryOf(place.segment) : undefined);
-      if (record) return openDecoded(record);
-    }
-    return this.#openStreamed(place);
+    const whole = await this.openWhole(place);
+    return whole ? openedOf(whole) : this.openStreamed(place);
+  }
+
+  /** The record at a place, unless it is large or shares its member. */
+  async openWhole(place: Place): Promise<WholeRecord | undefined> {
+    if (place.length > WHOLE_BYTES_MAX) return undefined;
+    const member = await this.member(place);
+    const isZstd = this.#shelf.get(place.segment).name.endsWith('.zst');
+    const record = this.#decoder.decode(member, isZstd ? await this.dictionaryOf(place.segment) : undefined);
+    return record && wholeOf(record);
   }
 
   /** The heads of the records at these places, without their payloads. */
@@ -136,7 +150,8 @@ export class RecordAccess {
     yield* readRecords(stream, { name: segment.name, dictionary: dictionary && Buffer.from(dictionary) });
   }
 
-  async #openStreamed(place: Place): Promise<OpenedRecord> {
+  /** A record in pieces as they come. */
+  async openStreamed(place: Place): Promise<OpenedRecord> {
     const records = this.records(place);
     const first = await records.next();
     if (first.done) {
@@ -174,12 +189,16 @@ export class RecordAccess {
   }
 }
 
-function openDecoded(record: DecodedRecord): OpenedRecord {
-  const pieces: Uint8Array[] = [];
-  const scanner = new BlockScanner(record.head, { onPayload: (bytes) => pieces.push(bytes) });
-  if (record.block.length > 0) scanner.push(record.block);
+function wholeOf({ head, block }: DecodedRecord): WholeRecord {
+  const payload: Uint8Array[] = [];
+  const scanner = new BlockScanner(head, { onPayload: (bytes) => payload.push(bytes) });
+  if (block.length > 0) scanner.push(block);
   const { http } = scanner.end();
-  return { head: record.head, http, payload: once(pieces) };
+  return { head, http, blockBytes: block.length, payload };
+}
+
+export function openedOf({ head, http, payload }: WholeRecord): OpenedRecord {
+  return { head, http, payload: once(payload) };
 }
 
 async function* once(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {

@@ -6,7 +6,8 @@ import { type EpochMs, PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { HttpHead, RecordHead } from '../warc/index.ts';
-import { type OpenedRecord, type RecordAccess, releasePayload } from './record-access.ts';
+import { RecentRecords } from './recent-records.ts';
+import { type OpenedRecord, openedOf, type RecordAccess, releasePayload } from './record-access.ts';
 
 /** How often a read is tried again when compaction moved the record between the look-up and the read. */
 const ATTEMPTS = 3;
@@ -28,6 +29,7 @@ export type RetrievedContent = { readonly block: Block; readonly payload: AsyncI
 export class Retrieval {
   readonly #catalog: CatalogView;
   readonly #access: RecordAccess;
+  readonly #recent = new RecentRecords();
 
   constructor(catalog: CatalogView, access: RecordAccess) {
     this.#catalog = catalog;
@@ -62,13 +64,27 @@ export class Retrieval {
 
   async open(capture: Capture): Promise<Retrieved> {
     return this.#patiently(capture, async (current) => {
-      const own = await this.#access.open(current.place);
+      const own = await this.#open(current.place);
       if (!current.block || current.kind !== 'revisit') return assembled(current, own, own);
       const [block] = await this.#catalog.getBlocks([current.block]);
       if (!block || samePlace(block.holder, current.place)) return assembled(current, own, own);
       await releasePayload(own.payload);
-      return assembled(current, own, await this.#access.open(block.holder));
+      return assembled(current, own, await this.#open(block.holder));
     });
+  }
+
+  /** Forgets what it knows of segments by their numbers, for a rebuild. */
+  forget(): void {
+    this.#recent.forget();
+  }
+
+  async #open(place: Place): Promise<OpenedRecord> {
+    const recent = this.#recent.get(place);
+    if (recent) return openedOf(recent);
+    const whole = await this.#access.openWhole(place);
+    if (!whole) return this.#access.openStreamed(place);
+    this.#recent.keep(place, whole);
+    return openedOf(whole);
   }
 
   async content(key: BlockKey): Promise<RetrievedContent> {
