@@ -1,10 +1,14 @@
 /** Text as it is kept: zstd at its fastest level, since reading a page costs more than the bytes that a higher one would save. */
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { zstdDecompressSync } from 'node:zlib';
+import { utf8 } from '../base/index.ts';
+import { MemberEncoder } from '../warc/index.ts';
 
-const SETTINGS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** Kept, because making an engine costs more than packing a page; made when the first text is packed, because most of us only read. */
+let encoder: MemberEncoder | undefined;
 
 export function packText(text: string): Uint8Array {
-  return zstdCompressSync(text, SETTINGS);
+  encoder ??= new MemberEncoder({ coding: 'zstd', level: 1 });
+  return encoder.encode([utf8(text)]);
 }
 
 export function unpackText(bytes: Uint8Array): string {
