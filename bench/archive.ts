@@ -208,7 +208,8 @@ async function benchVolumes(directory: string): Promise<void> {
 
 /** With ids as the program makes them. */
 function open(at: string) {
-  return openArchive(at, { clock: Date.now, newId: () => `<urn:uuid:${crypto.randomUUID()}>`, purpose: 'bench' });
+  const newId = () => `<urn:uuid:${crypto.randomUUID()}>`;
+  return openArchive(at, { clock: Date.now, newId, stopwatch: () => performance.now(), purpose: 'bench' });
 }
 
 async function scan(file: string): Promise<void> {

@@ -4,7 +4,7 @@ import { seededIds, seededRandom } from '../src/base/index.ts';
 import { startServer } from '../src/server/index.ts';
 
 const newId = seededIds(seededRandom(2));
-const archive = await openArchive(process.argv[2]!, { clock: Date.now, newId });
+const archive = await openArchive(process.argv[2]!, { clock: Date.now, newId, stopwatch: () => performance.now() });
 const server = await startServer({
   archive,
   host: '127.0.0.1',

@@ -75,6 +75,8 @@ const REBUILDING_NOTE = 'rebuilding';
 export type ArchiveOptions = {
   readonly clock: Clock;
   readonly newId: IdSource;
+  /** Milliseconds that run evenly, as `performance.now` gives them. With it, retrieval from a fast disk does not wait for other threads. */
+  readonly stopwatch?: (() => number) | undefined;
   /** What the archive is opened for, for the owner file. */
   readonly purpose?: string;
   /** `pinakes/0.1.0`, as written into segments. */
@@ -165,7 +167,7 @@ export class Archive implements StreamParts {
     owner: OwnerFile,
     options: ArchiveOptions,
   ): Promise<Archive> {
-    const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes));
+    const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
     const catalog = options.catalog ?? (await openLevelCatalog(join(directory, CATALOG_DIRECTORY)));
     const archive = new Archive(directory, connector, owner, catalog, volumes, options);
     try {

@@ -18,12 +18,26 @@ type Opened = {
   readonly failure: PinakesError | undefined;
 };
 
+export type VolumeSetOptions = {
+  /** Milliseconds that run evenly; see the volumes. */
+  readonly stopwatch?: (() => number) | undefined;
+};
+
 export class VolumeSet {
   readonly #opened = new Map<string, Opened>();
+  readonly #options: VolumeSetOptions;
 
-  static async open(directory: string, settings: readonly VolumeSetting[]): Promise<VolumeSet> {
-    const set = new VolumeSet();
-    for (const setting of settings) set.#opened.set(setting.name, await openOne(directory, setting));
+  private constructor(options: VolumeSetOptions = {}) {
+    this.#options = options;
+  }
+
+  static async open(
+    directory: string,
+    settings: readonly VolumeSetting[],
+    options: VolumeSetOptions = {},
+  ): Promise<VolumeSet> {
+    const set = new VolumeSet(options);
+    for (const setting of settings) set.#opened.set(setting.name, await openOne(directory, setting, options));
     return set;
   }
 
@@ -69,7 +83,7 @@ export class VolumeSet {
   /** Opens one more volume, or one of these anew under other settings. */
   async put(directory: string, setting: VolumeSetting): Promise<Volume> {
     await this.#opened.get(setting.name)?.volume?.close();
-    const opened = await openOne(directory, setting);
+    const opened = await openOne(directory, setting, this.#options);
     this.#opened.set(setting.name, opened);
     if (!opened.volume) throw opened.failure;
     return opened.volume;
@@ -87,17 +101,17 @@ export async function createVolume(directory: string, setting: VolumeSetting): P
   else await createDirectoryVolume(setting.name, path);
 }
 
-async function openOne(directory: string, setting: VolumeSetting): Promise<Opened> {
+async function openOne(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Opened> {
   try {
-    return { setting, volume: await openVolume(directory, setting), failure: undefined };
+    return { setting, volume: await openVolume(directory, setting, options), failure: undefined };
   } catch (error) {
     if (!(error instanceof PinakesError)) throw error;
     return { setting, volume: undefined, failure: error };
   }
 }
 
-function openVolume(directory: string, setting: VolumeSetting): Promise<Volume> {
+function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Volume> {
   const path = resolve(directory, setting.path);
-  if (setting.kind === 'linked') return openLinkedVolume(setting.name, path);
-  return openDirectoryVolume(setting.name, path, { writable: setting.writable });
+  if (setting.kind === 'linked') return openLinkedVolume(setting.name, path, options);
+  return openDirectoryVolume(setting.name, path, { ...options, writable: setting.writable });
 }

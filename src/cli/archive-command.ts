@@ -48,7 +48,7 @@ export function openingOptions({ terminal, clock, newId, software }: CommandCont
   const onFinding = (finding: Finding) => {
     if (finding.level === 'error' || finding.code.startsWith('segment-')) terminal.say(formatFinding(finding));
   };
-  return { clock, newId, software, purpose, onFinding };
+  return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding };
 }
 
 /** A time on the command line: 4 to 17 digits, or a date as WARC files write it. A range ends with the last moment that is meant. */

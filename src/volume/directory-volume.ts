@@ -35,6 +35,8 @@ export type DirectoryVolumeOptions = {
   readonly writable: boolean;
   /** How many files are held open between calls. */
   readonly handlesMax?: number;
+  /** Milliseconds that run evenly. With it, small ranges are read at once where the disk needs no waiting. */
+  readonly stopwatch?: (() => number) | undefined;
 };
 
 /** Makes the directory, if it is not there, and marks it as a volume. What lies in it becomes objects of the volume. */
@@ -97,7 +99,7 @@ export class DirectoryVolume implements Volume {
   readonly #identity: { readonly dev: bigint; readonly ino: bigint };
   readonly #names: DirectoryNames;
   readonly #handles: HandleCache;
-  readonly #promptReads = new PromptReads();
+  readonly #promptReads: PromptReads;
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
   /** Of every object that was written to and is not sealed. */
@@ -118,6 +120,7 @@ export class DirectoryVolume implements Volume {
     this.setAside = setAside;
     this.#identity = { dev: identity.dev, ino: identity.ino };
     this.#names = names;
+    this.#promptReads = new PromptReads(options.stopwatch);
     this.#handles = new HandleCache(options.handlesMax ?? HANDLES_MAX, (key) => {
       this.#trust.get(objectOf(key))?.syncFailed();
     });

@@ -13,6 +13,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { assert, fileError, PinakesError, RunningDigest, toHex } from '../base/index.ts';
+import type { DirectoryVolumeOptions } from './directory-volume.ts';
 import { readRange, streamRange } from './file-range.ts';
 import { type CachedHandle, HandleCache } from './handle-cache.ts';
 import { createManifest, type LinkedFile, LinkedManifest } from './linked-manifest.ts';
@@ -35,24 +36,31 @@ export async function createLinkedVolume(name: string, manifestPath: string): Pr
   await createManifest(name, resolve(manifestPath));
 }
 
-export async function openLinkedVolume(name: string, manifestPath: string): Promise<LinkedVolume> {
-  return new LinkedVolume(name, await LinkedManifest.open(name, resolve(manifestPath)));
+export async function openLinkedVolume(
+  name: string,
+  manifestPath: string,
+  options: LinkedVolumeOptions = {},
+): Promise<LinkedVolume> {
+  return new LinkedVolume(name, await LinkedManifest.open(name, resolve(manifestPath)), options);
 }
+
+export type LinkedVolumeOptions = Pick<DirectoryVolumeOptions, 'stopwatch'>;
 
 export class LinkedVolume implements Volume {
   readonly name: string;
   readonly writable = false;
   readonly #manifest: LinkedManifest;
   readonly #handles = new HandleCache(HANDLES_MAX, () => undefined);
-  readonly #promptReads = new PromptReads();
+  readonly #promptReads: PromptReads;
   readonly #checked = new Map<string, Checked>();
   readonly #queue = new OperationQueue();
   readonly #underWay = new OperationCount();
   #closing: Promise<void> | undefined;
 
-  constructor(name: string, manifest: LinkedManifest) {
+  constructor(name: string, manifest: LinkedManifest, options: LinkedVolumeOptions) {
     this.name = name;
     this.#manifest = manifest;
+    this.#promptReads = new PromptReads(options.stopwatch);
   }
 
   /** Numbers of the manifest's lines that could not be read, from 1. The files they told of are not objects until they are linked again. */

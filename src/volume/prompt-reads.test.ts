@@ -32,7 +32,7 @@ describe('reads on the calling thread', () => {
   }
 
   it('gives the bytes of a range in memory of their own', () => {
-    const reads = new PromptReads();
+    const reads = new PromptReads(() => 0);
     const first = reads.read(descriptor, 2, 3)!;
     const second = reads.read(descriptor, 5, 3)!;
     assert.equal(Buffer.from(first).toString(), '234');
@@ -41,7 +41,7 @@ describe('reads on the calling thread', () => {
   });
 
   it('leaves ranges beyond the end, long ranges, strange numbers and bad descriptors to the other way', () => {
-    const reads = new PromptReads();
+    const reads = new PromptReads(() => 0);
     assert.equal(reads.read(descriptor, 8, 3), undefined);
     assert.equal(reads.read(descriptor, 0, 1 << 20), undefined);
     assert.equal(reads.read(descriptor, -1, 3), undefined);
@@ -49,6 +49,10 @@ describe('reads on the calling thread', () => {
     assert.equal(reads.read(descriptor, 0, Number.NaN), undefined);
     assert.equal(reads.read(descriptor, 0, -1), undefined);
     assert.equal(reads.read(1_000_000, 0, 3), undefined);
+  });
+
+  it('answers nothing without a stopwatch', () => {
+    assert.equal(new PromptReads(undefined).read(descriptor, 0, 1), undefined);
   });
 
   it('answers all while reads are quick', () => {

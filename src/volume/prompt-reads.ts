@@ -15,25 +15,26 @@ const LEFT_MIN = 16;
 const LEFT_MAX = 1024;
 
 export class PromptReads {
-  readonly #stopwatchMs: () => number;
+  readonly #stopwatch: (() => number) | undefined;
   /** How many reads are still left to others. */
   #left = 0;
   #leftNext = LEFT_MIN;
 
-  constructor(stopwatchMs: () => number = () => performance.now()) {
-    this.#stopwatchMs = stopwatchMs;
+  /** `stopwatch` gives milliseconds. Without it nobody can tell how long a read took, and all are left to other threads. */
+  constructor(stopwatch: (() => number) | undefined) {
+    this.#stopwatch = stopwatch;
   }
 
   /** The bytes of a range, in memory of their own; undefined when they are to be read in another way, which also tells what is wrong with the file. */
   read(descriptor: number, offset: number, length: number): Uint8Array<ArrayBuffer> | undefined {
     const isShort = Number.isInteger(length) && length >= 0 && length <= PROMPT_BYTES_MAX;
     // A negative offset would mean wherever the file's own position stands.
-    if (!isShort || !Number.isSafeInteger(offset) || offset < 0) return undefined;
+    if (!this.#stopwatch || !isShort || !Number.isSafeInteger(offset) || offset < 0) return undefined;
     if (this.#left > 0) {
       this.#left--;
       return undefined;
     }
-    const start = this.#stopwatchMs();
+    const start = this.#stopwatch();
     const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
     let filled: number;
     try {
@@ -41,7 +42,7 @@ export class PromptReads {
     } catch {
       return undefined;
     }
-    this.#judge(this.#stopwatchMs() - start);
+    this.#judge(this.#stopwatch() - start);
     // A short read is the end of the file, or an interruption; the other way tells which.
     return filled === length ? bytes : undefined;
   }

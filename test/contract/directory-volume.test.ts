@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { createDirectoryVolume, openDirectoryVolume, type Volume } from '../../src/volume/index.ts';
 import { type OpenVolume, volumeContract } from './volume.ts';
 
-function openWith(handlesMax: number): () => Promise<OpenVolume> {
+function openWith(handlesMax: number, stopwatch?: () => number): () => Promise<OpenVolume> {
   return async () => {
     const directory = await mkdtemp(join(tmpdir(), 'pinakes-volume-'));
     await createDirectoryVolume('main', directory);
     const opened: Volume[] = [];
     const open = async () => {
-      const volume = await openDirectoryVolume('main', directory, { writable: true, handlesMax });
+      const volume = await openDirectoryVolume('main', directory, { writable: true, handlesMax, stopwatch });
       opened.push(volume);
       return volume;
     };
@@ -27,3 +27,8 @@ function openWith(handlesMax: number): () => Promise<OpenVolume> {
 
 volumeContract('in a directory', openWith(64));
 volumeContract('in a directory, with hardly any open files', openWith(2), 500);
+volumeContract(
+  'in a directory that is read at once',
+  openWith(64, () => 0),
+  500,
+);
