@@ -3,6 +3,7 @@ import { enableCompileCache } from 'node:module';
 import { benchArchive } from './archive.ts';
 import { benchCatalog } from './catalog.ts';
 import { benchCrawl } from './crawl.ts';
+import { benchPaging } from './paging.ts';
 import { benchReplay } from './replay.ts';
 import { benchScan } from './scan.ts';
 import { benchSearch } from './search.ts';
@@ -14,6 +15,7 @@ const BENCHES: Record<string, (argv: readonly string[]) => Promise<void>> = {
   archive: benchArchive,
   catalog: benchCatalog,
   crawl: benchCrawl,
+  paging: benchPaging,
   replay: benchReplay,
   scan: benchScan,
   search: benchSearch,

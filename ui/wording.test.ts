@@ -8,7 +8,9 @@ import {
   formatTime,
   kindOfContent,
   shownUrl,
+  WEEKDAYS,
   w3cDate,
+  weekdayOf,
 } from './wording.ts';
 
 test('sizes have two or three digits and a unit', () => {
@@ -38,6 +40,19 @@ test('times are told in words, in UTC', () => {
   assert.equal(formatTime(w3cDate('20240303140509')), '3 March 2024, 14:05:09 UTC');
   assert.equal(formatTime('2024-03-03T14:05:09.123Z'), '3 March 2024, 14:05:09 UTC');
   assert.equal(formatDuration('2024-01-01T00:00:00Z', '2024-01-01T02:03:04Z'), '2 h 3 min');
+});
+
+test('days know their weekday, in every year that a record can have', () => {
+  const cases: [string, string][] = [
+    ['2024-03-03', 'Sunday'],
+    ['2024-03-04', 'Monday'],
+    ['2024-02-29', 'Thursday'],
+    ['1970-01-01', 'Thursday'],
+    ['1900-03-01', 'Thursday'],
+    ['0099-12-31', 'Thursday'],
+    ['9999-12-31', 'Friday'],
+  ];
+  for (const [date, weekday] of cases) assert.equal(WEEKDAYS[weekdayOf(date)], weekday, date);
 });
 
 test('addresses and media types are shortened to what tells them apart', () => {

@@ -49,6 +49,22 @@ export function monthName(month: number): string {
   return MONTHS[month - 1] ?? '';
 }
 
+/** As in the head of a calendar; weeks begin on Monday, as ISO 8601 has it. */
+export const WEEKDAYS: readonly string[] = [
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+  'Sunday',
+];
+
+/** Place in WEEKDAYS of a day that a calendar names: 2024-03-03 is 6. */
+export function weekdayOf(date: string): number {
+  return (new Date(`${date.slice(0, 10)}T00:00:00Z`).getUTCDay() + 6) % 7;
+}
+
 /** 3 March 2024, from a W3C date or from the date of a calendar. */
 export function formatDay(time: string): string {
   const [year, month, day] = time.slice(0, 10).split('-').map(Number);

@@ -447,7 +447,7 @@ export class Archive implements StreamParts {
   }
 
   async close(): Promise<void> {
-    await this.#store.drain();
+    await this.#store.close();
     await this.#exclusive.idle();
     await this.volumes.close();
     this.access.close();

@@ -1,21 +1,23 @@
 /**
- * Goes through the captures of a snapshot in the order of their URLs or of their times; their records are read one by one.
+ * Goes through the captures of a snapshot in the order of their URLs, of their times, or of a ranking of URLs; their records are read one by one.
  *
  * Captures of one URL key and time come in storage order, which compaction does not change; so a walk that is taken up again knows which of them
- * came already, wherever their records stand by then (I8). Order by time sorts the selection first, outside of memory (I9).
+ * came already, wherever their records stand by then (I8). Order by time sorts the selection first, outside of memory (I9). By a ranking come the captures of each URL
+ * together, those of one URL by time; behind them, by URL, those that the ranking does not know.
  */
 import { fromHex, toHex } from '../base/index.ts';
-import type { Capture, CatalogView } from '../catalog/index.ts';
+import type { Capture, CaptureRange, CatalogView } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { sortLines } from '../warc/index.ts';
 import type { StreamPosition } from './cursor.ts';
-import { keyRanges, type Selection, selected } from './selection.ts';
+import { isInKeyRanges, keyRanges, type Selection, selected } from './selection.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { KeptRanking } from './url-ranking.ts';
 
 export type CatalogOrder = 'url' | 'time';
 
 export type CatalogWalkOptions = {
-  readonly order: CatalogOrder;
+  readonly order: CatalogOrder | KeptRanking;
   readonly selection: Selection;
   readonly after?: StreamPosition | undefined;
   /** Where sorting may write. */
@@ -27,8 +29,11 @@ export async function* walkCatalog(
   snapshot: Snapshot,
   options: CatalogWalkOptions,
 ): AsyncGenerator<Capture> {
+  const { order } = options;
   const walk = new CatalogWalk(catalog, snapshot, options);
-  yield* options.order === 'url' ? walk.byUrl() : walk.byTime();
+  if (order === 'url') yield* walk.byUrl();
+  else if (order === 'time') yield* walk.byTime();
+  else yield* walk.byRanking(order);
 }
 
 class CatalogWalk {
@@ -44,23 +49,45 @@ class CatalogWalk {
 
   async *byUrl(): AsyncGenerator<Capture> {
     const { after } = this.#options;
-    let group: Capture[] = [];
-    for await (const capture of this.#captures(after?.urlKey === undefined ? undefined : after)) {
-      const first = group[0];
-      if (first && (first.urlKey !== capture.urlKey || first.time !== capture.time)) {
-        yield* await this.#ordered(group);
-        group = [];
-      }
-      group.push(capture);
-    }
-    yield* await this.#ordered(group);
+    yield* this.#inGroups(this.#captures(after?.urlKey === undefined ? undefined : after));
   }
 
   async *byTime(): AsyncGenerator<Capture> {
     const { after, scratch } = this.#options;
+    async function* read(lines: AsyncIterable<string>): AsyncGenerator<Capture> {
+      for await (const line of lines) yield captureOf(line);
+    }
+    yield* this.#inGroups(read(sortLines(this.#lines(after), { directory: scratch })));
+  }
+
+  async *byRanking(ranking: KeptRanking): AsyncGenerator<Capture> {
+    const { after, selection } = this.#options;
+    const ranges = keyRanges(selection);
+    const begun = after?.urlKey as UrlKey | undefined;
+    const place = begun === undefined ? 0 : await ranking.placeOf(begun);
+    if (place !== undefined) {
+      for await (const keys of ranking.keysFrom(place)) {
+        for (const key of keys) {
+          if (!isInKeyRanges(key, ranges)) continue;
+          const range = { keyFrom: key, keyTo: `${key}\0` };
+          yield* this.#inGroups(this.#capturesIn(range, key === begun ? after : undefined));
+        }
+      }
+    }
+    yield* this.#inGroups(this.#unranked(ranking, place === undefined ? after : undefined));
+  }
+
+  async *#unranked(ranking: KeptRanking, after: StreamPosition | undefined): AsyncGenerator<Capture> {
+    for await (const page of this.#pages(after)) {
+      const ranked = await ranking.rankedOf([...new Set(page.map(({ urlKey }) => urlKey))]);
+      for (const capture of page) if (!ranked.has(capture.urlKey)) yield capture;
+    }
+  }
+
+  /** The same captures, those of one key and time in storage order. */
+  async *#inGroups(captures: AsyncIterable<Capture>): AsyncGenerator<Capture> {
     let group: Capture[] = [];
-    for await (const line of sortLines(this.#lines(after), { directory: scratch })) {
-      const capture = captureOf(line);
+    for await (const capture of captures) {
       const first = group[0];
       if (first && (first.urlKey !== capture.urlKey || first.time !== capture.time)) {
         yield* await this.#ordered(group);
@@ -83,19 +110,33 @@ class CatalogWalk {
 
   /** Captures of the snapshot that are meant; from `after`'s key and time on. */
   async *#captures(after: StreamPosition | undefined): AsyncGenerator<Capture> {
-    const { selection } = this.#options;
-    for (const range of keyRanges(selection)) {
+    for await (const page of this.#pages(after)) yield* page;
+  }
+
+  async *#pages(after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
+    for (const range of keyRanges(this.#options.selection)) {
       if (after && range.keyTo !== undefined && Buffer.compare(bytes(range.keyTo), bytes(after.urlKey!)) <= 0) continue;
-      const pages = this.#catalog.captures({
-        ...range,
-        ...(selection.from !== undefined && { timeFrom: selection.from }),
-        ...(selection.to !== undefined && { timeTo: selection.to }),
-        ...(after && { after: beforeAllOf(after) }),
-      });
-      for await (const page of pages) {
-        for (const capture of await selected(this.#catalog, page, selection))
-          if (await this.#snapshot.holds(capture.place)) yield capture;
-      }
+      yield* this.#pagesIn(range, after);
+    }
+  }
+
+  async *#capturesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture> {
+    for await (const page of this.#pagesIn(range, after)) yield* page;
+  }
+
+  async *#pagesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
+    const { selection } = this.#options;
+    const pages = this.#catalog.captures({
+      ...range,
+      ...(selection.from !== undefined && { timeFrom: selection.from }),
+      ...(selection.to !== undefined && { timeTo: selection.to }),
+      ...(after && { after: beforeAllOf(after) }),
+    });
+    for await (const page of pages) {
+      const held: Capture[] = [];
+      for (const capture of await selected(this.#catalog, page, selection))
+        if (await this.#snapshot.holds(capture.place)) held.push(capture);
+      yield held;
     }
   }
 

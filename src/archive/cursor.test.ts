@@ -17,15 +17,15 @@ const snapshot = {
   open: fc.array(fc.tuple(count, count), { maxLength: 5 }),
 };
 
-const cursor = fc.record(
-  {
-    query: fc.string(),
-    snapshot: fc.record(snapshot, plain),
-    position: fc.option(fc.oneof(fc.record(storagePosition, plain), fc.record(catalogPosition, plain)), {
-      nil: undefined,
-    }),
-  },
-  plain,
+const view = { query: fc.string(), snapshot: fc.record(snapshot, plain) };
+const ofCatalog = fc.record(catalogPosition, plain);
+
+const cursor = fc.oneof(
+  fc.record(
+    { ...view, position: fc.option(fc.oneof(fc.record(storagePosition, plain), ofCatalog), { nil: undefined }) },
+    plain,
+  ),
+  fc.record({ ...view, ranking: fc.string(), position: fc.option(ofCatalog, { nil: undefined }) }, plain),
 );
 
 test('a cursor is read back as it was', () => {

@@ -4,10 +4,11 @@
  *
  * ```
  *   base64url of the JSON array
- *   [1, query, epoch, before, segments, [[number, bytes] ...], segment, offset, inner offset, URL key, time]
+ *   [1, query, epoch, before, segments, [[number, bytes] ...], segment, offset, inner offset, URL key, time, ranking]
  * ```
- * `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time are left out in storage order. An inner offset of -1
- * means that the record at the offset was not delivered, only everything before it.
+ * `query` is a digest of order and selection: a cursor goes on only in the stream it came from. URL key and time are left out in storage order, everything from the segment to
+ * the time before the first record, and the ranking, which is a version of one, where the order does not go by one. An inner offset of -1 means that the record at the offset
+ * was not delivered, only everything before it.
  */
 import { createHash } from 'node:crypto';
 import { type EpochMs, PinakesError } from '../base/index.ts';
@@ -32,6 +33,8 @@ export type StreamPosition = {
 export type Cursor = {
   readonly query: string;
   readonly snapshot: SnapshotMark;
+  /** The version of the ranking that the stream goes by; absent where it goes by none. */
+  readonly ranking?: string;
   /** Absent before the first record. */
   readonly position: StreamPosition | undefined;
 };
@@ -41,26 +44,31 @@ export function queryDigest(question: unknown): string {
   return createHash('sha256').update(JSON.stringify(question)).digest('base64url').slice(0, 8);
 }
 
-export function formatCursor({ query, snapshot, position }: Cursor): string {
+export function formatCursor({ query, snapshot, position, ranking }: Cursor): string {
   const { epoch, before, segments, open } = snapshot;
   const place = position ? [position.segment, position.offset, position.innerOffset] : [];
   const order = position?.urlKey === undefined ? [] : [position.urlKey, position.time];
-  const value = [VERSION, query, epoch, before, segments, open, ...place, ...order];
+  const version = ranking === undefined ? [] : [ranking];
+  const value = [VERSION, query, epoch, before, segments, open, ...place, ...order, ...version];
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
 export function parseCursor(text: string): Cursor {
   const value = jsonOf(text.trim());
   if (!Array.isArray(value) || value[0] !== VERSION) throw bad();
+  const hasRanking = value.length === 7 || value.length === 12;
+  const ranking: unknown = hasRanking ? value.pop() : undefined;
+  if (hasRanking && typeof ranking !== 'string') throw bad();
   const [, query, epoch, before, segments, open, segment, offset, innerOffset, urlKey, time] = value as unknown[];
   if (typeof query !== 'string' || typeof epoch !== 'string' || !isCount(before) || !isCount(segments)) throw bad();
   if (!Array.isArray(open) || !open.every(isOpenEntry)) throw bad();
   const snapshot: SnapshotMark = { epoch, before, segments, open };
-  if (value.length === 6) return { query, snapshot, position: undefined };
+  const view = { query, snapshot, ...(typeof ranking === 'string' && { ranking }) };
+  if (value.length === 6) return { ...view, position: undefined };
   if (!isCount(segment) || !isCount(offset) || !(isCount(innerOffset) || innerOffset === BEFORE_RECORD)) throw bad();
-  if (value.length === 9) return { query, snapshot, position: { segment, offset, innerOffset } };
+  if (value.length === 9) return { ...view, position: { segment, offset, innerOffset } };
   if (value.length !== 11 || typeof urlKey !== 'string' || typeof time !== 'number') throw bad();
-  return { query, snapshot, position: { segment, offset, innerOffset, urlKey, time } };
+  return { ...view, position: { segment, offset, innerOffset, urlKey, time } };
 }
 
 function jsonOf(text: string): unknown {

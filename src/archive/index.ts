@@ -30,6 +30,7 @@ export { type LineExtension, type StreamPiece, streamJson, streamWarc } from './
 export type { Parcel } from './stream-parcel.ts';
 export { type SharedQuery, type StreamFormat, StreamSharing } from './stream-share.ts';
 export { StreamedRecord } from './streamed-record.ts';
+export type { KeptRanking, UrlRanking } from './url-ranking.ts';
 export type { VerifyOptions, VerifyReport } from './verify.ts';
 export { PROBLEM_CATALOGUE, type Problem, type ProblemCode, type ProblemLevel } from './verify-problem.ts';
 export type { NewVolume, VolumeStatus } from './volume-admin.ts';

@@ -42,8 +42,9 @@ export function isStillToCome({ parsed: one }: ParcelPlace, { parsed: client }: 
   return one.position.segment > client.position.segment || one.position.offset >= client.position.offset;
 }
 
-export function isSameSnapshot({ snapshot: a }: Cursor, { snapshot: b }: Cursor): boolean {
+export function isSameSnapshot({ snapshot: a, ranking }: Cursor, { snapshot: b, ranking: other }: Cursor): boolean {
   return (
+    ranking === other &&
     a.epoch === b.epoch &&
     a.before === b.before &&
     a.segments === b.segments &&

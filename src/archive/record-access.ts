@@ -147,7 +147,9 @@ export class RecordAccess {
     const segment = this.#shelf.get(place.segment);
     const stream = this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
     const dictionary = await this.dictionaryOf(place.segment);
-    yield* readRecords(stream, { name: segment.name, dictionary: dictionary && Buffer.from(dictionary) });
+    // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
+    const options = { name: segment.name, dictionary: dictionary && Buffer.from(dictionary), lookBackBytes: 0 };
+    yield* readRecords(stream, options);
   }
 
   /** A record in pieces as they come. */

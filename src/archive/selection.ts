@@ -1,7 +1,7 @@
 /** Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status, query. All that is given must hold. */
 import type { EpochMs } from '../base/index.ts';
 import type { BlockKey, Capture, CaptureRange, CatalogView } from '../catalog/index.ts';
-import { isInRanges, type KeyRange, keyRange, parseUrlPattern, urlKey } from '../url/index.ts';
+import { type KeyRange, keyRange, parseUrlPattern, type UrlKey, urlKey } from '../url/index.ts';
 import type { CaptureQuery } from './capture-query.ts';
 
 export type Selection = {
@@ -55,8 +55,15 @@ function prefixRanges(prefix: string): KeyRange[] {
 /** Whether a capture, wherever it was found, is one that a selection means; with the size of its payload. */
 export function isMeant(capture: Capture, size: number, selection: Selection): boolean {
   if (!isSelected(capture, selection) || selection.query?.isMet({ ...capture, size }) === false) return false;
-  return keyRanges(selection).some(({ keyFrom, keyTo }) =>
-    isInRanges(capture.urlKey, [{ from: keyFrom ?? '', to: keyTo ?? '\u{10ffff}' }]),
+  return isInKeyRanges(capture.urlKey, keyRanges(selection));
+}
+
+/** Whether a URL key lies in one of the ranges that a selection is bounded by; in the order of the catalog, that of bytes. */
+export function isInKeyRanges(key: UrlKey, ranges: ReturnType<typeof keyRanges>): boolean {
+  return ranges.some(
+    ({ keyFrom, keyTo }) =>
+      (keyFrom === undefined || Buffer.compare(Buffer.from(keyFrom), Buffer.from(key)) <= 0) &&
+      (keyTo === undefined || Buffer.compare(Buffer.from(key), Buffer.from(keyTo)) < 0),
   );
 }
 

@@ -4,8 +4,11 @@
  * Each content is spooled and identified first. Then one commit at a time decides, in order of arrival, whether the archive holds it
  * already: a new content becomes a response or resource record, a held one a revisit that points at its holder (I1, I7). The records go
  * to their segments, the segments are synced, the catalog takes the batch, and only then are the callers told.
+ *
+ * Of a group of many, the small contents that look new are made into members ahead, all at once on another thread, while the caller goes on. What is found to be held
+ * after all, by one that came earlier in the group, is made anew: the decision is never taken ahead.
  */
-import { join } from 'node:path';
+import { sep } from 'node:path';
 import { type EpochMs, formatW3cDate, PinakesError, toHex } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
@@ -13,7 +16,9 @@ import {
   type Field,
   fieldsOf,
   headBytes,
+  type LooseRecord,
   MemberEncoder,
+  MemberThreads,
   type NewRecord,
   RECORD_TRAILER,
   type RevisitProfile,
@@ -74,12 +79,22 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
+/** The members of a content that looked new before its turn came. */
+type Ahead = { readonly record: NewRecord; readonly member: Uint8Array; readonly request: Uint8Array | undefined };
+
 const GROUP_MAX = 512;
+const TEXT_LEVEL = 6;
+const PACKED_LEVEL = 0;
+/** Contents up to this are made into members ahead, so many bytes of them at once; fewer are not worth the way to another thread. */
+const AHEAD_BYTES_EACH_MAX = 256 * 1024;
+const AHEAD_BYTES_MAX = 4 * 1024 * 1024;
+const AHEAD_BYTES_MIN = 64 * 1024;
 
 export class StoreQueue {
   readonly #parts: WritingParts;
-  readonly #text = new MemberEncoder({ coding: 'gzip', level: 6 });
-  readonly #packed = new MemberEncoder({ coding: 'gzip', level: 0 });
+  readonly #text = new MemberEncoder({ coding: 'gzip', level: TEXT_LEVEL });
+  readonly #packed = new MemberEncoder({ coding: 'gzip', level: PACKED_LEVEL });
+  readonly #threads = new MemberThreads();
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #spools = 0;
@@ -91,7 +106,7 @@ export class StoreQueue {
   }
 
   async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
-    const path = join(this.#parts.directory, `spool-${process.pid}-${this.#spools++}`);
+    const path = `${this.#parts.directory}${sep}spool-${process.pid}-${this.#spools++}`;
     const start = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
     const kind = {
       type: input.kind === 'http' ? 'response' : 'resource',
@@ -115,6 +130,11 @@ export class StoreQueue {
   /** Waits until nothing is under way. */
   async drain(): Promise<void> {
     while (this.#running) await this.#running.catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    await this.drain();
+    await this.#threads.close();
   }
 
   async #run(): Promise<void> {
@@ -141,14 +161,14 @@ export class StoreQueue {
     let at = 0;
     try {
       await draft.load(group.map((waiting) => this.#fingerprint(waiting)));
+      const ahead = await this.#encodeAhead(group, draft);
       for (; at < group.length; at++) {
         const waiting = group[at]!;
-        await draft.load([this.#fingerprint(waiting)]);
         if (await this.#leansOnUncommitted(waiting, draft)) {
           await finish();
-          await draft.load([this.#fingerprint(waiting)]);
+          await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
-        done.push({ waiting, stored: await this.#write(waiting, draft) });
+        done.push({ waiting, stored: await this.#write(waiting, draft, ahead.get(waiting)) });
       }
       await finish();
     } catch (error) {
@@ -166,12 +186,57 @@ export class StoreQueue {
     return this.#parts.fingerprint(spool.facts.payloadDigests[0]!.bytes);
   }
 
+  /** Makes members of the contents that look new, all at once; of none when they are few. */
+  async #encodeAhead(group: readonly Waiting[], draft: CatalogDraft): Promise<Map<Waiting, Ahead>> {
+    const fresh = this.#freshOf(group, draft);
+    if (fresh.reduce((sum, { spool }) => sum + spool.length, 0) < AHEAD_BYTES_MIN) return new Map();
+    const made: { waiting: Waiting; record: NewRecord; hasRequest: boolean }[] = [];
+    const loose: LooseRecord[] = [];
+    for (const waiting of fresh) {
+      const { input } = waiting;
+      const recordId = this.#parts.newId();
+      const record = this.#newRecord(waiting, recordId, 0);
+      const request = input.kind === 'http' ? this.#requestParts(input, recordId) : undefined;
+      loose.push({ parts: recordParts(record, waiting.spool.bytes!), level: levelOf(waiting) });
+      if (request) loose.push({ parts: request, level: TEXT_LEVEL });
+      made.push({ waiting, record, hasRequest: request !== undefined });
+    }
+    // Without the thread it only takes longer.
+    const members = await this.#threads.encode(loose).catch(() => undefined);
+    if (!members) return new Map();
+    let at = 0;
+    return new Map(
+      made.map(({ waiting, record, hasRequest }) => {
+        const member = members[at++]!;
+        return [waiting, { record, member, request: hasRequest ? members[at++] : undefined }];
+      }),
+    );
+  }
+
+  /** Small contents that the catalog does not hold, each once. */
+  #freshOf(group: readonly Waiting[], draft: CatalogDraft): Waiting[] {
+    const seen = new Set<string>();
+    let bytes = 0;
+    return group.filter((waiting) => {
+      const { spool } = waiting;
+      const digest = this.#fingerprint(waiting);
+      if (!spool.bytes || spool.length > AHEAD_BYTES_EACH_MAX || draft.blocksOf(digest).length > 0) return false;
+      const id = toHex(digest);
+      if (seen.has(id) || bytes + spool.length > AHEAD_BYTES_MAX) return false;
+      seen.add(id);
+      bytes += spool.length;
+      return true;
+    });
+  }
+
   /** A revisit may lean on a record of the same commit only when that stands earlier in the same segment (I1). */
   async #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft): Promise<boolean> {
+    const held = draft.blocksOf(this.#fingerprint(waiting));
+    if (held.length === 0) return false;
     const committed = new Map(this.#parts.shelf.dirty().map(({ segment }) => [segment.number, segment.bytes]));
-    const fresh = draft
-      .blocksOf(this.#fingerprint(waiting))
-      .filter(({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY));
+    const fresh = held.filter(
+      ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
+    );
     if (fresh.length === 0) return false;
     if (waiting.options.mode === 'compare') return true;
     const target = (await this.#openSegment(waiting)).segment.number;
@@ -186,7 +251,7 @@ export class StoreQueue {
     return shelf.openFor({ collection, collectionName, volume, coding: 'gzip' });
   }
 
-  async #write(waiting: Waiting, draft: CatalogDraft): Promise<Stored> {
+  async #write(waiting: Waiting, draft: CatalogDraft, ahead: Ahead | undefined): Promise<Stored> {
     const { spool, input } = waiting;
     const digest = this.#fingerprint(waiting);
     const size = spool.facts.payloadBytes;
@@ -197,13 +262,19 @@ export class StoreQueue {
     const isWorthIt = mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
     const isRevisit = unmodified !== undefined || (held !== undefined && isWorthIt);
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
-    const recordId = this.#parts.newId();
+    const made = isRevisit || key.overflow > 0 ? undefined : ahead;
     const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
-    const record = await this.#recordOf(waiting, recordId, key, isRevisit ? held : undefined, profile);
+    const record =
+      made?.record ??
+      (isRevisit
+        ? await this.#revisitOf(waiting, this.#parts.newId(), held!, profile)
+        : this.#newRecord(waiting, this.#parts.newId(), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
-      : await this.#appendWhole(open, waiting, record);
-    if (input.kind === 'http' && input.request) this.#appendRequest(open, input, recordId);
+      : await this.#appendWhole(open, waiting, record, made?.member);
+    const request =
+      made?.request ?? (input.kind === 'http' && this.#encodeRequest(this.#requestParts(input, record.recordId)));
+    if (request) this.#parts.shelf.append(open, request);
     if (!held) {
       draft.addBlock(key, size, place);
       this.#fresh.set(blockId(key), record);
@@ -218,7 +289,7 @@ export class StoreQueue {
       status: spool.facts.http?.status ?? 0,
       mime: mimeOf(waiting),
       block: key,
-      hash: recordHash(recordId),
+      hash: recordHash(record.recordId),
     };
     draft.putCapture(capture);
     return { key: formatContentKey(open.kind.volume, key), capture, isNew: !held };
@@ -249,55 +320,47 @@ export class StoreQueue {
     return undefined;
   }
 
-  async #recordOf(
-    waiting: Waiting,
-    recordId: string,
-    key: BlockKey,
-    held: Block | undefined,
-    profile: RevisitProfile,
-  ): Promise<NewRecord> {
+  /** The record of a content that the archive does not hold. */
+  #newRecord(waiting: Waiting, recordId: string, overflow: number): NewRecord {
     const { input, spool } = waiting;
-    const targetUri = input.kind === 'bytes' ? `urn:sha256:${toHex(spool.facts.payloadDigests[0]!.bytes)}` : input.url;
-    const given = 'fields' in input ? input.fields : undefined;
-    const fields: Field[] = [...((typeof given === 'function' ? given() : given) ?? [])];
-    if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
-    const date = formatW3cDate(input.time);
-    const payloadDigest = spool.facts.payloadDigests[0]!;
-    const contentType =
-      input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream');
-    if (!held) {
-      const type = input.kind === 'http' ? 'response' : 'resource';
-      return {
-        type,
-        recordId,
-        date,
-        targetUri,
-        payloadDigest,
-        blockDigest: spool.facts.blockDigests[0]!,
-        contentType,
-        fields,
-      };
-    }
-    const referent = this.#fresh.get(blockId(held.key)) ?? (await this.#parts.access.heads([held.holder]))[0]!;
+    const overflowField = { name: OVERFLOW_FIELD, value: String(overflow) };
+    return {
+      type: input.kind === 'http' ? 'response' : 'resource',
+      recordId,
+      date: formatW3cDate(input.time),
+      targetUri: targetUriOf(waiting),
+      payloadDigest: spool.facts.payloadDigests[0]!,
+      blockDigest: spool.facts.blockDigests[0]!,
+      contentType: contentTypeOf(input),
+      fields: overflow > 0 ? [...givenFields(input), overflowField] : givenFields(input),
+    };
+  }
+
+  /** The record of one that it holds. */
+  async #revisitOf(waiting: Waiting, recordId: string, held: Block, profile: RevisitProfile): Promise<NewRecord> {
+    const { input, spool } = waiting;
+    const contentType = contentTypeOf(input);
+    // A revisit leaves the body out anyway, and says so itself.
+    const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
+    if (held.key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(held.key.overflow) });
     if (input.kind !== 'http') fields.push({ name: 'WARC-Identified-Payload-Type', value: contentType });
+    const referent = this.#fresh.get(blockId(held.key)) ?? (await this.#parts.access.heads([held.holder]))[0]!;
     const isUnmodified = profile === 'server-not-modified';
-    const revisit = {
-      profile,
-      refersTo: referent.recordId,
-      refersToTargetUri: referent.targetUri,
-      refersToDate: referent.date,
-      truncated: !isUnmodified,
-    } as const;
     return {
       type: 'revisit',
       recordId,
-      date,
-      targetUri,
-      payloadDigest: isUnmodified ? { algorithm: 'sha256', bytes: held.key.digest } : payloadDigest,
+      date: formatW3cDate(input.time),
+      targetUri: targetUriOf(waiting),
+      payloadDigest: isUnmodified ? { algorithm: 'sha256', bytes: held.key.digest } : spool.facts.payloadDigests[0]!,
       contentType,
-      // A revisit leaves the body out anyway, and says so itself.
-      fields: fields.filter(({ name }) => name !== 'WARC-Truncated'),
-      revisit,
+      fields,
+      revisit: {
+        profile,
+        refersTo: referent.recordId,
+        refersToTargetUri: referent.targetUri,
+        refersToDate: referent.date,
+        truncated: !isUnmodified,
+      },
     };
   }
 
@@ -306,12 +369,17 @@ export class StoreQueue {
     return this.#parts.shelf.append(open, this.#text.encode(recordParts(record, block)));
   }
 
-  async #appendWhole(open: OpenSegment, waiting: Waiting, record: NewRecord): Promise<Place> {
+  async #appendWhole(
+    open: OpenSegment,
+    waiting: Waiting,
+    record: NewRecord,
+    member: Uint8Array | undefined,
+  ): Promise<Place> {
     const { shelf } = this.#parts;
     const { spool } = waiting;
-    const encoder = isPacked(mimeOf(waiting), spool.facts.http?.contentCodings ?? []) ? this.#packed : this.#text;
+    const encoder = levelOf(waiting) === PACKED_LEVEL ? this.#packed : this.#text;
     if (spool.bytes) {
-      const place = shelf.append(open, encoder.encode(recordParts(record, spool.bytes)));
+      const place = shelf.append(open, member ?? encoder.encode(recordParts(record, spool.bytes)));
       if (shelf.isFull(open)) await shelf.flush(open);
       return place;
     }
@@ -326,7 +394,8 @@ export class StoreQueue {
     return { segment: open.segment.number, offset, length: open.position - offset };
   }
 
-  #appendRequest(open: OpenSegment, input: Extract<StoreInput, { kind: 'http' }>, responseId: string): void {
+  #requestParts(input: Extract<StoreInput, { kind: 'http' }>, responseId: string): Uint8Array[] | undefined {
+    if (!input.request) return undefined;
     const record: NewRecord = {
       type: 'request',
       recordId: this.#parts.newId(),
@@ -335,7 +404,11 @@ export class StoreQueue {
       contentType: 'application/http; msgtype=request',
       fields: [{ name: 'WARC-Concurrent-To', value: responseId }],
     };
-    this.#parts.shelf.append(open, this.#text.encode(recordParts(record, input.request!)));
+    return recordParts(record, input.request);
+  }
+
+  #encodeRequest(parts: readonly Uint8Array[] | undefined): Uint8Array | undefined {
+    return parts && this.#text.encode(parts);
   }
 }
 
@@ -343,6 +416,19 @@ async function* whole(head: Uint8Array, block: AsyncIterable<Uint8Array>): Async
   yield head;
   yield* block;
   yield RECORD_TRAILER;
+}
+
+function targetUriOf({ input, spool }: Waiting): string {
+  return input.kind === 'bytes' ? `urn:sha256:${toHex(spool.facts.payloadDigests[0]!.bytes)}` : input.url;
+}
+
+function contentTypeOf(input: StoreInput): string {
+  return input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream');
+}
+
+function givenFields(input: StoreInput): Field[] {
+  const given = 'fields' in input ? input.fields : undefined;
+  return [...((typeof given === 'function' ? given() : given) ?? [])];
 }
 
 function mimeOf({ input, spool }: Waiting): string {
@@ -354,6 +440,7 @@ const PACKED_MIME =
   /^(image\/(?!svg|bmp|x-ms-bmp)|video\/|audio\/(?!midi)|font\/woff|application\/(zip|gzip|x-gzip|x-7z|x-rar|x-bzip|x-xz|zstd|vnd\.openxmlformats|epub|java-archive))/;
 
 /** Contents that are compressed already are not compressed again: it would take time and save nothing. */
-function isPacked(mime: string, codings: readonly string[]): boolean {
-  return codings.length > 0 || PACKED_MIME.test(mime);
+function levelOf(waiting: Waiting): number {
+  const isPacked = (waiting.spool.facts.http?.contentCodings.length ?? 0) > 0 || PACKED_MIME.test(mimeOf(waiting));
+  return isPacked ? PACKED_LEVEL : TEXT_LEVEL;
 }

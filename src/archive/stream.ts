@@ -1,7 +1,7 @@
 /**
  * Streams: all records of the archive, or those that a selection means, each exactly once, from a snapshot that does not move (I8).
  *
- * In storage order come records of every type, as fast as they can be read. In the order of URL or time come captures only, each read on its own. A stream
+ * In storage order come records of every type, as fast as they can be read. In the order of URL, of time or of a ranking come captures only, each read on its own. A stream
  * can be left at any record and taken up again with its cursor, in this process or a later one, after appends, deletions and compactions.
  */
 import { PinakesError } from '../base/index.ts';
@@ -15,6 +15,7 @@ import type { Selection } from './selection.ts';
 import { Snapshot, type SnapshotSegment } from './snapshot.ts';
 import { isGone, StorageWalk } from './storage-walk.ts';
 import { StreamedRecord } from './streamed-record.ts';
+import type { UrlRanking } from './url-ranking.ts';
 
 /** Captures that the catalog is asked about together. */
 const GROUP_CAPTURES = 64;
@@ -22,7 +23,7 @@ const GROUP_CAPTURES = 64;
 const WHOLE_BYTES_MAX = 1024 * 1024;
 const ATTEMPTS = 3;
 
-export type StreamOrder = 'storage' | CatalogOrder;
+export type StreamOrder = 'storage' | CatalogOrder | UrlRanking;
 
 export type StreamQuery = {
   readonly selection?: Selection | undefined;
@@ -53,6 +54,15 @@ export type StreamParts = ArchiveParts & {
   readonly scratch: string;
 };
 
+/** What a stream goes through, and from where. */
+type StreamView = {
+  readonly digest: string;
+  readonly snapshot: Snapshot;
+  readonly ranking: string | undefined;
+  readonly position: StreamPosition | undefined;
+  readonly since: Snapshot | undefined;
+};
+
 /** What of a segment goes out as it lies: from here to its `endBytes`. */
 export type WholePart = SnapshotSegment & { readonly fromBytes: number };
 
@@ -67,28 +77,23 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly #since: Snapshot | undefined;
   readonly #until: StreamPosition | undefined;
   readonly #decoder = new RecordDecoder();
+  /** The version of the ranking that it goes by. */
+  readonly #ranking: string | undefined;
   #position: StreamPosition | undefined;
 
-  private constructor(
-    archive: StreamParts,
-    query: StreamQuery,
-    peeks: boolean,
-    digest: string,
-    snapshot: Snapshot,
-    position: StreamPosition | undefined,
-    since: Snapshot | undefined,
-  ) {
+  private constructor(archive: StreamParts, query: StreamQuery, peeks: boolean, view: StreamView) {
     this.#archive = archive;
-    this.#since = since;
+    this.#since = view.since;
     this.#until = query.until === undefined ? undefined : parseCursor(query.until).position;
     this.#selection = query.selection ?? {};
     this.order = query.order ?? 'storage';
     this.#signal = query.signal;
     const { status, mime, query: asked } = this.#selection;
     this.#peeks = peeks || status !== undefined || mime !== undefined || asked !== undefined;
-    this.#query = digest;
-    this.#snapshot = snapshot;
-    this.#position = position;
+    this.#query = view.digest;
+    this.#snapshot = view.snapshot;
+    this.#ranking = view.ranking;
+    this.#position = view.position;
   }
 
   /** `peeks`: whether records come with the HTTP heads that stand in them; without, they come faster. */
@@ -97,11 +102,12 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     if (order === 'storage' && selection.block)
       throw new PinakesError('BAD_ARGUMENT', {
         where: 'a content key',
-        detail: 'streams of one content come in the order of url or time',
+        detail: 'streams of one content come in the order of url, of time or of a ranking',
       });
     const block = selection.block && [Buffer.from(selection.block.digest).toString('hex'), selection.block.overflow];
     const { collection, url, prefix, from, to, mime, status, types } = selection;
-    const question: unknown[] = [order, collection, url, prefix, block, from, to, mime, status, types];
+    const orderName = typeof order === 'string' ? order : order.name;
+    const question: unknown[] = [orderName, collection, url, prefix, block, from, to, mime, status, types];
     // Cursors from before these were known are still good.
     if (query.since !== undefined) question.push(query.since);
     if (selection.query !== undefined) question.push({ query: selection.query.text });
@@ -112,13 +118,16 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       throw new PinakesError('BAD_ARGUMENT', { where: 'until', detail: 'it comes from another stream' });
     const since =
       query.since === undefined ? undefined : await Snapshot.resume(archive, parseCursor(query.since).snapshot);
+    const keep = (version: string | undefined) => (typeof order === 'string' ? undefined : order.keep(version));
     if (query.cursor === undefined) {
       const { snapshots } = archive;
-      const fresh =
+      // The ranking first: what it does not know yet comes behind the rest, and nothing is missing.
+      const ranking = await keep(undefined);
+      const snapshot =
         query.snapshot === undefined
           ? await Snapshot.take(archive)
           : await Snapshot.resume(archive, snapshots.get(query.snapshot).mark);
-      return new RecordStream(archive, query, peeks, digest, fresh, undefined, since);
+      return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position: undefined, since });
     }
     const cursor = parseCursor(query.cursor);
     if (cursor.query !== digest)
@@ -126,13 +135,21 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         where: 'the cursor',
         detail: 'it comes from a stream with another order or selection',
       });
+    const { position } = cursor;
+    if (
+      (cursor.ranking === undefined) !== (typeof order === 'string') ||
+      (cursor.ranking && position && !position.urlKey)
+    )
+      throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
+    const ranking = await keep(cursor.ranking);
     const snapshot = await Snapshot.resume(archive, cursor.snapshot);
-    return new RecordStream(archive, query, peeks, digest, snapshot, cursor.position, since);
+    return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position, since });
   }
 
   /** Where a later stream goes on: behind the record that was handed out last. */
   cursor(): string {
-    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position: this.#position });
+    const ranking = this.#ranking === undefined ? {} : { ranking: this.#ranking };
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position: this.#position, ...ranking });
   }
 
   /** A record is good until the next is asked for. */
@@ -222,9 +239,11 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return !end.isSame || head.innerOffset > until.innerOffset;
   }
 
-  async *#inCatalogOrder(order: CatalogOrder): AsyncGenerator<StreamedRecord> {
+  async *#inCatalogOrder(asked: CatalogOrder | UrlRanking): AsyncGenerator<StreamedRecord> {
+    await using kept = typeof asked === 'string' ? undefined : await asked.open(this.#ranking!);
     await using view = await this.#archive.catalog.view();
     await this.#snapshot.lineage.refresh();
+    const order = kept ?? (asked as CatalogOrder);
     const options = { order, selection: this.#selection, after: this.#position, scratch: this.#archive.scratch };
     let group: Capture[] = [];
     try {

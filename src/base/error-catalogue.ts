@@ -23,6 +23,19 @@ export const ERROR_CATALOGUE = {
     'the query cannot be read',
     'Mend it at the place that is marked; docs/search.md has the whole language.',
   ),
+  BROWSER_FAILED: entry(
+    'the browser does not start',
+    'Start it by hand to see what it lacks, or name another with --browser-path or PINAKES_BROWSER.',
+    true,
+  ),
+  BROWSER_MISSING: entry(
+    'no browser was found',
+    'Install Chromium or Chrome, for example with `apt install chromium`, or name its program file with --browser-path or PINAKES_BROWSER.',
+  ),
+  BROWSER_SANDBOX: entry(
+    'the browser cannot shut its pages off from the system here',
+    'Run as a user who is not root, on a system that allows user namespaces. In a container that keeps the crawl apart anyway, --no-browser-sandbox does without.',
+  ),
   CATALOG_DAMAGED: entry(
     'the catalog is damaged',
     'Nothing archived is lost: run `pinakes rebuild`, which makes the catalog again from the segments.',

@@ -1,4 +1,4 @@
-/** base: digests, times, bytes, limits, errors. Pure; imports no other room. */
+/** base: digests, times, bytes, limits, errors, threads. Imports no other room. */
 export * from './assert.ts';
 export * from './bytes.ts';
 export * from './digest.ts';
@@ -8,4 +8,5 @@ export * from './finding.ts';
 export * from './frame.ts';
 export * from './limits.ts';
 export * from './random.ts';
+export * from './thread-pool.ts';
 export * from './time.ts';

@@ -24,7 +24,7 @@ export type StreamCommandOptions = ArchiveCommandOptions &
     readonly cursorFile?: string;
   };
 
-const ORDERS: readonly StreamOrder[] = ['storage', 'url', 'time'];
+const ORDERS = ['storage', 'url', 'time', 'inlinks', 'rank'] as const;
 const SAVE_BYTES = 16 * 1024 * 1024;
 const SAVE_MS = 1000;
 
@@ -39,8 +39,7 @@ export async function archiveStream(
   const { terminal, signal } = context;
   const cursorFile = options.cursorFile === undefined ? undefined : pathFrom(context, options.cursorFile);
   const out = options.out === undefined || options.out === '-' ? undefined : pathFrom(context, options.out);
-  const order = ORDERS.find((one) => one === (options.order ?? 'storage'));
-  if (!order) throw new PinakesError('BAD_ARGUMENT', { where: `--order ${options.order}`, detail: ORDERS.join(', ') });
+  const order = await orderOf(archive, options.order ?? 'storage');
   const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
   const types = options.type?.split(',').map((type) => type.trim());
   const query: StreamQuery = {
@@ -63,6 +62,15 @@ export async function archiveStream(
     await output.close();
   }
   return EXIT_FINE;
+}
+
+async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {
+  const name = ORDERS.find((one) => one === asked);
+  if (!name) throw new PinakesError('BAD_ARGUMENT', { where: `--order ${asked}`, detail: ORDERS.join(', ') });
+  if (name !== 'inlinks' && name !== 'rank') return name;
+  // Loaded only here: other streams need no index.
+  const { RankingShelf } = await import('../search/index.ts');
+  return new RankingShelf(archive).ranking(name);
 }
 
 function piecesOf(archive: Archive, query: StreamQuery, options: StreamCommandOptions): AsyncIterable<StreamPiece> {

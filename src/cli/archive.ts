@@ -122,9 +122,9 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
 
   addSelection(archiveCommand(program, 'stream', 'write records to standard output, each exactly once, restartable'))
     .option('--format <format>', 'warc, or json for a line about each record', 'warc')
-    .option('--order <order>', 'storage (all records, fast), url or time (captures only)', 'storage')
+    .option('--order <order>', 'storage (all records, fast); url, time, inlinks or rank (captures only)', 'storage')
     .option('--type <types>', 'only records of these types, with commas between them')
-    .option('--key <key>', 'captures of this content, in the order of url or time')
+    .option('--key <key>', 'captures of this content, in another order than that of storage')
     .option('--out <file>', 'write to a file instead')
     .option('--cursor <cursor>', 'go on behind the record that this cursor names')
     .option('--cursor-file <file>', 'keep the cursor here; run again, the stream goes on where it was')

@@ -1,7 +1,7 @@
 /** The options of `pinakes crawl`, and the settings that they mean. What is not given is not set, so that a resumed or repeated crawl keeps what it had. */
 import { type Command, Option } from 'commander';
 import { PinakesError } from '../base/index.ts';
-import type { CrawlSettings, GonePolicy, ScopeKind } from '../crawl/index.ts';
+import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../crawl/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 
 export type CrawlCommandOptions = ArchiveCommandOptions & {
@@ -24,6 +24,12 @@ export type CrawlCommandOptions = ArchiveCommandOptions & {
   readonly sitemaps?: boolean;
   readonly htmlOnly?: boolean;
   readonly conditional?: boolean;
+  readonly browser?: BrowserUse;
+  readonly browserPath?: string;
+  readonly browserSandbox?: boolean;
+  readonly browsers?: string;
+  readonly renderTime?: string;
+  readonly screenshots?: boolean;
   readonly userAgent?: string;
   readonly contact?: string;
   readonly again?: boolean | string;
@@ -75,6 +81,23 @@ export function addCrawlOptions(command: Command): Command {
     .option('--no-sitemaps', 'do not read the sitemaps that robots.txt names')
     .option('--html-only', 'keep only HTML, and fetch nothing that pages embed')
     .option('--no-conditional', 'fetch pages anew though their server could say that they are unchanged')
+    .addOption(
+      new Option(
+        '--browser [pages]',
+        'render pages in Chromium too: all, or empty for those without text in their HTML',
+      )
+        .preset('all')
+        .argParser(browserUse),
+    )
+    .option(
+      '--browser-path <file>',
+      'the program file of Chromium or Chrome (default: PINAKES_BROWSER, or the usual places)',
+    )
+    .option('--no-browser-sandbox', 'for containers in which the browser cannot shut its pages off from the system')
+    .option('--browsers <number>', 'with --browser: pages rendered at a time (default: 2)')
+    .option('--render-time <span>', 'with --browser: how long a page may take to be rendered (default: 2m)')
+    .option('--screenshots', 'with --browser: keep a picture of every page that was rendered (as without it)')
+    .option('--no-screenshots', 'with --browser: keep no pictures')
     .option('--user-agent <text>', 'who asks')
     .option(
       '--contact <text>',
@@ -99,11 +122,20 @@ export function addCrawlOptions(command: Command): Command {
     .option('--rate <number>', 'with --replay: so many pages a second');
 }
 
+/** A seed behind `--browser` is taken for its value; better to say so than to crawl something else. */
+function browserUse(text: string): BrowserUse {
+  if (text === 'all' || text === 'empty' || text === 'none') return text;
+  throw bad('--browser', text, 'all, empty or none is expected; name the seeds before it');
+}
+
 /** The settings that were given. */
 export function settingsOf(options: CrawlCommandOptions): Partial<CrawlSettings> {
   const settings: { -readonly [Name in keyof CrawlSettings]?: CrawlSettings[Name] } = {};
-  const { collection, scope, include, exclude, robots, nofollow, gone } = options;
-  Object.assign(settings, defined({ collection, scope, include, exclude, robots, nofollow, gone }));
+  const { collection, scope, include, exclude, robots, nofollow, gone, browser, screenshots } = options;
+  Object.assign(
+    settings,
+    defined({ collection, scope, include, exclude, robots, nofollow, gone, browser, screenshots }),
+  );
   if (options.depth !== undefined) settings.depthMax = wholeNumber(options.depth, '--depth');
   if (options.pages !== undefined) settings.pagesMax = wholeNumber(options.pages, '--pages');
   if (options.bytes !== undefined) settings.bytesMax = sizeOf(options.bytes, '--bytes');
@@ -115,6 +147,9 @@ export function settingsOf(options: CrawlCommandOptions): Partial<CrawlSettings>
     settings.hostConcurrency = atLeastOne(options.hostConcurrency, '--host-concurrency');
   if (options.budget !== undefined) settings.budget = wholeNumber(options.budget, '--budget');
   if (options.lifetime !== undefined) settings.lifetimeMs = spanOf(options.lifetime, '--lifetime');
+  if (options.browsers !== undefined) settings.browsers = atLeastOne(options.browsers, '--browsers');
+  if (options.renderTime !== undefined) settings.renderMsMax = spanOf(options.renderTime, '--render-time');
+  if (options.browserSandbox === false) settings.browserSandbox = false;
   if (options.allowPrivate) settings.allowPrivate = true;
   if (options.anyCertificate) settings.anyCertificate = true;
   if (options.sitemaps === false) settings.sitemaps = false;

@@ -1,4 +1,5 @@
 /** `pinakes crawl`: fetches sites into the archive, again and again, and stores only what is new. */
+import { resolve } from 'node:path';
 import { type Archive, openArchive } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
 import {
@@ -30,7 +31,12 @@ export async function crawlCommand(
   if (options.schedules) return listSchedules(context, archive, options);
   if (options.due) return runDue(context, archive, options);
   if (options.replay !== undefined) return replay(context, archive, options.replay, options);
-  const settings = settingsOf(options);
+  const { browserPath } = options;
+  const settings = {
+    ...settingsOf(options),
+    // A schedule is run from another directory than it was typed in.
+    ...(browserPath !== undefined && { browserPath: resolve(context.directory, browserPath) }),
+  };
   const collection = collectionOf(options);
   if (options.every === 'never') {
     const had = removeSchedule(archive, collection);
@@ -85,11 +91,12 @@ class Shown {
 }
 
 function progressLine(progress: CrawlProgress): string {
-  const { fetched, queued, bytes, failed, unchanged, duplicate, pagesPerSecond, hosts, url } = progress;
+  const { fetched, queued, bytes, failed, unchanged, duplicate, rendered, pagesPerSecond, hosts, url } = progress;
   const busiest = hosts.map((host) => `${host.host} ${host.queued}`).join(', ');
   const parts = [
     `crawl ${fetched} fetched, ${queued} queued, ${formatBytes(bytes)}, ${pagesPerSecond.toFixed(1)} pages/s`,
     `${progress.new} new, ${unchanged} unchanged, ${duplicate} duplicate, ${failed} failed`,
+    rendered > 0 ? `${rendered} rendered` : '',
     busiest,
     url,
   ];
@@ -113,6 +120,9 @@ function summary({
     `${counts.new} new, ${counts.unchanged} unchanged (${counts.notModified} by the server's word), ${counts.duplicate} held already`,
   ];
   const told: [number, string][] = [
+    [counts.rendered, 'rendered in a browser'],
+    [counts.screenshots, 'screenshots'],
+    [counts.refused, 'requests of pages refused, such as sockets'],
     [counts.redirects, 'redirects'],
     [counts.gone, 'gone'],
     [counts.expunged, 'captures expunged'],
@@ -132,6 +142,10 @@ function summary({
     const reasons = Object.entries(counts.failures).map(([reason, count]) => `${count} ${reason}`);
     lines.push(`${counts.failed} failed (${reasons.join(', ')}); the next crawl asks for them first`);
     lines.push(...failedUrls.slice(0, 5).map(({ url, reason }) => `  ${url}: ${reason}`));
+    if (counts.failures['address-refused'])
+      lines.push(
+        '  loopback and private addresses are refused; --allow-private lets a crawl of your own network connect',
+      );
   }
   if (counts.partlyRead > 0) {
     lines.push('read in part, so that links on them may be missing:');

@@ -22,12 +22,12 @@ export async function searchIndex(
       onProgress: ({ tally, records }) => count.update(`${records} records, ${tally.documents} contents read`),
     });
     count.end();
-    const hasChanged = report.captures + report.removed > 0;
+    const hasChanged = report.captures + report.redirects + report.removed > 0;
     const rank = options.rank !== false && hasChanged ? await indexer.rank() : undefined;
     const { wordsMs: _, busyMs: __, ...told } = report;
     if (options.json) await terminal.json({ ...told, ...(rank && { rank }) });
     else {
-      const what = `${counted(report.captures, 'capture')} and ${counted(report.documents, 'content')} of ${formatBytes(report.bytes)} taken in`;
+      const what = `${counted(report.captures, 'capture')}, ${counted(report.redirects, 'redirect')} and ${counted(report.documents, 'content')} of ${formatBytes(report.bytes)} taken in`;
       await terminal.line(`${what}, ${counted(report.removed, 'capture')} taken out`);
       if (rank)
         await terminal.line(`ranked ${counted(rank.urls, 'page')} by ${counted(rank.links, 'link')} between them`);

@@ -1,7 +1,7 @@
 /** `pinakes serve`: opens an archive and answers over HTTP until it is told to stop. */
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
-import { open, readFile, rm } from 'node:fs/promises';
+import { open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -10,7 +10,7 @@ import { fileError, PinakesError } from '../base/index.ts';
 import type { AccessLine, RunningServer, ServerOptions } from '../server/index.ts';
 import { formatAccessLine } from './access-log.ts';
 import { archiveCommand, openingOptions } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { commandRunner } from './remote-runner.ts';
 import { counted } from './terminal.ts';
@@ -28,6 +28,8 @@ export type ServeOptions = {
   readonly accessLog?: string;
   readonly accessLogFormat: string;
   readonly token?: string;
+  readonly addRoot?: readonly string[];
+  readonly uploadMax?: string;
   readonly init?: boolean;
   readonly index?: boolean;
   readonly json?: boolean;
@@ -43,9 +45,15 @@ export function registerServe(program: Command, context: CommandContext, ends: (
     .option('--access-log <file>', 'write a line about each request; - for standard error')
     .option('--access-log-format <format>', 'json, or common as other servers write it', 'json')
     .option('--token <token>', 'what writing takes, or @FILE that holds it (default: made anew at each start)')
+    .option('--add-root <directory>', 'let jobs add files from below this directory only; may be given again', gathered)
+    .option('--upload-max <bytes>', 'the largest upload that is taken (default: as much as the disk has room for)')
     .option('--init', 'make an empty archive when there is none')
     .option('--no-index', 'leave the search index as it is; `pinakes index` brings it up to date')
     .action(async (options) => ends(await serve(context, options)));
+}
+
+function gathered(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 /** `onReady` hears where the web page is, once it is there. */
@@ -54,7 +62,7 @@ export async function serve(
   options: ServeOptions,
   onReady?: (uiUrl: string) => void,
 ): Promise<number> {
-  const settings = await settingsOf(options);
+  const settings = await settingsOf(context, options);
   // Loaded only here: no other command should pay for it.
   const { startServer } = await import('../server/index.ts');
   await prepare(context, options);
@@ -93,9 +101,11 @@ type Settings = {
   readonly token: string;
   readonly accessLog: string | undefined;
   readonly format: 'json' | 'common';
+  readonly addRoots: readonly string[] | undefined;
+  readonly uploadBytesMax: number | undefined;
 };
 
-async function settingsOf(options: ServeOptions): Promise<Settings> {
+async function settingsOf(context: CommandContext, options: ServeOptions): Promise<Settings> {
   const { accessLogFormat } = options;
   if (accessLogFormat !== 'json' && accessLogFormat !== 'common')
     throw new PinakesError('BAD_ARGUMENT', { where: accessLogFormat, detail: '--access-log-format is json or common' });
@@ -108,7 +118,21 @@ async function settingsOf(options: ServeOptions): Promise<Settings> {
     token: await tokenOf(options.token),
     accessLog: options.accessLog,
     format: accessLogFormat,
+    addRoots: options.addRoot && (await Promise.all(options.addRoot.map((root) => rootOf(context, root)))),
+    uploadBytesMax: options.uploadMax === undefined ? undefined : bytesOf(options.uploadMax, '--upload-max'),
   };
+}
+
+/** Where the directory really is: a link that is turned elsewhere later opens nothing else. */
+async function rootOf(context: CommandContext, given: string): Promise<string> {
+  const path = resolve(pathFrom(context, given));
+  try {
+    const root = await realpath(path);
+    if ((await stat(root)).isDirectory()) return root;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root takes a directory' });
 }
 
 function portOf(text: string, option: string): number {
@@ -116,6 +140,12 @@ function portOf(text: string, option: string): number {
   if (!/^\d{1,5}$/.test(text) || port > 65535)
     throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} takes a number up to 65535` });
   return port;
+}
+
+function bytesOf(text: string, option: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} takes a number of bytes` });
+  return Number(text);
 }
 
 function originOf(text: string | undefined, option: string): string | undefined {
@@ -156,7 +186,8 @@ function serverOptions(
 ): ServerOptions {
   const { clock, newId, terminal } = context;
   const uiDirectory = findUi();
-  if (uiDirectory === undefined) terminal.say('The web page is not built; `node scripts/ui.ts` builds it.');
+  if (uiDirectory === undefined)
+    terminal.say('The web page is not built; `npm run ui` builds it. Everything else is served.');
   return {
     archive,
     host: settings.host,
@@ -174,6 +205,8 @@ function serverOptions(
     onFailure: (error) => {
       terminal.say(`pinakes: a request failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
     },
+    ...(settings.addRoots && { addRoots: settings.addRoots }),
+    ...(settings.uploadBytesMax !== undefined && { uploadBytesMax: settings.uploadBytesMax }),
     ...(settings.uiOrigin !== undefined && { uiOrigin: settings.uiOrigin }),
     ...(settings.replayOrigin !== undefined && { replayOrigin: settings.replayOrigin }),
     ...(uiDirectory !== undefined && { uiDirectory }),

@@ -13,7 +13,7 @@ import { FrameReader } from './frame-reader.ts';
 
 export type StreamQuestion = {
   readonly format?: 'warc' | 'jsonl';
-  readonly order?: 'storage' | 'time' | 'url';
+  readonly order?: 'storage' | 'time' | 'url' | 'inlinks' | 'rank';
   readonly collection?: string;
   readonly url?: string;
   readonly prefix?: string;

@@ -1,7 +1,7 @@
 /** A host that is being crawled: what is next there, what is under way, and when it may be asked again. */
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier, QueuedUrl } from './frontier.ts';
-import { Pace } from './pace.ts';
+import type { Pace } from './pace.ts';
 import type { CrawlSettings } from './settings.ts';
 
 /** How many URLs are read from the queue at once, for each request under way; few, so that what a page needs comes before the next pages. */
@@ -16,7 +16,9 @@ export class ActiveHost {
   readonly #frontier: Frontier;
   #ahead: Taken[] = [];
   /** Taken and not settled: these still stand in the queue. */
-  readonly #busy = new Set<string>();
+  readonly #busy = new Map<string, number>();
+  /** Everything up to this rank was read: it is ahead, under way or done. */
+  #readTo = -1;
   #delayed: { readonly item: Taken; readonly at: EpochMs }[] = [];
   #isDrained = false;
   readonly #readAhead: number;
@@ -24,11 +26,11 @@ export class ActiveHost {
   readonly robotsTries = new Map<string, number>();
   robotsUnderWay: string | undefined;
 
-  constructor(id: number, name: string, frontier: Frontier, settings: CrawlSettings) {
+  constructor(id: number, name: string, frontier: Frontier, settings: CrawlSettings, pace: Pace) {
     this.id = id;
     this.name = name;
     this.#frontier = frontier;
-    this.pace = new Pace(settings);
+    this.pace = pace;
     this.#readAhead = READ_AHEAD * settings.hostConcurrency;
   }
 
@@ -51,17 +53,24 @@ export class ActiveHost {
     if (due >= 0) this.#ahead.unshift(...this.#delayed.splice(due, 1).map(({ item }) => item));
     if (this.#ahead.length === 0 && !this.#isDrained) {
       beforeRead();
-      const found = this.#frontier.peek(this.id, this.#busy.size + this.#readAhead);
-      this.#ahead = found.filter((item) => !this.#busy.has(idOf(item)));
+      this.#ahead = this.#readQueue();
       this.#isDrained = this.#ahead.length === 0;
     }
     return this.#ahead[0];
   }
 
+  #readQueue(): Taken[] {
+    let busy = 0;
+    for (const rank of this.#busy.values()) if (rank > this.#readTo) busy++;
+    const found = this.#frontier.peek(this.id, this.#readTo, busy + this.#readAhead);
+    this.#readTo = found.at(-1)?.rank ?? this.#readTo;
+    return busy === 0 ? found : found.filter((item) => !this.#busy.has(idOf(item)));
+  }
+
   /** Takes what `peek` showed. */
   take(): Taken {
     const item = this.#ahead.shift()!;
-    this.#busy.add(idOf(item));
+    this.#busy.set(idOf(item), item.rank);
     return item;
   }
 
@@ -74,9 +83,11 @@ export class ActiveHost {
     this.#busy.delete(idOf(item));
   }
 
-  /** Something was queued here. */
-  refill(): void {
+  /** Something was queued here, at this rank. */
+  refill(rank: number): void {
     this.#isDrained = false;
+    // One less, since what is read next begins behind it.
+    this.#readTo = Math.min(this.#readTo, rank - 1);
   }
 }
 

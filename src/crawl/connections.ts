@@ -11,7 +11,8 @@ import { FetchError } from './exchange.ts';
 import type { FetchSettings } from './fetch-settings.ts';
 import { Wire } from './wire.ts';
 
-const IDLE_PER_ORIGIN_MAX = 8;
+/** No more are used at a time than a crawl may have requests to one host; those all come back at once. */
+const IDLE_PER_ORIGIN_MAX = 64;
 const IDLE_MS_MAX = 15_000;
 
 export type Http1Connection = { readonly kind: 'http1'; readonly wire: Wire; readonly facts: readonly Field[] };
@@ -134,11 +135,12 @@ export class Connections {
         fail(failureOf(error));
       };
       const onAbort = () => stop(signal!.reason);
-      const deadline = new Deadline(connectTimeoutMs, () =>
+      const deadline = new Deadline(() =>
         stop(new FetchError('timeout', `no connection within ${connectTimeoutMs} ms`)),
       );
+      deadline.start(connectTimeoutMs);
       const settle = () => {
-        deadline.clear();
+        deadline.end();
         signal?.removeEventListener('abort', onAbort);
         socket.removeListener('error', stop);
       };

@@ -1,10 +1,13 @@
 /** Crawls: from seeds along links, again over what is known, or on from where one was interrupted. */
 import type { Archive } from '../archive/index.ts';
 import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.ts';
+import { findBrowser } from './browser-path.ts';
+import { BrowserPool } from './browser-pool.ts';
 import { Engine } from './engine.ts';
 import { FETCH_DEFAULTS } from './fetch-settings.ts';
 import { frontierUrl } from './frontier.ts';
 import { HttpFetcher } from './http-fetcher.ts';
+import { LinkReader } from './link-reader.ts';
 import { goneUrls, planRecrawl } from './recrawl-plan.ts';
 import type { CrawlReport } from './report.ts';
 import {
@@ -39,8 +42,9 @@ export function crawl(
     throw new PinakesError('BAD_ARGUMENT', { where: 'seeds', detail: 'a crawl needs at least one URL' });
   return withState(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
     const whole = { ...CRAWL_DEFAULTS, ...settings };
-    // Patterns that are none are found out before anything is noted.
+    // Patterns that are none, and a browser that is not there, are found out before anything is noted.
     new Scope(whole, urls);
+    await checkBrowser(whole);
     const left = unfinishedRun(state, whole.collection);
     if (left && options.fresh) dropRun(state, left);
     else if (left && left.kind === 'first' && sameUrls(left.seeds, urls))
@@ -108,6 +112,8 @@ async function runCrawl(
   isResumed: boolean,
 ): Promise<CrawlReport> {
   const { settings } = run;
+  await checkBrowser(settings);
+  const browsers = settings.browser === 'none' ? undefined : await BrowserPool.open(settings);
   const fetcher = new HttpFetcher({
     ...FETCH_DEFAULTS,
     ...settings.fetch,
@@ -117,9 +123,10 @@ async function runCrawl(
     anyCertificate: settings.anyCertificate,
     ...(options.resolve && { resolve: options.resolve }),
   });
+  const links = new LinkReader();
   try {
     const { signal, onProgress } = options;
-    const engine = new Engine({ archive, state, run, fetcher, isResumed, signal, onProgress });
+    const engine = new Engine({ archive, state, run, fetcher, links, browsers, isResumed, signal, onProgress });
     // A process can die before the first note of a run; then it has nothing queued yet.
     if (run.counts === undefined) {
       if (run.kind === 'again') planRecrawl(state, run, archive.clock());
@@ -135,8 +142,17 @@ async function runCrawl(
     onProgress?.(engine.progress());
     return report;
   } finally {
+    await browsers?.close();
     await fetcher.close();
+    await links.close();
   }
+}
+
+async function checkBrowser({ browser, browserPath, htmlOnly }: CrawlSettings): Promise<void> {
+  if (browser === 'none') return;
+  const detail = 'a browser renders a page with all that it needs, and --html-only keeps none of it';
+  if (htmlOnly) throw new PinakesError('BAD_ARGUMENT', { where: '--browser', detail });
+  await findBrowser(browserPath);
 }
 
 function reportOf(

@@ -2,15 +2,20 @@
  * Runs a crawl: picks hosts that may be asked, visits their URLs, and notes what came of it in groups.
  *
  * What a visit brought is noted after its captures were acknowledged, with all its links in one transaction, so at any moment a URL is either queued, or
- * done with its links taken in. At most ACTIVE_HOSTS_MAX hosts are held in memory; the others wait in the frontier. Pages are read one at a time, so what is
- * in memory is bounded by one page's links, small bodies on their way, and what the store has not acknowledged.
+ * done with its links taken in. At most ACTIVE_HOSTS_MAX hosts are held in memory; the others wait in the frontier. Small pages are read in
+ * batches and large ones one at a time, so what is in memory is bounded by one page's links, small bodies on their way, and what the store has not acknowledged.
  */
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { ActiveHost, type Taken } from './active-host.ts';
+import type { BrowserPool } from './browser-pool.ts';
+import { Renderer } from './browser-renderer.ts';
+import { type Turn, Turns } from './browser-turns.ts';
 import type { Exchange, Fetcher } from './exchange.ts';
-import { Frontier, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
+import { Frontier, originOf, type QueuedUrl, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
 import { type ChoiceParts, offerLinks, offerSitemap } from './link-choice.ts';
+import type { LinkReader } from './link-reader.ts';
+import { Paces } from './paces.ts';
 import { type CrawlReport, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
 import type { RobotsRules } from './robots-rules.ts';
@@ -18,7 +23,14 @@ import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
 import type { CrawlProgress } from './settings.ts';
 import type { CrawlState } from './state.ts';
-import { failedSettlement, type Learned, type Outcome, type VisitOptions, Visitor } from './visit.ts';
+import {
+  failedSettlement,
+  type Learned,
+  type Outcome,
+  type RobotsOutcome,
+  type VisitOptions,
+  Visitor,
+} from './visit.ts';
 
 const ACTIVE_HOSTS_MAX = 256;
 /** Outcomes that may wait to be noted, and the links they bring. */
@@ -31,8 +43,9 @@ const UNACKNOWLEDGED_BYTES_MAX = 8 * 1024 * 1024;
 const PROGRESS_MS = 500;
 
 type Unnoted = {
-  readonly host: ActiveHost;
-  readonly item: Taken;
+  /** Undefined for what a page asked for while it was rendered: that was never queued. */
+  readonly host: ActiveHost | undefined;
+  readonly item: QueuedUrl & { readonly rank?: number };
   readonly outcome: Outcome;
   readonly learned: Learned;
 };
@@ -42,6 +55,9 @@ export type EngineParts = {
   readonly state: CrawlState;
   readonly run: Run;
   readonly fetcher: Fetcher;
+  readonly links: LinkReader;
+  /** Where pages are rendered, when they are. */
+  readonly browsers?: BrowserPool | undefined;
   /** Ranks below this were queued by an earlier process, and their URLs may be done. */
   readonly isResumed: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -55,6 +71,9 @@ export class Engine {
   readonly #robots: RobotsCache;
   readonly #visitor: Visitor;
   readonly tally: Tally;
+  readonly #paces: Paces;
+  readonly #turns: Turns;
+  readonly #renderer: Renderer | undefined;
   readonly #hosts = new Map<number, ActiveHost>();
   readonly #byName = new Map<string, ActiveHost>();
   readonly #grown: string[];
@@ -82,18 +101,51 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { archive, state, run, fetcher } = parts;
+    const { archive, state, run, fetcher, links } = parts;
     const { settings } = run;
     this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax);
     this.#scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
     this.#grown = [...run.grownSeeds];
     this.#robots = new RobotsCache(state, settings.productToken);
-    this.#visitor = new Visitor(archive, fetcher, settings, {
+    this.#visitor = new Visitor(archive, fetcher, links, settings, {
       startedAt: run.startedAt,
       isAgain: run.kind === 'again',
     });
     this.tally = new Tally(run.counts, run.startedAt);
     this.#resumedAt = archive.clock();
+    this.#paces = new Paces(settings);
+    this.#turns = new Turns({
+      clock: () => archive.clock(),
+      paceOf: (host) => this.#byName.get(host)?.pace ?? this.#paces.of(host),
+      rulesOf: (origin) => this.#rulesOf(origin, archive.clock()),
+      fetchRules: (origin, turn, isLastTry) => this.#fetchRules(origin, turn, isLastTry),
+      retries: settings.retries,
+      wake: () => this.#wake?.(),
+    });
+    this.#renderer = parts.browsers && this.#newRenderer(parts.browsers);
+  }
+
+  #newRenderer(pool: BrowserPool): Renderer {
+    const { archive, run } = this.#parts;
+    return new Renderer({
+      archive,
+      pool,
+      settings: run.settings,
+      visitor: this.#visitor,
+      frontier: this.frontier,
+      scope: this.#scope,
+      turns: this.#turns,
+      tally: this.tally,
+      signal: this.#stop.signal,
+      visiting: new Map(),
+      unreachable: (origin) => this.#robots.unreachable(origin),
+      note: (item, outcome) =>
+        this.#inTurn(async () => {
+          this.#done(undefined, item, outcome, outcome.kind === 'visited' ? await outcome.learn() : {});
+          // The next page must find that there is nothing to be had; what was captured it finds in the archive.
+          if (outcome.kind !== 'visited') this.#note();
+        }),
+    });
   }
 
   /** Queues the seeds. */
@@ -117,7 +169,7 @@ export class Engine {
       while (this.#failure === undefined && !this.#stop.signal.aborted) {
         this.#checkLimits();
         if (this.#limit) break;
-        const nextAt = this.#startAll();
+        const nextAt = Math.min(this.#startTurns(), this.#startAll());
         this.#tellProgress();
         if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
           this.#note();
@@ -140,7 +192,12 @@ export class Engine {
   /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once. */
   async #settleDown(): Promise<void> {
     if (this.#failure !== undefined) this.#stop.abort();
-    while (this.#running > 0) await this.#sleep(Number.POSITIVE_INFINITY);
+    while (this.#running > 0) await this.#sleep(this.#startTurns());
+  }
+
+  /** What rendered pages ask for goes first, as what a page needs does. */
+  #startTurns(): EpochMs {
+    return this.#turns.start(this.#parts.run.settings.concurrency - this.#receiving);
   }
 
   #checkLimits(): void {
@@ -193,7 +250,8 @@ export class Engine {
     const { concurrency } = this.#parts.run.settings;
     const waiting = this.#running - this.#receiving;
     const hasMemory = waiting < UNACKNOWLEDGED_MAX && this.#unacknowledgedBytes < UNACKNOWLEDGED_BYTES_MAX;
-    return this.#receiving < concurrency && hasMemory;
+    const isFree = this.#receiving + this.#turns.under < concurrency;
+    return isFree && hasMemory && !(this.#renderer?.isFull ?? false);
   }
 
   /** Whether as many pages are done or under way as may be. */
@@ -219,7 +277,7 @@ export class Engine {
         if (this.#hosts.size >= ACTIVE_HOSTS_MAX) return;
         this.#lastHost = id;
         if (this.#hosts.has(id)) continue;
-        const host = new ActiveHost(id, name, this.frontier, this.#parts.run.settings);
+        const host = new ActiveHost(id, name, this.frontier, this.#parts.run.settings, this.#paces.of(name));
         this.#hosts.set(id, host);
         this.#byName.set(name, host);
       }
@@ -233,7 +291,7 @@ export class Engine {
     while (host.readyAt <= now) {
       const next = host.peek(now, () => this.#note());
       if (!next) return false;
-      const origin = new URL(next.url).origin;
+      const origin = originOf(next.url);
       const rules = this.#rulesOf(origin, now);
       if (!rules) {
         this.#startRobots(host, origin, now);
@@ -249,6 +307,11 @@ export class Engine {
       this.#settleForbidden(host, item, origin);
     }
     return false;
+  }
+
+  get #maybeDone(): VisitOptions['maybeDone'] {
+    const { isResumed, run } = this.#parts;
+    return isResumed ? 'resumed' : run.settings.browser === 'none' ? undefined : 'asked';
   }
 
   #rulesOf(origin: string, now: EpochMs): RobotsRules | undefined {
@@ -269,25 +332,16 @@ export class Engine {
   }
 
   #startRobots(host: ActiveHost, origin: string, now: EpochMs): void {
-    const { archive, run, isResumed } = this.#parts;
+    const { archive, run } = this.#parts;
     const tries = host.robotsTries.get(origin) ?? 0;
     const isLastTry = tries >= run.settings.retries;
     host.robotsUnderWay = origin;
     host.pace.begin(now);
     this.#launch(host, async (options) => {
       try {
-        const outcome = await this.#visitor.visitRobots(origin, { ...options, isLastTry, maybeDone: isResumed });
-        if (outcome) {
-          this.tally.counts.captures += outcome.captures;
-          this.tally.counts.bytes += outcome.bytes;
-          const rules = this.#robots.put(origin, outcome);
-          this.frontier.transaction(() => {
-            for (const sitemap of rules.sitemaps) {
-              const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
-              if (url !== undefined) offerSitemap(this.#choiceParts(), url, 0);
-            }
-          });
-        } else {
+        const outcome = await this.#visitor.visitRobots(origin, { ...options, isLastTry, maybeDone: this.#maybeDone });
+        if (outcome) this.#takeRules(origin, outcome);
+        else {
           this.tally.counts.retried++;
           host.robotsTries.set(origin, tries + 1);
           host.pace.refuse(archive.clock(), undefined);
@@ -298,22 +352,59 @@ export class Engine {
     });
   }
 
+  #takeRules(origin: string, outcome: RobotsOutcome): RobotsRules {
+    this.tally.counts.captures += outcome.captures;
+    this.tally.counts.bytes += outcome.bytes;
+    const rules = this.#robots.put(origin, outcome);
+    this.frontier.transaction(() => {
+      for (const sitemap of rules.sitemaps) {
+        const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
+        if (url !== undefined) offerSitemap(this.#choiceParts(), url, 0);
+      }
+    });
+    return rules;
+  }
+
+  /** Fetches robots.txt for what a page asks for. */
+  async #fetchRules(origin: string, turn: Turn, isLastTry: boolean): Promise<RobotsRules | undefined> {
+    this.#running++;
+    try {
+      const outcome = await this.#visitor.visitRobots(origin, {
+        signal: this.#stop.signal,
+        isLastTry,
+        maybeDone: this.#maybeDone,
+        onReceived: (exchange) => turn.end(exchange),
+      });
+      if (outcome) return this.#takeRules(origin, outcome);
+      this.tally.counts.retried++;
+      return undefined;
+    } finally {
+      this.#running--;
+      this.#wake?.();
+    }
+  }
+
   #startVisit(host: ActiveHost, item: Taken, now: EpochMs): void {
-    const { run, isResumed } = this.#parts;
+    const { run } = this.#parts;
     host.pace.begin(now);
     this.#launch(host, async (options) => {
       const isLastTry = item.tries >= run.settings.retries;
-      const outcome = await this.#visitor.visit(item, { ...options, isLastTry, maybeDone: isResumed });
+      const outcome = await this.#visitor.visit(item, { ...options, isLastTry, maybeDone: this.#maybeDone });
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
       else if (outcome.kind === 'visited') {
         host.pace.accept();
-        await this.#inTurn(async () => this.#done(host, item, outcome, await outcome.learn()));
+        // The host is free before the page asks it for more.
+        options.onReceived(undefined, 0);
+        const rendered = await this.#renderer?.render(outcome);
+        const { visited, learn } = rendered ?? { visited: outcome, learn: outcome.learn };
+        if (visited.isAtHand && !rendered) this.#done(host, item, visited, await learn());
+        else await this.#inTurn(async () => this.#done(host, item, visited, await learn()));
       } else this.#done(host, item, outcome);
     });
   }
 
-  /** Pages are read one at a time, each until its links are among those to be noted: a page can be large, and many are under way. */
+  /** Large pages are read one at a time, each until its links are among those to be noted. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const turn = this.#reading.then(work);
     this.#reading = turn.catch(() => {});
@@ -357,7 +448,7 @@ export class Engine {
       });
   }
 
-  #done(host: ActiveHost, item: Taken, outcome: Outcome, learned: Learned = {}): void {
+  #done(host: Unnoted['host'], item: Unnoted['item'], outcome: Outcome, learned: Learned = {}): void {
     this.tally.add(outcome, learned);
     if (outcome.kind === 'skipped' && outcome.settlement.state === STATE_FORBIDDEN) this.tally.counts.skipped--;
     this.#unnoted.push({ host, item, outcome, learned });
@@ -376,14 +467,15 @@ export class Engine {
     const { state, run } = this.#parts;
     const parts = this.#choiceParts();
     this.frontier.transaction(() => {
-      for (const { item, outcome, learned } of unnoted) {
+      for (const { host, item, outcome, learned } of unnoted) {
         if (outcome.kind === 'visited') offerLinks(parts, outcome, learned);
         const settlement = (outcome as { settlement: Settlement }).settlement;
-        this.frontier.settle(settlement, item.rank, run.settings.lifetimeMs);
+        const known = host ? settlement : { ...settlement, item: this.frontier.admit(item) };
+        this.frontier.settle(known, item.rank, run.settings.lifetimeMs);
       }
       noteCounts(state, run, this.tally.counts);
     });
-    for (const { host, item } of unnoted) host.settled(item);
+    for (const { host, item } of unnoted) host?.settled(item);
   }
 
   #choiceParts(): ChoiceParts {
@@ -399,9 +491,9 @@ export class Engine {
         this.#grown.push(url);
         noteGrownSeeds(state, run, this.#grown);
       },
-      onQueued: (name) => {
+      onQueued: (name, rank) => {
         const host = this.#byName.get(name);
-        if (host) host.refill();
+        if (host) host.refill(rank);
         else this.#mayHaveHosts = true;
       },
     };
@@ -411,13 +503,17 @@ export class Engine {
     const at = Math.min(until, this.#noteBy ?? Number.POSITIVE_INFINITY, this.#progressAt + PROGRESS_MS);
     const waitMs = Math.max(0, Math.min(at - this.#parts.archive.clock(), PROGRESS_MS));
     return new Promise<void>((resolve) => {
-      const wake = () => {
-        clearTimeout(timer);
+      const goOn = () => {
         this.#wake = undefined;
         resolve();
       };
-      const timer = setTimeout(wake, waitMs);
-      this.#wake = wake;
+      const timer = setTimeout(goOn, waitMs);
+      // Requests go out when all answers that have come are taken in: one burst wakes the other side once.
+      this.#wake = () => {
+        this.#wake = undefined;
+        clearTimeout(timer);
+        setImmediate(goOn);
+      };
     });
   }
 
@@ -443,6 +539,8 @@ export class Engine {
       unchanged: counts.unchanged,
       duplicate: counts.duplicate,
       failed: counts.failed,
+      rendered: counts.rendered,
+      screenshots: counts.screenshots,
       pagesPerSecond: elapsedMs > 0 ? (counts.pages * 1000) / elapsedMs : 0,
       elapsedMs,
       hosts: this.frontier.fullestHosts(5).map((host) => ({ host: host.name, queued: host.queued })),

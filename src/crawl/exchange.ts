@@ -12,8 +12,11 @@ export type Truncation = 'length' | 'time' | 'disconnect';
 
 export type FetchRequest = {
   readonly url: string;
-  /** Further fields of the request, such as `If-None-Match`. */
+  /** Further fields of the request, such as `If-None-Match`; one that the fetcher would send of itself is sent as given here. */
   readonly fields?: readonly Field[];
+  /** `GET` unless told. Never `HEAD`: a response is read as one that has a body. */
+  readonly method?: string;
+  readonly body?: Uint8Array;
 };
 
 export type Exchange = {

@@ -107,6 +107,10 @@ export class Frontier {
   #seen = new Set<string>();
   #seenBefore = new Set<string>();
   #next: number;
+  /** Of the URL that was queued last. */
+  lastRank = 0;
+  /** How many URLs of a host were taken out of the queue, within a transaction. */
+  readonly #settled = new Map<number, number>();
 
   constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number) {
     this.#state = state;
@@ -195,8 +199,48 @@ export class Frontier {
       );
       if (renewed === 0) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
     }
-    this.#enqueue(host, rankOf(offer) * RANK_STEP + this.#next++, key, page);
+    this.lastRank = rankOf(offer) * RANK_STEP + this.#next++;
+    this.#enqueue(host, this.lastRank, key, page);
     return 'queued';
+  }
+
+  /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
+  lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
+    const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
+    const row = this.#state.get<Row & { run: number; state: number }>(
+      `SELECT url.* FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND host.name = ? AND url.key = ? AND url.page = ?`,
+      this.#collection,
+      hostName(offer.url),
+      key,
+      page,
+    );
+    if (row) return { ...itemOf(row), ...offer, isSettled: row.run === this.#run && row.state !== STATE_QUEUED };
+    const none = { captured: undefined, verified: undefined, etag: undefined, modified: undefined, digest: undefined };
+    return { ...offer, ...none, host: 0, key, page, tries: 0, status: 0, isSettled: false };
+  }
+
+  /** Makes a URL known that a page asked for, without queueing it. To be called within `transaction`, and followed by `settle`. */
+  admit(item: QueuedUrl): QueuedUrl {
+    const host = this.#host(hostName(item.url));
+    const role = ROLES.indexOf(item.role);
+    const inserted = this.#state.run(
+      `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_DONE}, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET run = excluded.run WHERE run < excluded.run`,
+      host.id,
+      item.key,
+      item.page,
+      item.url,
+      this.#run,
+      role,
+      item.depth,
+      item.hops,
+    );
+    if (inserted === 1 && item.host === 0) {
+      host.known++;
+      host.newKnown++;
+      this.#changed.add(host);
+    }
+    return { ...item, host: host.id };
   }
 
   #isKnown(host: number, key: number, page: number): boolean {
@@ -225,38 +269,46 @@ export class Frontier {
           host.newQueued = 0;
         }
         this.#changed.clear();
+        for (const [host, count] of this.#settled)
+          this.#state.run('UPDATE host SET queued = queued - ? WHERE id = ?', count, host);
+        this.#settled.clear();
       });
     } catch (error) {
       this.#changed.clear();
+      this.#settled.clear();
       this.forget();
       throw error;
     }
   }
 
-  /** The next URLs of a host, in order. Those under way are still among them. */
-  peek(host: number, count: number): (QueuedUrl & { readonly rank: number })[] {
+  /** The next URLs of a host behind a rank, in order. Those under way are still among them. */
+  peek(host: number, after: number, count: number): (QueuedUrl & { readonly rank: number })[] {
     const rows = this.#state.all<Row & { rank: number }>(
       `SELECT queue.rank, url.host, url.key, url.page, url.url, url.role, url.depth, url.hops, url.tries, url.status, url.captured, url.verified,
          url.etag, url.modified, url.digest
        FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
-       WHERE queue.host = ? ORDER BY queue.rank LIMIT ?`,
+       WHERE queue.host = ? AND queue.rank > ? ORDER BY queue.rank LIMIT ?`,
       host,
+      after,
       count,
     );
     return rows.map((row) => ({ ...itemOf(row), rank: row.rank }));
   }
 
-  /** Takes a visited URL out of the queue. To be called within `transaction`, once its captures are acknowledged. */
-  settle(settlement: Settlement, rank: number, lifetimeMs: number): void {
+  /** Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. */
+  settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number): void {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
-    const removed = this.#state.run(
-      'DELETE FROM queue WHERE host = ? AND rank = ? AND key = ? AND page = ?',
-      item.host,
-      rank,
-      item.key,
-      item.page,
-    );
-    if (removed === 1) this.#state.run('UPDATE host SET queued = queued - 1 WHERE id = ?', item.host);
+    const removed =
+      rank === undefined
+        ? 0
+        : this.#state.run(
+            'DELETE FROM queue WHERE host = ? AND rank = ? AND key = ? AND page = ?',
+            item.host,
+            rank,
+            item.key,
+            item.page,
+          );
+    if (removed === 1) this.#settled.set(item.host, (this.#settled.get(item.host) ?? 0) + 1);
     const watched =
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
     this.#state.run(
@@ -389,6 +441,12 @@ export function hostName(url: string): string {
   const start = url.indexOf('//') + 2;
   const end = url.indexOf('/', start);
   return url.slice(start, end < 0 ? url.length : end);
+}
+
+/** Scheme, host and port of a URL in normal form. */
+export function originOf(url: string): string {
+  const end = url.indexOf('/', url.indexOf('//') + 2);
+  return end < 0 ? url : url.slice(0, end);
 }
 
 /** A URL as the frontier knows it; undefined when it is none that can be fetched. */

@@ -25,7 +25,8 @@ export class HttpFetcher implements Fetcher {
       if (!target || !/^https?:$/.test(target.protocol))
         throw new FetchError('bad-url', 'only http and https are fetched');
       signal?.throwIfAborted();
-      const idle = this.#connections.reuse(target.origin);
+      // What was sent twice may have been done twice; so what carries something never goes out on a connection that may be stale.
+      const idle = request.body ? undefined : this.#connections.reuse(target.origin);
       if (idle) {
         try {
           return await this.#exchange(idle, target, request, signal);
@@ -46,17 +47,15 @@ export class HttpFetcher implements Fetcher {
 
   #exchange(connection: Connection, target: URL, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
     const further = (request.fields ?? []).map(({ name, value }) => [name, value] as const);
+    const given = new Set(further.map(([name]) => name.toLowerCase()));
+    const own = given.size === 0 ? this.#fields : this.#fields.filter(([name]) => !given.has(name.toLowerCase()));
     const { facts } = connection;
     const settings = this.#settings;
     if (connection.kind === 'http2')
-      return http2Exchange(connection.session, request.url, target, [...this.#fields, ...further], {
-        settings,
-        signal,
-        facts,
-      });
-    const fields = [...this.#fields, ...further, ['Connection', 'keep-alive'] as const];
+      return http2Exchange(connection.session, request, target, [...own, ...further], { settings, signal, facts });
+    const fields = [...own, ...further, ['Connection', 'keep-alive'] as const];
     const onRelease = (isReusable: boolean) => this.#connections.release(target.origin, connection, isReusable);
-    return http1Exchange(connection.wire, request.url, requestMessage(target, fields), {
+    return http1Exchange(connection.wire, request.url, requestMessage(target, fields, request), {
       settings,
       signal,
       facts,

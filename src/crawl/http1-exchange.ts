@@ -3,17 +3,13 @@
  *
  * The connection is free for the next exchange once the body has been read to an end that its framing gives.
  */
-import { type Field, type HttpHead, httpHeadLength, parseHttpHead } from '../warc/index.ts';
+import { type HttpHead, httpHeadLength, parseHttpHead } from '../warc/index.ts';
 import { BodyFraming } from './body-framing.ts';
-import { type Exchange, FetchError, type Truncation } from './exchange.ts';
-import type { FetchSettings } from './fetch-settings.ts';
-import { Patience } from './patience.ts';
+import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
+import { type ExchangeOptions, ReceivedExchange } from './received-exchange.ts';
 import type { Wire } from './wire.ts';
 
-export type Http1Options = {
-  readonly settings: FetchSettings;
-  readonly signal?: AbortSignal | undefined;
-  readonly facts: readonly Field[];
+export type Http1Options = ExchangeOptions & {
   /** Called once, when nothing more will be read: with the connection's fitness for another exchange. */
   readonly onRelease: (isReusable: boolean) => void;
 };
@@ -31,7 +27,9 @@ export async function http1Exchange(
   wire.socket.write(request);
   try {
     const head = await readHead(wire, time, options);
-    return new Http1Response(wire, url, time, request, head, options);
+    const framing = new BodyFraming(head);
+    const onRelease = (isComplete: boolean) => options.onRelease(isComplete && isReusable(wire, head));
+    return new ReceivedExchange({ url, time, request, head, wire, framing, onRelease }, options);
   } catch (error) {
     options.onRelease(false);
     throw error;
@@ -75,110 +73,26 @@ async function readHead(wire: Wire, startMs: number, { settings, signal }: Http1
   throw new FetchError('not-http', 'interim responses without an end');
 }
 
-class Http1Response implements Exchange {
-  readonly kind = 'exchange';
-  readonly url: string;
-  readonly time: number;
-  readonly latencyMs: number;
-  readonly request: Uint8Array;
-  readonly head: HttpHead;
-  readonly status: number;
-  readonly #wire: Wire;
-  readonly #options: Http1Options;
-  readonly #framing: BodyFraming;
-  #truncated: Truncation | undefined;
-  #isReleased = false;
-
-  constructor(wire: Wire, url: string, time: number, request: Uint8Array, head: HttpHead, options: Http1Options) {
-    this.#wire = wire;
-    this.#options = options;
-    this.url = url;
-    this.time = time;
-    this.latencyMs = options.settings.clock() - time;
-    this.request = request;
-    this.head = head;
-    this.status = head.status!;
-    this.#framing = new BodyFraming(head);
-  }
-
-  truncated(): Truncation | undefined {
-    return this.#truncated;
-  }
-
-  fields(): Field[] {
-    const fields = [...this.#options.facts];
-    if (this.#truncated) fields.push({ name: 'WARC-Truncated', value: this.#truncated });
-    return fields;
-  }
-
-  get body(): AsyncIterable<Uint8Array> {
-    return this.#read();
-  }
-
-  async *#read(): AsyncGenerator<Uint8Array> {
-    const { settings, signal } = this.#options;
-    const patience = new Patience(settings, this.time);
-    let bytes = 0;
-    try {
-      while (!this.#framing.isComplete) {
-        const waitMs = patience.waitMs(bytes, this.#wire.hasWaiting);
-        const piece = waitMs === undefined ? 'late' : await this.#next(waitMs, signal);
-        if (piece === 'late') return this.#cut('time');
-        if (!piece) return this.#endOfConnection();
-        const taken = this.#framing.take(piece);
-        const allowed = Math.min(taken, settings.bodyBytesMax - bytes);
-        bytes += allowed;
-        if (allowed > 0) yield allowed === piece.length ? piece : piece.subarray(0, allowed);
-        if (allowed < taken) return this.#cut('length');
-        this.#wire.unread(piece.subarray(taken));
-      }
-      this.#release(this.#isReusable());
-    } finally {
-      this.#release(false);
-    }
-  }
-
-  async #next(waitMs: number, signal: AbortSignal | undefined): Promise<Buffer | 'late' | undefined> {
-    try {
-      return await this.#wire.read(waitMs, signal);
-    } catch (error) {
-      if (error instanceof FetchError && error.reason === 'timeout') return 'late';
-      throw error;
-    }
-  }
-
-  #endOfConnection(): void {
-    if (!this.#framing.endsWithConnection || this.#wire.failure) this.#truncated = 'disconnect';
-    this.#release(false);
-  }
-
-  #cut(why: Truncation): void {
-    this.#truncated = why;
-    this.#release(false);
-  }
-
-  /** Bytes behind the body that nobody asked for make a connection useless: they would be taken for the next answer. */
-  #isReusable(): boolean {
-    const { fields, startLine } = this.head;
-    const says = fields.find(({ name }) => name.toLowerCase() === 'connection')?.value.toLowerCase() ?? '';
-    const persists = /^http\/1\.1\b/i.test(startLine) ? !says.includes('close') : says.includes('keep-alive');
-    return persists && this.#wire.isUsable;
-  }
-
-  #release(isReusable: boolean): void {
-    if (this.#isReleased) return;
-    this.#isReleased = true;
-    this.#options.onRelease(isReusable);
-  }
-
-  abandon(): void {
-    this.#release(false);
-  }
+/** Bytes behind the body that nobody asked for make a connection useless: they would be taken for the next answer. */
+function isReusable(wire: Wire, head: HttpHead): boolean {
+  const says = head.get('connection')?.toLowerCase() ?? '';
+  const persists = /^http\/1\.1\b/i.test(head.startLine) ? !says.includes('close') : says.includes('keep-alive');
+  return persists && wire.isUsable;
 }
 
 /** The request message. */
-export function requestMessage(target: URL, fields: readonly (readonly [string, string])[]): Uint8Array {
+export function requestMessage(
+  target: URL,
+  fields: readonly (readonly [string, string])[],
+  { method = 'GET', body }: Pick<FetchRequest, 'method' | 'body'>,
+): Uint8Array {
   const path = (target.pathname || '/') + target.search;
-  const lines = [`GET ${path} HTTP/1.1`, `Host: ${target.host}`, ...fields.map(([name, value]) => `${name}: ${value}`)];
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    `Host: ${target.host}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+    ...(body ? [`Content-Length: ${body.length}`] : []),
+  ];
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  return body ? Buffer.concat([head, body]) : head;
 }

@@ -3,61 +3,61 @@
 import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { utf8 } from '../base/index.ts';
-import { type Field, type HttpHead, parseHttpHead } from '../warc/index.ts';
+import { type HttpHead, parseHttpHead } from '../warc/index.ts';
 import { Deadline } from './deadline.ts';
-import { type Exchange, FetchError, type Truncation } from './exchange.ts';
-import type { FetchSettings } from './fetch-settings.ts';
+import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
 import { requestMessage } from './http1-exchange.ts';
-import { Patience } from './patience.ts';
+import { type ExchangeOptions, type Framing, ReceivedExchange } from './received-exchange.ts';
 import { Wire } from './wire.ts';
-
-export type Http2Options = {
-  readonly settings: FetchSettings;
-  readonly signal?: AbortSignal | undefined;
-  readonly facts: readonly Field[];
-};
 
 export async function http2Exchange(
   session: ClientHttp2Session,
-  url: string,
+  request: FetchRequest,
   target: URL,
   fields: readonly (readonly [string, string])[],
-  options: Http2Options,
+  options: ExchangeOptions,
 ): Promise<Exchange> {
   const { settings } = options;
+  const { url, method = 'GET', body } = request;
   const time = settings.clock();
   const stream = session.request(
     {
-      ':method': 'GET',
+      ':method': method,
       ':scheme': 'https',
       ':authority': target.host,
       ':path': target.pathname + target.search,
       ...Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value])),
     },
-    { endStream: true },
+    { endStream: body === undefined },
   );
+  if (body) stream.end(body);
   const head = await headOf(stream, options);
-  return new Http2Response(stream, url, time, requestMessage(target, fields), head, options);
+  const onRelease = () => {
+    if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+  };
+  const framing = new StreamFraming(stream);
+  const message = requestMessage(target, fields, request);
+  const received = { url, time, request: message, head, wire: new Wire(stream), framing, onRelease };
+  return new ReceivedExchange(received, options);
 }
 
-async function headOf(stream: ClientHttp2Stream, { settings, signal }: Http2Options): Promise<HttpHead> {
+async function headOf(stream: ClientHttp2Stream, { settings, signal }: ExchangeOptions): Promise<HttpHead> {
   return new Promise((resolve, reject) => {
     const stop = (error: Error) => {
-      deadline.clear();
+      deadline.end();
       signal?.removeEventListener('abort', onAbort);
       stream.close(constants.NGHTTP2_CANCEL);
       reject(error);
     };
-    const deadline = new Deadline(settings.headTimeoutMs, () =>
-      stop(new FetchError('timeout', `no head within ${settings.headTimeoutMs} ms`)),
-    );
+    const deadline = new Deadline(() => stop(new FetchError('timeout', `no head within ${settings.headTimeoutMs} ms`)));
+    deadline.start(settings.headTimeoutMs);
     const onAbort = () => stop(signal!.reason as Error);
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
     stream.on('error', (error) => stop(new FetchError('no-response', error.message, error)));
     stream.once('close', () => stop(new FetchError('no-response', 'the server closed the stream without an answer')));
     stream.once('response', (_headers, _flags, ...rest) => {
-      deadline.clear();
+      deadline.end();
       signal?.removeEventListener('abort', onAbort);
       const raw = (rest as unknown as [readonly string[]])[0];
       const head = headBytes(raw);
@@ -80,86 +80,20 @@ function headBytes(raw: readonly string[]): Uint8Array {
   return utf8(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`);
 }
 
-class Http2Response implements Exchange {
-  readonly kind = 'exchange';
-  readonly url: string;
-  readonly time: number;
-  readonly latencyMs: number;
-  readonly request: Uint8Array;
-  readonly head: HttpHead;
-  readonly status: number;
+/** The end of a stream is the end of its body, unless it was reset. */
+class StreamFraming implements Framing {
+  readonly isComplete = false;
   readonly #stream: ClientHttp2Stream;
-  readonly #wire: Wire;
-  readonly #options: Http2Options;
-  #truncated: Truncation | undefined;
 
-  constructor(
-    stream: ClientHttp2Stream,
-    url: string,
-    time: number,
-    request: Uint8Array,
-    head: HttpHead,
-    options: Http2Options,
-  ) {
+  constructor(stream: ClientHttp2Stream) {
     this.#stream = stream;
-    this.#wire = new Wire(stream);
-    this.#options = options;
-    this.url = url;
-    this.time = time;
-    this.latencyMs = options.settings.clock() - time;
-    this.request = request;
-    this.head = head;
-    this.status = head.status ?? 0;
   }
 
-  truncated(): Truncation | undefined {
-    return this.#truncated;
+  get endsWithConnection(): boolean {
+    return !this.#stream.aborted && this.#stream.rstCode === 0;
   }
 
-  fields(): Field[] {
-    const fields = [...this.#options.facts];
-    if (this.#truncated) fields.push({ name: 'WARC-Truncated', value: this.#truncated });
-    return fields;
-  }
-
-  get body(): AsyncIterable<Uint8Array> {
-    return this.#read();
-  }
-
-  async *#read(): AsyncGenerator<Uint8Array> {
-    const { settings, signal } = this.#options;
-    const patience = new Patience(settings, this.time);
-    let bytes = 0;
-    try {
-      for (;;) {
-        const waitMs = patience.waitMs(bytes, this.#wire.hasWaiting);
-        if (waitMs === undefined) return this.#cut('time');
-        let piece: Buffer | undefined;
-        try {
-          piece = await this.#wire.read(waitMs, signal);
-        } catch (error) {
-          if (error instanceof FetchError && error.reason === 'timeout') return this.#cut('time');
-          throw error;
-        }
-        if (!piece) {
-          if (this.#stream.aborted || this.#stream.rstCode !== 0 || this.#wire.failure) this.#truncated = 'disconnect';
-          return;
-        }
-        const allowed = Math.min(piece.length, settings.bodyBytesMax - bytes);
-        bytes += allowed;
-        if (allowed > 0) yield piece.subarray(0, allowed);
-        if (allowed < piece.length) return this.#cut('length');
-      }
-    } finally {
-      this.abandon();
-    }
-  }
-
-  #cut(why: Truncation): void {
-    this.#truncated = why;
-  }
-
-  abandon(): void {
-    if (!this.#stream.closed) this.#stream.close(constants.NGHTTP2_CANCEL);
+  take(bytes: Uint8Array): number {
+    return bytes.length;
   }
 }

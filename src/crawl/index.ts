@@ -12,6 +12,7 @@ export { RobotsRules } from './robots-rules.ts';
 export { type Run, type RunState, runsOf } from './run.ts';
 export { dueCrawls, putSchedule, removeSchedule, runScheduled, type Schedule, schedules } from './schedule.ts';
 export {
+  type BrowserUse,
   CRAWL_DEFAULTS,
   type CrawlOptions,
   type CrawlProgress,

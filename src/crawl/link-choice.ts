@@ -1,7 +1,7 @@
 /** Decides which of the URLs that a visit brought up are offered to the frontier, and as what. */
 import type { EpochMs } from '../base/index.ts';
-import type { Link } from '../page/index.ts';
 import { type Frontier, frontierUrl, hostName, type Offer, type QueuedUrl } from './frontier.ts';
+import type { FoundLink } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -24,7 +24,7 @@ export type ChoiceParts = {
   /** A seed redirected here. */
   readonly onSeedMoved: (url: string) => void;
   /** Something was queued for this host. */
-  readonly onQueued: (host: string) => void;
+  readonly onQueued: (host: string, rank: number) => void;
 };
 
 /** Offers everything that a visit brought up. To be called within a transaction. */
@@ -43,10 +43,10 @@ export function offerLinks(parts: ChoiceParts, visited: Visited, { reading, site
   }
 }
 
-function offerLink(parts: ChoiceParts, item: QueuedUrl, link: Link, remembers: boolean): void {
+function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembers: boolean): void {
   if (link.kind === 'form') return;
   // The same links stand on page after page; what was decided a moment ago need not be decided anew.
-  const text = `${link.isEmbed ? 'e' : 'p'}${link.url}`;
+  const text = link.isEmbed ? `embed ${link.url}` : link.url;
   if (parts.frontier.remembers(text)) return;
   const depth = item.depth + 1;
   if (!link.isEmbed) {
@@ -115,7 +115,7 @@ export function offer(parts: ChoiceParts, chosen: Offer): void {
     return;
   }
   const verdict = parts.frontier.offer(chosen, parts.onlyNew);
-  if (verdict === 'queued') parts.onQueued(hostName(chosen.url));
+  if (verdict === 'queued') parts.onQueued(hostName(chosen.url), parts.frontier.lastRank);
   else if (verdict !== 'known') {
     parts.counts.trapped++;
     count(parts.counts.traps, verdict);

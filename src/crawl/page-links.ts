@@ -7,8 +7,14 @@ export const KEPT_BYTES_MAX = 256 * 1024;
 /** What is read back of a body. */
 export const READ_BYTES_MAX = 16 * 1024 * 1024;
 
+/** A link as far as it matters to a crawl. */
+export type FoundLink = Pick<Link, 'url' | 'kind' | 'isEmbed' | 'isNofollow'>;
+
+/** The links of a page, in order; each is made when its turn comes, for there can be very many. */
+export type FoundLinks = Iterable<FoundLink> & { readonly length: number };
+
 export type Reading = {
-  readonly links: readonly Link[];
+  readonly links: FoundLinks;
   readonly isNofollow: boolean;
   /** Whether all there is was read. */
   readonly isWhole: boolean;

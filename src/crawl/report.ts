@@ -33,6 +33,11 @@ export type CrawlCounts = {
   recovered: number;
   gone: number;
   expunged: number;
+  /** Pages that were rendered in a browser. */
+  rendered: number;
+  screenshots: number;
+  /** What rendered pages wanted and did not get: sockets, event streams, forms, requests that change something, too many requests. */
+  refused: number;
   statuses: Record<string, number>;
   failures: Record<string, number>;
   traps: Record<string, number>;
@@ -84,6 +89,9 @@ export function noCounts(): CrawlCounts {
     recovered: 0,
     gone: 0,
     expunged: 0,
+    rendered: 0,
+    screenshots: 0,
+    refused: 0,
     statuses: {},
     failures: {},
     traps: {},
@@ -119,9 +127,13 @@ export class Tally {
     }
   }
 
-  #visited({ settlement, novelty, isNotModified, bytes, truncated, redirect, isRecovered }: Visited): void {
+  #visited({ settlement, novelty, isNotModified, bytes, truncated, redirect, isRecovered, isCounted }: Visited): void {
     const { counts } = this;
     const { item, status } = settlement;
+    if (isCounted) {
+      if (item.role === 'page') counts.pages++;
+      return;
+    }
     counts.captures++;
     counts.bytes += bytes;
     counts[novelty]++;

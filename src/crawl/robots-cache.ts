@@ -5,11 +5,10 @@
  * the file can be had.
  */
 import type { EpochMs } from '../base/index.ts';
-import { ROBOTS_BYTES_MAX, RobotsRules } from './robots-rules.ts';
+import { ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robots-rules.ts';
 import type { CrawlState } from './state.ts';
 import type { RobotsOutcome, RobotsVerdict, Unreachable } from './visit.ts';
 
-const FRESH_MS = 24 * 3600_000;
 const ORIGINS_REMEMBERED_MAX = 1000;
 
 export class RobotsCache {
@@ -35,7 +34,7 @@ export class RobotsCache {
   /** The rules of an origin, when they are known and fresh. */
   get(origin: string, now: EpochMs): RobotsRules | undefined {
     const known = this.#memory.get(origin) ?? this.#load(origin);
-    if (!known || known.fetched < now - FRESH_MS) return undefined;
+    if (!known || known.fetched < now - ROBOTS_FRESH_MS) return undefined;
     return known.rules;
   }
 

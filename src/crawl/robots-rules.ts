@@ -12,6 +12,8 @@ import { fromLatin1, utf8 } from '../base/index.ts';
 
 /** What is read of a file; the standard asks for at least 500 KiB. */
 export const ROBOTS_BYTES_MAX = 512 * 1024;
+/** How long a file holds (RFC 9309, 2.4). */
+export const ROBOTS_FRESH_MS = 24 * 3600_000;
 const LINE_LENGTH_MAX = 16_384;
 
 type Rule = { readonly isAllow: boolean; readonly pattern: string };

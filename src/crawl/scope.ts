@@ -8,6 +8,7 @@ import { hostName } from './frontier.ts';
 import type { CrawlSettings } from './settings.ts';
 
 const URL_LENGTH_MAX = 2048;
+const ASKED_LENGTH_MAX = 64 * 1024;
 
 export class Scope {
   readonly #settings: CrawlSettings;
@@ -56,6 +57,11 @@ export class Scope {
 
   hasEmbed(url: string): boolean {
     return url.length <= URL_LENGTH_MAX && !this.#isExcluded(url);
+  }
+
+  /** Whether a page that is rendered may have what it asks for. Scripts write long URLs, and mean them. */
+  hasAsked(url: string): boolean {
+    return url.length <= ASKED_LENGTH_MAX && !this.#isExcluded(url);
   }
 
   #isExcluded(url: string): boolean {

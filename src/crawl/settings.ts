@@ -8,6 +8,9 @@ export type ScopeKind = 'host' | 'domain' | 'prefix' | 'list';
 /** What happens to pages that are gone (404, 410). */
 export type GonePolicy = 'keep-history' | 'expunge';
 
+/** `all`: every HTML page is rendered in a browser too; `empty`: those alone whose HTML has scripts and next to no text. */
+export type BrowserUse = 'none' | 'empty' | 'all';
+
 export type CrawlSettings = {
   readonly collection: string;
   readonly scope: ScopeKind;
@@ -52,6 +55,17 @@ export type CrawlSettings = {
   readonly productToken: string;
   readonly allowPrivate: boolean;
   readonly anyCertificate: boolean;
+  readonly browser: BrowserUse;
+  /** Whether a picture is kept of every page that was rendered. */
+  readonly screenshots: boolean;
+  /** The program file of the browser; '' for the one that the environment or the system has. */
+  readonly browserPath: string;
+  /** Whether the browser shuts its pages off from the system. */
+  readonly browserSandbox: boolean;
+  /** Pages that are rendered at a time, each in a browser of its own. */
+  readonly browsers: number;
+  /** How long the rendering of a page may take, with all that it asks for on the way. */
+  readonly renderMsMax: number;
   /** Bounds of a single fetch; what is not given is as by default. */
   readonly fetch: Partial<Omit<FetchSettings, 'clock' | 'resolve'>>;
 };
@@ -93,6 +107,12 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
   productToken: 'pinakes',
   allowPrivate: false,
   anyCertificate: false,
+  browser: 'none',
+  screenshots: true,
+  browserPath: '',
+  browserSandbox: true,
+  browsers: 2,
+  renderMsMax: 120 * SECOND,
   fetch: {},
 };
 
@@ -112,6 +132,9 @@ export type CrawlProgress = {
   readonly unchanged: number;
   readonly duplicate: number;
   readonly failed: number;
+  /** Pages that were rendered in a browser, and pictures that were taken of them. */
+  readonly rendered: number;
+  readonly screenshots: number;
   readonly pagesPerSecond: number;
   readonly elapsedMs: number;
   /** The hosts with most to do. */

@@ -8,7 +8,15 @@ import type { Archive, Capture } from '../archive/index.ts';
 import { type EpochMs, PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
-import { type Exchange, type FailureReason, type Fetcher, isPassing, type Truncation } from './exchange.ts';
+import {
+  type Exchange,
+  type FailureReason,
+  type Fetcher,
+  type FetchFailure,
+  type FetchRequest,
+  isPassing,
+  type Truncation,
+} from './exchange.ts';
 import {
   type QueuedUrl,
   type Settlement,
@@ -17,6 +25,8 @@ import {
   STATE_GONE,
   STATE_UNVERIFIED,
 } from './frontier.ts';
+import type { UnreadPage } from './link-batch.ts';
+import type { LinkReader } from './link-reader.ts';
 import { retryAfterMs } from './pace.ts';
 import {
   type Content,
@@ -27,10 +37,9 @@ import {
   mimeOf,
   READ_BYTES_MAX,
   type Reading,
-  readLinks,
-  readSitemapLinks,
   type SitemapReading,
 } from './page-links.ts';
+import { ROBOTS_FRESH_MS } from './robots-rules.ts';
 import type { CrawlSettings } from './settings.ts';
 
 /** What a capture brought, in the words of the report. */
@@ -38,6 +47,7 @@ export type Novelty = 'new' | 'duplicate' | 'unchanged';
 
 export type Visited = {
   readonly kind: 'visited';
+  readonly capture: Capture;
   readonly settlement: Settlement;
   readonly novelty: Novelty;
   /** Whether the server said that nothing changed. */
@@ -48,8 +58,12 @@ export type Visited = {
   readonly redirect: string | undefined;
   /** Reads what the page names. To be called once; its result can be large. */
   readonly learn: () => Promise<Learned>;
+  /** Whether what is to be read is small and in memory. */
+  readonly isAtHand: boolean;
   /** Whether the visit was one of an earlier process. */
   readonly isRecovered: boolean;
+  /** Whether a page that was rendered had asked for it, and it was counted then. */
+  readonly isCounted: boolean;
 };
 
 /** What a page names. */
@@ -61,7 +75,8 @@ export type Learned = {
 };
 
 /** A response to read links from. */
-type Source = { readonly head: HttpHead; readonly content: Content };
+export type Source = { readonly head: HttpHead; readonly content: Content };
+type Unread = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 
 export type Outcome =
   | Visited
@@ -90,10 +105,24 @@ export type RobotsOutcome = {
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly isLastTry: boolean;
-  /** Whether an earlier process may have made this visit. */
-  readonly maybeDone: boolean;
+  /** Who may have made this visit before: a process that was interrupted, or a page of this one that was rendered. */
+  readonly maybeDone: 'resumed' | 'asked' | undefined;
+  /** Fields of the request, and of its record. */
+  readonly fields?: readonly Field[];
+  readonly recordFields?: readonly Field[];
   /** Called when the response is all in, and what is left is to store it. */
-  readonly onReceived: (exchange: Exchange, bytes: number) => void;
+  readonly onReceived: (exchange: Exchange | undefined, bytes: number) => void;
+};
+
+/** What a script on a page asked for, stored. */
+export type Asked = {
+  readonly kind: 'asked';
+  readonly capture: Capture;
+  readonly isNew: boolean;
+  readonly bytes: number;
+  /** Whether the host asked to be left alone, and for how long. */
+  readonly isBusy: boolean;
+  readonly waitMs: number | undefined;
 };
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -103,34 +132,65 @@ const HTML = new Set(['text/html', 'application/xhtml+xml']);
 const ROBOTS_REDIRECTS_MAX = 5;
 const DIGEST_BYTES = 8;
 
+/** What a page asked for a resource as, as the field's crawlers with browsers write it. */
+export const RESOURCE_TYPE_FIELD = 'WARC-Resource-Type';
+/** Asked for by scripts, perhaps with something sent along: such an answer is no answer to a plain visit of the URL. */
+export const SCRIPT_TYPES: ReadonlySet<string> = new Set([
+  'xhr',
+  'fetch',
+  'ping',
+  'eventsource',
+  'preflight',
+  'cspviolationreport',
+]);
+
 export class Visitor {
   readonly #archive: Archive;
   readonly #fetcher: Fetcher;
+  readonly #links: LinkReader;
   readonly #settings: CrawlSettings;
   readonly #startedAt: EpochMs;
   readonly #isAgain: boolean;
   #collection: number | undefined;
+  /** Visits by URL, where pages are rendered. */
+  readonly #underWay = new Map<string, Promise<unknown>>();
 
   constructor(
     archive: Archive,
     fetcher: Fetcher,
+    links: LinkReader,
     settings: CrawlSettings,
     run: { readonly startedAt: EpochMs; readonly isAgain: boolean },
   ) {
     this.#archive = archive;
     this.#fetcher = fetcher;
+    this.#links = links;
     this.#settings = settings;
     this.#startedAt = run.startedAt;
     this.#isAgain = run.isAgain;
   }
 
   async visit(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
+    if (this.#settings.browser === 'none') return this.#visitAlone(item, options);
+    // The crawl and a page that is rendered may want the same at the same time; who comes second takes what the first got.
+    for (let other = this.#underWay.get(item.url); other; other = this.#underWay.get(item.url))
+      await other.catch(() => {});
+    const visit = this.#visitAlone(item, options);
+    this.#underWay.set(item.url, visit);
+    try {
+      return await visit;
+    } finally {
+      this.#underWay.delete(item.url);
+    }
+  }
+
+  async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     if (options.maybeDone) {
-      const capture = await this.#findDone(item.url);
-      if (capture) return this.#recover(item, capture);
+      const capture = await this.findDone(item.url);
+      if (capture) return this.#recover(item, capture, options.maybeDone === 'asked');
     }
     const earlier = await this.#earlier(item);
-    const fields = earlier ? validatorFields(item) : [];
+    const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;
@@ -157,13 +217,13 @@ export class Visitor {
     item: QueuedUrl,
     exchange: Exchange,
     earlier: Capture | undefined,
-    { onReceived }: VisitOptions,
+    { onReceived, recordFields }: VisitOptions,
   ): Promise<Visited> {
     const isUnmodified = exchange.status === 304 && earlier !== undefined;
     const isRead =
       exchange.status >= 200 && exchange.status < 300 && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
     const body = new KeptBody(exchange.body, isRead ? KEPT_BYTES_MAX : 0, (bytes) => onReceived(exchange, bytes));
-    const { capture, isNew } = await this.#store(exchange, body, isUnmodified ? earlier : undefined);
+    const { capture, isNew } = await this.#store(exchange, body, isUnmodified ? earlier : undefined, recordFields);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
     const isSame =
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
@@ -171,9 +231,10 @@ export class Visitor {
     const learns = (isRead || isUnmodified) && !(isSame && this.#isAgain);
     const kept = isRead && learns ? body.whole : undefined;
     const { head } = exchange;
-    const source = async () => (kept ? { head, content: contentOf(kept, head, true) } : await this.#stored(capture));
+    const source = async () => (kept ? { head, bytes: kept, isDecoded: false, isWhole: true } : this.#unread(capture));
     return {
       kind: 'visited',
+      capture,
       settlement: this.#settlement(item, exchange.status, exchange.head, capture, { digest, isSame, truncated }),
       novelty: isNew ? 'new' : isSame ? 'unchanged' : 'duplicate',
       isNotModified: isUnmodified,
@@ -182,11 +243,26 @@ export class Visitor {
       truncated,
       redirect: redirectOf(item.url, exchange.status, exchange.head),
       learn: learns ? () => this.#learn(item, source, truncated) : learnNothing,
+      isAtHand: kept !== undefined || !learns,
       isRecovered: false,
+      isCounted: false,
     };
   }
 
-  #store(exchange: Exchange, body: KeptBody, notModified: Capture | undefined) {
+  /** Sends what a script on a page sends, and stores what comes back. It is no visit: nothing is concluded from it. */
+  async ask(
+    request: FetchRequest,
+    { signal, recordFields, onReceived }: Pick<VisitOptions, 'signal' | 'recordFields' | 'onReceived'>,
+  ): Promise<Asked | FetchFailure> {
+    const fetched = await this.#fetcher.fetch(request, signal && { signal });
+    if (fetched.kind === 'failure') return fetched;
+    const body = new KeptBody(fetched.body, 0, (bytes) => onReceived(fetched, bytes));
+    const { capture, isNew } = await this.#store(fetched, body, undefined, recordFields);
+    const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
+    return { kind: 'asked', capture, isNew, bytes: body.bytes, isBusy: LATER.has(fetched.status), waitMs };
+  }
+
+  #store(exchange: Exchange, body: KeptBody, notModified: Capture | undefined, recordFields: readonly Field[] = []) {
     return this.#archive.store(
       {
         kind: 'http',
@@ -195,7 +271,7 @@ export class Visitor {
         responseHead: exchange.head.bytes,
         body,
         request: exchange.request,
-        fields: () => exchange.fields(),
+        fields: () => [...exchange.fields(), ...recordFields],
         ...(notModified && { notModified }),
       },
       { collection: this.#settings.collection },
@@ -234,10 +310,10 @@ export class Visitor {
 
   async #learn(
     item: QueuedUrl,
-    open: () => Promise<Source | undefined>,
+    open: () => Promise<Unread | undefined>,
     truncated: Truncation | undefined,
   ): Promise<Learned> {
-    let source: Source | undefined;
+    let source: Unread | undefined;
     try {
       source = await open();
     } catch (error) {
@@ -246,13 +322,9 @@ export class Visitor {
       return { unread: `the capture cannot be read: ${error.code}` };
     }
     if (!source) return {};
-    const { head, content } = source;
-    const learned: Learned =
-      item.role === 'sitemap'
-        ? { sitemap: readSitemapLinks(content, item.url) }
-        : { reading: await readLinks(item.url, head, content) };
+    const learned: Learned = await this.#links.read({ ...source, url: item.url, isSitemap: item.role === 'sitemap' });
     const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
-    if (truncated && mayHaveLinks(head)) return { ...learned, unread: `the body was cut: ${truncated}` };
+    if (truncated && mayHaveLinks(source.head)) return { ...learned, unread: `the body was cut: ${truncated}` };
     return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
   }
 
@@ -267,19 +339,26 @@ export class Visitor {
     return block && capture;
   }
 
-  /** A capture of this very crawl that was acknowledged and not noted. */
-  async #findDone(url: string): Promise<Capture | undefined> {
+  /** A capture of this very crawl, that was acknowledged and not noted, or that a page had asked for. What scripts asked for is none. */
+  async findDone(url: string): Promise<Capture | undefined> {
     this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
     const key = urlKey(url);
     const range = { keyFrom: key, keyTo: `${key}\0`, timeFrom: this.#startedAt };
     for await (const page of this.#archive.catalog.captures(range)) {
-      const found = page.find((capture) => capture.url === url && capture.collection === this.#collection);
-      if (found) return found;
+      for (const capture of page) {
+        if (capture.url !== url || capture.collection !== this.#collection) continue;
+        if (this.#settings.browser === 'none' || !(await this.#isOfScript(capture))) return capture;
+      }
     }
     return undefined;
   }
 
-  async #recover(item: QueuedUrl, capture: Capture): Promise<Visited> {
+  async #isOfScript({ place }: Capture): Promise<boolean> {
+    const [head] = await this.#archive.access.heads([place]);
+    return SCRIPT_TYPES.has(head?.get(RESOURCE_TYPE_FIELD.toLowerCase()) ?? '');
+  }
+
+  async #recover(item: QueuedUrl, capture: Capture, isCounted: boolean): Promise<Visited> {
     const { http, head } = await this.#archive.open(capture);
     const isUnmodified = capture.status === 304;
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
@@ -291,6 +370,7 @@ export class Visitor {
     const learns = isRead && !(isSame && this.#isAgain);
     return {
       kind: 'visited',
+      capture,
       settlement: this.#settlement(item, capture.status, http, capture, { digest, isSame, truncated }),
       novelty: isSame ? 'unchanged' : capture.kind === 'revisit' ? 'duplicate' : 'new',
       isNotModified: isUnmodified,
@@ -298,13 +378,20 @@ export class Visitor {
       bytes: 0,
       truncated,
       redirect: http && redirectOf(item.url, capture.status, http),
-      learn: learns ? () => this.#learn(item, () => this.#stored(capture), truncated) : learnNothing,
-      isRecovered: true,
+      learn: learns ? () => this.#learn(item, () => this.#unread(capture), truncated) : learnNothing,
+      isAtHand: !learns,
+      isRecovered: !isCounted,
+      isCounted,
     };
   }
 
+  async #unread(capture: Capture): Promise<Unread | undefined> {
+    const stored = await this.stored(capture);
+    return stored && { head: stored.head, ...stored.content, isDecoded: true };
+  }
+
   /** What a capture holds, decoded, as far as links are looked for. */
-  async #stored(capture: Capture): Promise<Source | undefined> {
+  async stored(capture: Capture): Promise<Source | undefined> {
     const { http, holderHttp, payload } = await this.#archive.open(capture);
     const head = capture.status === 304 ? holderHttp : http;
     if (!head) return undefined;
@@ -325,7 +412,9 @@ export class Visitor {
     let captures = 0;
     let bytes = 0;
     for (let redirects = 0; ; redirects++) {
-      const done = options.maybeDone ? await this.#findDone(url) : undefined;
+      const found = options.maybeDone ? await this.findDone(url) : undefined;
+      // What this very crawl captured days ago does not hold any more.
+      const done = found && found.time >= this.#archive.clock() - ROBOTS_FRESH_MS ? found : undefined;
       const answer = done ? await this.#storedRobots(done) : await this.#fetchRobots(url, options);
       if (!answer) return undefined;
       const time = this.#archive.clock();
@@ -360,12 +449,12 @@ export class Visitor {
     const body = new KeptBody(fetched.body, KEPT_BYTES_MAX, (bytes) => options.onReceived(fetched, bytes));
     const { capture } = await this.#store(fetched, body, undefined);
     const { status, head, time } = fetched;
-    const content = body.whole ? contentOf(body.whole, head, true) : (await this.#stored(capture))?.content;
+    const content = body.whole ? contentOf(body.whole, head, true) : (await this.stored(capture))?.content;
     return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time };
   }
 
   async #storedRobots(capture: Capture): Promise<RobotsAnswer | undefined> {
-    const stored = await this.#stored(capture);
+    const stored = await this.stored(capture);
     const { http } = await this.#archive.open(capture);
     if (!http) return undefined;
     const content = stored?.content.bytes ?? EMPTY;

@@ -13,19 +13,29 @@ export class Wire {
   #waitingBytes = 0;
   #isEnded = false;
   #failure: Error | undefined;
-  #wake: (() => void) | undefined;
+  /** Who waits for the next bytes. */
+  #reader: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | undefined;
+  readonly #deadline: Deadline;
+  #timeoutMs = 0;
+  #signal: AbortSignal | undefined;
+  readonly #onAbort = () => this.#wake(this.#signal!.reason);
 
   constructor(socket: Duplex) {
     this.socket = socket;
+    this.#deadline = new Deadline(() =>
+      this.#wake(new FetchError('timeout', `nothing came for ${this.#timeoutMs} ms`)),
+    );
     socket.on('data', (piece: Buffer) => {
       this.#waiting.push(piece);
       this.#waitingBytes += piece.length;
       if (this.#waitingBytes > WAITING_BYTES_MAX) socket.pause();
-      this.#wake?.();
+      this.#wake();
     });
     const end = () => {
       this.#isEnded = true;
-      this.#wake?.();
+      this.#heed(undefined);
+      this.#wake();
+      this.#deadline.end();
     };
     socket.on('end', end);
     socket.on('close', end);
@@ -52,6 +62,11 @@ export class Wire {
   /** The next bytes; undefined when the connection has ended. Throws when `timeoutMs` pass without any. */
   async read(timeoutMs: number, signal?: AbortSignal): Promise<Buffer | undefined> {
     if (this.#waiting.length === 0 && !this.#isEnded) await this.#arrival(timeoutMs, signal);
+    return this.take();
+  }
+
+  /** The next bytes that are there. */
+  take(): Buffer | undefined {
     const piece = this.#waiting.shift();
     if (!piece) return undefined;
     this.#waitingBytes -= piece.length;
@@ -67,22 +82,30 @@ export class Wire {
   }
 
   #arrival(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    this.#heed(signal);
+    this.#timeoutMs = timeoutMs;
+    this.#deadline.start(timeoutMs);
     return new Promise<void>((resolve, reject) => {
-      const stop = (error?: Error) => {
-        this.#wake = undefined;
-        deadline.clear();
-        signal?.removeEventListener('abort', onAbort);
-        if (error) reject(error);
-        else resolve();
-      };
-      const deadline = new Deadline(timeoutMs, () =>
-        stop(new FetchError('timeout', `nothing came for ${timeoutMs} ms`)),
-      );
-      const onAbort = () => stop(signal!.reason as Error);
-      this.#wake = () => stop();
-      if (signal?.aborted) onAbort();
-      else signal?.addEventListener('abort', onAbort, { once: true });
+      this.#reader = { resolve, reject };
     });
+  }
+
+  /** Listens to a signal, from one wait to the next, until another is given. */
+  #heed(signal: AbortSignal | undefined): void {
+    if (signal === this.#signal) return;
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  #wake(error?: unknown): void {
+    const reader = this.#reader;
+    if (!reader) return;
+    this.#reader = undefined;
+    this.#deadline.clear();
+    if (error === undefined) reader.resolve();
+    else reader.reject(error);
   }
 
   destroy(): void {

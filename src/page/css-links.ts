@@ -1,8 +1,7 @@
 /** Links of a style sheet: `url()`, `@import`, `image-set()` with strings, fonts apart from images. Tokens are css-tree's, so comments and strings cannot deceive. */
-import * as css from 'css-tree';
+import { tokenize, tokenTypes } from 'css-tree/tokenizer';
+import { string, url } from 'css-tree/utils';
 import { type Link, LinkCollector, type LinkKind } from './link.ts';
-
-const { tokenize, tokenTypes } = css;
 
 export function linksOfCss(text: string, baseUrl: string): Link[] {
   const links = new LinkCollector();
@@ -25,11 +24,11 @@ export function collectCssLinks(text: string, links: LinkCollector): void {
   let isPreludeOpen = false;
   tokenize(source, (type, start, end) => {
     if (type === tokenTypes.Url) {
-      links.add(decodeUrl(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
+      links.add(url.decode(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
     } else if (type === tokenTypes.String) {
       const isImport = isPreludeOpen && atRule === '@import';
       if (isImport || isUrlFunction(functionName)) {
-        links.add(css.string.decode(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
+        links.add(string.decode(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
       }
       if (isImport) isPreludeOpen = false;
     } else if (type === tokenTypes.Function) {
@@ -57,8 +56,4 @@ function isUrlFunction(name: string): boolean {
 function kindOf(atRule: string, isPreludeOpen: boolean): LinkKind {
   if (atRule === '@import' && isPreludeOpen) return 'style';
   return atRule === '@font-face' ? 'font' : 'image';
-}
-
-function decodeUrl(token: string): string {
-  return css.url.decode(token);
 }

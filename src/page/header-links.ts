@@ -21,6 +21,16 @@ export function linksOfHeaders(fields: Iterable<readonly [string, string]>, url:
   return links.resolve(url);
 }
 
+const REDIRECTING = new Set([301, 302, 303, 307, 308]);
+
+/** The link that a response makes by sending its client elsewhere; undefined when it does not. */
+export function redirectOf(status: number, location: string | undefined, url: string): Link | undefined {
+  if (!REDIRECTING.has(status) || location === undefined) return undefined;
+  const links = new LinkCollector();
+  links.add(location.trim(), 'redirect', false);
+  return links.resolve(url)[0];
+}
+
 const PARAMETER = /;\s*([!#$&+\-.^_`|~\w]+)\*?\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?\s*/y;
 
 function collectLinkField(value: string, links: LinkCollector): void {

@@ -1,8 +1,9 @@
-/** page: reads HTML, style sheets, feeds, sitemaps and PDF: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
+/** page: reads HTML, style sheets, feeds, sitemaps, PDF and office documents: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
 export { charsetOfContentType, charsetOfLabel, decodeText, sniffCharset } from './charset.ts';
 export { linksOfCss } from './css-links.ts';
-export { linksOfHeaders } from './header-links.ts';
+export { linksOfHeaders, redirectOf } from './header-links.ts';
 export { type Link, type LinkKind, resolveUrl } from './link.ts';
+export { OFFICE_MIMES } from './office-document.ts';
 export {
   isPageMime,
   PAGE_BYTES_MAX,

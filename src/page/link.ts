@@ -21,6 +21,7 @@ export type LinkKind =
   | 'manifest'
   | 'icon'
   | 'refresh'
+  | 'redirect'
   | 'data';
 
 export type Link = {
@@ -76,13 +77,14 @@ export class LinkCollector {
       if (url === undefined) continue;
       const text = raw.text === '' ? '' : tidyText(raw.text, LINK_TEXT_LENGTH_MAX);
       const { kind, isNofollow, isEmbed } = raw;
-      const isRelative = !/^[a-z][a-z0-9+.-]*:/i.test(raw.value);
+      const isRelative = raw.value.charCodeAt(0) === SLASH || !/^[a-z][a-z0-9+.-]*:/i.test(raw.value);
       links.push({ url, ...(isRelative && { href: raw.value }), kind, text, isNofollow, isEmbed });
     }
     return links;
   }
 }
 
+const SLASH = 0x2f;
 /** A path without dot segments, escapes and signs that the parser would change. */
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)+\/?$/;
 const FOREIGN_SCHEME =

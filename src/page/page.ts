@@ -13,6 +13,7 @@ import { collectJsonFeed } from './json-feed.ts';
 import { detectLanguage } from './language.ts';
 import { type Link, LinkCollector, resolveUrl } from './link.ts';
 import { MetaReader } from './meta-reader.ts';
+import { isOffice, OFFICE_MIMES, readOffice } from './office-document.ts';
 import { readPdf } from './pdf.ts';
 import { readSitemap } from './sitemap.ts';
 import { TextBuilder } from './text-builder.ts';
@@ -52,7 +53,7 @@ export type PageParts = { readonly text?: boolean; readonly links?: boolean };
 /** Documents are read up to here. */
 export const PAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-export type PageKind = 'html' | 'xhtml' | 'feed' | 'json-feed' | 'sitemap' | 'svg' | 'css' | 'text' | 'pdf';
+export type PageKind = 'html' | 'xhtml' | 'feed' | 'json-feed' | 'sitemap' | 'svg' | 'css' | 'text' | 'pdf' | 'office';
 
 const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
   '': 'unknown',
@@ -60,6 +61,7 @@ const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
   'application/feed+json': 'json-feed',
   'application/octet-stream': 'unknown',
   'application/pdf': 'pdf',
+  ...Object.fromEntries(OFFICE_MIMES.map((mime) => [mime, 'office' as const])),
   'application/rdf+xml': 'feed',
   'application/rss+xml': 'feed',
   'application/vnd.wap.xhtml+xml': 'xhtml',
@@ -81,6 +83,7 @@ export function pageKind(mime: string, start: Uint8Array): PageKind | undefined 
   if (kind !== 'xml' && kind !== 'unknown') return kind;
   const head = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, 2048)).toString('latin1');
   if (head.startsWith('%PDF-')) return 'pdf';
+  if (isOffice(head)) return 'office';
   if (/<(?:urlset|sitemapindex)[\s>]/.test(head)) return 'sitemap';
   if (isFeed(head)) return 'feed';
   if (/<svg[\s>]/i.test(head) && !/<html[\s>]/i.test(head)) return 'svg';
@@ -135,6 +138,14 @@ async function readKind(kind: PageKind, source: PageSource, wants: { text: boole
   const links = new LinkCollector();
   if (kind === 'pdf') {
     const isWhole = await readPdf(source.bytes, {
+      meta,
+      text: wants.text ? text : undefined,
+      links: wants.links ? links : undefined,
+    });
+    return { meta, text, links, charset: '', isTruncated: !isWhole };
+  }
+  if (kind === 'office') {
+    const isWhole = await readOffice(source.bytes, {
       meta,
       text: wants.text ? text : undefined,
       links: wants.links ? links : undefined,

@@ -6,6 +6,8 @@ import { Tokenizer } from 'htmlparser2';
 
 export type XmlHandler = {
   open?(name: string, attributes: ReadonlyMap<string, string>, parents: readonly string[]): void;
+  /** Text as it comes, between the elements that stand in it. */
+  text?(text: string): void;
   close?(name: string, text: string, parents: readonly string[]): void;
 };
 
@@ -46,6 +48,7 @@ export function walkXml(source: string, handler: XmlHandler): void {
   };
   const addText = (text: string) => {
     const last = texts.length - 1;
+    if (last >= 0 && beyond === 0) handler.text?.(text);
     if (last >= 0 && beyond === 0 && texts[last]!.length < TEXT_LENGTH_MAX) texts[last] += text;
   };
   const tokenizer = new Tokenizer(

@@ -60,8 +60,11 @@ function statementOf({ plan, group, sort, batch, limit }: CandidateQuestion): { 
   const where: string[] = [];
   const isFiltered = plan.where !== '' || plan.captureWhere !== '';
   const score = plan.match === undefined ? '0.0' : 'h.score';
-  if (plan.match === undefined) from.push('versions v JOIN documents d ON d.id = v.document');
-  else {
+  if (plan.match === undefined) {
+    from.push('versions v JOIN documents d ON d.id = v.document');
+    // What only leads elsewhere has no words; where none are asked for, it has to be told apart.
+    where.push("d.kind = 'page'");
+  } else {
     // Without conditions the best words are the best results, and the rest need not be looked at.
     const isEnough = !isFiltered && sort === 'relevance' && !isByCapture;
     const best = isEnough ? `ORDER BY score LIMIT ${limit}` : '';

@@ -2,7 +2,8 @@
  * `search.sqlite`: what was learned of the pages of an archive. Derived from the segments; it can be thrown away and made again.
  *
  * ```
- *   documents   one a distinct content: what is asked of many at once
+ *   documents   one a distinct content: what is asked of many at once. Kind `page`; `redirect` for a place that responses lead to, which is no content and is
+ *               told from them by the overflow -1; '' for what proved to be no page
  *   texts       its description, its text and its links as written, both zstd
  *   urls        one a URL key: how many other URLs cite it, its rank
  *   versions    one a content and URL: captures of it, first and last time
@@ -22,7 +23,7 @@ import { PinakesError } from '../base/index.ts';
 export const SEARCH_FILE = 'search.sqlite';
 
 /** Of the tables and of what is put into them. An index of another version is made again. */
-export const INDEX_VERSION = 1;
+export const INDEX_VERSION = 2;
 
 /** Marks are letters' parts in the scripts of India and beyond; left out, they would cut words apart. */
 const TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'";

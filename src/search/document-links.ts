@@ -10,7 +10,7 @@ const TEXT_LENGTH_MAX = 200;
 type Row = [string, LinkKind, string, number];
 
 /** Kinds of links by which one page cites another. */
-const CITING: ReadonlySet<LinkKind> = new Set<LinkKind>(['anchor', 'frame', 'refresh', 'canonical']);
+const CITING: ReadonlySet<LinkKind> = new Set<LinkKind>(['anchor', 'frame', 'refresh', 'redirect', 'canonical']);
 
 export function packLinks(links: readonly Link[]): Uint8Array | null {
   if (links.length === 0) return null;

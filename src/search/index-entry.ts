@@ -1,5 +1,6 @@
 /** What the indexer hands to the writer: a capture, and its content when that is not in the index yet. Plain values, so that they can go to another thread. */
 import type { EpochMs } from '../base/index.ts';
+import type { Link } from '../page/index.ts';
 
 export type IndexEntry = {
   readonly key: string;
@@ -13,6 +14,8 @@ export type IndexEntry = {
   readonly digest: Uint8Array;
   readonly overflow: number;
   readonly content?: EntryContent;
+  /** Where the capture leads; then the entry is about that, and not about its content. */
+  readonly redirect?: Link;
 };
 
 export type EntryContent = {
@@ -34,6 +37,8 @@ export type CaptureName = {
 export type IndexTally = {
   documents: number;
   captures: number;
+  /** Captures that lead elsewhere. */
+  redirects: number;
   links: number;
   /** Payload bytes of contents that were read. */
   bytes: number;
@@ -44,7 +49,7 @@ export type IndexTally = {
 };
 
 export function emptyTally(): IndexTally {
-  return { documents: 0, captures: 0, links: 0, bytes: 0, textBytes: 0, wordsMs: 0, busyMs: 0 };
+  return { documents: 0, captures: 0, redirects: 0, links: 0, bytes: 0, textBytes: 0, wordsMs: 0, busyMs: 0 };
 }
 
 export function addTally(sum: IndexTally, more: IndexTally): void {

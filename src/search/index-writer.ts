@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { assert } from '../base/index.ts';
-import { PAGE_BYTES_MAX, type Page, readPage } from '../page/index.ts';
+import { type Link, PAGE_BYTES_MAX, type Page, readPage } from '../page/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 import { openForWriting } from './database.ts';
 import { isCiting, packLinks, unpackLinks } from './document-links.ts';
@@ -80,7 +80,11 @@ export class IndexWriter {
 
   #addEntry(entry: IndexEntry, page: Page | undefined, tally: IndexTally): void {
     const known = this.#statements.findDocument.get(entry.digest, entry.overflow);
-    const document = known ? Number(known.id) : page && this.#addDocument(entry, page, tally);
+    const document = known
+      ? Number(known.id)
+      : entry.redirect
+        ? this.#addRedirect(entry, entry.redirect)
+        : page && this.#addDocument(entry, page, tally);
     if (document === undefined) {
       if (entry.content) this.#addNothing(entry);
       return;
@@ -102,7 +106,8 @@ export class IndexWriter {
       this.#statements.moveCapture.run(entry.segment, version, entry.time, entry.hash, collection);
       return;
     }
-    tally.captures++;
+    if (entry.redirect) tally.redirects++;
+    else tally.captures++;
     this.#statements.countCapture.run(entry.time, entry.time, version);
   }
 
@@ -135,6 +140,14 @@ export class IndexWriter {
     tally.documents++;
     tally.bytes += entry.content!.size;
     tally.textBytes += page.text.length;
+    return id;
+  }
+
+  /** A place that responses lead to, as they write it: like a page that has one link and not a word. */
+  #addRedirect(entry: IndexEntry, link: Link): number {
+    const nothing = [entry.digest, entry.overflow, 'redirect', '', '', 0, null, null, 0, '', ''] as const;
+    const id = Number(this.#statements.putDocument.run(...nothing).lastInsertRowid);
+    this.#statements.putText.run(id, '', packText(''), null, packLinks([link]));
     return id;
   }
 
@@ -276,8 +289,8 @@ export class IndexWriter {
   /** Computes ranks and citation counts anew; searches see them all at once. */
   async rank(options: RankOptions = {}): Promise<RankReport> {
     this.#begin();
-    const report = rankPages(this.#database, `${this.#path}-edges`, options);
-    await this.commit({ ranked: String(this.#batch) });
+    const { report, digest } = rankPages(this.#database, `${this.#path}-edges`, options);
+    await this.commit({ ranked: String(this.#batch), ranking: digest });
     return report;
   }
 

@@ -8,6 +8,8 @@ export type { LinkEnd, LinkList, LinkOptions } from './link-graph.ts';
 export type { Query, QueryProblem } from './query.ts';
 export { type ParsedQuery, parseQuery } from './query-parser.ts';
 export type { RankOptions, RankReport } from './rank.ts';
+export type { RankingName } from './ranking-copy.ts';
+export { RankingShelf } from './ranking-shelf.ts';
 export { type Appearances, type IndexStatus, openSearch, queryError, Search } from './search.ts';
 export type {
   Facet,

@@ -9,10 +9,11 @@
  * The place in the stream is written with every batch. When the archive was rebuilt, or the cursor is older than what compaction remembers, everything is gone
  * through anew: contents stay, captures are claimed one by one, and those that nobody claims leave.
  */
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Archive, Retrieved, StreamedRecord } from '../archive/index.ts';
 import { PinakesError, parseW3cDate } from '../base/index.ts';
-import { isPageMime, PAGE_BYTES_MAX } from '../page/index.ts';
+import { isPageMime, type Link, PAGE_BYTES_MAX, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
 import { dropIndex } from './drop-index.ts';
@@ -22,6 +23,7 @@ import { takeIndexTurn } from './index-turn.ts';
 import { IndexView } from './index-view.ts';
 import { IndexWriter } from './index-writer.ts';
 import type { RankOptions, RankReport } from './rank.ts';
+import { RankingShelf } from './ranking-shelf.ts';
 
 type Capture = Retrieved['capture'];
 
@@ -33,6 +35,9 @@ const BATCH_DOCUMENTS = 5000;
 const BATCH_BYTES = 256 * 1024 * 1024;
 /** Documents larger than this are not read; PDF needs all of its bytes. */
 const PAYLOAD_BYTES_MAX = 2 * PAGE_BYTES_MAX;
+
+/** No content has it. */
+const REDIRECT_OVERFLOW = -1;
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
 
@@ -61,12 +66,15 @@ type PendingRecord = {
   readonly segment: number;
   readonly offset: number;
   readonly collection: string;
+  /** Where it leads, instead of having a page. */
+  readonly redirect: Link | undefined;
 };
 
 export class Indexer {
   readonly #archive: Archive;
   readonly #target: IndexTarget;
   readonly #view: IndexView;
+  readonly #rankings: RankingShelf;
   readonly #inFlight = new Set<string>();
   readonly #endTurn: () => void;
   #last: Promise<void> = Promise.resolve();
@@ -76,6 +84,7 @@ export class Indexer {
     this.#archive = archive;
     this.#target = target;
     this.#view = view;
+    this.#rankings = new RankingShelf(archive);
     this.#endTurn = endTurn;
   }
 
@@ -135,6 +144,8 @@ export class Indexer {
     const since = this.#view.state('since');
     const cursor = this.#view.state('cursor');
     report.isAnew = since === undefined && this.#view.state('anew') !== undefined;
+    // An index that begins anew will not learn what left the archive before, and could not have it forgotten.
+    if (since === undefined && cursor === undefined) await this.#rankings.clear();
     const stream = await this.#archive.stream({ since, cursor, signal: options.signal });
     let pending: Pending[] = [];
     let bytes = 0;
@@ -175,18 +186,24 @@ export class Indexer {
     if (!CAPTURE_TYPES.has(head.type) || head.targetUri === undefined) return undefined;
     const isRevisit = head.type === 'revisit';
     const mime = record.mime;
-    if (!isPageMime(mime) && !(isRevisit && http === undefined)) return undefined;
+    const redirect = http && redirectOf(record.status, http.get('location'), head.targetUri);
+    // Of a response that leads elsewhere browsers show nothing, so what it says is no page.
+    const isPage = !redirect && (isPageMime(mime) || (isRevisit && http === undefined));
+    if (!isPage && !redirect) return undefined;
     const time = parseW3cDate(head.date ?? '');
-    if (time === undefined) return undefined;
+    const key = urlKey(head.targetUri);
+    // From http to https, to a name with www: for the archive that is the same place, and no link.
+    if (time === undefined || (redirect && urlKey(redirect.url) === key)) return undefined;
     const pending = {
-      urlKey: urlKey(head.targetUri),
+      urlKey: key,
       time,
       url: head.targetUri,
       segment: segment.number,
       offset: head.offset,
       collection,
+      redirect,
     };
-    if (isRevisit) return { record: pending, content: undefined };
+    if (isRevisit || redirect) return { record: pending, content: undefined };
     const payload = await gathered(record.payload());
     const content = payload && {
       payload,
@@ -209,6 +226,10 @@ export class Indexer {
       );
       // A capture that is not in the catalog any more was deleted while the stream passed it.
       if (!capture) continue;
+      if (record.redirect) {
+        entries.push(this.#redirectEntry(capture, record.redirect));
+        continue;
+      }
       if (!capture.block) {
         if (capture.kind === 'revisit')
           unresolved.push({ key: capture.urlKey, time: capture.time, hash: capture.hash });
@@ -237,6 +258,15 @@ export class Indexer {
       : (content ?? (isPageMime(capture.mime) ? await this.#contentOf(capture, signal) : undefined));
     if (!isKnown && wanted === undefined) return undefined;
     if (!isKnown) this.#inFlight.add(id);
+    return { ...this.#named(capture), digest: Uint8Array.from(digest), overflow, ...(wanted && { content: wanted }) };
+  }
+
+  #redirectEntry(capture: Capture, redirect: Link): IndexEntry {
+    const digest = hash('sha256', `redirect ${redirect.href ?? redirect.url}`, 'buffer');
+    return { ...this.#named(capture), digest: Uint8Array.from(digest), overflow: REDIRECT_OVERFLOW, redirect };
+  }
+
+  #named(capture: Capture): Omit<IndexEntry, 'digest' | 'overflow'> {
     return {
       key: capture.urlKey,
       url: capture.url,
@@ -246,9 +276,6 @@ export class Indexer {
       status: capture.status,
       mime: capture.mime,
       segment: capture.place.segment,
-      digest: Uint8Array.from(digest),
-      overflow,
-      ...(wanted && { content: wanted }),
     };
   }
 
@@ -301,7 +328,10 @@ export class Indexer {
             moved.set(capture.place.segment, list);
           }
         }
-        if (gone.length > 0) removed += await this.#target.remove(gone);
+        if (gone.length > 0) {
+          removed += await this.#target.remove(gone);
+          await this.#rankings.forget(gone.map(({ key }) => key as UrlKey));
+        }
         for (const [segment, names] of moved) await this.#target.move(names, segment);
       }
     }

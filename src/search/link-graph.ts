@@ -25,7 +25,7 @@ export type LinkEnd = {
   /** First and last capture that has the link. */
   readonly first: EpochMs;
   readonly last: EpochMs;
-  /** Whether the index has a page at the other end. */
+  /** Whether the index has a page at the other end, or knows where it leads. */
   readonly isKnown: boolean;
 };
 

@@ -2,6 +2,7 @@
  * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance; everything else becomes a condition on documents (d),
  * URLs (u), versions (v) and captures (c). A query over captures asks each capture; one over URLs asks whether a version has a capture that fits.
  */
+import { OFFICE_MIMES } from '../page/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { keyRange, parseUrlPattern, urlKey } from '../url/index.ts';
 import type { NumberField, Query, WordField } from './query.ts';
@@ -181,6 +182,7 @@ function urlCondition(value: string): Condition {
 const TYPES: Readonly<Record<string, readonly string[]>> = {
   html: ['text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml'],
   pdf: ['application/pdf', 'application/x-pdf'],
+  office: OFFICE_MIMES,
   text: ['text/plain', 'text/markdown'],
   feed: ['application/rss+xml', 'application/atom+xml', 'application/rdf+xml', 'application/feed+json'],
   css: ['text/css'],

@@ -1,6 +1,6 @@
 /**
  * PageRank and citation counts over the pages of the index: one version of each URL, the latest or the one that stood at a time, and the links by which pages cite
- * each other. A page that links nowhere gives to all.
+ * each other. A URL that led elsewhere has one link, to that place. A page that links nowhere gives to all.
  *
  * ```
  *   edges     in a file: source, number of targets, targets; 32-bit numbers
@@ -8,6 +8,7 @@
  * ```
  * Ranks have the mean 1: a page of rank 10 is ten times as likely to be met as the average one.
  */
+import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { EpochMs } from '../base/index.ts';
@@ -25,8 +26,12 @@ export type RankOptions = {
 
 export type RankReport = { readonly urls: number; readonly links: number; readonly iterations: number };
 
-/** Computes ranks and citation counts and puts them into the database, in the transaction at hand. `scratch` is a file that may be written. */
-export function rankPages(database: DatabaseSync, scratch: string, options: RankOptions = {}): RankReport {
+/** Computes ranks and citation counts and puts them into the database, in the transaction at hand. `scratch` is a file that may be written. Also gives a digest of the result. */
+export function rankPages(
+  database: DatabaseSync,
+  scratch: string,
+  options: RankOptions = {},
+): { report: RankReport; digest: string } {
   const nodes = loadNodes(database);
   const edges = new EdgeFile(scratch);
   try {
@@ -34,7 +39,8 @@ export function rankPages(database: DatabaseSync, scratch: string, options: Rank
     const { ranks, iterations } = iterate(nodes.ids.length, edges, options.tolerance ?? 1e-6);
     const put = database.prepare('UPDATE urls SET inlinks = ?, rank = ? WHERE id = ?');
     for (let at = 0; at < nodes.ids.length; at++) put.run(inlinks[at]!, ranks[at]!, nodes.ids[at]!);
-    return { urls: nodes.ids.length, links: edges.links, iterations };
+    const digest = createHash('sha256').update(nodes.hashes).update(inlinks).update(ranks).digest('hex').slice(0, 32);
+    return { report: { urls: nodes.ids.length, links: edges.links, iterations }, digest };
   } finally {
     edges.close();
   }

@@ -27,6 +27,8 @@ const FEW = 1000;
 const MANY = 20_000;
 /** How deep a listing goes; who wants everything takes a stream. */
 const SHOWN_MAX = 2000;
+/** So many contents with a common word in title or headings are enough to answer from. */
+const PROMINENT_MIN = 2000;
 
 /** The index of an archive, for reading; works beside whoever writes it. */
 export function openSearch(directory: string): Search {
@@ -128,11 +130,16 @@ export class Search {
     const { plan } = asked;
     const count = plan.match === undefined ? MANY : this.#countUpTo(plan.match, MANY);
     let limit = isCounted || count < FEW ? CANDIDATES_MAX : Math.max(FEW, 2 * needed);
-    const prominent = count < MANY ? undefined : this.#prominent(asked, Math.max(FEW, needed));
+    let prominent = count < MANY ? undefined : this.#prominent(asked);
     for (;;) {
       const found = findCandidates(this.#database, { ...asked, plan: prominent ?? plan, limit: limit + 1 });
       const isAll = found.length <= limit;
       const groups = grouped(isAll ? found : found.slice(0, limit), isByCapture);
+      // Many contents may be versions of few pages.
+      if (prominent !== undefined && isAll && groups.size < needed) {
+        prominent = undefined;
+        continue;
+      }
       const isTotalExact = isAll && prominent === undefined;
       if (isAll || groups.size >= needed || limit >= CANDIDATES_MAX) return { groups, isTotalExact };
       limit = Math.min(CANDIDATES_MAX, 4 * limit);
@@ -141,13 +148,13 @@ export class Search {
 
   /**
    * Words that very many pages have say nothing by their frequency, and weighing each of these pages takes long. When enough pages have them in title or headings, where they
-   * would come first anyway, these are the ones to weigh.
+   * would come first as a rule, these are the ones to weigh. Enough is the same on every page of a listing, so that its order is one.
    */
-  #prominent({ plan, sort, group }: Omit<CandidateQuestion, 'limit'>, needed: number): QueryPlan | undefined {
+  #prominent({ plan, sort, group }: Omit<CandidateQuestion, 'limit'>): QueryPlan | undefined {
     const isFiltered = plan.where !== '' || plan.captureWhere !== '';
     if (plan.match === undefined || isFiltered || sort !== 'relevance' || group === 'capture') return undefined;
     const match = `{title headings} : (${plan.match})`;
-    return this.#countUpTo(match, 2 * needed) < 2 * needed ? undefined : { ...plan, match };
+    return this.#countUpTo(match, PROMINENT_MIN) < PROMINENT_MIN ? undefined : { ...plan, match };
   }
 
   #countUpTo(match: string, most: number): number {
@@ -160,7 +167,8 @@ export class Search {
 
   #roughTotal({ match, where, captureWhere }: QueryPlan, least: number): number {
     if (where !== '' || captureWhere !== '') return least;
-    if (match === undefined) return this.#number('SELECT count(*) AS n FROM versions');
+    if (match === undefined)
+      return this.#number("SELECT count(*) AS n FROM versions JOIN documents d ON d.id = document WHERE kind = 'page'");
     return this.#number('SELECT count(*) AS n FROM words WHERE words MATCH ?', match);
   }
 
@@ -224,7 +232,7 @@ export class Search {
         ...(plan.captureWhere === '' ? [] : [`(${plan.captureWhere})`]),
       ];
       const sql = `SELECT c.time, ${conditions.length === 0 ? '1' : conditions.join(' AND ')} AS fits FROM urls u JOIN versions v ON v.url = u.id
-        JOIN documents d ON d.id = v.document JOIN captures c ON c.version = v.id WHERE u.key = ? ORDER BY c.time`;
+        JOIN documents d ON d.id = v.document JOIN captures c ON c.version = v.id WHERE u.key = ? AND d.kind = 'page' ORDER BY c.time`;
       const values = [...(plan.match === undefined ? [] : [plan.match]), ...plan.values, ...plan.captureValues, key];
       return appearancesOf(this.#database.prepare(sql).iterate(...values) as Iterable<{ time: number; fits: number }>);
     });
@@ -233,9 +241,11 @@ export class Search {
   status(): IndexStatus {
     return this.#inOneState(() => ({
       batch: this.#number("SELECT value AS n FROM state WHERE name = 'batch'"),
-      documents: this.#number("SELECT count(*) AS n FROM documents WHERE kind <> ''"),
+      documents: this.#number("SELECT count(*) AS n FROM documents WHERE kind = 'page'"),
       urls: this.#number('SELECT count(*) AS n FROM urls'),
-      captures: this.#number('SELECT count(*) AS n FROM captures'),
+      captures: this.#number(
+        "SELECT sum(captures) AS n FROM versions JOIN documents d ON d.id = document WHERE kind = 'page'",
+      ),
       isRanked: this.#number("SELECT count(*) AS n FROM state WHERE name = 'ranked'") > 0,
     }));
   }

@@ -2,6 +2,7 @@
 import type { EpochMs } from '../base/index.ts';
 import { type KeyRange, keyRange, type MatchType, parseUrlPattern, urlKey as urlKeyOf } from '../url/index.ts';
 import { type Collapse, parseCollapse } from './cdx-collapse.ts';
+import { COUNTER_FIELDS } from './cdx-counters.ts';
 import { type CdxDialect, type CdxOutput, DIALECTS } from './cdx-dialect.ts';
 import { type CdxFilter, parseFilter } from './cdx-filter.ts';
 import { parseResumeKey, type ResumePlace } from './cdx-resume-key.ts';
@@ -36,6 +37,8 @@ export type CdxQuery = {
   readonly resume: ResumePlace | undefined;
   readonly showsResumeKey: boolean;
   readonly resolvesRevisits: boolean;
+  /** Whether duplicates and skipped lines are counted. */
+  readonly hasCounters: boolean;
   readonly page: number | undefined;
   readonly pageBlocks: number;
   readonly showsNumPages: boolean;
@@ -49,10 +52,15 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
   const facts = DIALECTS[dialect];
   const target = parseTarget(parameters, dialect);
   const resolvesRevisits = isTrue(parameters.get('resolveRevisits'));
-  const { fields, hasOwnFields } = parseFields(parameters, dialect, resolvesRevisits);
+  const { fields: columns, hasOwnFields } = parseFields(parameters, dialect, resolvesRevisits);
+  const counters = dialect === 'ia' ? parseCounters(parameters, columns) : [];
+  // Who names the fields gets these, and no others.
+  const fields = hasOwnFields ? columns : [...columns, ...counters];
   const limit = parseNumber(parameters, 'limit', { isSigned: dialect === 'ia' });
   const closest = parameters.get('closest') || undefined;
   const order = parseOrder(parameters, dialect, closest, target.isExact);
+  if (counters.length > 0 && order !== 'forward')
+    throw badRequest('counters go with the order of the index', 'Leave sort and closest away.', counters.join(', '));
   const specs = parameters.getAll('filter');
   if (specs.length > FILTERS_MAX) throw badRequest('there are too many filters', `${FILTERS_MAX} may be given.`);
   const lineOf = (row: CdxRow) => facts.fields.map((field) => fieldValue(field)!(row)).join(' ');
@@ -72,7 +80,8 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
     resume: parseResumeKey(parameters.get('resumeKey')),
     showsResumeKey: isTrue(parameters.get('showResumeKey')),
     resolvesRevisits,
-    page: parseNumber(parameters, 'page'),
+    hasCounters: counters.length > 0,
+    page: parsePage(parameters),
     pageBlocks: Math.min(50, Math.max(1, parseNumber(parameters, 'pageSize') ?? PAGE_BLOCKS)),
     showsNumPages: isTrue(parameters.get('showNumPages')),
     output: parseOutput(parameters.get('output'), dialect),
@@ -157,6 +166,19 @@ function parseFields(
   if (unknown !== undefined && dialect !== 'pywb')
     throw badRequest('there is no such field', `Fields are ${FIELD_NAMES.join(', ')}.`, unknown);
   return { fields: fields.filter((field) => fieldValue(field)), hasOwnFields: true };
+}
+
+/** Counters that were asked for by their parameters, or by naming their fields. */
+function parseCounters(parameters: URLSearchParams, columns: readonly string[]): string[] {
+  return Object.entries(COUNTER_FIELDS)
+    .filter(([parameter, field]) => isTrue(parameters.get(parameter)) || columns.includes(field))
+    .map(([, field]) => field);
+}
+
+/** With a page below 0 there are none. */
+function parsePage(parameters: URLSearchParams): number | undefined {
+  const page = parseNumber(parameters, 'page', { isSigned: true });
+  return page === undefined || page < 0 ? undefined : page;
 }
 
 function parseOutput(text: string | null, dialect: CdxDialect): CdxOutput {

@@ -25,6 +25,10 @@ export type CdxRow = {
   readonly originalLength: string;
   readonly originalOffset: string;
   readonly originalFilename: string;
+  /** Counters, where they were asked for. */
+  readonly dupecount?: string;
+  readonly skipcount?: string;
+  readonly endtimestamp?: string;
 };
 
 const ABSENT = '-';
@@ -121,6 +125,9 @@ const FIELDS = new Map<string, FieldValue>([
   ['orig.length', (row) => row.originalLength],
   ['orig.offset', (row) => row.originalOffset],
   ['orig.filename', (row) => row.originalFilename],
+  ['dupecount', (row) => row.dupecount ?? ABSENT],
+  ['skipcount', (row) => row.skipcount ?? ABSENT],
+  ['endtimestamp', (row) => row.endtimestamp ?? ABSENT],
   ['range', (row) => `bytes=${row.offset}-${Number(row.offset) + Number(row.length) - 1}`],
 ]);
 

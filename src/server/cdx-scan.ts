@@ -5,6 +5,7 @@
 import type { Archive } from '../archive/index.ts';
 import type { Capture, CaptureRange } from '../catalog/index.ts';
 import { Collapser } from './cdx-collapse.ts';
+import { CdxCounters } from './cdx-counters.ts';
 import { DIALECTS } from './cdx-dialect.ts';
 import { BLOCK_LINES, type CdxQuery, SORTED_LINES_MAX } from './cdx-query.ts';
 import { type CdxRow, CdxRows } from './cdx-row.ts';
@@ -20,11 +21,16 @@ export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void):
     yield await lastRows(scan);
     return;
   }
-  const rows = query.order === 'closest' ? closestRows(scan) : plainRows(scan, query.order === 'reverse');
+  const pages =
+    query.order === 'closest'
+      ? collapsed(closestRows(scan), query)
+      : query.hasCounters
+        ? countedRows(scan)
+        : collapsed(plainRows(scan, query.order === 'reverse'), query);
   let skip = query.offset;
   let left = query.limit ?? Number.POSITIVE_INFINITY;
   let last: CdxRow | undefined;
-  for await (const page of collapsed(rows, query)) {
+  for await (const page of pages) {
     const wanted = skip > 0 ? page.slice(skip) : page;
     skip = Math.max(0, skip - page.length);
     const taken = wanted.length > left ? wanted.slice(0, left) : wanted;
@@ -55,13 +61,13 @@ async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
   const { query } = scan;
   const wanted = Math.min(query.limit ?? SORTED_LINES_MAX, SORTED_LINES_MAX);
   if (query.order === 'closest') return (await nearestRows(scan, wanted + query.offset)).slice(query.offset);
-  // Without collapsing, the last lines are the first ones of the way back.
-  if (!query.collapse) {
+  // Without collapsing and counting, the last lines are the first ones of the way back.
+  if (!query.collapse && !query.hasCounters) {
     const rows = await firstOf(plainRows(scan, true), wanted);
     return query.order === 'reverse' ? rows : rows.reverse();
   }
   let held: CdxRow[] = [];
-  for await (const page of collapsed(plainRows(scan, false), query)) {
+  for await (const page of query.hasCounters ? countedRows(scan) : collapsed(plainRows(scan, false), query)) {
     held.push(...page);
     if (held.length > 2 * wanted + PAGE_LINES) held = held.slice(-wanted);
   }
@@ -117,14 +123,29 @@ async function* plainRows(scan: CdxScan, reverse: boolean): AsyncGenerator<CdxRo
   }
 }
 
-function rowMaker({ archive, query }: CdxScan): (captures: readonly Capture[]) => Promise<CdxRow[]> {
+/** The lines with their counters. What is left out has to be seen for that. */
+async function* countedRows(scan: CdxScan): AsyncGenerator<CdxRow[]> {
+  const { query } = scan;
+  const toRows = rowMaker(scan, false);
+  const counters = new CdxCounters(query.collapse && new Collapser(query.collapse));
+  for await (const page of pagedCaptures(scan, false)) {
+    const rows = await toRows(page);
+    yield counters.push(rows, filtered(rows, query));
+  }
+  yield counters.end();
+}
+
+function rowMaker({ archive, query }: CdxScan, filters = true): (captures: readonly Capture[]) => Promise<CdxRow[]> {
   const { isDigestLabelled } = DIALECTS[query.dialect];
   const rows = new CdxRows(archive, { isDigestLabelled, resolvesRevisits: query.resolvesRevisits });
   return async (captures) => {
-    let made = await rows.of(captures);
-    for (const filter of query.filters) made = made.length > 0 ? filter(made) : made;
-    return made;
+    const made = await rows.of(captures);
+    return filters ? filtered(made, query) : made;
   };
+}
+
+function filtered(rows: CdxRow[], { filters }: CdxQuery): CdxRow[] {
+  return filters.reduce((left, filter) => (left.length > 0 ? filter(left) : left), rows);
 }
 
 /** The captures of one page of the answer, when pages were asked for. */
@@ -161,7 +182,7 @@ async function* captures(scan: CdxScan, range: CaptureRange): AsyncGenerator<Cap
     ...(query.resume && { after: afterOf(query.resume) }),
     ...range,
   };
-  const isFew = query.limit !== undefined && query.filters.length === 0 && !query.collapse;
+  const isFew = query.limit !== undefined && query.filters.length === 0 && !query.collapse && !query.hasCounters;
   const pageSize = isFew ? Math.min(PAGE_LINES, query.limit + query.offset + 1) : PAGE_LINES;
   for await (const page of archive.catalog.captures(bounded, pageSize)) {
     signal.throwIfAborted();

@@ -7,18 +7,33 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PinakesError } from '../base/index.ts';
+import { type BodyPace, watchBody } from './body-pace.ts';
 import { problemJson } from './problem.ts';
 
 /** What a URL may have; archived URLs are long, but not longer. */
 export const URL_CHARACTERS_MAX = 64 * 1024;
 const HEAD_BYTES_MAX = 128 * 1024;
-const HEAD_TIMEOUT_MS = 15_000;
-/** How long a connection may be silent in the middle of a request or reply. Event streams beat more often. */
-const SILENCE_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_MS = 15_000;
 const CONNECTIONS_MAX = 4096;
 /** How long what a client goes on sending after a refusal is read and thrown away, so that it gets to see the refusal. */
 const LINGER_MS = 2000;
+
+/** How long clients are waited for. */
+export type Patience = {
+  /** For the head of a request, from the first byte or the connection on. */
+  readonly headMs: number;
+  /** While a connection is silent in the middle of a request or reply. Event streams beat more often. */
+  readonly silenceMs: number;
+  readonly body: BodyPace;
+};
+
+const PATIENCE: Patience = {
+  headMs: 15_000,
+  silenceMs: 120_000,
+  body: { windowMs: 60_000, bytesMin: 4096 },
+};
+/** How much later than `headMs` a slow head may be noticed, as a share of it. */
+const HEAD_CHECKS = 5;
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -31,7 +46,7 @@ export class ListeningSocket {
   /** Connections that have not asked for anything yet, as browsers open them ahead. Node does not count them as idle. */
   readonly #silent = new Set<Socket>();
 
-  private constructor(server: Server) {
+  private constructor(server: Server, patience: Patience) {
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
     server.on('connection', (socket: Socket) => {
@@ -41,21 +56,24 @@ export class ListeningSocket {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#silent.delete(request.socket);
       if (this.#isStopping) response.shouldKeepAlive = false;
+      watchBody(request, response, patience.body, LINGER_MS);
       if (this.#handler) this.#handler(request, response);
       else this.#early.push([request, response]);
     });
   }
 
-  static async listen(host: string, port: number): Promise<ListeningSocket> {
+  static async listen(host: string, port: number, given: Partial<Patience> = {}): Promise<ListeningSocket> {
+    const patience = { ...PATIENCE, ...given };
     const server = createServer({
       maxHeaderSize: HEAD_BYTES_MAX,
-      headersTimeout: HEAD_TIMEOUT_MS,
-      // Uploads take as long as they take; silence is bounded instead.
+      headersTimeout: patience.headMs,
+      connectionsCheckingInterval: Math.ceil(patience.headMs / HEAD_CHECKS),
+      // Uploads take as long as they take; silence and dawdling are bounded instead.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
     });
-    server.setTimeout(SILENCE_TIMEOUT_MS);
+    server.setTimeout(patience.silenceMs);
     server.maxConnections = CONNECTIONS_MAX;
     server.on('clientError', refuseBytes);
     server.listen(port, host);
@@ -64,7 +82,7 @@ export class ListeningSocket {
     } catch (cause) {
       throw listenError(cause, host, port);
     }
-    return new ListeningSocket(server);
+    return new ListeningSocket(server, patience);
   }
 
   /** From now on requests are answered; those that came early too. */

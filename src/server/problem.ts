@@ -60,6 +60,15 @@ export const NOT_FOUND: Problem = {
   advice: 'The web page is at /, the captures of a URL at /web/*/URL, the API is described at /api/openapi.json.',
 };
 
+/** A browser wants a screen, and this server was started without the files of the web page. */
+export const SCREENS_MISSING: Problem = {
+  status: 503,
+  code: 'SCREENS_MISSING',
+  message: 'the web page is not built',
+  advice:
+    'In a checkout, `npm run ui` builds it; then start the server again. The API, CDX, Memento and what programs fetch from the archive are there without.',
+};
+
 const INTERNAL: Problem = {
   status: 500,
   code: 'INTERNAL',

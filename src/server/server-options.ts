@@ -2,6 +2,7 @@
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs, IdSource } from '../base/index.ts';
 import type { CommandRunner, JobKind } from './job-kind.ts';
+import type { Patience } from './listening-socket.ts';
 
 /** One answered request, for the access log. Nothing in it is secret: no fields of the request but those named, and never a token. */
 export type AccessLine = {
@@ -42,6 +43,8 @@ export type ServerOptions = {
   readonly addRoots?: readonly string[];
   /** The largest upload that is taken; without it, as much as the disk has room for. */
   readonly uploadBytesMax?: number;
+  /** How long clients are waited for; each part has a default. */
+  readonly patience?: Partial<Patience>;
   /** Milliseconds that only grow, with fractions, for latencies; the clock when absent. */
   readonly stopwatch?: () => number;
   /** Whether the search index is kept up with the archive in the background. */

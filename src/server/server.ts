@@ -24,10 +24,10 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const STOP_TIMEOUT_MS = 10_000;
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const ui = await ListeningSocket.listen(options.host, options.port);
+  const ui = await ListeningSocket.listen(options.host, options.port, options.patience);
   let replay: ListeningSocket | undefined;
   try {
-    replay = await ListeningSocket.listen(options.host, options.replayPort);
+    replay = await ListeningSocket.listen(options.host, options.replayPort, options.patience);
     return await assemble(options, ui, replay);
   } catch (error) {
     const now = AbortSignal.abort();

@@ -9,7 +9,7 @@ import type { Replayer } from '../replay/index.ts';
 import type { CdxRoute } from './cdx-route.ts';
 import type { Answer, Visit } from './front.ts';
 import type { Metrics } from './metrics.ts';
-import { HttpProblem, methodRefused, NOT_FOUND } from './problem.ts';
+import { accepts, HttpProblem, methodRefused, NOT_FOUND, SCREENS_MISSING } from './problem.ts';
 import { sendSegment } from './segment-files.ts';
 import type { UiFiles } from './ui-files.ts';
 import { WebRoutes } from './web-routes.ts';
@@ -65,7 +65,10 @@ export class UiRoutes {
     requireReading(request);
     if (uiFiles.has(path)) uiFiles.send(request, response, path);
     else if (uiFiles.hasScreens && isScreen(path)) uiFiles.sendScreen(request, response);
-    else throw new HttpProblem(NOT_FOUND);
+    else {
+      const isForPeople = isScreen(path) && accepts(request.headers.accept, 'text/html');
+      throw new HttpProblem(isForPeople && !uiFiles.hasScreens ? SCREENS_MISSING : NOT_FOUND);
+    }
   }
 
   async #sendMetrics(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -26,7 +26,7 @@ import { parseAcceptDatetime } from './accept-datetime.ts';
 import type { Visit } from './front.ts';
 import { firstMemento, nearestMemento } from './mementos.ts';
 import { sendMissing } from './missing-capture.ts';
-import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from './problem.ts';
+import { badRequest, HttpProblem, methodRefused, SCREENS_MISSING } from './problem.ts';
 import { parseTimeMapPage, timeMapOf } from './time-map.ts';
 import type { UiFiles } from './ui-files.ts';
 
@@ -75,7 +75,7 @@ export class WebRoutes {
   }
 
   #sendScreen({ request, response }: Visit): void {
-    if (!this.#parts.uiFiles.hasScreens) throw new HttpProblem(NOT_FOUND);
+    if (!this.#parts.uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
     this.#parts.uiFiles.sendScreen(request, response);
   }
 
@@ -164,7 +164,9 @@ export class WebRoutes {
     const within = isSpan ? await firstMemento(archive, url, { from: time, to: timeEnd }) : undefined;
     const found = within ?? (await nearestMemento(archive, url, time));
     if (!found) return this.#sendMissing(request, response, url);
-    const isFrame = wantsScreen(request) && uiFiles.hasScreens && (modifier === '' || modifier === 'if_');
+    const isFrame = wantsScreen(request) && (modifier === '' || modifier === 'if_');
+    // The other socket sends windows here for their frame; sent back there, they would go to and fro.
+    if (isFrame && !uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
     if (isFrame && timestamp.length >= 14) {
       uiFiles.sendScreen(request, response);
       return;

@@ -57,6 +57,7 @@ export class GzipMembers implements MemberSource {
   readonly #inflater: CodecHandle = inflateRawHandle();
   #prober: CodecHandle | undefined;
   readonly #report: FindingSink;
+  readonly #lookBackBytes: number;
   #state: 'between' | 'deflate' | 'trailer' | 'resync' = 'between';
   #member: Member | undefined;
   #crc = 0;
@@ -66,7 +67,8 @@ export class GzipMembers implements MemberSource {
   #skippedAreNul = false;
 
   /** `seek`: the offset is anywhere in the file, and reading begins with the first record after it. */
-  constructor(offset: number, report: FindingSink, seek = false) {
+  constructor(offset: number, report: FindingSink, seek = false, lookBackBytes = RESYNC_WINDOW_BYTES) {
+    this.#lookBackBytes = lookBackBytes;
     this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
     this.#report = report;
     this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
@@ -141,7 +143,7 @@ export class GzipMembers implements MemberSource {
       this.#crc = crc32(output.buffer.subarray(at, output.end), this.#crc);
       this.#inflatedBytes += inflater.produced;
     }
-    input.retainFrom(this.#member!.offset, RESYNC_WINDOW_BYTES);
+    input.retainFrom(this.#member!.offset, this.#lookBackBytes);
     const roomLeft = room - output.end;
     // The stream has ended when the engine stops with both input and room to spare; it says so in no other way.
     if (input.available > 0 && roomLeft > 0) {

@@ -15,6 +15,10 @@ export class HttpHead {
   readonly fields: readonly Field[];
   /** The head with its empty line. */
   readonly bytes: Uint8Array;
+  // Asked several times for every record.
+  #status: number | undefined | null = null;
+  #isChunked: boolean | undefined;
+  #contentCodings: readonly string[] | undefined;
 
   constructor(startLine: string, fields: readonly Field[], bytes: Uint8Array) {
     this.startLine = startLine;
@@ -30,6 +34,11 @@ export class HttpHead {
 
   /** Status of a response; undefined for a request or an unreadable status line. */
   get status(): number | undefined {
+    if (this.#status === null) this.#status = this.#readStatus();
+    return this.#status;
+  }
+
+  #readStatus(): number | undefined {
     const match = /^(?:http(?:\/[\w.]+)?|icy)\s+(\d{3})(?:\s|$)/i.exec(this.startLine);
     return match ? Number(match[1]) : undefined;
   }
@@ -41,15 +50,16 @@ export class HttpHead {
 
   /** Whether the body is in chunks. `Transfer-Encoding` can stand several times and hold several codings. */
   get isChunked(): boolean {
-    for (const field of this.fields) {
-      if (isNamed(field, 'transfer-encoding') && /(^|[\s,])chunked($|[\s,;])/i.test(field.value)) return true;
-    }
-    return false;
+    this.#isChunked ??= this.fields.some(
+      (field) => isNamed(field, 'transfer-encoding') && /(^|[\s,])chunked($|[\s,;])/i.test(field.value),
+    );
+    return this.#isChunked;
   }
 
   /** Content codings in the order in which they were applied. A transfer coding other than chunked counts as one, as browsers have it. */
-  get contentCodings(): string[] {
-    return [...this.#codingsIn('content-encoding'), ...this.#codingsIn('transfer-encoding')];
+  get contentCodings(): readonly string[] {
+    this.#contentCodings ??= [...this.#codingsIn('content-encoding'), ...this.#codingsIn('transfer-encoding')];
+    return this.#contentCodings;
   }
 
   #codingsIn(name: string): string[] {

@@ -27,7 +27,9 @@ export * from './finding-catalogue.ts';
 export * from './http-head.ts';
 export * from './index-entry.ts';
 export { type InputFile, type InputFiles, inputFiles } from './input-files.ts';
+export type { LooseRecord } from './member-batch.ts';
 export * from './member-encoder.ts';
+export { MemberThreads } from './member-threads.ts';
 export * from './new-record.ts';
 export {
   type Coding,
@@ -43,8 +45,10 @@ export { type Opening, RecordOpening } from './record-opening.ts';
 export * from './record-reader.ts';
 export * from './scan-batch.ts';
 export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';
+export { readZipDirectory, type ZipDirectory } from './wacz-directory.ts';
+export { readZipEntry, type ZipEntry } from './wacz-entry.ts';
 export { openWacz, type Wacz, type WaczWarc } from './wacz-reader.ts';
-export { FileSource } from './wacz-source.ts';
+export { FileSource, MemorySource } from './wacz-source.ts';
 export { verifyWacz, type WaczVerification } from './wacz-verify.ts';
 export { type NewWacz, type WrittenWacz, writeWacz } from './wacz-writer.ts';
 export * from './warc-file-writer.ts';

@@ -66,6 +66,8 @@ export type CursorOptions = {
   coding?: Coding | undefined;
   /** The dictionary of the file's first frame, when the input begins after it. */
   dictionary?: Buffer | undefined;
+  /** How much of what was read stays in memory, to look for records in it after damage. Who reads a single record needs nothing of it. */
+  lookBackBytes?: number | undefined;
 };
 
 const TRAILER_BYTES = 4;
@@ -86,6 +88,7 @@ export class RecordCursor {
   /** How the file is compressed; known once its first bytes are. */
   coding: Coding | undefined;
   readonly #options: CursorOptions;
+  readonly #lookBackBytes: number;
   readonly #findings: Finding[] = [];
   #source: MemberSource | undefined;
   #out!: ByteWindow;
@@ -121,6 +124,7 @@ export class RecordCursor {
   constructor(file: string, options: CursorOptions = {}) {
     this.file = file;
     this.#options = options;
+    this.#lookBackBytes = options.lookBackBytes ?? RESYNC_WINDOW_BYTES;
     if (options.coding) this.#start(options.coding);
   }
 
@@ -162,8 +166,9 @@ export class RecordCursor {
     const offset = this.#options.offset ?? 0;
     const report = (code: FindingCode, at: number, detail?: string) => this.#report(code, at, detail);
     const seek = this.#options.seek ?? false;
-    if (coding === 'gzip') this.#source = new GzipMembers(offset, report, seek);
-    else if (coding === 'zstd') this.#source = new ZstdFrames(offset, report, this.#options.dictionary, seek);
+    if (coding === 'gzip') this.#source = new GzipMembers(offset, report, seek, this.#lookBackBytes);
+    else if (coding === 'zstd')
+      this.#source = new ZstdFrames(offset, report, this.#options.dictionary, seek, this.#lookBackBytes);
     else this.#source = new IdentitySource(offset);
     this.coding = coding;
     this.#isIdentity = coding === 'none';
@@ -402,7 +407,7 @@ export class RecordCursor {
     this.chunk = out.buffer.subarray(out.read, out.read + bytes);
     this.#left -= bytes;
     out.consume(bytes);
-    out.retainFrom(this.#bodyAt, RESYNC_WINDOW_BYTES);
+    out.retainFrom(this.#bodyAt, this.#lookBackBytes);
     this.#dropMembers(out.keptPosition);
     return 'body';
   }

@@ -105,6 +105,8 @@ export type ReadOptions = {
   dictionary?: Buffer | undefined;
   /** How the input is compressed, for a stream that begins inside of a member. */
   coding?: Coding | undefined;
+  /** How much of what was read stays in memory, for the search after damage; for a stream. */
+  lookBackBytes?: number | undefined;
   onFinding?: ((finding: Finding) => void) | undefined;
   signal?: AbortSignal | undefined;
 };
@@ -242,6 +244,7 @@ export async function* readRecords(
     offset,
     coding: options.coding ?? start?.coding,
     dictionary: options.dictionary ?? start?.dictionary,
+    lookBackBytes: options.lookBackBytes,
   });
   const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;

@@ -8,13 +8,10 @@
  * Memory is bounded by the ranges under way, whatever the files hold (I9).
  */
 import { statSync } from 'node:fs';
-import { getCompileCacheDir } from 'node:module';
-import { Worker } from 'node:worker_threads';
-import { type DigestAlgorithm, type ErrorCode, fileError, PinakesError } from '../base/index.ts';
+import { type DigestAlgorithm, fileError, PinakesError, ThreadPool } from '../base/index.ts';
 import { readFileStart } from './record-reader.ts';
 import { type ScanJob, type ScanResult, scanRange } from './scan.ts';
 import { ScanBatch } from './scan-batch.ts';
-import type { ScanAnswer } from './scan-worker.ts';
 
 const RANGE_BYTES = 4 * 1024 * 1024;
 
@@ -139,79 +136,29 @@ function* jobsOf(
   }
 }
 
-type Waiting = { job: ScanJob; resolve: (result: ScanResult) => void; reject: (error: unknown) => void };
-
-/** How many ranges a thread has at hand: the one it scans, and the next, so that it never waits for an answer to its last message. */
-const RANGES_AT_HAND = 2;
-
+/** Scans ranges on threads, or on the caller's own when there are none. */
 class ScanPool {
-  readonly #workers: Worker[] = [];
-  readonly #waiting: Waiting[] = [];
-  /** What each thread has at hand, in the order it was sent, which is the order of the answers. */
-  readonly #atHand = new Map<Worker, Waiting[]>();
-  /** Why no thread is left. */
-  #failure: unknown;
+  readonly #workers: number;
+  readonly #threads: ThreadPool<ScanJob, ScanResult>;
 
   constructor(workers: number) {
-    for (let i = 0; i < workers; i++) this.#start();
+    this.#workers = workers;
+    this.#threads = new ThreadPool(new URL('./scan-worker.ts', import.meta.url), {
+      threads: workers,
+      limits: { maxYoungGenerationSizeMb: 32 },
+    });
   }
 
   /** How many ranges should be under way or waiting, so that no thread stands idle. */
   get ahead(): number {
-    return this.#workers.length === 0 ? 1 : this.#workers.length * 2 + 1;
+    return this.#workers === 0 ? 1 : this.#workers * 2 + 1;
   }
 
   run(job: ScanJob): Promise<ScanResult> {
-    if (this.#workers.length === 0) return Promise.try(() => scanRange(job));
-    if (this.#atHand.size === 0) return Promise.reject(this.#failure);
-    const { promise, resolve, reject } = Promise.withResolvers<ScanResult>();
-    this.#waiting.push({ job, resolve, reject });
-    this.#dispatch();
-    return promise;
+    return this.#workers === 0 ? Promise.try(() => scanRange(job)) : this.#threads.run(job);
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  close(): Promise<void> {
+    return this.#threads.close();
   }
-
-  #start(): void {
-    const cache = getCompileCacheDir();
-    const worker = new Worker(new URL('./scan-worker.ts', import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: 32 },
-      // A thread does not get the compile cache that its program enabled unless it is told so, and would compile everything anew.
-      ...(cache && { env: { ...process.env, NODE_COMPILE_CACHE: cache } }),
-    });
-    worker.on('message', (answer: ScanAnswer) => {
-      const waiting = this.#atHand.get(worker)?.shift();
-      if ('result' in answer) waiting?.resolve(answer.result);
-      else waiting?.reject(revive(answer));
-      this.#dispatch();
-    });
-    worker.on('error', (error) => {
-      for (const waiting of this.#atHand.get(worker) ?? []) waiting.reject(error);
-      this.#atHand.delete(worker);
-      if (this.#atHand.size > 0) return;
-      this.#failure = error;
-      for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
-    });
-    this.#workers.push(worker);
-    this.#atHand.set(worker, []);
-  }
-
-  #dispatch(): void {
-    for (let round = 0; round < RANGES_AT_HAND; round++) {
-      for (const [worker, atHand] of this.#atHand) {
-        if (atHand.length > round || this.#waiting.length === 0) continue;
-        const waiting = this.#waiting.shift()!;
-        atHand.push(waiting);
-        worker.postMessage(waiting.job);
-      }
-    }
-  }
-}
-
-function revive({ failure }: Extract<ScanAnswer, { failure: unknown }>): Error {
-  const { code, where, detail } = failure;
-  if (code) return new PinakesError(code as ErrorCode, where === undefined ? {} : { where });
-  return new Error(detail);
 }

@@ -137,6 +137,7 @@ export class ZstdFrames implements MemberSource {
   #dictionary: Buffer | undefined;
   #decoder: CodecHandle | undefined;
   #state: 'between' | 'frame' | 'resync' = 'between';
+  readonly #lookBackBytes: number;
   #walk: FrameWalk | undefined;
   #member: Member | undefined;
   /** File position up to which the input belongs to the frame at hand. */
@@ -147,7 +148,14 @@ export class ZstdFrames implements MemberSource {
   #skippedFrom = 0;
 
   /** `dictionary`: of the file's first frame, for readers that begin further on; `seek`: begin with the first record after the offset. */
-  constructor(offset: number, report: FindingSink, dictionary?: Buffer, seek = false) {
+  constructor(
+    offset: number,
+    report: FindingSink,
+    dictionary?: Buffer,
+    seek = false,
+    lookBackBytes = RESYNC_WINDOW_BYTES,
+  ) {
+    this.#lookBackBytes = lookBackBytes;
     this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
     this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
     if (seek) this.#state = 'resync';
@@ -250,7 +258,7 @@ export class ZstdFrames implements MemberSource {
     if (decoder.failure !== undefined) return this.#fail(output, decoder.failure);
     input.consume(decoder.consumed);
     output.end = at + decoder.produced;
-    input.retainFrom(this.#member!.offset, RESYNC_WINDOW_BYTES);
+    input.retainFrom(this.#member!.offset, this.#lookBackBytes);
     if (output.end === room) return 'data';
     if (walk.ended && input.position === this.#frameTo) {
       this.#close(output, false, input.position - this.#member!.offset);

@@ -36,6 +36,13 @@ const FLAGS = [
 
 const ARTEFACTS = new URL('../../test-artefacts/', import.meta.url);
 
+/** The browser's program file, for what starts browsers itself. It finds its fonts by way of this process's environment. */
+export async function chromiumProgram(): Promise<string> {
+  const path = await chromiumPath();
+  process.env.FONTCONFIG_PATH ??= join(path, '..', 'fonts');
+  return path;
+}
+
 /** Starts a browser of its own, with a profile that is new and goes with it. */
 export async function launchChromium(): Promise<Browser> {
   const executablePath = await chromiumPath();

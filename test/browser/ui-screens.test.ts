@@ -47,6 +47,8 @@ suite('screens', () => {
           await page.getByRole('button', { name: '2022: 1 capture' }).waitFor();
           await page.locator('tbody tr').nth(13).waitFor();
           assert.equal(await page.locator('tbody tr').count(), 14);
+          const weekdays = await page.locator('.month').last().locator('.weekdays li').allTextContents();
+          assert.deepEqual(weekdays, ['M', 'T', 'W', 'T', 'F', 'S', 'S']);
         },
       },
       {

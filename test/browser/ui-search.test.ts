@@ -63,8 +63,13 @@ const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<
     name: 'links-in',
     path: `/links?${new URLSearchParams({ url: `${SITE}about.html` })}`,
     look: async (page) => {
-      await text(page, '1 page links here');
+      // One with an anchor, and one that leads here.
+      await text(page, '2 pages link here');
       await page.getByRole('cell', { name: 'About us' }).first().waitFor();
+      await page
+        .locator('td')
+        .filter({ hasText: /^redirect$/ })
+        .waitFor();
     },
   },
   {

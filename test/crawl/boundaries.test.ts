@@ -101,6 +101,24 @@ test('limits stop a crawl, and it goes on from there', async (t) => {
   assert.equal(new Set(asked).size, 30, 'nothing was asked for twice');
 });
 
+test('a crawl that is taken up after days asks for robots.txt anew, though it has captured it', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  let shiftMs = 0;
+  const archive = await makeArchive(t, { clock: () => Date.now() + shiftMs });
+  web.put('site.test', '/robots.txt', 'User-agent: *\nAllow: /\n', { 'content-type': 'text/plain' });
+  web.put('site.test', '/', html('home', '<a href="/a">a</a><a href="/b">b</a>'));
+  for (const path of ['/a', '/b']) web.put('site.test', path, html(path, ''));
+  const settings = { ...QUICK, allowPrivate: true };
+  const first = await crawl(archive, [web.url('site.test')], { ...settings, pagesMax: 1 }, { resolve: web.resolve });
+  assert.equal(first.outcome, 'limited');
+  shiftMs += 48 * 3600_000;
+  web.put('site.test', '/robots.txt', 'User-agent: *\nDisallow: /b\n', { 'content-type': 'text/plain' });
+  const second = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([second.outcome, second.counts.pages, second.counts.forbidden], ['done', 2, 1]);
+  assert.equal(web.requests('site.test', '/robots.txt').length, 2);
+});
+
 test('only HTML is kept where only HTML is wanted', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());

@@ -60,6 +60,7 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   const refused = await run(cwd, 'crawl', seed, '--collection', 'other');
   assert.equal(refused.code, 1);
   assert.match(refused.out, /1 failed \(1 address-refused\)/);
+  assert.match(refused.out, /are refused; --allow-private lets/);
   assert.deepEqual((await run(cwd, 'crawl', '--again', 'nothing')).code, 2);
   assert.equal((await run(cwd, 'crawl', 'ftp://a.test/')).code, 2);
   assert.match((await run(cwd, 'verify')).out, /0 errors/);

@@ -61,6 +61,19 @@ test('an archive is indexed, searched, ranked and its links written, from the co
   const rank = pinakes(directory, ...['rank', '-a', at, '--json']);
   assert.equal(JSON.parse(rank.out).urls, new Set(pages.map((page) => page.url)).size);
 
+  const streamed = pinakesJson(directory, 'stream', '-a', at, '--json', '--order', 'inlinks');
+  assert.equal(streamed.length, pages.length);
+  const inlinks = new Map(next.map((item) => [item.url, Number(item.inlinks)]));
+  const counts = streamed.flatMap(({ url }) => inlinks.get(url) ?? []);
+  assert.deepEqual(
+    counts,
+    counts.toSorted((a, b) => b - a),
+    'the most cited come first',
+  );
+  assert.ok(counts[0]! > counts.at(-1)!);
+  const sideways = pinakes(directory, ...['stream', '-a', at, '--order', 'sideways']);
+  assert.deepEqual([sideways.code, /storage, url, time, inlinks, rank/.test(sideways.err)], [2, true]);
+
   assert.equal(pinakes(directory, ...['snapshot', 'create', 'first', '-a', at]).code, 0);
   assert.equal(pinakes(directory, ...['snapshot', 'create', 'first', '-a', at]).code, 2);
   const listed = JSON.parse(pinakes(directory, ...['snapshot', 'ls', '-a', at, '--json']).out);

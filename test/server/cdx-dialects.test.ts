@@ -61,6 +61,30 @@ test('the CDX server answers byte for byte as its dialects have it', async (t) =
     assert.equal((await get('/cdx?url=example.test&matchType=domain')).text, IA_DOMAIN);
   });
 
+  await t.test('IA: counters of duplicates and of what was left out, as further columns', async () => {
+    const duplicates = await get('/cdx?url=*.example.test&showDupeCount=true&limit=6');
+    assert.equal(
+      duplicates.text,
+      `\
+test,example)/a 20240301100000 http://www.example.test/a text/html 200 ${HELLO} 347 0
+test,example)/a 20240303100000 http://www.example.test/a text/html 304 ${HELLO} 524 1
+test,example)/a 20240305000000 https://example.test/a text/html 200 ${AGAIN} 316 0
+test,example)/a 20240305000000 https://example.test/a text/plain 503 ${LATER} 301 0
+test,example)/a/deep?a=1&b=2 20240401120000 http://example.test/a/deep?b=2&a=1 text/plain 404 ${NOTHING} 316 0
+test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 text/html 200 ${HELLO} 540 2
+`,
+    );
+    const skipped = await get(
+      '/cdx?url=example.test/a&collapse=timestamp:4&showSkipCount=true&lastSkipTimestamp=true&output=json',
+    );
+    assert.equal(
+      skipped.text,
+      `[["urlkey","timestamp","original","mimetype","statuscode","digest","length","skipcount","endtimestamp"],
+["test,example)/a","20240301100000","http://www.example.test/a","text/html","200","${HELLO}","347","3","20240305000000"]]
+`,
+    );
+  });
+
   await t.test('IA: json is an array of arrays with a header, one a line', async () => {
     const reply = await get('/cdx?url=example.test/a&output=json');
     assert.equal(reply.text, IA_JSON);

@@ -112,6 +112,35 @@ test('questions to the CDX server', async (t) => {
     assert.equal(pywb.text, '20200101000000\n20200110000000\n');
   });
 
+  await t.test('counters tell of duplicates, and of what filters and collapsing left out', async () => {
+    const fields = 'fl=timestamp,dupecount,skipcount,endtimestamp';
+    const counted = async (query: string) => {
+      const found = await lines(`url=site.test/daily&${fields}&${query}`);
+      return found.map((line) => line.replace(/202001(\d\d)000000/g, '$1'));
+    };
+    assert.deepEqual(await counted('collapse=digest'), ['01 0 2 03', '04 0 2 06', '07 0 2 09', '10 0 0 10']);
+    assert.deepEqual(await counted('collapse=digest&limit=2'), ['01 0 2 03', '04 0 2 06']);
+    assert.deepEqual(await counted('collapse=digest&limit=-2'), ['07 0 2 09', '10 0 0 10']);
+    assert.deepEqual(await counted('collapse=digest&offset=2&limit=1'), ['07 0 2 09']);
+    assert.deepEqual(await counted('filter=mimetype:warc/revisit'), [
+      '02 0 0 02',
+      '03 1 1 04',
+      '05 0 0 05',
+      '06 1 1 07',
+      '08 0 0 08',
+      '09 1 1 10',
+    ]);
+    assert.deepEqual(await counted('from=20200103&to=20200105'), ['03 0 0 03', '04 0 0 04', '05 1 0 05']);
+    assert.deepEqual(await counted('limit=-3'), ['08 1 0 08', '09 2 0 09', '10 0 0 10']);
+    const columns = await lines('url=site.test/daily&limit=1&showSkipCount=true');
+    assert.equal(columns[0]!.split(' ').length, 8);
+    assert.deepEqual(await lines('url=site.test/daily&limit=1&showSkipCount=true&fl=timestamp'), ['20200101000000']);
+    assert.equal((await get('/cdx?url=site.test/daily&showDupeCount=true&sort=reverse')).status, 400);
+    const pywb = await get('/cdx/pywb?url=site.test/daily&showDupeCount=true&limit=1');
+    assert.doesNotMatch(pywb.text, /dupecount/);
+    assert.deepEqual(await days('page=-1'), await days('offset=0'), 'a page below 0 means none');
+  });
+
   await t.test('a collection can be asked for alone', async () => {
     assert.deepEqual(await days('collection=early'), [1, 2, 3, 4, 5]);
     assert.equal((await get('/cdx?url=site.test&collection=nothing')).status, 404);

@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { temporaryDirectory } from '../archive/trial-archive.ts';
 import { pinakes, startPinakes } from '../journeys/pinakes-process.ts';
 import { ask } from './trial-server.ts';
+
+const MESSAGE = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nThe tables of the library.';
+const WARC =
+  'WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:11111111-2222-4333-8444-555555555555>\r\nWARC-Date: 2024-03-01T10:00:00Z\r\n' +
+  `WARC-Target-URI: http://example.org/\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: ${MESSAGE.length}\r\n\r\n${MESSAGE}\r\n\r\n`;
 
 type Served = {
   readonly uiUrl: string;
@@ -96,6 +102,53 @@ test('serve takes a token from a file, and says what it does not understand', as
     const refused = pinakes(cwd, 'serve', ...args);
     assert.equal(refused.code, 2, args.join(' '));
     assert.match(refused.err, /BAD_ARGUMENT|FILE_MISSING/);
+  }
+});
+
+test('serve adds files from below the given directories only, and takes no larger upload than it was told', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  const [inside, also, outside] = [join(cwd, 'inside'), join(cwd, 'also'), join(cwd, 'outside')];
+  for (const directory of [inside, also, outside]) {
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'a.warc'), WARC);
+  }
+  symlinkSync(join(outside, 'a.warc'), join(inside, 'link.warc'));
+  const roots = ['--add-root', inside, '--add-root', 'also'];
+  const { child, served } = await start(t, cwd, 'serve', '--init', '--no-index', ...roots, '--upload-max', '1000');
+  const headers = { authorization: `Bearer ${served.token}`, 'content-type': 'application/json' };
+  const added = async (path: string) => {
+    const body = JSON.stringify({ kind: 'add', input: { paths: [path] } });
+    const { text } = await ask(served.uiAddress, '/api/jobs', { method: 'POST', headers, body });
+    const { id } = JSON.parse(text) as { id: string };
+    for (;;) {
+      const job = JSON.parse((await ask(served.uiAddress, `/api/jobs/${id}`)).text);
+      if (job.state === 'done' || job.state === 'failed') return job.error?.code ?? job.report.captures;
+      await setTimeout(20);
+    }
+  };
+  assert.equal(await added(join(inside, 'a.warc')), 1);
+  assert.equal(await added(join(also, 'a.warc')), 0, 'it is known already');
+  assert.equal(await added(join(outside, 'a.warc')), 'PATH_REFUSED');
+  assert.equal(await added(join(inside, 'link.warc')), 'PATH_REFUSED');
+  assert.equal(await added(`${inside}/../outside/a.warc`), 'PATH_REFUSED');
+  const upload = (body: string) =>
+    ask(served.uiAddress, '/api/uploads?name=a.warc', { method: 'POST', headers: { ...headers }, body });
+  assert.equal((await upload(WARC)).status, 202);
+  const refused = await upload(WARC.repeat(20));
+  assert.equal(refused.status, 413);
+  assert.match(refused.text, /1000/);
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+  for (const args of [
+    ['--add-root', 'nowhere'],
+    ['--add-root', join(inside, 'a.warc')],
+    ['--upload-max', '1e6'],
+    ['--upload-max', '0'],
+  ]) {
+    const wrong = pinakes(cwd, 'serve', ...args);
+    assert.equal(wrong.code, 2, args.join(' '));
+    assert.match(wrong.err, /BAD_ARGUMENT|FILE_MISSING/);
   }
 });
 

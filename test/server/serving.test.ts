@@ -48,6 +48,30 @@ test('the web page is served from its directory, under a policy that lets nothin
   assert.equal((await get('/assets/')).status, 200);
 });
 
+test('without the files of the web page browsers are told what to do, and sent nowhere', async (t) => {
+  const { archive, server, failures } = await makeServer(t);
+  await archive.store(page('http://site.test/', TIME, contentOf('a page')));
+  const { host } = new URL(server.uiUrl);
+  const ui = (target: string, headers: Record<string, string> = {}) =>
+    ask(server.uiAddress, target, { headers: { host, ...headers } });
+  const memento = '/web/20240301100000/http://site.test/';
+  for (const target of ['/', '/jobs', '/web/*/http://site.test/', memento]) {
+    const reply = await ui(target, WINDOW);
+    assert.equal(reply.status, 503, target);
+    assert.match(reply.text, /npm run ui/);
+    assert.match(String(reply.headers['content-type']), /^text\/html/);
+  }
+  // A window at the other socket is sent here for its frame, and no further.
+  const windowed = await ask(server.replayAddress, '/web/20240301100000mp_/http://site.test/', { headers: WINDOW });
+  assert.equal(windowed.headers.location, `${server.uiUrl}${memento}`);
+  assert.equal((await ui('/assets/main.js')).status, 404);
+  const led = await ui(memento);
+  assert.equal(led.status, 307);
+  assert.equal((await ask(server.replayAddress, new URL(String(led.headers.location)).pathname)).status, 200);
+  assert.equal((await ui('/api/info')).status, 200);
+  assert.deepEqual(failures, []);
+});
+
 test('a browser window gets the frame page, everybody else the memento', async (t) => {
   const { archive, server, failures } = await makeServer(t, { uiDirectory: await makeUi(t) });
   const body = contentOf('a page');

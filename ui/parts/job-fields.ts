@@ -24,7 +24,7 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
     },
   },
   crawl: {
-    first: ['seeds', 'collection', 'scope', 'pagesMax', 'depthMax'],
+    first: ['seeds', 'collection', 'scope', 'pagesMax', 'depthMax', 'browser'],
     fields: {
       seeds: { title: 'Begin with', description: 'Addresses of pages.' },
       collection: COLLECTION,
@@ -35,6 +35,12 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
       },
       pagesMax: { title: 'At most so many pages' },
       depthMax: { title: 'At most so many links away from the start' },
+      browser: {
+        title: 'As a browser',
+        description:
+          'Pages that scripts fill are whole only when a browser renders them, which takes longer. none: as without it. empty: only pages without text of their own. all: every page.',
+      },
+      screenshots: { title: 'Keep a picture of each rendered page', default: true },
       mode: {
         title: 'What to do',
         description:

@@ -91,6 +91,9 @@ function crawlSentences(facts: Record<string, unknown>): string[] {
   const limit = typeof facts.limit === 'string' ? `, because the limit of ${facts.limit} was reached` : '';
   return [
     `${counted(count('pages'), 'page')} and ${counted(count('captures'), 'capture')} in all, ${formatBytes(count('bytes'))}.`,
+    count('rendered') > 0
+      ? `${counted(count('rendered'), 'page')} rendered in a browser, with ${counted(count('screenshots'), 'screenshot')}.`
+      : '',
     held > 0 ? `${counted(held, 'capture')} had a content that the archive held.` : '',
     count('failed') > 0
       ? `${counted(count('failed'), 'address', 'addresses')} could not be fetched; the log names them.`

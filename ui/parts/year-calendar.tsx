@@ -3,7 +3,7 @@
  * more captures, the darker. Shape and label say what the colour says.
  */
 import type { CalendarDay, CalendarYear } from '../api/replies.ts';
-import { counted, formatDay, monthName } from '../wording.ts';
+import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../wording.ts';
 
 type YearProperties = {
   readonly year: CalendarYear;
@@ -45,18 +45,22 @@ type MonthProperties = {
 };
 
 function Month({ year, month, days, most, chosen, onChoose }: MonthProperties) {
-  const first = new Date(Date.UTC(2000, month - 1, 1));
-  first.setUTCFullYear(year);
-  // Weeks begin on Monday, as ISO 8601 has it.
-  const offset = (first.getUTCDay() + 6) % 7;
-  const end = new Date(first);
-  end.setUTCMonth(month, 0);
+  const end = new Date(Date.UTC(2000, 0, 1));
+  end.setUTCFullYear(year, month, 0);
   const length = end.getUTCDate();
   const prefix = `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-`;
+  const offset = weekdayOf(`${prefix}01`);
   const hasDays = [...days.keys()].some((date) => date.startsWith(prefix));
   return (
     <section class={hasDays ? 'month' : 'month empty'} aria-label={`${monthName(month)} ${year}`}>
       <h3>{monthName(month)}</h3>
+      <ol class="weekdays" aria-hidden="true">
+        {WEEKDAYS.map((weekday) => (
+          <li key={weekday} title={weekday}>
+            {weekday.slice(0, 1)}
+          </li>
+        ))}
+      </ol>
       <ol class="days">
         {Array.from({ length }, (_, index) => {
           const date = `${prefix}${String(index + 1).padStart(2, '0')}`;
@@ -89,7 +93,7 @@ function DayButton({ day, most, isChosen, onChoose }: DayProperties) {
   const { date, captures, changed, statuses } = day;
   const isAllErrors = statuses.length > 0 && statuses.every((status) => status >= 400);
   const words = [
-    `${formatDay(date)}: ${counted(captures, 'capture')}`,
+    `${WEEKDAYS[weekdayOf(date)]}, ${formatDay(date)}: ${counted(captures, 'capture')}`,
     changed > 0 ? `${changed} changed` : 'identical to the one before',
     ...(isAllErrors ? [`status ${statuses.join(', ')}`] : []),
   ].join(', ');

@@ -20,7 +20,7 @@ const DIRECTIONS = [
 const KINDS: Readonly<Record<string, string>> = {
   anchor: 'link',
   canonical: 'canonical address',
-  refresh: 'redirect',
+  refresh: 'redirect by the page',
   style: 'style sheet',
 };
 

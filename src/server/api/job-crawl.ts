@@ -48,6 +48,15 @@ const CrawlInput = closed({
   ),
   userAgent: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
   htmlOnly: Type.Optional(Type.Boolean({ description: 'Keep only HTML.' })),
+  browser: Type.Optional(
+    Type.Enum(['none', 'empty', 'all'], {
+      description:
+        'Which pages are rendered in a browser too: none (unless told), those without text in their HTML, all.',
+    }),
+  ),
+  screenshots: Type.Optional(
+    Type.Boolean({ description: 'Keep a picture of every page that was rendered; as without it.' }),
+  ),
   fresh: Type.Optional(
     Type.Boolean({ description: 'Drop what an unfinished crawl of the collection had still to do.' }),
   ),
@@ -92,6 +101,7 @@ async function run(
 }
 
 function progressOf({ fetched, queued, bytes, failed, unchanged, duplicate, url, ...rest }: CrawlProgress) {
-  const detail = { queued, bytes, failed, unchanged, duplicate, new: rest.new };
+  const { rendered, screenshots } = rest;
+  const detail = { queued, bytes, failed, unchanged, duplicate, new: rest.new, rendered, screenshots };
   return { done: fetched, total: fetched + queued, unit: 'pages', message: url, detail };
 }

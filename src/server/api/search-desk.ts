@@ -43,7 +43,7 @@ export class SearchDesk {
     try {
       return await answer;
     } catch (error) {
-      throw this.#isClosed ? stopping() : this.#problemOf(error);
+      throw this.#isClosed ? stopping() : this.problemOf(error);
     } finally {
       this.#waiting--;
     }
@@ -87,7 +87,8 @@ export class SearchDesk {
     await open?.thread.close();
   }
 
-  #problemOf(error: unknown): unknown {
+  /** What a client is told of a failure of the index; other errors as they are. */
+  problemOf(error: unknown): unknown {
     if (!(error instanceof PinakesError) || (error.code !== 'INDEX_MISSING' && error.code !== 'INDEX_DAMAGED'))
       return error;
     const { state, message } = this.#indexing();

@@ -8,6 +8,7 @@ import {
   streamJson,
   streamWarc,
 } from '../../archive/index.ts';
+import { RankingShelf } from '../../search/index.ts';
 import { HttpProblem } from '../problem.ts';
 import { sendStreamBody } from '../stream-body.ts';
 import { type PageParts, pageExtension } from '../stream-page.ts';
@@ -30,7 +31,12 @@ const StreamQuestion = closed({
     Type.String({ minLength: 1, maxLength: 4000, description: 'A query on captures: status:200 site:example.org' }),
   ),
   format: Type.Optional(Type.Enum(['warc', 'jsonl', 'parquet'], { default: 'warc' })),
-  order: Type.Optional(Type.Enum(['storage', 'time', 'url'], { default: 'storage' })),
+  order: Type.Optional(
+    Type.Enum(['storage', 'time', 'url', 'inlinks', 'rank'], {
+      default: 'storage',
+      description: '`inlinks` and `rank` go by the search index, the most cited first.',
+    }),
+  ),
   cursor: Type.Optional(
     Type.String({ minLength: 1, maxLength: 60_000, description: 'Where an earlier reply of the same question ended.' }),
   ),
@@ -54,8 +60,9 @@ type Flags = {
   readonly links?: boolean | undefined;
 };
 
-export function streamRoutes({ archive, stopping }: ApiTools): ApiRoute[] {
+export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[] {
   const sharing = new StreamSharing(archive);
+  const rankings = new RankingShelf(archive);
   let tables = 0;
   return [
     route({
@@ -77,8 +84,12 @@ export function streamRoutes({ archive, stopping }: ApiTools): ApiRoute[] {
           ...selectionOf(archive, asked),
           ...(asked.query !== undefined && { query: archive.query(asked.query) }),
         };
-        const { order = 'storage', cursor, snapshot } = asked;
+        const { order: orderName = 'storage', cursor, snapshot } = asked;
+        const order = orderName === 'inlinks' || orderName === 'rank' ? rankings.ranking(orderName) : orderName;
         const query: StreamQuery = { selection, order, cursor, snapshot };
+        const refuse = (error: unknown) => {
+          throw search.problemOf(error);
+        };
         const filename = `stream.${format === 'warc' ? 'warc.gz' : format}`;
         if (sharing.clients.size >= STREAMS_MAX || (format === 'parquet' && tables >= TABLES_MAX)) throw BUSY;
         if (format === 'parquet') {
@@ -89,7 +100,7 @@ export function streamRoutes({ archive, stopping }: ApiTools): ApiRoute[] {
               archive,
               { ...query, signal },
               { rows, filename, begin: () => void reply.hijack() },
-            );
+            ).catch(refuse);
           } finally {
             tables--;
           }
@@ -99,7 +110,8 @@ export function streamRoutes({ archive, stopping }: ApiTools): ApiRoute[] {
           format: formatOf(format, { resolve, text, links }),
           query: { ...query, wholeSegments: true, resolve },
         };
-        await using stream = await SharedStream.open(sharing, wanted, { joins: share && order === 'storage' });
+        const joins = share && order === 'storage';
+        await using stream = await SharedStream.open(sharing, wanted, { joins }).catch(refuse);
         reply.hijack();
         await sendStreamBody(reply.raw, stream, {
           format,

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { PinakesError } from './error.ts';
+import { ThreadDied, ThreadPool } from './thread-pool.ts';
+
+let directory: string;
+let script: URL;
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), 'pinakes-threads-'));
+  const path = join(directory, 'worker.ts');
+  const front = import.meta.resolve('./index.ts');
+  writeFileSync(
+    path,
+    `import { answerJobs, PinakesError } from ${JSON.stringify(front)};
+     answerJobs(async (job) => {
+       if (job === 'fail') throw new PinakesError('FILE_MISSING', { where: 'here' });
+       if (job === 'break') throw new Error('broken');
+       if (job === 'die') process.exit(1);
+       if (job === 'leak') for (const held = []; ; ) held.push(new Array(100_000).fill(job));
+       if (job instanceof Uint8Array) return job.map((byte) => byte + 1);
+       return job * 2;
+     }, (result) => (result instanceof Uint8Array ? [result.buffer] : []));`,
+  );
+  script = pathToFileURL(path);
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+test('jobs are done, by however many threads, and each gets its own answer', async () => {
+  for (const threads of [1, 2]) {
+    const pool = new ThreadPool<number, number>(script, { threads });
+    const jobs = Array.from({ length: 50 }, (_, job) => job);
+    assert.deepEqual(
+      await Promise.all(jobs.map((job) => pool.run(job))),
+      jobs.map((job) => job * 2),
+    );
+    await pool.close();
+  }
+});
+
+test('what is transferred is handed over both ways', async () => {
+  const pool = new ThreadPool<Uint8Array, Uint8Array>(script, { threads: 1 });
+  const bytes = new Uint8Array([1, 2, 3]);
+  assert.deepEqual(await pool.run(bytes, [bytes.buffer]), new Uint8Array([2, 3, 4]));
+  assert.equal(bytes.length, 0);
+  await pool.close();
+});
+
+test('a job that fails is answered with the reason, and the thread goes on', async () => {
+  const pool = new ThreadPool<unknown, unknown>(script, { threads: 1 });
+  const [failed, broken, next] = await Promise.allSettled([pool.run('fail'), pool.run('break'), pool.run(21)]);
+  const { reason } = failed as PromiseRejectedResult;
+  assert.ok(reason instanceof PinakesError);
+  assert.deepEqual([reason.code, reason.where], ['FILE_MISSING', 'here']);
+  assert.match(String((broken as PromiseRejectedResult).reason), /broken/);
+  assert.deepEqual(next, { status: 'fulfilled', value: 42 });
+  await pool.close();
+});
+
+test('a thread that dies fails what it had at hand, and another one does the rest', async () => {
+  for (const deadly of ['die', 'leak']) {
+    const pool = new ThreadPool<unknown, unknown>(script, { threads: 1, limits: { maxOldGenerationSizeMb: 24 } });
+    const [died, ...others] = await Promise.allSettled([deadly, 1, 2, 3].map((job) => pool.run(job)));
+    assert.ok((died as PromiseRejectedResult).reason instanceof ThreadDied, deadly);
+    // The one behind it was at hand too; those that only waited are done by the next thread.
+    assert.deepEqual(
+      others.slice(1).map((other) => (other as PromiseFulfilledResult<unknown>).value),
+      [4, 6],
+    );
+    await pool.close();
+  }
+});
+
+test('a pool that is closed fails what is not done, and takes no more', async () => {
+  const pool = new ThreadPool<unknown, unknown>(script, { threads: 1 });
+  const jobs = [1, 2, 3, 4].map((job) => pool.run(job));
+  const ended = Promise.allSettled(jobs);
+  await pool.close();
+  for (const { status } of await ended) assert.equal(status, 'rejected');
+  await assert.rejects(pool.run(1), /ended/);
+});

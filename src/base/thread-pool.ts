@@ -1,0 +1,142 @@
+/**
+ * Jobs that are done on threads of their own, each by the same script, which calls `answerJobs`.
+ *
+ * A thread is started when there is a job for it, takes its jobs one after the other, and has the next one at hand before it is done with the last, so that it never
+ * waits for an answer to its message. A job that fails is answered with the reason, and the thread goes on. A thread that dies fails the jobs it had at hand; the next
+ * job starts another one. Idle threads do not keep a program from ending.
+ */
+import { getCompileCacheDir } from 'node:module';
+import { parentPort, type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
+import { PinakesError } from './error.ts';
+import type { ErrorCode } from './error-catalogue.ts';
+
+const JOBS_AT_HAND = 2;
+
+export type ThreadPoolOptions = {
+  readonly threads: number;
+  readonly limits?: ResourceLimits;
+};
+
+type Waiting<Job, Result> = {
+  readonly job: Job;
+  readonly transfer: readonly Transferable[];
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+type Failure = { readonly code: string; readonly where: string | undefined; readonly detail: string };
+type Answer<Result> = { readonly result: Result } | { readonly failure: Failure };
+
+/** Why a job failed whose thread did not live to answer: out of memory, or a failure that nothing caught. */
+export class ThreadDied extends Error {}
+
+export class ThreadPool<Job, Result> {
+  readonly #script: URL;
+  readonly #options: ThreadPoolOptions;
+  readonly #waiting: Waiting<Job, Result>[] = [];
+  /** What each thread has at hand, in the order it was sent, which is the order of the answers. */
+  readonly #atHand = new Map<Worker, Waiting<Job, Result>[]>();
+  #isClosed = false;
+
+  constructor(script: URL, options: ThreadPoolOptions) {
+    this.#script = script;
+    this.#options = options;
+  }
+
+  /** Has a job done. What is transferred with it is gone from here. */
+  run(job: Job, transfer: readonly Transferable[] = []): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new Error(CLOSED));
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#waiting.push({ job, transfer, resolve, reject });
+    this.#dispatch();
+    return promise;
+  }
+
+  /** Ends the threads; jobs that are not done fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(new Error(CLOSED));
+    await Promise.all([...this.#atHand.keys()].map((worker) => worker.terminate()));
+  }
+
+  #dispatch(): void {
+    while (!this.#isClosed && this.#waiting.length > 0) {
+      const worker = this.#freest();
+      if (!worker) return;
+      const waiting = this.#waiting.shift()!;
+      const atHand = this.#atHand.get(worker)!;
+      if (atHand.length === 0) worker.ref();
+      atHand.push(waiting);
+      worker.postMessage(waiting.job, waiting.transfer);
+    }
+  }
+
+  /** The thread with least at hand, a new one while there may be more; undefined when all have enough. */
+  #freest(): Worker | undefined {
+    let freest: Worker | undefined;
+    let least = JOBS_AT_HAND;
+    for (const [worker, { length }] of this.#atHand) {
+      if (length < least) [freest, least] = [worker, length];
+    }
+    return least > 0 && this.#atHand.size < this.#options.threads ? this.#start() : freest;
+  }
+
+  #start(): Worker {
+    const cache = getCompileCacheDir();
+    const worker = new Worker(this.#script, {
+      ...(this.#options.limits && { resourceLimits: this.#options.limits }),
+      // A thread does not get the compile cache that its program enabled unless it is told so, and would compile everything anew.
+      ...(cache && { env: { ...process.env, NODE_COMPILE_CACHE: cache } }),
+    });
+    worker.on('message', (answer: Answer<Result>) => {
+      const atHand = this.#atHand.get(worker)!;
+      const waiting = atHand.shift();
+      if (atHand.length === 0) worker.unref();
+      if ('result' in answer) waiting?.resolve(answer.result);
+      else waiting?.reject(revived(answer.failure));
+      this.#dispatch();
+    });
+    worker.on('error', (cause) => this.#end(worker, new ThreadDied(`a thread died: ${String(cause)}`, { cause })));
+    worker.on('exit', () => this.#end(worker, new ThreadDied(CLOSED)));
+    this.#atHand.set(worker, []);
+    return worker;
+  }
+
+  #end(worker: Worker, error: unknown): void {
+    const lost = this.#atHand.get(worker) ?? [];
+    this.#atHand.delete(worker);
+    for (const waiting of lost) waiting.reject(error);
+    this.#dispatch();
+  }
+}
+
+const CLOSED = 'the thread has ended';
+
+function revived({ code, where, detail }: Failure): Error {
+  if (code === '') return new Error(detail);
+  return new PinakesError(code as ErrorCode, where === undefined ? {} : { where });
+}
+
+/** The thread's side: does the jobs that come, one after the other. `transferOf` says what of a result is handed over instead of copied. */
+export function answerJobs<Job, Result>(
+  work: (job: Job) => Result | Promise<Result>,
+  transferOf: (result: Result) => readonly Transferable[] = () => [],
+): void {
+  let last: Promise<void> = Promise.resolve();
+  const answer = async (job: Job) => {
+    try {
+      const result = await work(job);
+      parentPort?.postMessage({ result } satisfies Answer<Result>, transferOf(result));
+    } catch (cause) {
+      parentPort?.postMessage({ failure: failureOf(cause) } satisfies Answer<Result>);
+    }
+  };
+  parentPort?.on('message', (job: Job) => {
+    last = last.then(() => answer(job));
+  });
+}
+
+function failureOf(cause: unknown): Failure {
+  if (cause instanceof PinakesError) return { code: cause.code, where: cause.where, detail: '' };
+  return { code: '', where: undefined, detail: String((cause as Error)?.stack ?? cause) };
+}

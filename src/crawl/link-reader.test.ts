@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { utf8 } from '../base/index.ts';
+import { parseHttpHead } from '../warc/index.ts';
+import { type PageFindings, readUnread, type UnreadPage } from './link-batch.ts';
+import { LinkReader } from './link-reader.ts';
+
+function page(number: number, links: readonly string[]): UnreadPage {
+  const isCoded = number % 3 === 0;
+  const markup = utf8(`<title>${number}</title>${links.join('')}`);
+  const body = isCoded ? gzipSync(markup) : markup;
+  const isChunked = number % 2 === 0;
+  const framed = isChunked
+    ? Buffer.concat([utf8(`${body.length.toString(16)}\r\n`), body, utf8('\r\n0\r\n\r\n')])
+    : Buffer.from(body);
+  const fields = ['Content-Type: text/html', ...(isCoded ? ['Content-Encoding: gzip'] : [])];
+  if (isChunked) fields.push('Transfer-Encoding: chunked');
+  const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`));
+  return { url: `http://host.test/${number}`, head, bytes: framed, isDecoded: false, isWhole: true, isSitemap: false };
+}
+
+/** Findings in a form that can be compared. */
+function plain({ reading, sitemap }: PageFindings): unknown {
+  if (!reading) return sitemap;
+  const { isNofollow, isWhole } = reading;
+  const links = [...reading.links].map(({ url, kind, isEmbed, isNofollow }) => [url, kind, isEmbed, isNofollow]);
+  return { isNofollow, isWhole, links, length: reading.links.length };
+}
+
+const SITEMAP = utf8('<urlset><url><loc>http://host.test/from-sitemap</loc></url></urlset>');
+
+test('pages are read alike on the thread and off it, in batches of any size', async (t) => {
+  const reader = new LinkReader();
+  t.after(() => reader.close());
+  const pages = Array.from({ length: 150 }, (_, number) =>
+    page(number, [
+      `<a href="/${number}?a=1&amp;b=2">x</a><a rel=nofollow href="http://other.test/caf\u00e9">y</a>`,
+      `<img src="i${number}.png"><iframe src=/frame></iframe><form action=/form></form>`,
+      number % 7 === 0 ? '<meta name=robots content=nofollow>' : '',
+    ]),
+  );
+  pages[40] = { ...page(40, []), bytes: SITEMAP, isDecoded: true, isSitemap: true };
+  const expected = await Promise.all(pages.map(async (one) => plain(await readUnread(one))));
+  const found = await Promise.all(pages.map(async (one) => plain(await reader.read(one))));
+  assert.deepEqual(found, expected);
+  assert.deepEqual(plain(await reader.read(pages[3]!)), expected[3]);
+});
+
+test('pages with more links than one answer holds are all read', async (t) => {
+  const reader = new LinkReader();
+  t.after(() => reader.close());
+  const links = Array.from(
+    { length: 20_000 },
+    (_, link) => `<a href="/a-link-of-an-ordinary-length/${link}.html">x</a>`,
+  );
+  const pages = Array.from({ length: 5 }, (_, number) => page(number, links));
+  const found = await Promise.all(pages.map((one) => reader.read(one)));
+  for (const { reading } of found) {
+    assert.equal(reading!.links.length, links.length);
+    const urls = [...reading!.links].map(({ url }) => url);
+    assert.equal(new Set(urls).size, links.length);
+    assert.equal(urls.at(-1), 'http://host.test/a-link-of-an-ordinary-length/19999.html');
+  }
+});
+
+test('a page that is too much for the thread is told as not read, and costs the others nothing', async (t) => {
+  const reader = new LinkReader({ threadMegabytesMax: 24 });
+  t.after(() => reader.close());
+  const hostile = page(
+    3,
+    Array.from({ length: 99_000 }, (_, link) => `<a href="/${link}/${'x'.repeat(300)}">x</a>`),
+  );
+  const pages = [page(1, ['<a href=/one>']), hostile, page(2, ['<a href=/two>']), page(4, ['<a href=/four>'])];
+  const found = await Promise.all(pages.map((one) => reader.read(one)));
+  assert.deepEqual(
+    found.map(({ reading }) => [reading!.isWhole, reading!.links.length]),
+    [
+      [true, 1],
+      [false, 0],
+      [true, 1],
+      [true, 1],
+    ],
+  );
+});

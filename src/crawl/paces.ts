@@ -1,0 +1,31 @@
+/** The paces of hosts by name: whoever asks a host, for the crawl or for a page that is being rendered, keeps to the same one. */
+import { Pace } from './pace.ts';
+import type { CrawlSettings } from './settings.ts';
+
+const REMEMBERED_MAX = 2048;
+
+export class Paces {
+  readonly #settings: CrawlSettings;
+  readonly #byHost = new Map<string, Pace>();
+
+  constructor(settings: CrawlSettings) {
+    this.#settings = settings;
+  }
+
+  of(host: string): Pace {
+    let pace = this.#byHost.get(host);
+    if (pace) return pace;
+    this.#forget();
+    this.#byHost.set(host, (pace = new Pace(this.#settings)));
+    return pace;
+  }
+
+  /** Those that nobody has used for longest go first; one in use stays. */
+  #forget(): void {
+    if (this.#byHost.size < REMEMBERED_MAX) return;
+    for (const [host, pace] of this.#byHost) {
+      if (pace.running === 0) this.#byHost.delete(host);
+      if (this.#byHost.size < REMEMBERED_MAX / 2) return;
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/** Text and links of spreadsheets: a row a line, the name of each sheet as a heading. Numbers and dates are as they are stored, without the form that the sheet gives them. */
+import { attributeOf, bareName, type OfficePackage, type OfficePart } from './office-package.ts';
+import type { OfficeTarget } from './office-target.ts';
+import { walkXml } from './xml-reader.ts';
+
+export async function readSheets(office: OfficePackage, main: OfficePart, target: OfficeTarget): Promise<void> {
+  const relations = await office.relations(main.name);
+  const sheets: { readonly name: string; readonly part: string }[] = [];
+  walkXml(main.xml, {
+    open(element, attributes) {
+      if (bareName(element) !== 'sheet') return;
+      const relation = relations.get(attributes.get('r:id') ?? '');
+      if (relation && !relation.isExternal) sheets.push({ name: attributes.get('name') ?? '', part: relation.target });
+    },
+  });
+  const shared = [...relations.values()].find(({ type, isExternal }) => type === 'sharedStrings' && !isExternal);
+  const strings = target.text && shared ? stringsOf(await office.read(shared.target)) : [];
+  for (const { name, part } of sheets) {
+    if (target.text?.isTruncated) return;
+    target.text?.break();
+    target.text?.beginHeading();
+    target.text?.add(name);
+    target.text?.endHeading();
+    await readSheet(office, part, strings, target);
+  }
+}
+
+/** The texts that cells name by number. How they are to be spoken stands beside them, and is not part of them. */
+function stringsOf(xml: string): string[] {
+  const strings: string[] = [];
+  let text = '';
+  let spoken = 0;
+  walkXml(xml, {
+    open(name) {
+      const bare = bareName(name);
+      if (bare === 'si') text = '';
+      else if (bare === 'rph') spoken++;
+    },
+    close(name, content) {
+      const bare = bareName(name);
+      if (bare === 't' && spoken === 0) text += content;
+      else if (bare === 'rph') spoken--;
+      else if (bare === 'si') strings.push(text);
+    },
+  });
+  return strings;
+}
+
+async function readSheet(
+  office: OfficePackage,
+  part: string,
+  strings: readonly string[],
+  { text, links }: OfficeTarget,
+): Promise<void> {
+  const xml = await office.read(part);
+  const relations = await office.relations(part);
+  let type = '';
+  walkXml(xml, {
+    open(name, attributes) {
+      const bare = bareName(name);
+      if (bare === 'row') text?.break();
+      else if (bare === 'c') {
+        type = attributes.get('t') ?? 'n';
+        text?.blank();
+      } else if (bare === 'hyperlink') {
+        const relation = relations.get(attributeOf(attributes, 'id') ?? '');
+        if (relation?.isExternal) links?.add(relation.target, 'anchor', false, attributes.get('display') ?? '');
+      }
+    },
+    close(name, content) {
+      const bare = bareName(name);
+      if (bare === 'v' && type === 's') text?.add(strings[Number(content)] ?? '');
+      else if (bare === 'v' && (type === 'n' || type === 'str' || type === 'd')) text?.add(content);
+      else if (bare === 't' && type === 'inlineStr') text?.add(content);
+    },
+  });
+}

@@ -1,0 +1,124 @@
+/** Words that very many pages have: what is found, in which order, and what is said of the number. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { utf8 } from '../base/index.ts';
+import { urlKey } from '../url/index.ts';
+import { SEARCH_FILE } from './database.ts';
+import type { IndexEntry } from './index-entry.ts';
+import { IndexWriter } from './index-writer.ts';
+import { openSearch, type Search } from './search.ts';
+
+const PAGES = 20_100;
+/** Enough for the short cut, which wants two thousand. */
+const TITLED = 2200;
+const TITLED_FEW = 300;
+/** Has each word hundreds of times, and not where it stands out. */
+const DENSE = 20_099;
+
+const directory = mkdtempSync(join(tmpdir(), 'pinakes-common-'));
+let search: Search;
+
+function entryOf(at: number): IndexEntry {
+  const isOfOnePage = at >= 5000 && at < 5000 + TITLED;
+  const marks = [at < TITLED ? 'common' : '', at < TITLED_FEW ? 'usual' : '', isOfOnePage ? 'changing' : ''];
+  const title = `${marks.join(' ')} page ${at}`;
+  const words = 'common usual changing words '.repeat(at === DENSE ? 400 : 1);
+  const payload = utf8(`<!doctype html><html lang=en><title>${title}</title><p>${words}${'filling '.repeat(20)}`);
+  const url = isOfOnePage ? 'http://one.example/5000' : `http://host${at % 10}.example/${at}`;
+  return {
+    key: urlKey(url),
+    url,
+    time: Date.UTC(2024, 0, 1) + at,
+    hash: at,
+    collection: 'web',
+    status: 200,
+    mime: 'text/html',
+    segment: 1,
+    digest: createHash('sha256').update(String(at)).digest(),
+    overflow: 0,
+    content: { payload, codings: [], contentType: 'text/html; charset=utf-8', size: payload.length },
+  };
+}
+
+before(async () => {
+  const writer = new IndexWriter(join(directory, SEARCH_FILE));
+  for (let at = 0; at < PAGES; at += 500)
+    await writer.add(Array.from({ length: Math.min(500, PAGES - at) }, (_, i) => entryOf(at + i)));
+  await writer.commit();
+  await writer.close();
+  search = openSearch(directory);
+});
+
+after(() => {
+  search.close();
+  rmSync(directory, { recursive: true });
+});
+
+const numberOf = ({ url }: { readonly url: string }) => Number(url.split('/').at(-1));
+
+/** All pages of a listing, up to its end. */
+async function leafed(query: string, limit: number): Promise<number[]> {
+  const numbers: number[] = [];
+  for (let next: string | undefined; ; ) {
+    const page = await search.search(query, { limit, after: next });
+    numbers.push(...page.items.map(numberOf));
+    if (page.next === undefined) return numbers;
+    next = page.next;
+  }
+}
+
+describe('a word that more than 20,000 contents have', () => {
+  test('is answered with those that have it in the title, when these are many', async () => {
+    const page = await search.search('common', { limit: 100 });
+    assert.equal(page.items.length, 100);
+    for (const item of page.items) assert.ok(numberOf(item) < TITLED, `${item.url} has no such title`);
+    assert.equal(page.total, PAGES, 'the number is that of all contents with the word');
+    assert.equal(page.isTotalExact, false);
+    const scores = page.items.map(({ score }) => score);
+    assert.deepEqual(
+      scores,
+      scores.toSorted((a, b) => b - a),
+    );
+  });
+
+  test('is leafed through without repeating or leaving out anything', async () => {
+    const numbers = await leafed('common', 500);
+    assert.equal(numbers.length, 2000, 'as deep as a listing goes');
+    assert.equal(new Set(numbers).size, numbers.length);
+    assert.ok(numbers.every((number) => number < TITLED));
+  });
+
+  test('is weighed in all contents when few have it in the title', async () => {
+    const page = await search.search('usual', { limit: 20 });
+    assert.equal(numberOf(page.items[0]!), DENSE, 'the page that has it most often');
+    assert.ok(page.items.slice(1).every((item) => numberOf(item) < TITLED_FEW));
+    assert.equal(page.total, PAGES);
+    assert.equal(page.isTotalExact, false);
+  });
+
+  test('is looked for in all contents when those with it in the title are versions of one page', async () => {
+    const page = await search.search('changing', { limit: 50 });
+    assert.equal(page.items.length, 50);
+    assert.ok(page.items.some((item) => numberOf(item) === 5000));
+    assert.notEqual(page.next, undefined);
+  });
+
+  test('is weighed in all contents when more is asked than words, or another order', async () => {
+    const ofHost = await leafed('common site:host9.example size>1kB', 100);
+    assert.deepEqual(ofHost, [DENSE]);
+    const newest = await search.search('common', { sort: 'date', limit: 3 });
+    assert.deepEqual(newest.items.map(numberOf), [DENSE, DENSE - 1, DENSE - 2]);
+    const captures = await search.search('common', { group: 'capture', sort: 'oldest', limit: 2 });
+    assert.deepEqual(captures.items.map(numberOf), [0, 1]);
+  });
+
+  test('does not keep rarer words beside it from being exact', async () => {
+    const page = await search.search('common 17', { limit: 10 });
+    assert.deepEqual(page.items.map(numberOf), [17]);
+    assert.deepEqual({ total: page.total, isExact: page.isTotalExact }, { total: 1, isExact: true });
+  });
+});

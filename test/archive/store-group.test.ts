@@ -1,0 +1,65 @@
+/** Many stores at once: they are committed in groups, and their records are made ahead on another thread. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { utf8 } from '../../src/base/index.ts';
+import { allCaptures, audit, contentOf, makeArchive, NOON, page, payloadAt, walk } from './trial-archive.ts';
+
+const STORES = 300;
+const CONTENTS = 100;
+
+/** Every content three times, in an order that mixes first and later ones; some too small to be a revisit, some compressed already. */
+function storeOf(index: number) {
+  const content = (index * 7) % CONTENTS;
+  const body = contentOf(`content ${content}`, content % 10 === 0 ? 500 : 9000);
+  const fields = content % 4 === 0 ? ['Content-Encoding: x-none'] : [];
+  return {
+    ...page(`http://a.example/${index}`, NOON + index, body, fields),
+    request: utf8(`GET /${index} HTTP/1.1\r\n\r\n`),
+  };
+}
+
+for (const segmentBytesMax of [2 ** 30, 200_000]) {
+  test(`each content is kept once, with requests and in order, in segments of ${segmentBytesMax} bytes`, async (t) => {
+    const archive = await makeArchive(t, { policies: { segmentBytesMax } });
+    const stored = await Promise.all(Array.from({ length: STORES }, (_, index) => archive.store(storeOf(index))));
+    assert.equal(stored.filter(({ isNew }) => isNew).length, CONTENTS);
+    const kinds = new Map<string, number>();
+    for (const { kind } of await allCaptures(archive)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    // A tenth is too small to lean on another.
+    assert.deepEqual(Object.fromEntries(kinds), { response: 120, revisit: 180 });
+    const records = await walk(archive);
+    const ids = records.map(({ head }) => head.recordId);
+    assert.equal(new Set(ids).size, ids.length);
+    for (const [at, { head }] of records.entries()) {
+      if (head.type !== 'request') continue;
+      const before = records[at - 1]!.head;
+      assert.equal(head.get('warc-concurrent-to'), before.recordId);
+      assert.equal(head.targetUri, before.targetUri);
+    }
+    assert.equal(records.filter(({ head }) => head.type === 'request').length, STORES);
+    for (const index of [0, 1, 150, 299]) {
+      const expected = Buffer.from(storeOf(index).body as Uint8Array);
+      assert.deepEqual(await payloadAt(archive, `http://a.example/${index}`), expected);
+    }
+    assert.deepEqual(await audit(archive), []);
+    assert.equal((await archive.verify()).errors, 0);
+  });
+}
+
+test('the same content under two modes at once is what each mode says', async (t) => {
+  const archive = await makeArchive(t);
+  const body = contentOf('shared', 20_000);
+  const modes = ['regular', 'force-new', 'compare', 'regular', 'force-new'] as const;
+  const stored = await Promise.all(
+    modes.map((mode, index) => archive.store(page(`http://a.example/${index}`, NOON + index, body), { mode })),
+  );
+  assert.deepEqual(
+    stored.map(({ capture }) => capture.kind),
+    ['response', 'response', 'revisit', 'revisit', 'response'],
+  );
+  assert.deepEqual(
+    stored.map(({ capture }) => capture.block!.overflow),
+    [0, 1, 0, 0, 2],
+  );
+  assert.deepEqual(await audit(archive), []);
+});

@@ -1,0 +1,262 @@
+/** Crawls in which pages are rendered in a real browser: what they ask for, what becomes of them, and what is kept. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import type { Archive } from '../../src/archive/index.ts';
+import { crawl, recrawl } from '../../src/crawl/index.ts';
+import { Replayer } from '../../src/replay/index.ts';
+import { allCaptures, audit, bytesOf, makeArchive, walk } from '../archive/trial-archive.ts';
+import { browserSettings, GIF, picture, putUpApplication, SCRIPT, shell } from './browser-site.ts';
+import { html, TestWeb } from './test-web.ts';
+
+async function decodedAt(archive: Archive, url: string): Promise<Buffer[]> {
+  const contents: Buffer[] = [];
+  for await (const capture of archive.retrieval.captures(url)) {
+    if (capture.url !== url || capture.status !== 200) continue;
+    const { payload, holderHttp } = await archive.open(capture);
+    const bytes = await bytesOf(payload);
+    contents.push(holderHttp?.contentCodings.includes('gzip') ? gunzipSync(bytes) : bytes);
+  }
+  return contents;
+}
+
+test('a page of scripts is rendered, and all that it asks for is captured as the site sent it', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const { seed, contents } = putUpApplication(web);
+  const report = await crawl(archive, [seed], await browserSettings(), { resolve: web.resolve });
+  const { counts } = report;
+  const captures = await allCaptures(archive);
+  const captured = new Set(captures.map(({ url }) => url));
+  // No window is opened. Some browsers say where it would have led, and then that is a page of the crawl like others.
+  const windows = web.requests('site.test', '/popup').length;
+  assert.ok(windows <= 1);
+
+  await t.test('every request that reached the site is in the archive, and nothing that was refused reached it', () => {
+    for (const { host, path } of web.ledger) assert.ok(captured.has(web.url(host, path)), `${host}${path}`);
+    for (const path of ['/socket', '/events']) assert.deepEqual(web.requests('site.test', path), [], path);
+    assert.equal(counts.refused, 2, 'a socket and an event stream were wanted');
+  });
+
+  await t.test('the contents are those of the site, byte for byte', async () => {
+    for (const [url, content] of contents) {
+      if (url.endsWith('/popup')) continue;
+      const found = await decodedAt(archive, url);
+      assert.ok(found.length > 0, `nothing of ${url}`);
+      for (const one of found) assert.ok(one.equals(content), url);
+    }
+    const moved = captures.find(({ url }) => url === web.url('site.test', '/moved.gif'));
+    assert.equal(moved?.status, 301);
+  });
+
+  await t.test(
+    'what a page needs is asked for once, whoever wants it, and a script that repeats itself is not heeded',
+    () => {
+      for (const path of [
+        '/',
+        '/style.css',
+        '/real.gif',
+        '/far-down.gif',
+        '/in-frame.gif',
+        '/unseen.gif',
+        '/frame',
+        '/found',
+      ])
+        assert.equal(web.requests('site.test', path).length, 1, path);
+      assert.equal(web.requests('site.test', '/poll').length, 3);
+      assert.equal(counts.captures, web.ledger.length);
+    },
+  );
+
+  await t.test('requests are recorded with what they sent, and records say as what they were asked for', async () => {
+    const records = await walk(archive);
+    for (const [path, type] of [
+      ['/style.css', 'stylesheet'],
+      ['/dynamic.js', 'script'],
+      ['/frame', 'document'],
+      ['/far-down.gif', 'image'],
+    ] as const) {
+      const own = records.filter(
+        ({ head }) => head.targetUri === web.url('site.test', path) && head.type === 'response',
+      );
+      assert.deepEqual([...new Set(own.map(({ head }) => head.get('warc-resource-type')))], [type], path);
+      assert.match(own[0]!.head.get('warc-ip-address') ?? '', /^127\.0\.0\.1$/);
+      assert.equal(own[0]!.head.get('warc-protocol'), 'http/1.1');
+    }
+  });
+
+  await t.test('the page as it was rendered names pages that its HTML does not, and they are crawled', () => {
+    assert.ok(captured.has(web.url('site.test', '/found')));
+    assert.deepEqual(
+      [counts.pages, counts.rendered, counts.screenshots],
+      [3, 3, 3].map((count) => count + windows),
+    );
+    assert.equal(report.outcome, 'done');
+    assert.deepEqual([counts.failed, counts.partlyRead], [0, 0], JSON.stringify(report.failedUrls));
+  });
+
+  await t.test('a picture of the page is kept as a resource beside it', async () => {
+    const [shot] = (await walk(archive)).filter(({ head }) => head.targetUri === `urn:view:${seed}`);
+    const page = (await walk(archive)).find(({ head }) => head.targetUri === seed && head.type === 'response');
+    assert.equal(shot?.head.type, 'resource');
+    assert.equal(shot.head.get('content-type'), 'image/png');
+    assert.equal(shot.head.get('warc-concurrent-to'), page!.head.get('warc-record-id'));
+    const png = await bytesOf((await archive.get(`urn:view:${seed}`)).payload);
+    assert.deepEqual([...png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [1280, 960]);
+    assert.ok(png.length > 5000, `${png.length} bytes show next to nothing`);
+  });
+
+  await t.test('what scripts sent and got is replayed, though a preflight stands under the same key', async () => {
+    const replayer = new Replayer(archive, { replayOrigin: 'http://replay.test', uiOrigin: 'http://ui.test' });
+    const respond = async (url: string, method: string, body: string | undefined) => {
+      const { status, body: given } = await replayer.respond({
+        url,
+        at: captures.find((capture) => capture.url === url)!.time,
+        isFromPage: true,
+        modifier: 'id_',
+        method,
+        ...(body !== undefined && { requestBody: Buffer.from(body) }),
+        fields: (name) => (name === 'content-type' && body !== undefined ? 'application/json' : undefined),
+      });
+      return { status, text: given instanceof Uint8Array ? Buffer.from(given) : await bytesOf(given!) };
+    };
+    const query = await respond(web.url('site.test', '/api/query'), 'POST', '{"ask":"all"}');
+    assert.deepEqual([query.status, query.text.toString().slice(0, 28)], [200, 'answer to POST {"ask":"all"}']);
+    const preflight = captures.find(({ url }) => url === web.url('api.test', '/far'));
+    assert.equal(preflight?.status, 204);
+    const far = await respond(web.url('api.test', '/far'), 'GET', undefined);
+    assert.deepEqual([far.status, far.text.toString().slice(0, 9)], [200, 'from afar']);
+    assert.deepEqual(web.requests('api.test', '/far').length, 2);
+  });
+
+  await t.test('the archive is sound', async () => {
+    assert.deepEqual(await audit(archive), []);
+    assert.equal((await archive.verify()).errors, 0);
+  });
+});
+
+test('pages that are rendered at the same time share what they need, and a limit lets those end that have begun', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const pages = Array.from({ length: 4 }, (_, page) => `/page-${page}`);
+  const links = pages.map((path) => `<a href="${path}">x</a>`).join('');
+  const needs = `document.body.append(Object.assign(new Image(), { src: '/shared.gif' }))`;
+  web.put('site.test', '/', html('home', links));
+  // A part of a sound is asked for as the whole; a picture that cannot be had is asked for once, not for every page.
+  const sound = '<audio src="/sound.mp3" preload="auto"></audio><img src="http://nowhere.invalid/x.gif">';
+  for (const path of pages) web.put('site.test', path, shell(needs, `<p>${path}</p>${sound}`));
+  web.put('site.test', '/sound.mp3', Buffer.alloc(5000, 1), { 'content-type': 'audio/mpeg' });
+  web.at('site.test', '/shared.gif', (_, response, end) => {
+    setTimeout(() => {
+      response.writeHead(200, GIF);
+      end();
+      response.end(picture('shared'));
+    }, 300);
+  });
+  const settings = { ...(await browserSettings()), browsers: 2, screenshots: false };
+  const seeds = [web.url('site.test')];
+  const first = await crawl(archive, seeds, { ...settings, pagesMax: 3 }, { resolve: web.resolve });
+  assert.deepEqual([first.outcome, first.counts.pages, first.counts.rendered], ['limited', 3, 3]);
+  const second = await crawl(archive, seeds, settings, { resolve: web.resolve });
+  assert.deepEqual([second.outcome, second.counts.pages, second.counts.rendered], ['done', 5, 5]);
+  for (const path of ['/', ...pages, '/shared.gif', '/sound.mp3'])
+    assert.equal(web.requests('site.test', path).length, 1, path);
+  assert.equal(web.requests('site.test', '/sound.mp3')[0]!.fields.range, undefined);
+  assert.deepEqual(second.counts.failures, { dns: 1 });
+});
+
+test('only pages whose HTML says next to nothing are rendered where that is wanted', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const asks = (name: string) => `fetch('/asked-by-${name}'); document.body.append('rendered')`;
+  web.put('site.test', '/', html('home', `<a href="/app">a</a><a href="/bare">b</a><script>${asks('home')}</script>`));
+  web.put('site.test', '/app', shell(`${asks('app')}; document.body.innerHTML += '<a href="/inner">inner</a>'`));
+  web.put('site.test', '/bare', '<!doctype html><title>bare</title><p>few words, no scripts');
+  web.put('site.test', '/inner', html('inner', ''));
+  for (const name of ['home', 'app']) web.put('site.test', `/asked-by-${name}`, 'asked', SCRIPT);
+  const settings = { ...(await browserSettings()), browser: 'empty' as const, screenshots: false };
+  const { counts } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([counts.pages, counts.rendered, counts.screenshots], [4, 1, 0]);
+  assert.deepEqual(
+    [web.requests('site.test', '/asked-by-home').length, web.requests('site.test', '/asked-by-app').length],
+    [0, 1],
+  );
+  assert.equal(web.requests('site.test', '/inner').length, 1);
+  assert.ok((await allCaptures(archive)).every(({ url }) => !url.startsWith('urn:')));
+});
+
+test('pages may neither go elsewhere nor register service workers; where they wanted to go is crawled', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const secure = 'secure.test';
+  web.put(
+    secure,
+    '/',
+    shell(`
+      const said = await navigator.serviceWorker.register('/sw.js').then(() => 'registered', (error) => error.name);
+      await fetch('/said-' + said);
+      location.href = '/elsewhere';
+    `),
+  );
+  web.put(secure, '/sw.js', 'self.addEventListener("fetch", () => {})', SCRIPT);
+  web.put(secure, '/said-SecurityError', 'yes');
+  web.put(secure, '/elsewhere', html('elsewhere', '<img src="/last.gif">'));
+  web.put(secure, '/last.gif', picture('last'), GIF);
+  const settings = await browserSettings();
+  const { counts, outcome } = await crawl(archive, [web.url(secure)], settings, { resolve: web.resolve });
+  for (const path of ['/said-SecurityError', '/elsewhere', '/last.gif'])
+    assert.equal(web.requests(secure, path).length, 1, path);
+  assert.equal(web.requests(secure, '/sw.js').length, 0);
+  assert.deepEqual([outcome, counts.pages, counts.rendered, counts.partlyRead], ['done', 2, 2, 0]);
+  const records = await walk(archive);
+  const gif = records.find(({ head }) => head.targetUri === web.url(secure, '/last.gif') && head.type === 'response');
+  assert.equal(gif?.head.get('warc-protocol'), 'h2');
+});
+
+test('a page that never ends is given up, with its browser, and told of; its HTML counts, and the crawl goes on', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  web.put('site.test', '/', '<!doctype html><title>hung</title><a href="/after">on</a><script>for (;;);</script>');
+  web.put('site.test', '/after', html('after', ''));
+  const settings = { ...(await browserSettings()), renderMsMax: 1500 };
+  const seed = web.url('site.test');
+  const { counts, outcome, partlyReadUrls } = await crawl(archive, [seed], settings, { resolve: web.resolve });
+  assert.deepEqual([outcome, counts.pages, counts.failed], ['done', 2, 0]);
+  assert.deepEqual(partlyReadUrls[0], { url: seed, reason: 'not rendered: it did not answer' });
+  assert.equal(web.requests('site.test', '/after').length, 1);
+});
+
+test('a recrawl asks for what pages need by its validators, and renders pages that have not changed too', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const etag = (value: string, body: string, type: Record<string, string>) => (path: string) =>
+    web.at('site.test', path, (request, response, end) => {
+      const isHeld = request.headers['if-none-match'] === value;
+      response.writeHead(isHeld ? 304 : 200, { etag: value, ...type });
+      end();
+      response.end(isHeld ? undefined : body);
+    });
+  const page = shell(`document.body.innerHTML += '<img src="/a.gif">'; await fetch('/news')`);
+  etag('"page"', page, { 'content-type': 'text/html' })('/');
+  etag('"a"', picture('a').toString('latin1'), GIF)('/a.gif');
+  web.put('site.test', '/news', 'old news '.repeat(200));
+  const settings = await browserSettings();
+  await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  web.put('site.test', '/news', 'new news '.repeat(200));
+  const { counts } = await recrawl(archive, 'default', {}, { resolve: web.resolve });
+  assert.deepEqual([counts.rendered, counts.notModified, counts.failed], [1, 2, 0]);
+  assert.equal(web.requests('site.test', '/a.gif').at(-1)?.fields['if-none-match'], '"a"');
+  const news = await decodedAt(archive, web.url('site.test', '/news'));
+  assert.deepEqual(
+    news.map((one) => one.toString().slice(0, 8)),
+    ['old news', 'new news'],
+  );
+  assert.deepEqual(await audit(archive), []);
+});
