@@ -4,6 +4,7 @@
  */
 import type { Archive } from '../archive/index.ts';
 import type { Capture, CaptureRange } from '../catalog/index.ts';
+import type { UrlKey } from '../url/index.ts';
 import { Collapser } from './cdx-collapse.ts';
 import { CdxCounters } from './cdx-counters.ts';
 import { DIALECTS } from './cdx-dialect.ts';
@@ -21,12 +22,7 @@ export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void):
     yield await lastRows(scan);
     return;
   }
-  const pages =
-    query.order === 'closest'
-      ? collapsed(closestRows(scan), query)
-      : query.hasCounters
-        ? countedRows(scan)
-        : collapsed(plainRows(scan, query.order === 'reverse'), query);
+  const pages = (await fewRows(scan)) ?? manyRows(scan);
   let skip = query.offset;
   let left = query.limit ?? Number.POSITIVE_INFINITY;
   let last: CdxRow | undefined;
@@ -42,6 +38,24 @@ export async function* scanRows(scan: CdxScan, onMore?: (last: CdxRow) => void):
       return;
     }
   }
+}
+
+/** All lines for one URL that has few captures, as nearly always: the question that most clients ask, without the machinery for long answers. */
+async function fewRows(scan: CdxScan): Promise<CdxRow[][] | undefined> {
+  const { archive, query } = scan;
+  const isPlain = query.isExact && query.order === 'forward' && !query.collapse && !query.hasCounters;
+  const isWhole = query.page === undefined && query.resume === undefined && query.collection === undefined;
+  if (!isPlain || !isWhole) return undefined;
+  const captures = await archive.catalog.capturesOf(query.ranges[0]!.from as UrlKey);
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
+  return captures && [await rowMaker(scan)(captures.filter(({ time }) => time >= from && time <= to))];
+}
+
+function manyRows(scan: CdxScan): AsyncIterable<CdxRow[]> {
+  const { query } = scan;
+  if (query.order === 'closest') return collapsed(closestRows(scan), query);
+  if (query.hasCounters) return countedRows(scan);
+  return collapsed(plainRows(scan, query.order === 'reverse'), query);
 }
 
 /** How many captures lie in the ranges of a question. */
