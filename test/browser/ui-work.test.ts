@@ -118,7 +118,7 @@ suite('work with the web page', () => {
     await using checked = await setting.open(PHONE);
     const { page, record } = checked;
     await page.goto(`${origin}/web/*/${SITE}`);
-    await page.getByRole('button', { name: /^2 March 2024/ }).click();
+    await page.getByRole('button', { name: /^Saturday, 2 March 2024/ }).click();
     await page.getByRole('heading', { name: '2 March 2024' }).waitFor();
     await page.waitForFunction(`document.querySelectorAll('tbody tr').length === 1`);
     await page.getByRole('checkbox').check();
@@ -288,7 +288,7 @@ suite('work with the web page', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('c');
     await page.waitForURL(`${origin}/collections`);
-    assert.equal(await page.evaluate('document.activeElement.id'), 'main');
+    await page.waitForFunction(`document.activeElement.id === 'main'`);
   });
 
   test('a server that is gone is told of, with what to do', async () => {
