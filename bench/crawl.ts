@@ -35,7 +35,7 @@ export async function benchCrawl(argv: readonly string[]): Promise<void> {
   try {
     const [port] = (await once(createInterface(site.stdout), 'line')) as [string];
     const address = `http://127.0.0.1:${port}`;
-    await measureMemory(address, join(directory, 'many'));
+    if (!argv.includes('--no-memory')) await measureMemory(address, join(directory, 'many'));
     await measure(address, pages, directory, { runs: Number(argv[1] ?? RUNS), wget: !argv.includes('--no-wget') });
   } finally {
     site.kill();

@@ -37,8 +37,8 @@ const ACTIVE_HOSTS_MAX = 256;
 const UNNOTED_MAX = 128;
 const UNNOTED_LINKS_MAX = 10_000;
 const NOTE_AFTER_MS = 200;
-/** Visits that have received everything and wait for the store to acknowledge it: how many, and how many bytes, may be in memory. */
-const UNACKNOWLEDGED_MAX = 256;
+/** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
+const UNACKNOWLEDGED_MAX = 1024;
 const UNACKNOWLEDGED_BYTES_MAX = 8 * 1024 * 1024;
 const PROGRESS_MS = 500;
 
