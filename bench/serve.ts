@@ -27,7 +27,7 @@ const PAGES = 500;
 const RUNS = 5;
 const TIME = Date.UTC(2024, 2, 1);
 const CONNECTIONS = 64;
-const WARM_UP_SECONDS = 5;
+const WARM_UP_SECONDS = 15;
 
 export async function benchServe(argv: readonly string[]): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-bench-serve-'));
@@ -142,8 +142,7 @@ async function compare({ ui, replay }: Child['addresses'], seconds: number): Pro
     const ratios: number[] = [];
     const ours: number[] = [];
     try {
-      await load(bare.addresses.ui, paths, WARM_UP_SECONDS, 16);
-      await load(address, paths, WARM_UP_SECONDS, 16);
+      await Promise.all([bare.addresses.ui, address].map((warming) => load(warming, paths, WARM_UP_SECONDS, 16)));
       for (let run = 0; run < RUNS; run++) {
         const theirs = await load(bare.addresses.ui, paths, seconds, 16);
         const mine = await load(address, paths, seconds, 16);

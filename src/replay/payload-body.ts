@@ -15,8 +15,8 @@ const SWOLLEN_BYTES_MAX = 64 * 1024 * 1024;
 
 export type Body = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** Reads a payload: whole when it is small, else as pieces that begin with what was read. */
-export async function gather(payload: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<Body> {
+/** Reads a payload: whole when it is small, else as pieces that begin with what was read, until the reader has left. */
+export async function gather(payload: AsyncIterable<Uint8Array>, hasLeft: () => boolean = () => false): Promise<Body> {
   const iterator = payload[Symbol.asyncIterator]();
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -26,17 +26,17 @@ export async function gather(payload: AsyncIterable<Uint8Array>, signal?: AbortS
     pieces.push(next.value);
     size += next.value.length;
   }
-  return continued(pieces, iterator, signal);
+  return continued(pieces, iterator, hasLeft);
 }
 
 async function* continued(
   pieces: readonly Uint8Array[],
   rest: AsyncIterator<Uint8Array>,
-  signal?: AbortSignal,
+  hasLeft: () => boolean,
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* pieces;
-    while (!signal?.aborted) {
+    while (!hasLeft()) {
       const next = await rest.next();
       if (next.done) return;
       yield next.value;

@@ -51,7 +51,10 @@ export type ReplayResponse = {
   readonly missing?: { readonly url: string };
 };
 
-export type ReplayOptions = { readonly signal?: AbortSignal };
+export type ReplayOptions = {
+  /** Whether nobody waits for the rest any more. */
+  readonly hasLeft?: () => boolean;
+};
 
 export class Replayer {
   readonly #archive: Archive;
@@ -160,7 +163,7 @@ export class Replayer {
     const isRaw = request.modifier === 'id_';
     const head = headOf(retrieved);
     const codings = (retrieved.holderHttp ?? retrieved.http)?.contentCodings ?? [];
-    const stored = await gather(retrieved.payload, options.signal);
+    const stored = await gather(retrieved.payload, options.hasLeft);
     const { start, body } = await withStart(isRaw ? stored : await decodedBody(stored, codings));
     const contentType = contentTypeOf(retrieved, head);
     const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);

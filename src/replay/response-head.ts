@@ -75,8 +75,12 @@ function isToken(name: string): boolean {
   return name.length <= 128 && /^[!#$%&'*+.^`|~\w-]+$/.test(name);
 }
 
+/** Printable ASCII without space at its ends, as nearly all values are: they may be sent as they stand. */
+const PLAIN_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
 /** A value that may be sent: Latin-1 without controls, and not endless. */
 export function safeValue(value: string): string {
+  if (value.length <= VALUE_CHARACTERS_MAX && PLAIN_VALUE.test(value)) return value;
   const text = value.length > VALUE_CHARACTERS_MAX ? value.slice(0, VALUE_CHARACTERS_MAX) : value;
   return text
     .toWellFormed()

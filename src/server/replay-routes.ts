@@ -16,7 +16,6 @@ import {
   STATIC_ROOT,
 } from '../replay/index.ts';
 import type { Answer, Visit } from './front.ts';
-import { leavingSignal } from './leaving.ts';
 import { sendMissing } from './missing-capture.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from './problem.ts';
 import { readBody } from './request-body.ts';
@@ -80,12 +79,17 @@ export class ReplayRoutes {
     }
     const method = request.method ?? 'GET';
     if (!METHODS.has(method)) throw methodRefused([...METHODS].join(', '));
-    const answer = await this.#respond(request, asked as Asked, method, leavingSignal(response));
+    const answer = await this.#respond(request, asked as Asked, method, () => response.destroyed);
     if (answer.missing) await this.#sendMissing(request, response, answer);
     else await send(response, answer);
   }
 
-  async #respond(request: IncomingMessage, asked: Asked, method: string, signal: AbortSignal): Promise<ReplayResponse> {
+  async #respond(
+    request: IncomingMessage,
+    asked: Asked,
+    method: string,
+    hasLeft: () => boolean,
+  ): Promise<ReplayResponse> {
     const hasBody = method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
     const requestBody = hasBody ? await readBody(request, REQUEST_BYTES_MAX) : undefined;
     return this.#parts.replayer.respond(
@@ -98,7 +102,7 @@ export class ReplayRoutes {
         fields: (name) => fieldOf(request, name),
         ...(requestBody && { requestBody }),
       },
-      { signal },
+      { hasLeft },
     );
   }
 
