@@ -136,16 +136,9 @@ async function readKind(kind: PageKind, source: PageSource, wants: { text: boole
   const meta = new MetaReader();
   const text = new TextBuilder();
   const links = new LinkCollector();
-  if (kind === 'pdf') {
-    const isWhole = await readPdf(source.bytes, {
-      meta,
-      text: wants.text ? text : undefined,
-      links: wants.links ? links : undefined,
-    });
-    return { meta, text, links, charset: '', isTruncated: !isWhole };
-  }
-  if (kind === 'office') {
-    const isWhole = await readOffice(source.bytes, {
+  if (kind === 'pdf' || kind === 'office') {
+    const read = kind === 'pdf' ? readPdf : readOffice;
+    const isWhole = await read(source.bytes, {
       meta,
       text: wants.text ? text : undefined,
       links: wants.links ? links : undefined,

@@ -5,37 +5,11 @@ import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { type Archive, createArchive } from '../../src/archive/index.ts';
-import { seededIds, seededRandom } from '../../src/base/index.ts';
+import { createArchive } from '../../src/archive/index.ts';
 import { ArchiveStream, type StreamPart, StreamRefusedError } from '../../src/client/index.ts';
-import { type RunningServer, startServer } from '../../src/server/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
-import { idsOf, newPlace, openAt, START, storedIds, storePages } from './stream-sample.ts';
-
-type Served = { readonly archive: Archive; readonly server: RunningServer; stop(): Promise<void> };
-
-async function serve(t: TestContext, directory: string, port = 0): Promise<Served> {
-  const archive = await openAt(directory);
-  const server = await startServer({
-    archive,
-    host: '127.0.0.1',
-    port,
-    replayPort: 0,
-    token: 'token-of-the-tests',
-    clock: () => START,
-    newId: seededIds(seededRandom(5)),
-    version: '0.0.0-test',
-    jobKinds: [],
-  });
-  let stopped: Promise<void> | undefined;
-  const end = async () => {
-    await server.close();
-    await archive.close();
-  };
-  const stop = () => (stopped ??= end());
-  t.after(stop);
-  return { archive, server, stop };
-}
+import { idsOf, newPlace, START, storedIds, storePages } from './stream-sample.ts';
+import { type Served, serve } from './stream-server.ts';
 
 async function served(t: TestContext, pages = 150): Promise<Served & { directory: string }> {
   const directory = newPlace(t);

@@ -4,11 +4,11 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type Archive, createArchive, type StreamQuery } from '../../src/archive/index.ts';
-import { type Random, seededIds, seededRandom, utf8 } from '../../src/base/index.ts';
+import { type Random, seededRandom, utf8 } from '../../src/base/index.ts';
 import { Indexer, openSearch, type RankingName, RankingShelf } from '../../src/search/index.ts';
-import { startServer } from '../../src/server/index.ts';
 import { urlKey } from '../../src/url/index.ts';
 import { newPlace, openAt, START } from './stream-sample.ts';
+import { serve } from './stream-server.ts';
 
 const PAGES = 40;
 const pageUrl = (at: number) => `http://host${at % 3}.test/page/${at}`;
@@ -264,26 +264,8 @@ describe('I8: in the order of a ranking, each capture once, across pauses, resta
 });
 
 describe('GET /api/stream?order=rank', () => {
-  const serve = async (t: TestContext, directory: string) => {
-    const archive = await openAt(directory);
-    const server = await startServer({
-      archive,
-      host: '127.0.0.1',
-      port: 0,
-      replayPort: 0,
-      token: 'token-of-the-tests',
-      clock: () => START,
-      newId: seededIds(seededRandom(5)),
-      version: '0.0.0-test',
-      jobKinds: [],
-    });
-    let stopped: Promise<void> | undefined;
-    const end = async () => {
-      await server.close();
-      await archive.close();
-    };
-    const stop = () => (stopped ??= end());
-    t.after(stop);
+  const serving = async (t: TestContext, directory: string) => {
+    const { archive, server, stop } = await serve(t, directory);
     const get = (search: string) => fetch(`${server.uiAddress}/api/stream${search}`);
     return { archive, get, stop };
   };
@@ -299,7 +281,7 @@ describe('GET /api/stream?order=rank', () => {
     const wanted = (await take(archive, { order })).names;
     const { cursor, names: begun } = await take(archive, { order }, 17);
     await archive.close();
-    const one = await serve(t, directory);
+    const one = await serving(t, directory);
     const captures = async (search: string) => {
       const lines = await linesOf(await one.get(search));
       return lines.flatMap(({ type, url, date, collection }) =>
@@ -309,7 +291,7 @@ describe('GET /api/stream?order=rank', () => {
     assert.deepEqual(await captures('?format=jsonl&order=rank'), wanted);
     assert.deepEqual([...begun, ...(await captures(`?format=jsonl&order=rank&cursor=${cursor}`))], wanted);
     await one.stop();
-    const later = await serve(t, directory);
+    const later = await serving(t, directory);
     await later.archive.delete({ url: pageUrl(1) });
     await later.archive.compact();
     const rest = await linesOf(await later.get(`?format=jsonl&order=rank&cursor=${cursor}`));
@@ -329,7 +311,7 @@ describe('GET /api/stream?order=rank', () => {
   test('answers 503 with advice where there is no index', async (t) => {
     const directory = newPlace(t);
     await createArchive(directory);
-    const one = await serve(t, directory);
+    const one = await serving(t, directory);
     for (const format of ['warc', 'jsonl', 'parquet']) {
       const response = await one.get(`?order=inlinks&format=${format}`);
       assert.equal(response.status, 503);
