@@ -25,7 +25,7 @@ import {
 import type { UrlKey } from '../../src/url/index.ts';
 import { all } from './catalog-fixture.ts';
 
-const RUNS = 12;
+const RUNS = 8;
 const BATCHES = 40;
 
 const KEYS = [
