@@ -4,6 +4,7 @@
  * A place in a segment holds one record for ever, so nothing that is kept here can turn false; what was deleted is not found in the catalog any more, and so is
  * not asked for. Whoever wants to know what is on disk, as a check does, does not ask here.
  */
+import { Recent } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import type { WholeRecord } from './record-access.ts';
 
@@ -14,41 +15,24 @@ const RECORD_BYTES_MAX = 128 * 1024;
 const OVERHEAD_BYTES = 1024;
 
 export class RecentRecords {
-  readonly #bytesMax: number;
-  /** By place; in order of use, the least recent first. */
-  readonly #records = new Map<string, WholeRecord>();
-  #bytes = 0;
+  /** By place. */
+  readonly #records: Recent<string, WholeRecord>;
 
   constructor(bytesMax = BYTES_MAX) {
-    this.#bytesMax = bytesMax;
+    this.#records = new Recent(bytesMax, bytesOf);
   }
 
   get(place: Place): WholeRecord | undefined {
-    const key = keyOf(place);
-    const record = this.#records.get(key);
-    if (record) {
-      this.#records.delete(key);
-      this.#records.set(key, record);
-    }
-    return record;
+    return this.#records.get(keyOf(place));
   }
 
   keep(place: Place, record: WholeRecord): void {
-    const key = keyOf(place);
-    if (bytesOf(record) > RECORD_BYTES_MAX || this.#records.has(key)) return;
-    this.#records.set(key, record);
-    this.#bytes += bytesOf(record);
-    for (const [oldestKey, oldest] of this.#records) {
-      if (this.#bytes <= this.#bytesMax) return;
-      this.#records.delete(oldestKey);
-      this.#bytes -= bytesOf(oldest);
-    }
+    if (bytesOf(record) <= RECORD_BYTES_MAX) this.#records.keep(keyOf(place), record);
   }
 
   /** For a rebuild, which may give segments other numbers. */
   forget(): void {
     this.#records.clear();
-    this.#bytes = 0;
   }
 }
 

@@ -8,5 +8,6 @@ export * from './finding.ts';
 export * from './frame.ts';
 export * from './limits.ts';
 export * from './random.ts';
+export * from './recent.ts';
 export * from './thread-pool.ts';
 export * from './time.ts';

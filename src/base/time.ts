@@ -168,16 +168,9 @@ export function formatTimestamp(time: EpochMs): string {
   return `${text.slice(0, 4)}${text.slice(5, 7)}${text.slice(8, 10)}${text.slice(11, 13)}${text.slice(14, 16)}${text.slice(17, 19)}`;
 }
 
-let lastTime = Number.NaN;
-let lastDate = '';
-
 /** WARC-Date: whole seconds when the time is whole seconds, else milliseconds. */
 export function formatW3cDate(time: EpochMs): string {
-  // The records of one exchange bear one date.
-  if (time === lastTime) return lastDate;
   if (inRange(time) === undefined) assert(false, `the time ${time} has no WARC-Date`);
   const text = new Date(time).toISOString();
-  lastTime = time;
-  lastDate = text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : text;
-  return lastDate;
+  return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : text;
 }

@@ -154,9 +154,7 @@ export class RankingShelf {
   }
 
   async #hasCaptures(key: UrlKey): Promise<boolean> {
-    for await (const page of this.#archive.catalog.captures({ keyFrom: key, keyTo: `${key}\0` }, 1))
-      if (page.length > 0) return true;
-    return false;
+    return (await this.#archive.catalog.capturesOf(key))?.length !== 0;
   }
 
   /** Throws everything away, as is due when the index is. */
