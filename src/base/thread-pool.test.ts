@@ -15,10 +15,12 @@ before(() => {
   const front = import.meta.resolve('./index.ts');
   writeFileSync(
     path,
-    `import { answerJobs, PinakesError } from ${JSON.stringify(front)};
+    `import { threadId } from 'node:worker_threads';
+     import { answerJobs, PinakesError } from ${JSON.stringify(front)};
      answerJobs(async (job) => {
        if (job === 'fail') throw new PinakesError('FILE_MISSING', { where: 'here' });
        if (job === 'break') throw new Error('broken');
+       if (job === 'who') return threadId;
        if (job === 'die') process.exit(1);
        if (job === 'leak') for (const held = []; ; ) held.push(new Array(100_000).fill(job));
        if (job instanceof Uint8Array) return job.map((byte) => byte + 1);
@@ -81,4 +83,28 @@ test('a pool that is closed fails what is not done, and takes no more', async ()
   await pool.close();
   for (const { status } of await ended) assert.equal(status, 'rejected');
   await assert.rejects(pool.run(1), /ended/);
+});
+
+test('the idle threads of a closed pool serve the next pool of the same script and limits', async () => {
+  const workedBy = async (limits: { maxOldGenerationSizeMb: number }) => {
+    const pool = new ThreadPool<unknown, unknown>(script, { threads: 1, limits });
+    const thread = await pool.run('who');
+    await pool.close();
+    return thread;
+  };
+  const first = await workedBy({ maxOldGenerationSizeMb: 30 });
+  assert.equal(await workedBy({ maxOldGenerationSizeMb: 30 }), first);
+  assert.notEqual(await workedBy({ maxOldGenerationSizeMb: 31 }), first);
+});
+
+test('a thread that was busy when its pool closed serves nobody else', async () => {
+  const limits = { maxOldGenerationSizeMb: 32 };
+  const pool = new ThreadPool<unknown, unknown>(script, { threads: 1, limits });
+  const thread = await pool.run('who');
+  const last = pool.run(1).catch(() => {});
+  await pool.close();
+  await last;
+  const next = new ThreadPool<unknown, unknown>(script, { threads: 1, limits });
+  assert.notEqual(await next.run('who'), thread);
+  await next.close();
 });

@@ -3,14 +3,19 @@
  *
  * A thread is started when there is a job for it, takes its jobs one after the other, and has the next one at hand before it is done with the last, so that it never
  * waits for an answer to its message. A job that fails is answered with the reason, and the thread goes on. A thread that dies fails the jobs it had at hand; the next
- * job starts another one. Idle threads do not keep a program from ending.
+ * job starts another one. Idle threads do not keep a program from ending. A pool that is closed leaves its idle threads to the next one of the same script for a while.
  */
 import { getCompileCacheDir } from 'node:module';
 import { parentPort, type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
 import { PinakesError } from './error.ts';
 import type { ErrorCode } from './error-catalogue.ts';
+import { RestingThreads } from './resting-threads.ts';
 
 const JOBS_AT_HAND = 2;
+const REST_MS = 20_000;
+
+/** Of all pools of this program. */
+const resting = new RestingThreads(REST_MS);
 
 export type ThreadPoolOptions = {
   readonly threads: number;
@@ -52,11 +57,16 @@ export class ThreadPool<Job, Result> {
     return promise;
   }
 
-  /** Ends the threads; jobs that are not done fail. */
+  /** Jobs that are not done fail, and end the threads that have them at hand. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const waiting of this.#waiting.splice(0)) waiting.reject(new Error(CLOSED));
-    await Promise.all([...this.#atHand.keys()].map((worker) => worker.terminate()));
+    const busy: Worker[] = [];
+    for (const [worker, { length }] of this.#atHand) {
+      if (length > 0) busy.push(worker);
+      else this.#leave(worker);
+    }
+    await Promise.all(busy.map((worker) => worker.terminate()));
   }
 
   #dispatch(): void {
@@ -81,13 +91,20 @@ export class ThreadPool<Job, Result> {
     return least > 0 && this.#atHand.size < this.#options.threads ? this.#start() : freest;
   }
 
+  /** Threads of one kind can do each other's jobs. */
+  get #kind(): string {
+    return JSON.stringify([this.#script.href, this.#options.limits]);
+  }
+
+  #leave(worker: Worker): void {
+    this.#atHand.delete(worker);
+    // By name: the platform listens too, and its messages would come no more.
+    for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event);
+    resting.rest(this.#kind, worker);
+  }
+
   #start(): Worker {
-    const cache = getCompileCacheDir();
-    const worker = new Worker(this.#script, {
-      ...(this.#options.limits && { resourceLimits: this.#options.limits }),
-      // A thread does not get the compile cache that its program enabled unless it is told so, and would compile everything anew.
-      ...(cache && { env: { ...process.env, NODE_COMPILE_CACHE: cache } }),
-    });
+    const worker = resting.take(this.#kind) ?? this.#newThread();
     worker.on('message', (answer: Answer<Result>) => {
       const atHand = this.#atHand.get(worker)!;
       const waiting = atHand.shift();
@@ -100,6 +117,15 @@ export class ThreadPool<Job, Result> {
     worker.on('exit', () => this.#end(worker, new ThreadDied(CLOSED)));
     this.#atHand.set(worker, []);
     return worker;
+  }
+
+  #newThread(): Worker {
+    const cache = getCompileCacheDir();
+    return new Worker(this.#script, {
+      ...(this.#options.limits && { resourceLimits: this.#options.limits }),
+      // A thread does not get the compile cache that its program enabled unless it is told so, and would compile everything anew.
+      ...(cache && { env: { ...process.env, NODE_COMPILE_CACHE: cache } }),
+    });
   }
 
   #end(worker: Worker, error: unknown): void {
