@@ -21,6 +21,7 @@ import { formatResumeKey } from './cdx-resume-key.ts';
 import { type CdxScan, countCaptures, scanRows } from './cdx-scan.ts';
 import { leavingSignal } from './leaving.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from './problem.ts';
+import { endReply } from './reply-end.ts';
 
 /** Answers are gathered up to this before the first piece goes out. */
 const PIECE_CHARACTERS = 64 * 1024;
@@ -87,7 +88,7 @@ export class CdxRoute {
   async #give(scan: CdxScan, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { query } = scan;
     if (query.showsNumPages) {
-      sendText(response, request, ...(await pagesText(scan)));
+      sendText(response, ...(await pagesText(scan)));
       return;
     }
     const writer = cdxWriter(query);
@@ -112,7 +113,7 @@ export class CdxRoute {
     if (isEmpty && query.dialect === 'pywb') throw await noLines(scan);
     text += writer.end(resumeKey);
     if (out) out.end(text);
-    else sendText(response, request, writer.contentType, text, isCompressed);
+    else sendText(response, writer.contentType, text, isCompressed);
   }
 
   async #take(
@@ -138,7 +139,7 @@ export class CdxRoute {
       collection,
       skipsBadLines: parameters.get('badLines') === 'skip',
     });
-    sendText(response, request, 'text/plain; charset=utf-8', answer);
+    sendText(response, 'text/plain; charset=utf-8', answer);
   }
 }
 
@@ -194,13 +195,7 @@ function beginReply(response: ServerResponse, contentType: string, isCompressed:
   return gzip;
 }
 
-function sendText(
-  response: ServerResponse,
-  request: IncomingMessage,
-  contentType: string,
-  text: string,
-  mayCompress = false,
-): void {
+function sendText(response: ServerResponse, contentType: string, text: string, mayCompress = false): void {
   const isCompressed = mayCompress && text.length >= COMPRESSED_CHARACTERS_MIN;
   const body = isCompressed ? gzipSync(text, { level: 1 }) : Buffer.from(text);
   response.writeHead(200, {
@@ -209,5 +204,5 @@ function sendText(
     'content-length': body.length,
     ...(isCompressed && { 'content-encoding': 'gzip', vary: 'accept-encoding' }),
   });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  endReply(response, body);
 }

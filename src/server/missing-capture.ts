@@ -4,6 +4,7 @@ import { formatTimestamp } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
 import { linkTarget, type Replayer } from '../replay/index.ts';
 import { accepts, escapeHtml, PLAIN_PAGE_FIELDS, plainPage } from './problem.ts';
+import { endReply } from './reply-end.ts';
 
 export type MissingCapture = {
   readonly url: string;
@@ -34,7 +35,7 @@ export async function sendMissing(
     'content-type': asHtml ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     'content-length': body.length,
   });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  endReply(response, body);
 }
 
 function addressOf({ base, modifier }: MissingCapture, capture: Capture): string {

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, PinakesError } from '../base/index.ts';
+import { endReply } from './reply-end.ts';
 
 export type Problem = {
   readonly status: number;
@@ -133,7 +134,7 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
     'content-type': asHtml ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     'content-length': body.length,
   });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  endReply(response, body);
 }
 
 /** Whether a client names a media type among those it accepts. */

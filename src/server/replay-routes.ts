@@ -18,6 +18,7 @@ import {
 import type { Answer, Visit } from './front.ts';
 import { sendMissing } from './missing-capture.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from './problem.ts';
+import { endReply } from './reply-end.ts';
 import { readBody } from './request-body.ts';
 import { sendStream } from './stream-reply.ts';
 
@@ -131,7 +132,7 @@ function fieldOf(request: IncomingMessage, name: string): string | undefined {
 
 async function send(response: ServerResponse, { status, fields, body }: ReplayResponse): Promise<void> {
   response.writeHead(status, fields.flat());
-  if (body === undefined || body instanceof Uint8Array) response.end(body);
+  if (body === undefined || body instanceof Uint8Array) endReply(response, body);
   else await sendStream(response, body);
 }
 
@@ -148,5 +149,5 @@ function sendAsset(request: IncomingMessage, response: ServerResponse, name: str
     'cross-origin-resource-policy': 'same-site',
     'x-content-type-options': 'nosniff',
   });
-  response.end(request.method === 'HEAD' ? undefined : asset.bytes);
+  endReply(response, asset.bytes);
 }

@@ -9,6 +9,7 @@ import { join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fileError } from '../base/index.ts';
+import { endReply } from './reply-end.ts';
 
 const MIMES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
@@ -93,7 +94,7 @@ export class UiFiles {
       'content-length': body.length,
       ...(isPacked && { 'content-encoding': 'gzip' }),
     });
-    response.end(request.method === 'HEAD' ? undefined : body);
+    endReply(response, body);
   }
 
   /** The application, which looks at the address to know which screen is meant. */

@@ -10,6 +10,7 @@ import type { CdxRoute } from './cdx-route.ts';
 import type { Answer, Visit } from './front.ts';
 import type { Metrics } from './metrics.ts';
 import { accepts, HttpProblem, methodRefused, NOT_FOUND, SCREENS_MISSING } from './problem.ts';
+import { endReply } from './reply-end.ts';
 import { sendSegment } from './segment-files.ts';
 import type { UiFiles } from './ui-files.ts';
 import { WebRoutes } from './web-routes.ts';
@@ -73,14 +74,14 @@ export class UiRoutes {
 
   async #sendMetrics(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireReading(request);
-    send(request, response, this.#parts.metrics.contentType, await this.#parts.metrics.text());
+    send(response, this.#parts.metrics.contentType, await this.#parts.metrics.text());
   }
 
   /** Well when the catalog answers. */
   async #sendHealth(request: IncomingMessage, response: ServerResponse): Promise<void> {
     requireReading(request);
     const { captures } = await this.#parts.archive.catalog.totals();
-    send(request, response, 'application/json; charset=utf-8', `${JSON.stringify({ status: 'ok', captures })}\n`);
+    send(response, 'application/json; charset=utf-8', `${JSON.stringify({ status: 'ok', captures })}\n`);
   }
 }
 
@@ -93,7 +94,7 @@ function requireReading(request: IncomingMessage): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
 }
 
-function send(request: IncomingMessage, response: ServerResponse, contentType: string, text: string): void {
+function send(response: ServerResponse, contentType: string, text: string): void {
   const body = Buffer.from(text);
   response.writeHead(200, {
     'cache-control': 'no-store',
@@ -102,5 +103,5 @@ function send(request: IncomingMessage, response: ServerResponse, contentType: s
     'cross-origin-resource-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
   });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  endReply(response, body);
 }

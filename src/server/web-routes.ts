@@ -27,6 +27,7 @@ import type { Visit } from './front.ts';
 import { firstMemento, nearestMemento } from './mementos.ts';
 import { sendMissing } from './missing-capture.ts';
 import { badRequest, HttpProblem, methodRefused, SCREENS_MISSING } from './problem.ts';
+import { endReply } from './reply-end.ts';
 import { parseTimeMapPage, timeMapOf } from './time-map.ts';
 import type { UiFiles } from './ui-files.ts';
 
@@ -93,7 +94,7 @@ export class WebRoutes {
       'content-type': map.contentType,
       'x-content-type-options': 'nosniff',
     });
-    response.end(request.method === 'HEAD' ? undefined : body);
+    endReply(response, body);
   }
 
   /** The TimeGate (RFC 7089, section 4.1.1): always a redirect, always open about what it chose by. */
