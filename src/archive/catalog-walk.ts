@@ -6,7 +6,7 @@
  * together, those of one URL by time; behind them, by URL, those that the ranking does not know.
  */
 import { fromHex, toHex } from '../base/index.ts';
-import type { Capture, CaptureRange, CatalogView } from '../catalog/index.ts';
+import { type Capture, type CaptureRange, type CatalogView, rangeOfKey } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { sortLines } from '../warc/index.ts';
 import type { StreamPosition } from './cursor.ts';
@@ -69,8 +69,7 @@ class CatalogWalk {
       for await (const keys of ranking.keysFrom(place)) {
         for (const key of keys) {
           if (!isInKeyRanges(key, ranges)) continue;
-          const range = { keyFrom: key, keyTo: `${key}\0` };
-          yield* this.#inGroups(this.#capturesIn(range, key === begun ? after : undefined));
+          yield* this.#inGroups(this.#capturesIn(rangeOfKey(key), key === begun ? after : undefined));
         }
       }
     }

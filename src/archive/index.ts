@@ -1,5 +1,5 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
-export type { Capture } from '../catalog/index.ts';
+export { type Capture, rangeOfKey } from '../catalog/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add.ts';
 export { Archive, type ArchiveOptions, createArchive, dropCatalog, type InitOptions, openArchive } from './archive.ts';
 export { captureId } from './capture-id.ts';

@@ -15,7 +15,7 @@
 import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EpochMs, fileError } from '../base/index.ts';
-import type { Capture } from '../catalog/index.ts';
+import { type Capture, rangeOfKey } from '../catalog/index.ts';
 import { formatPageId, type PageId, pageId, type UrlKey } from '../url/index.ts';
 import { exactRange, FileSource, searchLines, sortLines } from '../warc/index.ts';
 import { segmentsMark } from './segments-mark.ts';
@@ -47,7 +47,7 @@ export class PageIndex {
   async *captures(id: PageId): AsyncGenerator<Capture> {
     for (const urlKey of await this.#keysOf(id)) {
       // A key is coarser than an id: of http and https, with and without www, only one is meant.
-      for await (const page of this.#archive.catalog.captures({ keyFrom: urlKey, keyTo: `${urlKey}\0` }))
+      for await (const page of this.#archive.catalog.captures(rangeOfKey(urlKey)))
         for (const capture of page) if (pageId(capture.url) === id) yield capture;
     }
   }

@@ -3,7 +3,7 @@
  * record's transfer coding.
  */
 import { type EpochMs, PinakesError } from '../base/index.ts';
-import type { Block, BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
+import { type Block, type BlockKey, type Capture, type CatalogView, type Place, rangeOfKey } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { HttpHead, RecordHead } from '../warc/index.ts';
 import { RecentRecords } from './recent-records.ts';
@@ -41,11 +41,9 @@ export class Retrieval {
     url: string,
     range: { from?: EpochMs; to?: EpochMs; reverse?: boolean } = {},
   ): AsyncGenerator<Capture> {
-    const key = urlKey(url);
     const { from, to, reverse } = range;
     const pages = this.#catalog.captures({
-      keyFrom: key,
-      keyTo: `${key}\0`,
+      ...rangeOfKey(urlKey(url)),
       ...(from !== undefined && { timeFrom: from }),
       ...(to !== undefined && { timeTo: to }),
       ...(reverse !== undefined && { reverse }),

@@ -15,7 +15,7 @@ import {
   parseW3cDate,
   utf8,
 } from '../base/index.ts';
-import type { BlockKey, Capture, CatalogView } from '../catalog/index.ts';
+import { type BlockKey, type Capture, type CatalogView, rangeOfKey } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { revisitProfileOf } from '../warc/index.ts';
 import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
@@ -124,7 +124,7 @@ async function namedCapture(
   const key = urlKey(uri);
   const from = Math.floor(time / SECOND_MS) * SECOND_MS;
   const found = [...memory.captures(key, time)];
-  const range = { keyFrom: key, keyTo: `${key}\0`, timeFrom: from, timeTo: from + SECOND_MS - 1 };
+  const range = { ...rangeOfKey(key), timeFrom: from, timeTo: from + SECOND_MS - 1 };
   for await (const page of catalog.captures(range, 16)) {
     found.push(...page);
     if (found.length > 64) break;
@@ -158,7 +158,7 @@ async function earlierCapture(
 ): Promise<BlockKey | undefined> {
   const { time, urlKey: key } = facts;
   if (time === undefined) return undefined;
-  for await (const page of catalog.captures({ keyFrom: key, keyTo: `${key}\0`, timeTo: time, reverse: true }, 16)) {
+  for await (const page of catalog.captures({ ...rangeOfKey(key), timeTo: time, reverse: true }, 16)) {
     const earlier = page.find((capture) => capture.block !== undefined && capture.time <= time);
     if (earlier?.block) return known(earlier.block, draft);
   }

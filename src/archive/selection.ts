@@ -1,6 +1,6 @@
 /** Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status, query. All that is given must hold. */
 import type { EpochMs } from '../base/index.ts';
-import type { BlockKey, Capture, CaptureRange, CatalogView } from '../catalog/index.ts';
+import { type BlockKey, type Capture, type CaptureRange, type CatalogView, rangeOfKey } from '../catalog/index.ts';
 import { type KeyRange, keyRange, parseUrlPattern, type UrlKey, urlKey } from '../url/index.ts';
 import type { CaptureQuery } from './capture-query.ts';
 
@@ -38,8 +38,7 @@ export async function* selectCaptures(catalog: CatalogView, selection: Selection
 /** The ranges of URL keys that a selection is bounded by; one without bounds when it names no URL. */
 export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 'keyTo'>[] {
   if (selection.url !== undefined) {
-    const key = urlKey(selection.url);
-    return [{ keyFrom: key, keyTo: `${key}\0` }];
+    return [rangeOfKey(urlKey(selection.url))];
   }
   const ranges = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
   return ranges?.map(({ from, to }) => ({ keyFrom: from, keyTo: to })) ?? [{}];

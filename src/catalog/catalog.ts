@@ -114,6 +114,11 @@ export type CaptureRange = {
   readonly after?: Capture;
 };
 
+/** All captures of one key. A catalog answers such a range faster than others, so it is always written like this. */
+export function rangeOfKey(key: UrlKey): { readonly keyFrom: string; readonly keyTo: string } {
+  return { keyFrom: key, keyTo: `${key}\0` };
+}
+
 /** A key with more captures than this is searched; with fewer, as nearly always, all are read at once. */
 export const FEW_CAPTURES = 32;
 

@@ -15,6 +15,7 @@ export {
   type CatalogView,
   FEW_CAPTURES,
   type Place,
+  rangeOfKey,
   type Segment,
   type SegmentState,
   type Totals,

@@ -7,7 +7,7 @@
  * content (304), parts of a content (206), preflights, and redirections of a URL to itself, which share a key with what they lead to and would lead back
  * here for ever.
  */
-import type { Archive, Retrieved } from '../archive/index.ts';
+import { type Archive, type Retrieved, rangeOfKey } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import type { Capture } from './capture.ts';
@@ -95,7 +95,7 @@ function inOrder(captures: readonly Capture[], { at, side }: Wanted): Capture[] 
 /** The same for a key of many captures. The first one costs a single look-up; the others come from two scans, back and forth in time. */
 async function* candidates(archive: Archive, { key, at, side }: Wanted): AsyncGenerator<Capture> {
   const { catalog } = archive;
-  const range = { keyFrom: key, keyTo: `${key}\0` };
+  const range = rangeOfKey(key);
   if (at === undefined) {
     for await (const page of catalog.captures({ ...range, reverse: true }, PAGE_SIZE)) yield* page;
     return;

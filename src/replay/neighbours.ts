@@ -1,5 +1,5 @@
 /** What surrounds a capture: the others of its URL, and, where there is none, what a reader may have meant. */
-import type { Archive } from '../archive/index.ts';
+import { type Archive, rangeOfKey } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { keyRange, urlKey } from '../url/index.ts';
 import type { Capture, CaptureRange } from './capture.ts';
@@ -12,7 +12,7 @@ export async function neighboursOf(
   siblings?: readonly Capture[],
 ): Promise<MementoNeighbours> {
   if (siblings) return neighboursAmong(siblings, capture);
-  const range = { keyFrom: capture.urlKey, keyTo: `${capture.urlKey}\0` };
+  const range = rangeOfKey(capture.urlKey);
   const one = async (part: CaptureRange): Promise<Capture | undefined> => {
     for await (const page of catalog.captures({ ...range, ...part }, 1)) return page[0];
     return undefined;
@@ -56,7 +56,7 @@ export async function alternativesTo(archive: Archive, url: string): Promise<Alt
   const { catalog } = archive;
   const key = urlKey(url);
   const unshown: Capture[] = [];
-  for await (const page of catalog.captures({ keyFrom: key, keyTo: `${key}\0`, reverse: true }, NEARBY_MAX)) {
+  for await (const page of catalog.captures({ ...rangeOfKey(key), reverse: true }, NEARBY_MAX)) {
     unshown.push(...page.slice(0, NEARBY_MAX));
     break;
   }

@@ -2,10 +2,9 @@
 import { type Static, Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
-import type { Capture } from '../../catalog/index.ts';
+import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
 import { haveSameContent } from './capture-item.ts';
-import { rangeOf } from './capture-list.ts';
 import { DistinctCount } from './distinct-count.ts';
 import { Count, closed, When } from './shape.ts';
 
@@ -39,7 +38,7 @@ export async function calendarOf(archive: Archive, url: string, signal?: AbortSi
   let first: Capture | undefined;
   let previous: Capture | undefined;
   let day: MutableDay | undefined;
-  for await (const page of archive.catalog.captures(rangeOf(urlKey(url)))) {
+  for await (const page of archive.catalog.captures(rangeOfKey(urlKey(url)))) {
     signal?.throwIfAborted();
     for (const capture of page) {
       first ??= capture;

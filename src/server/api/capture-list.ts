@@ -5,7 +5,7 @@
  */
 import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
-import type { Capture, CaptureRange } from '../../catalog/index.ts';
+import { type Capture, type CaptureRange, rangeOfKey } from '../../catalog/index.ts';
 import { type UrlKey, urlKey } from '../../url/index.ts';
 import { badRequest } from '../problem.ts';
 import type { WithPrevious } from './capture-item.ts';
@@ -26,7 +26,7 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
   const { from, to, limit, isReverse } = question;
   await using view = await archive.catalog.view();
   const range: CaptureRange = {
-    ...rangeOf(key),
+    ...rangeOfKey(key),
     reverse: isReverse,
     ...(from !== undefined && { timeFrom: from }),
     ...(to !== undefined && { timeTo: to }),
@@ -46,7 +46,7 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
   if (!last) return { list: [], next: undefined };
   // The one before the earliest of the page: it may lie outside of the times that were asked for.
   const earliest = isReverse ? last : shown[0]!;
-  const [before] = await take({ ...rangeOf(key), reverse: true, after: earliest }, 1);
+  const [before] = await take({ ...rangeOfKey(key), reverse: true, after: earliest }, 1);
   const inOrder = isReverse ? shown.toReversed() : shown;
   const list = inOrder.map((capture, index) => ({ capture, previous: index === 0 ? before : inOrder[index - 1] }));
   return {
@@ -55,15 +55,10 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
   };
 }
 
-/** All captures of a key. */
-export function rangeOf(key: UrlKey): Pick<CaptureRange, 'keyFrom' | 'keyTo'> {
-  return { keyFrom: key, keyTo: `${key}\0` };
-}
-
 /** The capture of the same URL before this one. */
 export async function previousOf(archive: Archive, capture: Capture): Promise<Capture | undefined> {
   for await (const [before] of archive.catalog.captures(
-    { ...rangeOf(capture.urlKey), reverse: true, after: capture },
+    { ...rangeOfKey(capture.urlKey), reverse: true, after: capture },
     1,
   ))
     return before;
