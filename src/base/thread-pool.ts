@@ -11,6 +11,7 @@ import { PinakesError } from './error.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 import { RestingThreads } from './resting-threads.ts';
 
+/** So that a thread never waits for its next job. */
 const JOBS_AT_HAND = 2;
 const REST_MS = 20_000;
 
@@ -20,6 +21,8 @@ const resting = new RestingThreads(REST_MS);
 export type ThreadPoolOptions = {
   readonly threads: number;
   readonly limits?: ResourceLimits;
+  /** Jobs that a thread may have been given at a time; one where jobs are so long that none should wait behind another while a thread is free. */
+  readonly jobsAtHand?: number;
 };
 
 type Waiting<Job, Result> = {
@@ -69,6 +72,11 @@ export class ThreadPool<Job, Result> {
     await Promise.all(busy.map((worker) => worker.terminate()));
   }
 
+  /** Ends the threads at once: the jobs they had at hand fail as when a thread dies, and what waits goes to new ones. */
+  async end(): Promise<void> {
+    await Promise.all([...this.#atHand.keys()].map((worker) => worker.terminate()));
+  }
+
   #dispatch(): void {
     while (!this.#isClosed && this.#waiting.length > 0) {
       const worker = this.#freest();
@@ -84,7 +92,7 @@ export class ThreadPool<Job, Result> {
   /** The thread with least at hand, a new one while there may be more; undefined when all have enough. */
   #freest(): Worker | undefined {
     let freest: Worker | undefined;
-    let least = JOBS_AT_HAND;
+    let least = this.#options.jobsAtHand ?? JOBS_AT_HAND;
     for (const [worker, { length }] of this.#atHand) {
       if (length < least) [freest, least] = [worker, length];
     }

@@ -1,19 +1,18 @@
 /** Threads that slim's tasks run on. They start with the first task, and tasks begin in the order in which they were given. */
-import { Worker } from 'node:worker_threads';
-import { type ErrorCode, PinakesError } from '../base/index.ts';
-import type { SlimAnswer, SlimFailure, SlimResult, SlimTask } from './slim-worker.ts';
-
-type Waiting = { task: SlimTask; resolve: (result: never) => void; reject: (error: unknown) => void };
+import { ThreadPool } from '../base/index.ts';
+import type { SlimResult, SlimTask } from './slim-worker.ts';
 
 export class SlimPool {
   readonly #size: number;
-  readonly #workers: Worker[] = [];
-  readonly #idle: Worker[] = [];
-  readonly #waiting: Waiting[] = [];
-  readonly #busy = new Map<Worker, Waiting>();
+  readonly #threads: ThreadPool<SlimTask, SlimResult[SlimTask['kind']]>;
 
   constructor(workers: number) {
     this.#size = Math.max(1, workers);
+    this.#threads = new ThreadPool(new URL('./slim-worker.ts', import.meta.url), {
+      threads: this.#size,
+      limits: { maxYoungGenerationSizeMb: 16 },
+      jobsAtHand: 1,
+    });
   }
 
   /** How many tasks should be under way or waiting, so that no thread stands idle. */
@@ -22,50 +21,12 @@ export class SlimPool {
   }
 
   run<Kind extends SlimTask['kind']>(task: Extract<SlimTask, { kind: Kind }>): Promise<SlimResult[Kind]> {
-    const { promise, resolve, reject } = Promise.withResolvers<SlimResult[Kind]>();
-    this.#waiting.push({ task, resolve: resolve as (result: never) => void, reject });
-    if (this.#idle.length === 0 && this.#workers.length < this.#size) this.#start();
-    this.#dispatch();
-    return promise;
+    return this.#threads.run(task) as Promise<SlimResult[Kind]>;
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  close(): Promise<void> {
+    return this.#threads.close();
   }
-
-  #start(): void {
-    const worker = new Worker(new URL('./slim-worker.ts', import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: 16 },
-    });
-    worker.on('message', (answer: SlimAnswer) => {
-      const waiting = this.#busy.get(worker);
-      this.#busy.delete(worker);
-      this.#idle.push(worker);
-      if ('result' in answer) waiting?.resolve(answer.result as never);
-      else waiting?.reject(revive(answer.failure));
-      this.#dispatch();
-    });
-    worker.on('error', (error) => {
-      this.#busy.get(worker)?.reject(error);
-      this.#busy.delete(worker);
-    });
-    this.#workers.push(worker);
-    this.#idle.push(worker);
-  }
-
-  #dispatch(): void {
-    while (this.#idle.length > 0 && this.#waiting.length > 0) {
-      const worker = this.#idle.pop()!;
-      const waiting = this.#waiting.shift()!;
-      this.#busy.set(worker, waiting);
-      worker.postMessage(waiting.task);
-    }
-  }
-}
-
-function revive({ code, where, detail }: SlimFailure): Error {
-  if (code) return new PinakesError(code as ErrorCode, where === undefined ? {} : { where });
-  return new Error(detail);
 }
 
 /** Runs work for each item, several at a time, and hands results over in the order of the items. */

@@ -1,6 +1,7 @@
 /** Damaged input, busy files, a full disk, changes under the run: what is in doubt stays as it is, and the rest goes on. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFileSync,
   existsSync,
@@ -98,6 +99,7 @@ test('a file that another process has open for writing is refused', {
       assert.ok(findings.some(({ code, file }) => code === 'slim-file-busy' && file === busy));
     } finally {
       holder.kill('SIGKILL');
+      await once(holder, 'exit');
     }
     const summary = await slimRun(runOptions(directory).options);
     assert.equal(summary.revisits, 2);
