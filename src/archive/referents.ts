@@ -9,8 +9,8 @@ import type { RecordAccess } from './record-access.ts';
 import type { Referent } from './segment-rewrite.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 
-/** Contents that repeat do so mostly within one crawl; more than these are read again. */
-const KEPT_MAX = 8192;
+/** Contents that repeat do so mostly within one crawl; more than these are read again. About 15 MB. */
+const KEPT_MAX = 32 * 1024;
 
 export class Referents {
   readonly #access: RecordAccess;

@@ -39,6 +39,8 @@ import { TABLE, tableKey, tableRange } from './table.ts';
 export const PAGE_SIZE = 1000;
 
 /** Pages are cut short at this, so that long URLs do not make them large. */
+/** Questions that are asked at the same time. The database answers on other threads, and those that wait in a row cost fewer wakings than those that come one by one. */
+const LANES = 8;
 const PAGE_BYTES_MAX = 1024 * 1024;
 
 type Row = [Buffer, Buffer];
@@ -124,15 +126,32 @@ export class LevelView implements CatalogView {
   }
 
   async findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
-    const found: LinkedCapture[][] = [];
+    const found: LinkedCapture[][] = questions.map(() => []);
+    const left = questions.entries();
+    const lanes = Array.from({ length: Math.min(LANES, questions.length) }, () => this.#findInLane(left, found));
+    // All of them end before the answer does, also when one fails: their iterators must be closed.
+    const ended = await Promise.allSettled(lanes);
+    for (const lane of ended) if (lane.status === 'rejected') throw lane.reason;
+    const resolved = await this.#resolve(found.flat());
+    let at = 0;
+    return found.map((captures) => {
+      at += captures.length;
+      return resolved.slice(at - captures.length, at);
+    });
+  }
+
+  /** Answers questions that are left until there are none. */
+  async #findInLane(
+    left: Iterable<[number, { urlKey: UrlKey; time: EpochMs }]>,
+    found: readonly LinkedCapture[][],
+  ): Promise<void> {
     const { from, to } = tableRange(TABLE.captures);
     const iterator = this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
     const writer = new RowWriter();
     try {
-      for (const { urlKey, time } of questions) {
-        const captures: LinkedCapture[] = [];
-        found.push(captures);
+      for (const [index, { urlKey, time }] of left) {
         if (clampTime(time) !== time || !Number.isInteger(time)) continue;
+        const captures = found[index]!;
         writeKeyAndTime(writer, urlKey, time);
         const start = writer.finish();
         iterator.seek(start);
@@ -146,12 +165,6 @@ export class LevelView implements CatalogView {
     } finally {
       await iterator.close();
     }
-    const resolved = await this.#resolve(found.flat());
-    let at = 0;
-    return found.map((captures) => {
-      at += captures.length;
-      return resolved.slice(at - captures.length, at);
-    });
   }
 
   async capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined> {
