@@ -23,6 +23,7 @@ import {
 } from '../warc/index.ts';
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type Passed, type StepSource, visitOf } from './add-step.ts';
+import { OwnCaptures } from './own-captures.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, factsOfScan, type RecordFacts } from './record-facts.ts';
 import { Referents } from './referents.ts';
 import { Registrar } from './registrar.ts';
@@ -62,6 +63,7 @@ export class FileSource implements StepSource {
   #ledger: Ledger;
   readonly #encoder: MemberEncoder;
   readonly #referents: Referents;
+  readonly #own: OwnCaptures;
   #warcinfoId = '';
   #reader: AsyncGenerator<ReadingRecord> | undefined;
   #readerAt = 0;
@@ -93,6 +95,7 @@ export class FileSource implements StepSource {
     this.#ledger = ledger;
     this.#encoder = new MemberEncoder({ coding: kind.coding, dictionary: kind.dictionary });
     this.#referents = new Referents(parts.access, parts.shelf);
+    this.#own = new OwnCaptures(parts.catalog);
   }
 
   static async open(parts: AddParts, path: string, options: AddOptions): Promise<FileSource> {
@@ -172,10 +175,12 @@ export class FileSource implements StepSource {
     const draft = this.#parts.newDraft();
     try {
       const registrar = new Registrar(this.#parts.catalog, draft, this.#parts.fingerprint);
-      await registrar.prepare(records, { isCopying: true });
-      const step = new AddStep(this.#parts, this, registrar, this.#referents, records, heads, report, this.#passed);
       const isMiddle = visitOf(records[0]!) === this.#lastVisit;
-      await step.run(await this.#parts.shelf.openFor(this.#kind, isMiddle), this.#kind.collection);
+      const open = await this.#parts.shelf.openFor(this.#kind, isMiddle);
+      this.#own.beginStep(open);
+      await registrar.prepare(records, { copyingFor: this.#own });
+      const step = new AddStep(this.#parts, this, registrar, this.#referents, records, heads, report, this.#passed);
+      await step.run(open, this.#kind.collection);
       const { offset, innerOffset } = records.at(-1)!;
       const ledger = { ...this.#ledger, offset, innerOffset };
       draft.putNote(this.#note, JSON.stringify(ledger));
@@ -183,6 +188,7 @@ export class FileSource implements StepSource {
       this.#ledger = ledger;
       this.#lastVisit = visitOf(records.at(-1)!);
       this.#passed = step.passed;
+      this.#own.endStep(records);
       step.rememberHolders();
     } catch (error) {
       await this.#parts.rollBack();

@@ -8,6 +8,7 @@ import { assert, copyOf, type Digest, type EpochMs, equal, parseDigest, parseW3c
 import type { BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
+import type { OwnCaptures } from './own-captures.ts';
 import type { RecordFacts } from './record-facts.ts';
 import { aliasBytes, BatchMemory, resolveRevisit, visitAlias } from './revisit-resolution.ts';
 
@@ -46,15 +47,16 @@ export class Registrar {
   }
 
   /**
-   * Asks the catalog everything that entering these records needs to know, in few calls. `isCopying`: they are about to be copied, so that nothing stands
-   * at their places yet. Then a whole record whose content is new is certainly no capture that is known, and its URL need not be looked up.
+   * Asks the catalog everything that entering these records needs to know, in few calls. `copyingFor`: they are about to be copied by an add that entered these
+   * captures before, so that nothing stands at their places yet. Then a whole record whose content is new is certainly no capture that is known, nor is one
+   * whose content is that add's alone, and their URLs need not be looked up.
    */
-  async prepare(records: readonly RecordFacts[], { isCopying = false } = {}): Promise<void> {
+  async prepare(records: readonly RecordFacts[], { copyingFor }: { copyingFor?: OwnCaptures } = {}): Promise<void> {
     const captures = records.filter((facts) => facts.kind !== undefined);
     await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
-    const asked = isCopying ? captures.filter((facts) => !this.#isNewContent(facts)) : captures;
+    const asked = copyingFor ? captures.filter((facts) => !this.#isCertainlyNew(facts, copyingFor)) : captures;
     const questions = asked.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! }));
-    if (isCopying) questions.push(...captures.flatMap((facts) => namedBy(facts) ?? []));
+    if (copyingFor) questions.push(...captures.flatMap((facts) => namedBy(facts) ?? []));
     if (questions.length === 0) return;
     const found = await this.#catalog.findCaptures(questions);
     const places = new Set<string>();
@@ -65,8 +67,9 @@ export class Registrar {
     }
   }
 
-  #isNewContent(facts: RecordFacts): boolean {
-    return facts.type !== 'revisit' && facts.isComplete && this.#draft.blocksOf(this.#digest(facts)).length === 0;
+  #isCertainlyNew(facts: RecordFacts, own: OwnCaptures): boolean {
+    if (facts.type === 'revisit' || !facts.isComplete) return false;
+    return own.isNew(facts, this.#draft.blocksOf(this.#digest(facts)));
   }
 
   #know(capture: Capture): void {

@@ -147,6 +147,8 @@ export interface CatalogView {
 }
 
 export interface Catalog extends CatalogView {
+  /** Batches applied so far. While the number stays the same, so does everything else. */
+  readonly batches: number;
   /** Applies the batch atomically, after those asked for before it. Totals follow from the captures and blocks that are there. */
   write(batch: CatalogBatch): Promise<void>;
   view(): Promise<CatalogView & AsyncDisposable>;

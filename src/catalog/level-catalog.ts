@@ -68,6 +68,10 @@ class LevelCatalog implements Catalog {
     this.#state = state;
   }
 
+  get batches(): number {
+    return this.#state.batchNumber;
+  }
+
   write(batch: CatalogBatch): Promise<void> {
     return this.#change(async () => {
       const state = this.#state;

@@ -123,8 +123,14 @@ class MemoryView implements CatalogView {
 }
 
 export class MemoryCatalog extends MemoryView implements Catalog {
+  #batches = 0;
+
   constructor() {
     super(emptyContents());
+  }
+
+  get batches(): number {
+    return this.#batches;
   }
 
   async write(batch: CatalogBatch): Promise<void> {
@@ -144,6 +150,7 @@ export class MemoryCatalog extends MemoryView implements Catalog {
       aliases.set(aliasId(alias), { declared: copyOf(alias.declared), block: ownKey(alias.block) });
     }
     for (const [name, text] of Object.entries(batch.putNotes ?? {})) notes.set(name, text);
+    this.#batches++;
   }
 
   async view(): Promise<CatalogView & AsyncDisposable> {

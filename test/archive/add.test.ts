@@ -369,3 +369,40 @@ test('a file that holds no record is refused by name, nothing is kept of it, and
   assert.equal(report.captures, 2);
   assert.deepEqual(await audit(archive), []);
 });
+
+/** Visits of one content: more than an add takes in one step, so that it meets again what it entered itself some steps before. */
+function visitsOfOne(from: number, to: number): ForeignRecord[] {
+  const shared = contentOf('shared', 1200);
+  return Array.from({ length: to - from }, (_, n) => response(`http://many.example/${from + n}`, NOON, shared));
+}
+
+test('a record that comes again many steps later is the same capture', async (t) => {
+  const archive = await makeArchive(t);
+  const visits = visitsOfOne(0, 4500);
+  const again = [visits[0]!, visits[1]!, visits[2200]!];
+  const file = await writeForeign(join(archive.directory, 'many.warc.gz'), [...visits, ...again]);
+  const { captures, capturesKnown, duplicates } = await archive.add([file]);
+  assert.deepEqual([captures, capturesKnown, duplicates], [4500, 3, 4499]);
+  assert.equal((await allCaptures(archive)).length, 4500);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('two adds at the same time that bring the same records enter each once', async (t) => {
+  const archive = await makeArchive(t);
+  const visits = visitsOfOne(0, 4500);
+  const one = await writeForeign(join(archive.directory, 'one.warc.gz'), visits);
+  const other = await writeForeign(join(archive.directory, 'other.warc.gz'), [
+    ...visits.slice(2000),
+    ...visitsOfOne(9000, 9010),
+  ]);
+  const reports = await Promise.all([archive.add([one]), archive.add([other])]);
+  const captures = await allCaptures(archive);
+  assert.equal(captures.length, 4510);
+  assert.equal(new Set(captures.map(({ url }) => url)).size, 4510);
+  assert.equal(captures.filter(({ kind }) => kind === 'response').length, 1);
+  assert.equal(
+    reports.reduce((sum, { capturesKnown }) => sum + capturesKnown, 0),
+    2500,
+  );
+  assert.deepEqual(await audit(archive), []);
+});

@@ -38,6 +38,16 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.capturesOf(urlKey('http://a.com/')), []);
     });
 
+    behaviour('every batch counts, and nothing else does', async (catalog) => {
+      const before = catalog.batches;
+      await catalog.write({ putCaptures: [capture(1)], putBlocks: [block(1)] });
+      assert.equal(catalog.batches, before + 1);
+      await everythingIn(catalog);
+      assert.equal(catalog.batches, before + 1);
+      await catalog.write({ putNotes: { note: 'text' } });
+      assert.equal(catalog.batches, before + 2);
+    });
+
     behaviour('a capture comes back as it was put, whatever its URL looks like', async (catalog) => {
       const urls = [
         'http://example.com/',
