@@ -12,8 +12,12 @@ export function linksOfCss(text: string, baseUrl: string): Link[] {
 /** A style sheet is read up to here. */
 export const CSS_LENGTH_MAX = 16 * 1024 * 1024;
 
+/** Without one of these there is no link; most style sheets inside of pages have none. */
+const MAY_HAVE_LINKS = /url\(|src\(|image(?:-set)?\(|@import/i;
+
 /** Adds the links of a style sheet, or of a list of declarations, to a collector. */
 export function collectCssLinks(text: string, links: LinkCollector): void {
+  if (!MAY_HAVE_LINKS.test(text)) return;
   if (text.length > CSS_LENGTH_MAX) {
     text = text.slice(0, CSS_LENGTH_MAX);
     links.isTruncated = true;

@@ -1,35 +1,21 @@
 /**
- * Reads an HTML document in one pass over htmlparser2's tokens: links, title, headings, text, what `meta` says. No tree is built, so nesting costs nothing and nothing
- * can overflow the stack; memory is bounded by the text and the LINKS_MAX links.
+ * Reads an HTML document in one pass over its tokens: links, title, headings, text, what `meta` says. No tree is built, so nesting costs nothing and nothing can overflow the stack; memory
+ * is bounded by the text and the LINKS_MAX links.
  *
  * Text is what a reader sees: blocks on lines of their own, white space as one blank, entities decoded, and nothing of `script`, `style`, `template`, `noscript`, of frames
- * and of the head. Links inside of `noscript` and `template` do count: crawlers want them. Where no text is wanted the tokenizer skips it, which takes half the time, and
- * links have no text either.
+ * and of the head. Links inside of `noscript` and `template` do count: crawlers want them. Where no text is wanted it is not looked at, and links have no text either.
  */
-import { Tokenizer } from 'htmlparser2';
 import { collectCssLinks } from './css-links.ts';
+import { type Element, elementAt, NO_ELEMENT } from './element.ts';
 import { collectElementLinks, WANTED_ATTRIBUTES } from './element-links.ts';
 import { decodeAttribute, decodeRawText } from './entity.ts';
 import { collectJsonLd } from './json-ld.ts';
 import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from './link.ts';
+import { MarkupReader, type MarkupSink } from './markup.ts';
 import { MetaReader } from './meta-reader.ts';
 import { TextBuilder } from './text-builder.ts';
 
 export type HtmlParts = { readonly text: boolean; readonly links: boolean; readonly isXml?: boolean };
-
-/** Elements that stand on lines of their own. */
-const BLOCKS = new Set(
-  (
-    'address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure footer form frameset ' +
-    'h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main menu nav ol optgroup option p plaintext pre search section select summary ' +
-    'table tbody tfoot thead title tr ul xmp'
-  ).split(' '),
-);
-/** What stands around the content: menus and the like. */
-const MARGINS = new Set(['nav', 'footer', 'aside', 'header']);
-const VOID = new Set(
-  'area base br col embed hr img input link meta param source track wbr bgsound frame keygen basefont'.split(' '),
-);
 
 const NAME_LENGTH_MAX = 31;
 /** Which first letters and lengths wanted attributes have: `class` and `id`, the commonest of all, are told from them without being cut out. */
@@ -45,7 +31,7 @@ function mayBeWanted(first: number, length: number): boolean {
 const RAW_TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const SRCDOC_DEPTH_MAX = 2;
 
-export class HtmlReader {
+export class HtmlReader implements MarkupSink {
   readonly links: LinkCollector;
   readonly text = new TextBuilder();
   readonly meta = new MetaReader();
@@ -55,10 +41,8 @@ export class HtmlReader {
   readonly #isXml: boolean;
   readonly #srcdocDepth: number;
   #source = '';
-  #element = '';
+  #element = NO_ELEMENT;
   readonly #attributes = new Map<string, string>();
-  #attribute: string | undefined;
-  #value = '';
   /** Content of script, style and title while it is gathered. */
   #raw: string | undefined;
   #rawElement = '';
@@ -80,9 +64,9 @@ export class HtmlReader {
 
   read(source: string): void {
     this.#source = source;
-    const tokenizer = new Tokenizer({ recognizeSelfClosing: this.#isXml, decodeEntities: this.#wantsText }, this);
-    tokenizer.write(source);
-    tokenizer.end();
+    new MarkupReader(source, this, this.#isXml).read();
+    // A title or script that never ends takes the rest of the document; what it holds is not lost.
+    if (this.#raw !== undefined) this.#closeRaw();
     this.#source = '';
   }
 
@@ -90,57 +74,36 @@ export class HtmlReader {
     return this.#templates === 0 && !this.#isInNoscript;
   }
 
-  isInForeignContext(): boolean {
+  get isInForeign(): boolean {
     return this.#foreign > 0;
   }
 
-  onopentagname(start: number, end: number): void {
-    this.#element = this.#source.slice(start, end).toLowerCase();
-    this.#attributes.clear();
+  onTagName(start: number, end: number): void {
+    this.#element = elementAt(this.#source, start, end);
+    if (this.#attributes.size > 0) this.#attributes.clear();
   }
 
-  onattribname(start: number, end: number): void {
-    const length = end - start;
-    this.#attribute = undefined;
-    this.#value = '';
-    if (!mayBeWanted(this.#source.charCodeAt(start), length)) return;
-    const name = this.#source.slice(start, end).toLowerCase();
+  onAttribute(nameStart: number, nameEnd: number, valueStart: number, valueEnd: number): void {
+    const source = this.#source;
+    if (!mayBeWanted(source.charCodeAt(nameStart), nameEnd - nameStart)) return;
+    const name = source.slice(nameStart, nameEnd).toLowerCase();
     // Of attributes that stand twice the first counts.
-    if (WANTED_ATTRIBUTES.has(name) && !this.#attributes.has(name)) this.#attribute = name;
+    if (!WANTED_ATTRIBUTES.has(name) || this.#attributes.has(name)) return;
+    this.#attributes.set(name, decodeAttribute(source.slice(valueStart, valueEnd)));
   }
 
-  onattribdata(start: number, end: number): void {
-    if (this.#attribute !== undefined) this.#value += this.#source.slice(start, end);
-  }
-
-  onattribentity(codepoint: number): void {
-    if (this.#attribute !== undefined) this.#value += String.fromCodePoint(codepoint);
-  }
-
-  onattribend(): void {
-    if (this.#attribute !== undefined)
-      this.#attributes.set(this.#attribute, this.#wantsText ? this.#value : decodeAttribute(this.#value));
-    this.#attribute = undefined;
-  }
-
-  onopentagend(): void {
-    this.#open(false);
-  }
-
-  onselfclosingtag(): void {
-    this.#open(this.#isXml || this.#foreign > 0);
-  }
-
-  #open(isClosed: boolean): void {
+  onTagEnd(isSelfClosing: boolean): void {
     const element = this.#element;
     const attributes = this.#attributes;
-    if (element === 'base') this.base ??= attributes.get('href');
-    else if (element === 'meta') this.meta.readMeta(attributes, this.links);
-    else if (element === 'html') this.meta.declareLanguage(attributes.get('lang') ?? attributes.get('xml:lang'));
-    else if (element === 'time') this.meta.readTime(attributes);
-    if (attributes.size > 0 && this.#wantsLinks) this.#collectLinks(element);
-    else if (element === 'a') this.#anchor = undefined;
-    if (!isClosed && !VOID.has(element)) this.#enter(element);
+    const { name } = element;
+    if (name === 'base') this.base ??= attributes.get('href');
+    else if (name === 'meta') this.meta.readMeta(attributes, this.links);
+    else if (name === 'html') this.meta.declareLanguage(attributes.get('lang') ?? attributes.get('xml:lang'));
+    else if (name === 'time') this.meta.readTime(attributes);
+    if (attributes.size > 0 && this.#wantsLinks) this.#collectLinks(name);
+    else if (name === 'a') this.#anchor = undefined;
+    const isClosed = isSelfClosing && (this.#isXml || this.#foreign > 0);
+    if (!isClosed && !element.isVoid) this.#enter(name);
     if (this.#wantsText) this.#openText(element);
   }
 
@@ -193,21 +156,21 @@ export class HtmlReader {
     }
   }
 
-  #openText(element: string): void {
-    if (BLOCKS.has(element)) {
+  #openText(element: Element): void {
+    if (element.isBlock) {
       this.text.break();
-      if (element === 'pre' || element === 'listing') this.text.preserved++;
-      else if (isHeading(element) && this.#isShown) this.text.beginHeading();
-      else if (MARGINS.has(element) && this.#margins++ === 0) this.text.beginMargin();
-    } else if (element === 'td' || element === 'th') {
+      if (element.isPreserved) this.text.preserved++;
+      else if (element.isHeading && this.#isShown) this.text.beginHeading();
+      else if (element.isMargin && this.#margins++ === 0) this.text.beginMargin();
+    } else if (element.name === 'td' || element.name === 'th') {
       this.text.blank();
     }
   }
 
-  onclosetag(start: number, end: number): void {
-    const element = this.#source.slice(start, end).toLowerCase();
-    if (this.#raw !== undefined && element === this.#rawElement) this.#closeRaw();
-    switch (element) {
+  onCloseTag(start: number, end: number): void {
+    const element = elementAt(this.#source, start, end);
+    if (this.#raw !== undefined && element.name === this.#rawElement) this.#closeRaw();
+    switch (element.name) {
       case 'a':
         this.#anchor = undefined;
         break;
@@ -227,15 +190,14 @@ export class HtmlReader {
         break;
       default:
     }
-    if (this.#wantsText && BLOCKS.has(element)) this.#closeText(element);
-    else if (element === 'p' && this.#wantsText) this.text.break();
+    if (this.#wantsText && element.isBlock) this.#closeText(element);
   }
 
-  #closeText(element: string): void {
-    if (isHeading(element)) this.text.endHeading();
+  #closeText(element: Element): void {
+    if (element.isHeading) this.text.endHeading();
     this.text.break();
-    if (element === 'pre' || element === 'listing') this.text.preserved = Math.max(0, this.text.preserved - 1);
-    if (MARGINS.has(element) && this.#margins > 0 && --this.#margins === 0) this.text.endMargin();
+    if (element.isPreserved) this.text.preserved = Math.max(0, this.text.preserved - 1);
+    if (element.isMargin && this.#margins > 0 && --this.#margins === 0) this.text.endMargin();
   }
 
   #closeRaw(): void {
@@ -243,7 +205,7 @@ export class HtmlReader {
     const element = this.#rawElement;
     this.#raw = undefined;
     this.#rawElement = '';
-    if (element === 'title') this.meta.declareTitle(this.#wantsText ? raw : decodeRawText(raw));
+    if (element === 'title') this.meta.declareTitle(decodeRawText(raw));
     else if (element === 'style') {
       if (this.#wantsLinks) collectCssLinks(raw, this.links);
     } else if (element === 'script' && /^application\/ld\+json/i.test(this.#rawType.trim())) {
@@ -251,24 +213,23 @@ export class HtmlReader {
     }
   }
 
-  ontext(start: number, end: number): void {
+  onText(start: number, end: number, hasEntities: boolean): void {
     if (this.#raw !== undefined) {
       const isKept = this.#rawElement !== 'script' || this.#rawType !== '';
       if (isKept && this.#raw.length < RAW_TEXT_LENGTH_MAX) this.#raw += this.#source.slice(start, end);
       return;
     }
-    if (!this.#wantsText) return;
-    if (this.#anchor !== undefined) this.#addAnchorText(this.#source.slice(start, end));
-    if (this.#isShown) this.text.add(this.#source.slice(start, end));
-  }
-
-  ontextentity(codepoint: number): void {
-    const text = String.fromCodePoint(codepoint);
-    if (this.#raw !== undefined) this.#raw += text;
-    else {
-      if (this.#anchor !== undefined) this.#addAnchorText(text);
-      if (this.#wantsText && this.#isShown) this.text.add(text);
+    if (!this.#wantsText || !(this.#isShown || this.#anchor !== undefined)) return;
+    const isSpace = isOnlySpace(this.#source, start, end);
+    if (isSpace && this.text.preserved === 0) {
+      if (this.#anchor !== undefined) this.#addAnchorText(' ');
+      if (this.#isShown) this.text.blank();
+      return;
     }
+    const written = this.#source.slice(start, end);
+    const text = hasEntities ? decodeRawText(written) : written;
+    if (this.#anchor !== undefined) this.#addAnchorText(text);
+    if (this.#isShown) this.text.add(text);
   }
 
   #addAnchorText(text: string): void {
@@ -277,28 +238,18 @@ export class HtmlReader {
     if (anchor.text.length < 2 * LINK_TEXT_LENGTH_MAX) anchor.text += text.slice(0, 2 * LINK_TEXT_LENGTH_MAX);
   }
 
-  oncomment(start: number, end: number): void {
+  onComment(start: number, end: number): void {
     if (!this.#wantsLinks || this.#source.charCodeAt(start) !== 0x3f) return;
     const instruction = this.#source.slice(start, Math.min(end, start + 2000));
     const href = /^\?xml-stylesheet\s[^>]*?href\s*=\s*["']([^"'>]*)/i.exec(instruction)?.[1];
     if (href !== undefined) this.links.add(href, 'style', true);
   }
-
-  onend(): void {
-    // A title or script that never ends takes the rest of the document; what it holds is not lost.
-    if (this.#raw !== undefined) this.#closeRaw();
-  }
-
-  /** Outside of SVG, MathML and XML this is a comment that the first `>` ends; the tokenizer leaves the telling to its caller. */
-  oncdata(start: number, end: number, offset: number): void {
-    if (this.#isXml || this.#foreign > 0) this.ontext(start, end - offset);
-  }
-
-  ondeclaration(): void {}
-  onprocessinginstruction(): void {}
 }
 
-function isHeading(element: string): boolean {
-  const level = element.charCodeAt(1);
-  return element.length === 2 && element.charCodeAt(0) === 0x68 && level >= 0x31 && level <= 0x36;
+function isOnlySpace(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && (code < 0x09 || code > 0x0d || code === 0x0b)) return false;
+  }
+  return true;
 }

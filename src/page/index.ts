@@ -2,7 +2,7 @@
 export { charsetOfContentType, charsetOfLabel, decodeText, sniffCharset } from './charset.ts';
 export { linksOfCss } from './css-links.ts';
 export { linksOfHeaders, redirectOf } from './header-links.ts';
-export { type Link, type LinkKind, resolveUrl } from './link.ts';
+export { type Link, LinkBase, type LinkKind, resolveUrl } from './link.ts';
 export { OFFICE_MIMES } from './office-document.ts';
 export {
   isPageMime,

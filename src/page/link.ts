@@ -62,31 +62,70 @@ export class LinkCollector {
   }
 
   resolve(baseUrl: string): Link[] {
-    const origin = URL.parse(baseUrl)?.origin;
-    const plainOrigin = origin?.startsWith('http') ? origin : undefined;
+    const base = new LinkBase(baseUrl);
     const resolved = new Map<string, string | undefined>();
     const links: Link[] = [];
     for (const raw of this.#raw) {
-      let url = resolved.get(raw.value);
-      if (url === undefined && !resolved.has(raw.value)) {
-        // A plain path on the same host, the commonest link, needs no parser.
-        const isPlain = plainOrigin !== undefined && PLAIN_PATH.test(raw.value);
-        url = isPlain ? plainOrigin + raw.value : resolveUrl(raw.value, baseUrl);
-        resolved.set(raw.value, url);
+      const { value, kind, isNofollow, isEmbed } = raw;
+      const place = withoutFragment(value);
+      let url = resolved.get(place);
+      if (url === undefined && !resolved.has(place)) {
+        url = base.resolve(place);
+        resolved.set(place, url);
       }
       if (url === undefined) continue;
-      const text = raw.text === '' ? '' : tidyText(raw.text, LINK_TEXT_LENGTH_MAX);
-      const { kind, isNofollow, isEmbed } = raw;
-      const isRelative = raw.value.charCodeAt(0) === SLASH || !/^[a-z][a-z0-9+.-]*:/i.test(raw.value);
-      links.push({ url, ...(isRelative && { href: raw.value }), kind, text, isNofollow, isEmbed });
+      const text = tidyText(raw.text, LINK_TEXT_LENGTH_MAX);
+      const isRelative = value.charCodeAt(0) === SLASH || !SCHEME.test(value);
+      if (isRelative) links.push({ url, href: value, kind, text, isNofollow, isEmbed });
+      else links.push({ url, kind, text, isNofollow, isEmbed });
     }
     return links;
   }
 }
 
 const SLASH = 0x2f;
-/** A path without dot segments, escapes and signs that the parser would change. */
-const PLAIN_PATH = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)+\/?$/;
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+
+/** Paths without dot segments, escapes and signs, and queries without signs, that the parser would change. */
+const ROOTED = /^\/(?:[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?)?(?:\?[\w~.=&%+/:@!$()*,;-]*)?$/;
+const RELATIVE = /^[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?(?:\?[\w~.=&%+/:@!$()*,;-]*)?$/;
+const ABSOLUTE =
+  /^https?:\/\/(?:(?!xn--)[a-z0-9][a-z0-9-]*\.)+(?!xn--)[a-z]{2,}\/(?:[\w~-][\w~.-]*(?:\/[\w~-][\w~.-]*)*\/?)?(?:\?[\w~.=&%+/:@!$()*,;-]*)?$/;
+
+/** What values in a document count from. The commonest ones, plain paths and plain URLs, are resolved without a parser. */
+export class LinkBase {
+  readonly #url: string;
+  /** The base up to its path, and up to the last slash of that; '' when short cuts lead nowhere. */
+  readonly #root: string;
+  readonly #directory: string;
+
+  constructor(url: string) {
+    this.#url = url;
+    const parsed = URL.parse(url);
+    const isWeb = parsed?.protocol === 'http:' || parsed?.protocol === 'https:';
+    const rootEnd = isWeb ? parsed.href.indexOf('/', parsed.protocol.length + 2) : 0;
+    this.#root = isWeb ? parsed.href.slice(0, rootEnd) : '';
+    this.#directory = isWeb ? parsed.href.slice(0, rootEnd + parsed.pathname.lastIndexOf('/') + 1) : '';
+  }
+
+  /** As `resolveUrl` does it. */
+  resolve(value: string): string | undefined {
+    const place = withoutFragment(value);
+    if (this.#root !== '') {
+      if (place.charCodeAt(0) === SLASH) {
+        if (ROOTED.test(place)) return this.#root + place;
+      } else if (RELATIVE.test(place)) return this.#directory + place;
+    }
+    return ABSOLUTE.test(place) ? place : resolveUrl(value, this.#url);
+  }
+}
+
+/** White space at the end of what is left would be taken for the end of the value, and vanish; so such values stay as they are. */
+function withoutFragment(value: string): string {
+  const hash = value.indexOf('#');
+  return hash < 0 || value.charCodeAt(hash - 1) <= 0x20 ? value : value.slice(0, hash);
+}
+
 const FOREIGN_SCHEME =
   /^[\x00-\x20]*(?:data|javascript|mailto|tel|about|blob|sms|callto|skype|whatsapp|news|file|chrome|res):/i;
 
@@ -107,8 +146,11 @@ export function resolveUrl(value: string, baseUrl: string): string | undefined {
   return hash < 0 ? href : href.slice(0, hash);
 }
 
+const UNTIDY = /^ | $|[^\S ]| {2}/;
+
 /** One line of at most this many characters: white space as single blanks, none at the ends. */
 export function tidyText(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax && !UNTIDY.test(text)) return text;
   return text
     .slice(0, 4 * lengthMax)
     .replace(/\s+/g, ' ')

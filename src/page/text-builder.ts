@@ -86,6 +86,7 @@ export class TextBuilder {
   /** The text without the margins; the whole of it where hardly anything would be left. */
   get mainText(): string {
     const text = this.text;
+    if (this.#margins.length === 0) return text;
     let main = '';
     let at = 0;
     for (let turn = 0; turn < this.#margins.length; turn += 2) {

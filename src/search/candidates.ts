@@ -1,5 +1,6 @@
 /** Asks the index: all versions or captures that fit, best first, up to CANDIDATES_MAX. */
 import type { DatabaseSync } from 'node:sqlite';
+import type { KeyRange } from '../url/index.ts';
 import type { QueryPlan, Value } from './query-plan.ts';
 import type { SearchGroup, SearchSort } from './search-result.ts';
 
@@ -15,9 +16,6 @@ export type Candidate = {
   readonly document: number;
   readonly score: number;
   readonly time: number;
-  readonly key: string;
-  readonly mime: string;
-  readonly language: string;
   /** In a search over captures. */
   readonly hash: number;
   readonly collection: number;
@@ -30,46 +28,120 @@ export type CandidateQuestion = {
   /** Only what the index had with this batch. */
   readonly batch?: number;
   readonly limit: number;
+  /** How many contents have the words. */
+  readonly matches: number;
 };
 
-type Row = [number, number, number, number, number, string, string, string, number, number];
+/** So many contents tell what share of them a condition leaves. */
+const SAMPLE = 200;
+/** Below this share it is better to ask all than the best ones first. */
+const SHARE_MIN = 0.25;
+/** So many URLs of a site are gathered before its words are looked at. */
+const SITE_URLS_MAX = 10_000;
+
+type Row = [number, number, number, number, number, number, number];
 
 export function findCandidates(database: DatabaseSync, question: CandidateQuestion): Candidate[] {
-  const { sql, values } = statementOf(question);
+  const best = bestOf(database, question);
+  if (best !== undefined) {
+    const found = askedFor(database, statementOf(question, best));
+    // Of fewer than are wanted the rest may lie among those that were left out.
+    if (!isFiltered(question) || found.length >= question.limit || best >= question.matches) return found;
+  }
+  const isOfFewUrls = question.plan.match !== undefined && hasFewUrls(database, question);
+  return askedFor(database, statementOf(question, undefined, isOfFewUrls));
+}
+
+const SPREAD_MAX = 2000;
+/** A number below 65,536 for each content, spread evenly whatever pattern contents come in: steps of the golden section. */
+const SPREAD = '(rowid * 40503 & 65535)';
+
+/** Contents that have the words, without conditions and in no order: evenly spread over all of them, up to SPREAD_MAX. */
+export function sampleCandidates(
+  database: DatabaseSync,
+  { plan, batch, matches }: Pick<CandidateQuestion, 'plan' | 'batch' | 'matches'>,
+): Candidate[] {
+  const share = Math.ceil((65_536 * SPREAD_MAX) / Math.max(matches, SPREAD_MAX));
+  const sql = `SELECT v.id, v.url, v.document, 0.0, v.last_time, 0, 0 FROM (SELECT rowid AS document FROM words WHERE words MATCH ? AND ${SPREAD} < ?) h
+    CROSS JOIN versions v ON v.document = h.document WHERE v.batch <= ? LIMIT ?`;
+  return askedFor(database, { sql, values: [plan.match!, share, batch ?? Number.MAX_SAFE_INTEGER, SPREAD_MAX] });
+}
+
+function isFiltered({ plan }: CandidateQuestion): boolean {
+  return plan.where !== '' || plan.captureWhere !== '';
+}
+
+/**
+ * How many of the best by words are enough to look at; undefined when all have to be. Without conditions the best words are the best results. Of conditions that many contents meet a sample
+ * says how many have to be looked at.
+ */
+function bestOf(database: DatabaseSync, question: CandidateQuestion): number | undefined {
+  const { plan, group, sort, limit, matches } = question;
+  if (plan.match === undefined || sort !== 'relevance' || group === 'capture') return undefined;
+  if (!isFiltered(question)) return limit;
+  // What asks for captures looks through all of them, for a sample too.
+  if (matches < 4 * limit || plan.captureWhere !== '') return undefined;
+  const sample = statementOf({ ...question, limit: SAMPLE }, undefined, false, SAMPLE);
+  const share = new Set(askedFor(database, sample).map(({ document }) => document)).size / SAMPLE;
+  return share < SHARE_MIN ? undefined : Math.ceil((1.5 * limit) / share);
+}
+
+/** Whether the results lie among few URLs, compared with how many contents have the words. */
+function hasFewUrls(database: DatabaseSync, { plan, matches }: CandidateQuestion): boolean {
+  if (plan.ranges === undefined) return false;
+  const most = Math.min(SITE_URLS_MAX, Math.floor(matches / 4));
+  const { sql, values } = urlsIn(plan.ranges);
+  const row = database
+    .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM urls u WHERE ${sql} LIMIT ${most})`)
+    .get(...values);
+  return Number(row!.n) < most;
+}
+
+function urlsIn(ranges: readonly KeyRange[]): { sql: string; values: Value[] } {
+  return {
+    sql: ranges.map(() => '(u.key >= ? AND u.key < ?)').join(' OR '),
+    values: ranges.flatMap(({ from, to }) => [from, to]),
+  };
+}
+
+function askedFor(database: DatabaseSync, { sql, values }: { sql: string; values: Value[] }): Candidate[] {
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
   const rows = statement.all(...values) as unknown as Row[];
-  return rows.map(([version, url, document, score, time, key, mime, language, hash, collection]) => ({
+  return rows.map(([version, url, document, score, time, hash, collection]) => ({
     version,
     url,
     document,
     score: -score,
     time,
-    key,
-    mime,
-    language,
     hash,
     collection,
   }));
 }
 
-function statementOf({ plan, group, sort, batch, limit }: CandidateQuestion): { sql: string; values: Value[] } {
+function statementOf(
+  question: CandidateQuestion,
+  best?: number,
+  isOfFewUrls = false,
+  sample?: number,
+): { sql: string; values: Value[] } {
+  const { plan, group, sort, batch, limit } = question;
   const isByCapture = group === 'capture';
   const values: Value[] = [];
   const from: string[] = [];
   const where: string[] = [];
-  const isFiltered = plan.where !== '' || plan.captureWhere !== '';
-  const score = plan.match === undefined ? '0.0' : 'h.score';
+  const isUnsorted = sample !== undefined;
+  const score = plan.match === undefined || isUnsorted ? '0.0' : 'h.score';
   if (plan.match === undefined) {
     from.push('versions v JOIN documents d ON d.id = v.document');
     // What only leads elsewhere has no words; where none are asked for, it has to be told apart.
     where.push("d.kind = 'page'");
   } else {
-    // Without conditions the best words are the best results, and the rest need not be looked at.
-    const isEnough = !isFiltered && sort === 'relevance' && !isByCapture;
-    const best = isEnough ? `ORDER BY score LIMIT ${limit}` : '';
-    from.push(`(SELECT rowid AS document, bm25(words, ${WEIGHTS}) AS score FROM words WHERE words MATCH ? ${best}) h`);
-    from.push('CROSS JOIN versions v ON v.document = h.document JOIN documents d ON d.id = h.document');
+    const weight = isUnsorted ? '' : `, bm25(words, ${WEIGHTS}) AS score`;
+    const some = isUnsorted ? `LIMIT ${sample}` : best === undefined ? '' : `ORDER BY score LIMIT ${best}`;
+    from.push(`(SELECT rowid AS document${weight} FROM words WHERE words MATCH ? ${some}) h`);
+    from.push('CROSS JOIN versions v ON v.document = h.document');
+    if (isFiltered(question)) from.push('JOIN documents d ON d.id = h.document');
     values.push(plan.match);
   }
   from.push('JOIN urls u ON u.id = v.url');
@@ -84,6 +156,12 @@ function statementOf({ plan, group, sort, batch, limit }: CandidateQuestion): { 
     values.push(...plan.captureValues);
     time = 'f.time';
   }
+  if (isOfFewUrls) {
+    // Contents of other URLs are left out before anything is looked up for them. The sign keeps SQLite from asking for each of these contents by itself.
+    const { sql, values: bounds } = urlsIn(plan.ranges!);
+    where.push(`+h.document IN (SELECT w.document FROM urls u CROSS JOIN versions w ON w.url = u.id WHERE ${sql})`);
+    values.push(...bounds);
+  }
   if (batch !== undefined) {
     where.push('v.batch <= ?');
     values.push(batch);
@@ -97,9 +175,12 @@ function statementOf({ plan, group, sort, batch, limit }: CandidateQuestion): { 
     values.push(...plan.captureValues);
   }
   const own = isByCapture ? 'c.hash, c.collection' : '0, 0';
-  const sql = `SELECT v.id, v.url, v.document, ${score}, ${time}, u.key, d.mime, d.language, ${own}
+  const order = isUnsorted
+    ? ''
+    : `ORDER BY ${orderOf(sort, score, time)}, v.id${isByCapture ? ', c.time DESC, c.hash, c.collection' : ''}`;
+  const sql = `SELECT v.id, v.url, v.document, ${score}, ${time}, ${own}
     FROM ${from.join(' ')} WHERE ${where.length === 0 ? '1' : where.map((one) => `(${one})`).join(' AND ')}
-    ORDER BY ${orderOf(sort, score, time)}, v.id${isByCapture ? ', c.time DESC, c.hash, c.collection' : ''} LIMIT ?`;
+    ${order} LIMIT ?`;
   values.push(limit);
   return { sql, values };
 }

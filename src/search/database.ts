@@ -4,7 +4,7 @@
  * ```
  *   documents   one a distinct content: what is asked of many at once. Kind `page`; `redirect` for a place that responses lead to, which is no content and is
  *               told from them by the overflow -1; '' for what proved to be no page
- *   texts       its description, its text and its links as written, both zstd
+ *   texts       its description, its text and its links as written, both zstd (document-links.ts)
  *   urls        one a URL key: how many other URLs cite it, its rank
  *   versions    one a content and URL: captures of it, first and last time
  *   citations   hashes of the URLs that a version cites, 8 bytes each, little-endian doubles
@@ -23,7 +23,7 @@ import { PinakesError } from '../base/index.ts';
 export const SEARCH_FILE = 'search.sqlite';
 
 /** Of the tables and of what is put into them. An index of another version is made again. */
-export const INDEX_VERSION = 2;
+export const INDEX_VERSION = 3;
 
 /** Marks are letters' parts in the scripts of India and beyond; left out, they would cut words apart. */
 const TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'";

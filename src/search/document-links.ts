@@ -1,45 +1,98 @@
-/** The links of a document as they are kept: as written, so that the same content at another URL gives other links without being read again. zstd over JSON. */
-import { type Link, type LinkKind, resolveUrl } from '../page/index.ts';
+/**
+ * The links of a document as they are kept: as written, so that the same content at another URL gives other links without being read again.
+ *
+ * ```
+ *   zstd over lines:   <kind> <flags> <as written> TAB <text> LF       kind: a letter; flags: 1 nofollow, 2 embed
+ * ```
+ * The text of a link is one line by nature. Of a value tabs and line ends are left out, as every browser leaves them out.
+ */
+import { type Link, LinkBase, type LinkKind } from '../page/index.ts';
 import { packText, unpackText } from './packed-text.ts';
 
 /** More links than this are not kept of one document. */
 const LINKS_MAX = 20_000;
 const TEXT_LENGTH_MAX = 200;
 
-/** [as written, kind, text, flags]; flag 1 nofollow, 2 embed. */
-type Row = [string, LinkKind, string, number];
+/** In the order of their letters, from `a` on. */
+const KINDS: readonly LinkKind[] = [
+  'anchor',
+  'frame',
+  'image',
+  'style',
+  'script',
+  'media',
+  'object',
+  'font',
+  'form',
+  'feed',
+  'alternate',
+  'canonical',
+  'sitemap',
+  'manifest',
+  'icon',
+  'refresh',
+  'redirect',
+  'data',
+];
+const FIRST_LETTER = 0x61;
+const FIRST_DIGIT = 0x30;
+const NUMBERS = new Map(KINDS.map((kind, number) => [kind, number]));
 
 /** Kinds of links by which one page cites another. */
 const CITING: ReadonlySet<LinkKind> = new Set<LinkKind>(['anchor', 'frame', 'refresh', 'redirect', 'canonical']);
 
+const LINE_SIGN = /[\t\n\r]/;
+const LINE_SIGNS = /[\t\n\r]/g;
+
 export function packLinks(links: readonly Link[]): Uint8Array | null {
   if (links.length === 0) return null;
-  const rows: Row[] = [];
-  const seen = new Set<string>();
-  for (const link of links) {
-    const href = link.href ?? link.url;
-    const id = `${link.kind} ${href}`;
-    if (seen.has(id) || rows.length >= LINKS_MAX) continue;
-    seen.add(id);
-    rows.push([
-      href,
-      link.kind,
-      link.text.slice(0, TEXT_LENGTH_MAX),
-      (link.isNofollow ? 1 : 0) | (link.isEmbed ? 2 : 0),
-    ]);
+  let lines = '';
+  let count = 0;
+  /** Kinds that a value has stood for, as bits. */
+  const seen = new Map<string, number>();
+  for (const { href, url, kind, text, isNofollow, isEmbed } of links) {
+    const written = href ?? url;
+    const number = NUMBERS.get(kind)!;
+    const kinds = seen.get(written) ?? 0;
+    if ((kinds & (1 << number)) !== 0) continue;
+    if (count++ >= LINKS_MAX) break;
+    seen.set(written, kinds | (1 << number));
+    const value = LINE_SIGN.test(written) ? written.replace(LINE_SIGNS, '') : written;
+    const flags = (isNofollow ? 1 : 0) | (isEmbed ? 2 : 0);
+    const sign = SIGNS[4 * number + flags]!;
+    lines += `${sign}${value}\t${text.length > TEXT_LENGTH_MAX ? text.slice(0, TEXT_LENGTH_MAX) : text}\n`;
   }
-  return packText(JSON.stringify(rows));
+  return packText(lines);
 }
+
+/** Letter and digit of each kind with each set of flags. */
+const SIGNS = KINDS.flatMap((_, number) =>
+  [0, 1, 2, 3].map((flags) => String.fromCharCode(FIRST_LETTER + number, FIRST_DIGIT + flags)),
+);
 
 /** The links of a document that lies at a URL. */
 export function unpackLinks(bytes: Uint8Array | null, base: string | null, url: string): Link[] {
   if (bytes === null) return [];
-  const from = (base === null ? undefined : resolveUrl(base, url)) ?? url;
+  const own = new LinkBase(url);
+  const from = base === null ? undefined : own.resolve(base);
+  const place = from === undefined ? own : new LinkBase(from);
   const links: Link[] = [];
-  for (const [href, kind, text, flags] of JSON.parse(unpackText(bytes)) as Row[]) {
-    const target = resolveUrl(href, from);
-    if (target === undefined) continue;
-    links.push({ url: target, kind, text, isNofollow: (flags & 1) !== 0, isEmbed: (flags & 2) !== 0 });
+  const lines = unpackText(bytes);
+  for (let at = 0; at < lines.length; ) {
+    const tab = lines.indexOf('\t', at);
+    const end = lines.indexOf('\n', tab);
+    const target = place.resolve(lines.slice(at + 2, tab));
+    if (target !== undefined) {
+      const flags = lines.charCodeAt(at + 1) - FIRST_DIGIT;
+      links.push({
+        url: target,
+        kind: KINDS[lines.charCodeAt(at) - FIRST_LETTER]!,
+        text: lines.slice(tab + 1, end),
+        isNofollow: (flags & 1) !== 0,
+        isEmbed: (flags & 2) !== 0,
+      });
+    }
+    at = end + 1;
   }
   return links;
 }

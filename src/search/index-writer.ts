@@ -5,14 +5,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { assert } from '../base/index.ts';
 import { type Link, PAGE_BYTES_MAX, type Page, readPage } from '../page/index.ts';
+import type { UrlKey } from '../url/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 import { openForWriting } from './database.ts';
-import { isCiting, packLinks, unpackLinks } from './document-links.ts';
+import { packLinks, unpackLinks } from './document-links.ts';
 import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
 import { packText } from './packed-text.ts';
 import { type RankOptions, type RankReport, rankPages } from './rank.ts';
 import { indexForm } from './token-form.ts';
-import { hashOfKey, hashOfWord, TargetWords } from './url-hash.ts';
+import { hashOfKey, TargetHashes, targetWords } from './url-hash.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
 
 /** Text beyond this is kept for reading and not indexed; the longest novels fit. */
@@ -23,7 +24,7 @@ type ReadEntry = { readonly entry: IndexEntry; readonly page: Page | undefined }
 export class IndexWriter {
   readonly #database: DatabaseSync;
   readonly #statements: WriterStatements;
-  readonly #targetWords = new TargetWords();
+  readonly #targets = new TargetHashes();
   readonly #collections = new Map<string, number>();
   readonly #stopwatch: () => number;
   readonly #path: string;
@@ -80,6 +81,7 @@ export class IndexWriter {
 
   #addEntry(entry: IndexEntry, page: Page | undefined, tally: IndexTally): void {
     const known = this.#statements.findDocument.get(entry.digest, entry.overflow);
+    if (known && known.kind === '') return;
     const document = known
       ? Number(known.id)
       : entry.redirect
@@ -89,26 +91,23 @@ export class IndexWriter {
       if (entry.content) this.#addNothing(entry);
       return;
     }
-    if (known && known.kind === '') return;
-    const url = this.#urlId(entry);
-    const version = this.#versionId(document, url, entry, page, tally);
-    const collection = this.#collectionId(entry.collection);
-    const { changes } = this.#statements.putCapture.run(
-      version,
-      entry.time,
-      entry.hash,
-      collection,
-      entry.status,
-      entry.mime,
-      entry.segment,
-    );
-    if (changes === 0) {
-      this.#statements.moveCapture.run(entry.segment, version, entry.time, entry.hash, collection);
-      return;
-    }
+    if (!this.#addCapture(document, known === undefined, entry, page, tally)) return;
     if (entry.redirect) tally.redirects++;
     else tally.captures++;
-    this.#statements.countCapture.run(entry.time, entry.time, version);
+  }
+
+  /** Notes a capture of a document; false when it was known, and only its place is new. */
+  #addCapture(document: number, isNew: boolean, entry: IndexEntry, page: Page | undefined, tally: IndexTally): boolean {
+    const knownUrl = this.#statements.findUrl.get(entry.key);
+    const url = knownUrl ? Number(knownUrl.id) : this.#addUrl(entry);
+    const knownVersion = isNew || !knownUrl ? undefined : this.#statements.findVersion.get(document, url);
+    const version = knownVersion ? Number(knownVersion.id) : this.#addVersion(document, url, entry, page, tally);
+    const { time, hash, status, mime, segment } = entry;
+    const collection = this.#collectionId(entry.collection);
+    const { changes } = this.#statements.putCapture.run(version, time, hash, collection, status, mime, segment);
+    if (changes === 0) this.#statements.moveCapture.run(segment, version, time, hash, collection);
+    else if (knownVersion) this.#statements.countCapture.run(time, time, version);
+    return changes > 0;
   }
 
   #addDocument(entry: IndexEntry, page: Page, tally: IndexTally): number {
@@ -157,32 +156,22 @@ export class IndexWriter {
     this.#statements.putDocument.run(...nothing);
   }
 
-  #urlId(entry: IndexEntry): number {
-    const known = this.#statements.findUrl.get(entry.key);
-    if (known) return Number(known.id);
-    return Number(this.#statements.putUrl.run(entry.key, entry.url, hashOfKey(entry.key as never)).lastInsertRowid);
+  #addUrl(entry: IndexEntry): number {
+    return Number(this.#statements.putUrl.run(entry.key, entry.url, hashOfKey(entry.key as UrlKey)).lastInsertRowid);
   }
 
-  #versionId(document: number, url: number, entry: IndexEntry, page: Page | undefined, tally: IndexTally): number {
-    const known = this.#statements.findVersion.get(document, url);
-    if (known) return Number(known.id);
-    const links = page ? page.links : this.#linksAt(document, entry.url);
-    const citing = new Set<number>();
-    const all = new Set<string>();
-    for (const link of links) {
-      const word = this.#targetWords.get(link.url);
-      all.add(word);
-      if (isCiting(link)) citing.add(hashOfWord(word));
-    }
+  /** A content at a URL, with the one capture that is at hand. */
+  #addVersion(document: number, url: number, entry: IndexEntry, page: Page | undefined, tally: IndexTally): number {
+    const { all, cited } = this.#targets.of(page ? page.links : this.#linksAt(document, entry.url));
     const row = this.#statements.putVersion.run(document, url, this.#batch + 1, entry.time, entry.time);
     const id = Number(row.lastInsertRowid);
-    if (citing.size > 0) this.#statements.putCited.run(id, new Uint8Array(Float64Array.from(citing).buffer));
-    if (all.size > 0) {
+    if (cited.length > 0) this.#statements.putCited.run(id, new Uint8Array(cited.buffer));
+    if (all.length > 0) {
       const start = this.#stopwatch();
-      this.#statements.putTargets.run(id, [...all].join(' '));
+      this.#statements.putTargets.run(id, targetWords(all));
       tally.wordsMs += this.#stopwatch() - start;
     }
-    tally.links += all.size;
+    tally.links += all.length;
     return id;
   }
 

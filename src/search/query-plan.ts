@@ -4,7 +4,7 @@
  */
 import { OFFICE_MIMES } from '../page/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { keyRange, parseUrlPattern, urlKey } from '../url/index.ts';
+import { type KeyRange, keyRange, parseUrlPattern, urlKey } from '../url/index.ts';
 import type { NumberField, Query, WordField } from './query.ts';
 import { matchForm } from './token-form.ts';
 import { targetWord } from './url-hash.ts';
@@ -14,12 +14,16 @@ export type Value = string | number;
 export type QueryPlan = {
   /** FTS5 expression whose rank orders the results; undefined when nothing has to match. */
   readonly match: string | undefined;
+  /** The parts that `match` joins with AND, when that is all it does. */
+  readonly matchParts: readonly string[];
   /** SQL condition and its values. */
   readonly where: string;
   readonly values: readonly Value[];
   /** Condition on a capture alone; '' when any capture does. */
   readonly captureWhere: string;
   readonly captureValues: readonly Value[];
+  /** Ranges of URL keys that every result lies in one of; undefined when it may lie anywhere. */
+  readonly ranges?: readonly KeyRange[] | undefined;
 };
 
 /** Answers that a plan needs before it can be made. */
@@ -52,7 +56,9 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
   const without: string[] = [];
   const conditions: Condition[] = [];
   const captureConditions: Condition[] = [];
+  let ranges: readonly KeyRange[] | undefined;
   for (const part of parts) {
+    if (part.kind === 'site') ranges ??= keyRange(part.host, 'domain');
     const expression = matchOf(part);
     const negated = part.kind === 'not' ? matchOf(part.query) : undefined;
     if (expression !== undefined) matches.push(expression);
@@ -72,7 +78,15 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
   }
   const where = allOf(conditions);
   const captures = allOf(captureConditions);
-  return { match, where: where.sql, values: where.values, captureWhere: captures.sql, captureValues: captures.values };
+  return {
+    match,
+    matchParts: without.length === 0 ? matches : [],
+    where: where.sql,
+    values: where.values,
+    captureWhere: captures.sql,
+    captureValues: captures.values,
+    ranges,
+  };
 }
 
 type Condition = { readonly sql: string; readonly values: readonly Value[] };

@@ -7,6 +7,9 @@ import { writeRanking } from './ranking-file.ts';
 
 export type RankingName = 'inlinks' | 'rank';
 
+/** An index without a page has an order all the same: the empty one. */
+const NOTHING_RANKED = '0'.repeat(32);
+
 export class RankingCopy {
   readonly #database: DatabaseSync;
 
@@ -18,6 +21,7 @@ export class RankingCopy {
   computation(): string {
     const row = this.#database.prepare("SELECT value FROM state WHERE name = 'ranking'").get();
     if (row) return String(row.value);
+    if (!this.#database.prepare('SELECT 1 FROM urls LIMIT 1').get()) return NOTHING_RANKED;
     throw new PinakesError('INDEX_MISSING', {
       where: SEARCH_FILE,
       detail: 'its pages are not ranked yet: `pinakes rank` does it',

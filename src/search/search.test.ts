@@ -13,7 +13,7 @@ import { IndexWriter } from './index-writer.ts';
 import { openSearch, type Search } from './search.ts';
 
 const PAGES = 20_100;
-/** Enough for the short cut, which wants two thousand. */
+/** Enough for the short cut, which wants five hundred. */
 const TITLED = 2200;
 const TITLED_FEW = 300;
 /** Has each word hundreds of times, and not where it stands out. */
@@ -114,6 +114,45 @@ describe('a word that more than 20,000 contents have', () => {
     assert.deepEqual(newest.items.map(numberOf), [DENSE, DENSE - 1, DENSE - 2]);
     const captures = await search.search('common', { group: 'capture', sort: 'oldest', limit: 2 });
     assert.deepEqual(captures.items.map(numberOf), [0, 1]);
+  });
+
+  test('is found in the same order when most contents meet a condition, of which only the best are then looked at', async () => {
+    // Over captures everything is weighed.
+    for (const query of ['usual lang:en', 'common type:html', 'usual common size>100']) {
+      const quick = await search.search(query, { limit: 40 });
+      const whole = await search.search(query, { limit: 40, group: 'capture' });
+      assert.equal(quick.items.length, 40);
+      const told = ({ items }: typeof quick) => items.map(({ score, url }) => ({ score, url }));
+      assert.deepEqual(told(quick), told(whole), query);
+    }
+  });
+
+  test('beside another one is answered with those that have the rarer in the title, when these are many', async () => {
+    const page = await search.search('common words', { limit: 500 });
+    assert.equal(page.total, PAGES);
+    const outside = page.items.filter((item) => numberOf(item) >= TITLED);
+    assert.deepEqual(outside, []);
+  });
+
+  test('has facets that tell of all contents with it, not only of those that are listed first', async () => {
+    const { facets } = await search.search('common', { facets: true, limit: 5 });
+    const sites = facets!.site.map(({ value }) => value);
+    assert.equal(sites.length, 11, 'ten hosts, and the one whose pages have no such title');
+    const counted = facets!.site.reduce((sum, { count }) => sum + count, 0);
+    assert.ok(counted > 1500 && counted <= 2000, `${counted} of ${PAGES}`);
+  });
+
+  test('has its number told anew when the index changes', async () => {
+    assert.equal((await search.search('filling', { limit: 1 })).total, PAGES);
+    const writer = new IndexWriter(join(directory, SEARCH_FILE));
+    await writer.add([entryOf(PAGES)]);
+    await writer.commit();
+    assert.equal((await search.search('filling', { limit: 1 })).total, PAGES + 1);
+    const { key, time, hash, collection } = entryOf(PAGES);
+    assert.equal(await writer.remove([{ key, time, hash, collection }]), 1);
+    await writer.commit();
+    await writer.close();
+    assert.equal((await search.search('filling', { limit: 1 })).total, PAGES);
   });
 
   test('does not keep rarer words beside it from being exact', async () => {

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { PinakesError, toHex } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { CANDIDATES_MAX, type Candidate, type CandidateQuestion, findCandidates } from './candidates.ts';
+import {
+  CANDIDATES_MAX,
+  type Candidate,
+  type CandidateQuestion,
+  findCandidates,
+  sampleCandidates,
+} from './candidates.ts';
 import { openForReading, SEARCH_FILE } from './database.ts';
 import { facetsOf } from './facets.ts';
 import { LinkGraph, type LinkList, type LinkOptions } from './link-graph.ts';
@@ -23,12 +29,17 @@ const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;
 /** So many are always counted out. */
 const FEW = 1000;
-/** Beyond this, words are common. */
+/** From here on words are common. */
 const MANY = 20_000;
 /** How deep a listing goes; who wants everything takes a stream. */
 const SHOWN_MAX = 2000;
 /** So many contents with a common word in title or headings are enough to answer from. */
-const PROMINENT_MIN = 2000;
+const PROMINENT_MIN = 500;
+/** Counts that are remembered until the index changes. */
+const COUNTS_MAX = 10_000;
+
+/** Goes up with every change of the index. */
+const BATCH = "SELECT value AS n FROM state WHERE name = 'batch'";
 
 /** The index of an archive, for reading; works beside whoever writes it. */
 export function openSearch(directory: string): Search {
@@ -56,6 +67,9 @@ export type Appearances = {
 export class Search {
   readonly #database: DatabaseSync;
   readonly #graph: LinkGraph;
+  /** How many contents have what, in the state of the index that was asked last. */
+  readonly #counts = new Map<string, number>();
+  #countedBatch = -1;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -90,12 +104,13 @@ export class Search {
     const limit = Math.max(1, Math.min(LIMIT_MAX, Math.floor(options.limit ?? LIMIT_DEFAULT)));
     const question = questionDigest([text.trim(), sort, group, options.asOf ?? null]);
     const token = options.after === undefined ? undefined : parsePageToken(options.after, question);
-    const batch = token?.batch ?? this.#number("SELECT value AS n FROM state WHERE name = 'batch'");
+    const batch = token?.batch ?? this.#number(BATCH);
     const level = group === 'capture' ? 'capture' : 'version';
     const plan = planQuery(query, level, { targetsOf: (key) => this.#graph.targetsOf(key) });
     const shown = new Set(token?.shown);
     const asked = { plan, group, sort, ...(token && { batch }) };
-    const { groups, isTotalExact } = this.#groups(asked, options.facets === true, shown.size + limit);
+    const found = this.#groups(asked, options.facets === true, shown.size + limit);
+    const { groups, isTotalExact } = found;
     const picked: Group[] = [];
     for (const one of groups.values()) {
       if (picked.length === limit) break;
@@ -113,7 +128,7 @@ export class Search {
       ...(options.facets === true && {
         facets: facetsOf(
           this.#database,
-          [...groups.values()].map(({ best }) => best),
+          [...(found.divided ?? groups).values()].map(({ best }) => best),
         ),
       }),
       batch,
@@ -122,43 +137,82 @@ export class Search {
 
   /** What fits, by URL or capture. Where the count alone would take long, no more is looked at than is going to be shown. */
   #groups(
-    asked: Omit<CandidateQuestion, 'limit'>,
+    asked: Omit<CandidateQuestion, 'limit' | 'matches'>,
     isCounted: boolean,
     needed: number,
-  ): { groups: Map<number, Group>; isTotalExact: boolean } {
+  ): { groups: Map<number, Group>; isTotalExact: boolean; divided?: Map<number, Group> } {
     const isByCapture = asked.group === 'capture';
     const { plan } = asked;
-    const count = plan.match === undefined ? MANY : this.#countUpTo(plan.match, MANY);
-    let limit = isCounted || count < FEW ? CANDIDATES_MAX : Math.max(FEW, 2 * needed);
+    const count = plan.match === undefined ? MANY : this.#count(plan.match);
+    const limitOfAll = isCounted || count < FEW ? CANDIDATES_MAX : Math.max(FEW, 2 * needed);
     let prominent = count < MANY ? undefined : this.#prominent(asked);
+    let limit = prominent === undefined ? limitOfAll : Math.max(FEW, 2 * needed);
     for (;;) {
-      const found = findCandidates(this.#database, { ...asked, plan: prominent ?? plan, limit: limit + 1 });
+      const found = findCandidates(this.#database, {
+        ...asked,
+        plan: prominent ?? plan,
+        limit: limit + 1,
+        matches: count,
+      });
       const isAll = found.length <= limit;
       const groups = grouped(isAll ? found : found.slice(0, limit), isByCapture);
       // Many contents may be versions of few pages.
       if (prominent !== undefined && isAll && groups.size < needed) {
         prominent = undefined;
+        limit = limitOfAll;
         continue;
       }
       const isTotalExact = isAll && prominent === undefined;
-      if (isAll || groups.size >= needed || limit >= CANDIDATES_MAX) return { groups, isTotalExact };
+      if (isAll || groups.size >= needed || limit >= CANDIDATES_MAX) {
+        if (prominent === undefined || !isCounted) return { groups, isTotalExact };
+        // Those that come first do not tell how all divide.
+        return {
+          groups,
+          isTotalExact,
+          divided: grouped(sampleCandidates(this.#database, { ...asked, matches: count }), false),
+        };
+      }
       limit = Math.min(CANDIDATES_MAX, 4 * limit);
     }
   }
 
   /**
    * Words that very many pages have say nothing by their frequency, and weighing each of these pages takes long. When enough pages have them in title or headings, where they
-   * would come first as a rule, these are the ones to weigh. Enough is the same on every page of a listing, so that its order is one.
+   * would come first as a rule, these are the ones to weigh; when that is said of very many pages too, those with them in the title. Of several words it is enough that the rarest
+   * one stands there. Enough is the same on every page of a listing, so that its order is one.
    */
-  #prominent({ plan, sort, group }: Omit<CandidateQuestion, 'limit'>): QueryPlan | undefined {
+  #prominent({ plan, sort, group }: Omit<CandidateQuestion, 'limit' | 'matches'>): QueryPlan | undefined {
     const isFiltered = plan.where !== '' || plan.captureWhere !== '';
     if (plan.match === undefined || isFiltered || sort !== 'relevance' || group === 'capture') return undefined;
-    const match = `{title headings} : (${plan.match})`;
-    return this.#countUpTo(match, PROMINENT_MIN) < PROMINENT_MIN ? undefined : { ...plan, match };
+    const isEnough = (match: string) => this.#countUpTo(match, PROMINENT_MIN) >= PROMINENT_MIN;
+    const match = prominently(plan.match);
+    if (isEnough(match)) {
+      const inTitle = `title : (${plan.match})`;
+      const isTooMuch = this.#count(match) >= MANY && isEnough(inTitle);
+      return { ...plan, match: isTooMuch ? inTitle : match };
+    }
+    const parts = plan.matchParts;
+    if (parts.length < 2) return undefined;
+    const counts = parts.map((part) => this.#count(part));
+    const rarest = counts.indexOf(Math.min(...counts));
+    const withRarest = parts.map((part, at) => (at === rarest ? prominently(part) : `(${part})`)).join(' AND ');
+    return isEnough(withRarest) ? { ...plan, match: withRarest } : undefined;
   }
 
   #countUpTo(match: string, most: number): number {
     return this.#number(`SELECT count(*) AS n FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${most})`, match);
+  }
+
+  /** How many contents fit. Remembered, since it is asked for again on every page of a listing, and common words come up in one search after the other. */
+  #count(match: string): number {
+    const batch = this.#number(BATCH);
+    if (batch !== this.#countedBatch || this.#counts.size >= COUNTS_MAX) this.#counts.clear();
+    this.#countedBatch = batch;
+    const known = this.#counts.get(match);
+    if (known !== undefined) return known;
+    const count = this.#number('SELECT count(*) AS n FROM words WHERE words MATCH ?', match);
+    this.#counts.set(match, count);
+    return count;
   }
 
   #number(sql: string, ...values: (string | number)[]): number {
@@ -169,11 +223,11 @@ export class Search {
     if (where !== '' || captureWhere !== '') return least;
     if (match === undefined)
       return this.#number("SELECT count(*) AS n FROM versions JOIN documents d ON d.id = document WHERE kind = 'page'");
-    return this.#number('SELECT count(*) AS n FROM words WHERE words MATCH ?', match);
+    return this.#count(match);
   }
 
   #resultOf({ best, versions, captures }: Group, plan: QueryPlan, words: readonly string[]): SearchResult {
-    const sql = `SELECT d.title, t.description, d.bytes, d.digest, u.url, u.inlinks, u.rank, v.captures, v.first_time, v.last_time, t.body
+    const sql = `SELECT d.title, t.description, d.mime, d.language, d.bytes, d.digest, u.url, u.inlinks, u.rank, v.captures, v.first_time, v.last_time, t.body
       FROM versions v JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url LEFT JOIN texts t ON t.document = d.id WHERE v.id = ?`;
     const row = this.#database.prepare(sql).get(best.version)!;
     const text = row.body === null ? '' : unpackText(row.body as Uint8Array);
@@ -187,8 +241,8 @@ export class Search {
       marks: snippet.marks,
       score: best.score,
       ...capture,
-      mime: best.mime,
-      language: best.language,
+      mime: String(row.mime),
+      language: String(row.language),
       bytes: Number(row.bytes),
       digest: `sha256:${toHex(row.digest as Uint8Array)}`,
       inlinks: Number(row.inlinks),
@@ -240,7 +294,7 @@ export class Search {
 
   status(): IndexStatus {
     return this.#inOneState(() => ({
-      batch: this.#number("SELECT value AS n FROM state WHERE name = 'batch'"),
+      batch: this.#number(BATCH),
       documents: this.#number("SELECT count(*) AS n FROM documents WHERE kind = 'page'"),
       urls: this.#number('SELECT count(*) AS n FROM urls'),
       captures: this.#number(
@@ -253,6 +307,11 @@ export class Search {
   close(): void {
     this.#database.close();
   }
+}
+
+/** What stands in title or headings alone. */
+function prominently(match: string): string {
+  return `{title headings} : (${match})`;
 }
 
 type Group = { readonly id: number; readonly best: Candidate; readonly versions: Set<number>; captures: number };

@@ -2,6 +2,7 @@
  * Calls to an object that lives on a thread of its own: they go out as messages and are answered in the order they came in. A thread that ends answers all calls that wait,
  * and all that come, with the reason.
  */
+import { getCompileCacheDir } from 'node:module';
 import { parentPort, Worker } from 'node:worker_threads';
 import { PinakesError } from '../base/index.ts';
 import { indexError } from './database.ts';
@@ -18,7 +19,10 @@ export class ThreadCalls {
   #failure: unknown;
 
   constructor(script: URL, workerData: unknown) {
-    this.#worker = new Worker(script, { workerData });
+    const cache = getCompileCacheDir();
+    // A thread does not get the compile cache that its program enabled unless it is told so.
+    const env = cache === undefined ? undefined : { ...process.env, NODE_COMPILE_CACHE: cache };
+    this.#worker = new Worker(script, { workerData, ...(env && { env }) });
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();
       if ('failure' in reply) waiting?.reject(revived(reply.failure));

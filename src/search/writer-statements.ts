@@ -21,7 +21,7 @@ const SQL = {
   dropUrl: 'DELETE FROM urls WHERE id = ?',
   findVersion: 'SELECT id FROM versions WHERE document = ? AND url = ?',
   getVersion: 'SELECT document, url FROM versions WHERE id = ?',
-  putVersion: 'INSERT INTO versions (document, url, batch, captures, first_time, last_time) VALUES (?, ?, ?, 0, ?, ?)',
+  putVersion: 'INSERT INTO versions (document, url, batch, captures, first_time, last_time) VALUES (?, ?, ?, 1, ?, ?)',
   putCited: 'INSERT INTO citations (version, cited) VALUES (?, ?)',
   dropCited: 'DELETE FROM citations WHERE version = ?',
   dropVersion: 'DELETE FROM versions WHERE id = ?',

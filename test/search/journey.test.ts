@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { createArchive, openArchive } from '../../src/archive/index.ts';
 import { temporaryDirectory, trialOptions } from '../archive/trial-archive.ts';
-import { pinakes, pinakesJson } from '../journeys/pinakes-process.ts';
+import { pinakes, pinakesJson } from '../journeys/pinakes-desk.ts';
+import { pinakes as pinakesProcess } from '../journeys/pinakes-process.ts';
 import { storePages, trialPages } from './trial-pages.ts';
 
 test('an archive is indexed, searched, ranked and its links written, from the command line', async (t) => {
@@ -17,39 +18,39 @@ test('an archive is indexed, searched, ranked and its links written, from the co
   await storePages(archive, pages);
   await archive.close();
 
-  const before = pinakes(directory, ...['search', 'archive', '-a', at]);
+  const before = await pinakes(directory, ...['search', 'archive', '-a', at]);
   assert.equal(before.code, 2);
   assert.match(before.err, /INDEX_MISSING[\s\S]*pinakes index/);
 
-  const index = pinakes(directory, ...['index', '-a', at, '--json']);
+  const index = pinakesProcess(directory, ...['index', '-a', at, '--json']);
   assert.equal(index.code, 0, index.err);
   assert.equal(JSON.parse(index.out).captures, pages.length);
 
-  const lines = pinakesJson(directory, 'search', 'number', '-a', at, '--json', '--limit', '5');
+  const lines = await pinakesJson(directory, 'search', 'number', '-a', at, '--json', '--limit', '5');
   assert.equal(lines.length, 6);
   for (const item of lines.slice(0, 5)) {
     for (const name of ['url', 'time', 'title', 'snippet', 'score']) assert.ok(name in item, name);
     assert.match(String(item.time), /^20\d\d-.*Z$/);
   }
   const token = String(lines[5]!.next);
-  const next = pinakesJson(directory, 'search', 'number', '-a', at, '--json', '--limit', '500', '--after', token);
+  const next = await pinakesJson(directory, 'search', 'number', '-a', at, '--json', '--limit', '500', '--after', token);
   const urls = [...lines.slice(0, 5), ...next].map((item) => item.url);
   assert.equal(new Set(urls).size, new Set(pages.map((page) => page.url)).size);
   assert.equal(urls.length, new Set(urls).size);
 
-  const slip = pinakes(directory, ...['search', 'one', 'size>big', '-a', at]);
+  const slip = await pinakes(directory, ...['search', 'one', 'size>big', '-a', at]);
   assert.equal(slip.code, 2);
   assert.match(slip.err, /one size>big\n {11}\^\^\^ a size is/);
 
-  const human = pinakes(directory, ...['search', 'padding', '-a', at, '--facets', '--limit', '1']);
+  const human = pinakesProcess(directory, ...['search', 'padding', '-a', at, '--facets', '--limit', '1']);
   assert.match(human.out, /results?\n[\s\S]*\[padding\][\s\S]*site: [\s\S]*collection: /);
 
   const csv = join(directory, 'edges.csv');
-  assert.equal(pinakes(directory, ...['links', '-a', at, '--out', csv]).code, 0);
+  assert.equal((await pinakes(directory, ...['links', '-a', at, '--out', csv])).code, 0);
   const rows = (await readFile(csv, 'utf8')).trim().split('\r\n');
   assert.equal(rows[0], 'source,target,kind,text,nofollow,embed,first,last,captures');
   const parquet = join(directory, 'edges.parquet');
-  assert.equal(pinakes(directory, ...['links', '-a', at, '--out', parquet]).code, 0);
+  assert.equal((await pinakes(directory, ...['links', '-a', at, '--out', parquet])).code, 0);
   assert.ok((await stat(parquet)).size > 0);
   const instance = await DuckDBInstance.create();
   const connection = await instance.connect();
@@ -58,10 +59,10 @@ test('an archive is indexed, searched, ranked and its links written, from the co
   connection.closeSync();
   instance.closeSync();
 
-  const rank = pinakes(directory, ...['rank', '-a', at, '--json']);
+  const rank = pinakesProcess(directory, ...['rank', '-a', at, '--json']);
   assert.equal(JSON.parse(rank.out).urls, new Set(pages.map((page) => page.url)).size);
 
-  const streamed = pinakesJson(directory, 'stream', '-a', at, '--json', '--order', 'inlinks');
+  const streamed = await pinakesJson(directory, 'stream', '-a', at, '--json', '--order', 'inlinks');
   assert.equal(streamed.length, pages.length);
   const inlinks = new Map(next.map((item) => [item.url, Number(item.inlinks)]));
   const counts = streamed.flatMap(({ url }) => inlinks.get(url) ?? []);
@@ -71,14 +72,14 @@ test('an archive is indexed, searched, ranked and its links written, from the co
     'the most cited come first',
   );
   assert.ok(counts[0]! > counts.at(-1)!);
-  const sideways = pinakes(directory, ...['stream', '-a', at, '--order', 'sideways']);
+  const sideways = await pinakes(directory, ...['stream', '-a', at, '--order', 'sideways']);
   assert.deepEqual([sideways.code, /storage, url, time, inlinks, rank/.test(sideways.err)], [2, true]);
 
-  assert.equal(pinakes(directory, ...['snapshot', 'create', 'first', '-a', at]).code, 0);
-  assert.equal(pinakes(directory, ...['snapshot', 'create', 'first', '-a', at]).code, 2);
-  const listed = JSON.parse(pinakes(directory, ...['snapshot', 'ls', '-a', at, '--json']).out);
+  assert.equal((await pinakes(directory, ...['snapshot', 'create', 'first', '-a', at])).code, 0);
+  assert.equal((await pinakes(directory, ...['snapshot', 'create', 'first', '-a', at])).code, 2);
+  const listed = JSON.parse((await pinakes(directory, ...['snapshot', 'ls', '-a', at, '--json'])).out);
   assert.equal(listed.name, 'first');
-  assert.equal(pinakes(directory, ...['search', 'number', '-a', at, '--snapshot', 'first']).code, 0);
-  assert.equal(pinakes(directory, ...['snapshot', 'rm', 'first', '-a', at]).code, 0);
-  assert.equal(pinakes(directory, ...['search', 'number', '-a', at, '--snapshot', 'first']).code, 2);
+  assert.equal((await pinakes(directory, ...['search', 'number', '-a', at, '--snapshot', 'first'])).code, 0);
+  assert.equal((await pinakes(directory, ...['snapshot', 'rm', 'first', '-a', at])).code, 0);
+  assert.equal((await pinakes(directory, ...['search', 'number', '-a', at, '--snapshot', 'first'])).code, 2);
 });

@@ -172,10 +172,22 @@ describe('a stream in the order of citations or rank', () => {
     t.after(() => archive.close());
     const order = new RankingShelf(archive).ranking('rank');
     await assert.rejects(archive.stream({ order }), { code: 'INDEX_MISSING' });
-    const indexer = await Indexer.open(archive);
-    await indexer.catchUp();
-    await indexer.close();
+    const index = async () => {
+      const indexer = await Indexer.open(archive, () => 0);
+      await indexer.catchUp();
+      await indexer.close();
+    };
+    await index();
+    assert.deepEqual(
+      (await take(archive, { order })).names,
+      [],
+      'where there is nothing to rank there is nothing to say',
+    );
+    await store(archive, { url: pageUrl(0), time: START, collection: 'one' }, []);
+    await index();
     await assert.rejects(archive.stream({ order }), /pinakes rank/);
+    await rank(archive);
+    assert.equal((await take(archive, { order })).names.length, 1);
   });
 
   test('I6: a URL that left the archive is in no ranking any more, and the stream that stopped at it goes on', async (t) => {

@@ -91,8 +91,9 @@ export class SearchDesk {
   problemOf(error: unknown): unknown {
     if (!(error instanceof PinakesError) || (error.code !== 'INDEX_MISSING' && error.code !== 'INDEX_DAMAGED'))
       return error;
-    const { state, message } = this.#indexing();
-    const isComing = error.code === 'INDEX_MISSING' && (state === 'waiting' || state === 'working');
+    const { state, message, caughtUpAt } = this.#indexing();
+    const isAboutToBegin = state === 'waiting' && caughtUpAt === undefined;
+    const isComing = error.code === 'INDEX_MISSING' && (state === 'working' || isAboutToBegin);
     const advice = isComing ? `It is being made: ${message}. Ask again in a while.` : error.advice;
     const sentence = isComing ? 'the search index is not made yet' : sentenceOf(error);
     return new HttpProblem({ status: 503, code: error.code, message: sentence, advice });
