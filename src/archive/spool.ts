@@ -5,13 +5,22 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { fileError } from '../base/index.ts';
-import { type BlockFacts, BlockScanner, RecordHead } from '../warc/index.ts';
+import { type BlockFacts, BlockScanner, type HttpHead, RecordHead } from '../warc/index.ts';
 
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
 /** Blocks up to this are hashed when they are all there, which costs half as much as piece by piece. */
 const WHOLE_BYTES_MAX = 256 * 1024;
 
 export type BlockSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** What is known of a block before it comes. */
+export type BlockKind = {
+  readonly type: string;
+  readonly url: string;
+  readonly contentType: string;
+  /** The HTTP head that it begins with, where that has been read. */
+  readonly http?: HttpHead | undefined;
+};
 
 export class Spool {
   readonly length: number;
@@ -30,12 +39,9 @@ export class Spool {
   }
 
   /** Takes in a block: an HTTP head, if there is one, and a body. `path` is where it may be put when it is large. */
-  static async take(
-    kind: { type: string; url: string; contentType: string },
-    start: Uint8Array,
-    body: BlockSource,
-    path: string,
-  ): Promise<Spool> {
+  static async take(kind: BlockKind, start: Uint8Array, body: BlockSource, path: string): Promise<Spool> {
+    if (body instanceof Uint8Array && start.length + body.length <= WHOLE_BYTES_MAX)
+      return Spool.#ofWhole(kind, joined(start, body), path);
     let head = headOf(kind);
     let scanner: BlockScanner | undefined;
     let parts: Uint8Array[] = start.length === 0 ? [] : [Buffer.from(start)];
@@ -73,6 +79,13 @@ export class Spool {
     return new Spool(head, scanner.end(), file ? undefined : parts, path);
   }
 
+  static #ofWhole(kind: BlockKind, block: Buffer, path: string): Spool {
+    const head = headOf(kind, block.length);
+    const scanner = new BlockScanner(head, { ...WANTS, http: kind.http });
+    if (block.length > 0) scanner.push(block);
+    return new Spool(head, scanner.end(), [block], path);
+  }
+
   /** The whole block, when it is small enough to be in memory in one piece. */
   get bytes(): Uint8Array | undefined {
     return this.#parts?.length === 1 ? this.#parts[0] : undefined;
@@ -103,7 +116,7 @@ export class Spool {
 const WANTS = { payload: ['sha256'], block: ['sha256'] } as const;
 
 /** As much of the record's head as tells how to read its block; with its length, where that is known. */
-function headOf(kind: { type: string; url: string; contentType: string }, length?: number): RecordHead {
+function headOf(kind: BlockKind, length?: number): RecordHead {
   const fields = [
     { name: 'WARC-Type', value: kind.type },
     { name: 'WARC-Target-URI', value: kind.url },
@@ -111,6 +124,14 @@ function headOf(kind: { type: string; url: string; contentType: string }, length
     ...(length === undefined ? [] : [{ name: 'Content-Length', value: String(length) }]),
   ];
   return new RecordHead('warc', '1.1', fields, new Uint8Array(0));
+}
+
+/** Head and body in one piece: the one they stand in already, where they do, else a copy. */
+function joined(start: Uint8Array, body: Uint8Array): Buffer {
+  const areJoined =
+    start.length > 0 && start.buffer === body.buffer && start.byteOffset + start.length === body.byteOffset;
+  if (!areJoined) return Buffer.concat([start, body]);
+  return Buffer.from(start.buffer, start.byteOffset, start.length + body.length);
 }
 
 /** Whether two streams are the same bytes. Reads both only as far as they are. */

@@ -15,6 +15,7 @@ import { urlKey } from '../url/index.ts';
 import {
   type Field,
   fieldsOf,
+  type HttpHead,
   headBytes,
   type LooseRecord,
   MemberEncoder,
@@ -41,6 +42,8 @@ export type StoreInput =
       readonly time: EpochMs;
       /** Status line and fields with the empty line, as received. */
       readonly responseHead: Uint8Array;
+      /** The same, where it has been read. */
+      readonly http?: HttpHead;
       /** The body as received, transfer coding included. */
       readonly body: BlockSource;
       /** The whole request message. */
@@ -113,17 +116,16 @@ export class StoreQueue {
       url: input.kind === 'bytes' ? 'urn:bytes' : input.url,
       contentType:
         input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream'),
+      http: input.kind === 'http' ? input.http : undefined,
     };
     const spool = await Spool.take(kind, start, input.body, path);
     try {
       const { promise, resolve, reject } = Promise.withResolvers<Stored>();
       this.#waiting.push({ input, options, spool, resolve, reject });
-      this.#running ??= this.#run().finally(() => {
-        this.#running = undefined;
-      });
+      this.#running ??= this.#run();
       return await promise;
     } finally {
-      await spool.discard();
+      if (!spool.bytes) await spool.discard();
     }
   }
 
@@ -140,11 +142,16 @@ export class StoreQueue {
   async #run(): Promise<void> {
     // Let what arrives in the same turn join the first group.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      await this.#parts.exclusive(async () => {
-        const group = this.#waiting.splice(0, GROUP_MAX);
-        await this.#commitGroup(group);
-      });
+    try {
+      while (this.#waiting.length > 0) {
+        await this.#parts.exclusive(async () => {
+          const group = this.#waiting.splice(0, GROUP_MAX);
+          await this.#commitGroup(group);
+        });
+      }
+    } finally {
+      // In the same turn as the last look at what waits: a store that came a turn later would wait for a run that has ended.
+      this.#running = undefined;
     }
   }
 
@@ -164,7 +171,8 @@ export class StoreQueue {
       const ahead = await this.#encodeAhead(group, draft);
       for (; at < group.length; at++) {
         const waiting = group[at]!;
-        if (await this.#leansOnUncommitted(waiting, draft)) {
+        const isHeld = draft.blocksOf(this.#fingerprint(waiting)).length > 0;
+        if (isHeld && (await this.#leansOnUncommitted(waiting, draft))) {
           await finish();
           await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
@@ -232,7 +240,6 @@ export class StoreQueue {
   /** A revisit may lean on a record of the same commit only when that stands earlier in the same segment (I1). */
   async #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft): Promise<boolean> {
     const held = draft.blocksOf(this.#fingerprint(waiting));
-    if (held.length === 0) return false;
     const committed = new Map(this.#parts.shelf.dirty().map(({ segment }) => [segment.number, segment.bytes]));
     const fresh = held.filter(
       ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
@@ -246,7 +253,7 @@ export class StoreQueue {
   async #openSegment(waiting: Waiting): Promise<OpenSegment> {
     const { collections, chooseVolume, shelf } = this.#parts;
     const collectionName = waiting.options.collection ?? 'default';
-    const collection = await collections.number(collectionName);
+    const collection = collections.find(collectionName) ?? (await collections.number(collectionName));
     const volume = waiting.options.volume ?? (await chooseVolume(this.#fingerprint(waiting)));
     return shelf.openFor({ collection, collectionName, volume, coding: 'gzip' });
   }
@@ -256,7 +263,8 @@ export class StoreQueue {
     const digest = this.#fingerprint(waiting);
     const size = spool.facts.payloadBytes;
     const mode = waiting.options.mode ?? 'regular';
-    const unmodified = await this.#findUnmodified(draft, input);
+    const unmodified =
+      input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
     const held = unmodified ?? (await this.#findHeld(draft, waiting, digest, size, mode));
     const open = await this.#openSegment(waiting);
     const isWorthIt = mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
@@ -296,8 +304,7 @@ export class StoreQueue {
   }
 
   /** The content that a server said is still right, if the archive still has it. */
-  async #findUnmodified(draft: CatalogDraft, input: StoreInput): Promise<Block | undefined> {
-    const key = input.kind === 'http' ? input.notModified?.block : undefined;
+  async #findUnmodified(draft: CatalogDraft, { block: key }: Capture): Promise<Block | undefined> {
     if (!key) return undefined;
     await draft.load([key.digest]);
     return draft.block(key);

@@ -65,9 +65,11 @@ export class ThreadPool<Job, Result> {
     this.#isClosed = true;
     for (const waiting of this.#waiting.splice(0)) waiting.reject(new Error(CLOSED));
     const busy: Worker[] = [];
-    for (const [worker, { length }] of this.#atHand) {
-      if (length > 0) busy.push(worker);
+    for (const [worker, atHand] of this.#atHand) {
+      if (atHand.length > 0) busy.push(worker);
       else this.#leave(worker);
+      // An answer that is on its way comes too late.
+      for (const waiting of atHand.splice(0)) waiting.reject(new Error(CLOSED));
     }
     await Promise.all(busy.map((worker) => worker.terminate()));
   }

@@ -34,7 +34,7 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
   }
 }
 
-test('what a page needs comes before the pages that were queued earlier, once those that were read ahead are gone', () => {
+test('what a page needs comes before the pages that were queued earlier, also those that were read ahead', () => {
   withHost((_, offer, host) => {
     for (let page = 0; page < 30; page++) offer({ url: `http://a.test/${page}`, role: 'page', depth: 1, hops: 0 });
     const taken: string[] = [];
@@ -44,7 +44,7 @@ test('what a page needs comes before the pages that were queued earlier, once th
     next();
     offer({ url: 'http://a.test/style.css', role: 'embed', depth: 1, hops: 1 });
     for (let step = 0; step < 40; step++) next();
-    assert.equal(taken.indexOf('http://a.test/style.css'), 8);
+    assert.equal(taken.indexOf('http://a.test/style.css'), 1);
     assert.equal(taken.length, 32);
   });
 });
@@ -77,7 +77,7 @@ test('whatever is offered and settled in whatever order, every URL is taken exac
             const [item] = busy.splice(one.which % Math.max(1, busy.length), 1);
             if (!item) continue;
             frontier.transaction(() => frontier.settle(failedSettlement(item), item.rank, LIFETIME_MS));
-            host.settled(item);
+            host.settled(item.rank);
           }
         }
         while (take());

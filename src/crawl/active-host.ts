@@ -4,8 +4,8 @@ import type { Frontier, QueuedUrl } from './frontier.ts';
 import type { Pace } from './pace.ts';
 import type { CrawlSettings } from './settings.ts';
 
-/** How many URLs are read from the queue at once, for each request under way; few, so that what a page needs comes before the next pages. */
-const READ_AHEAD = 8;
+/** How many URLs are read from the queue at once, for each request that may be under way. */
+const READ_AHEAD = 32;
 
 export type Taken = QueuedUrl & { readonly rank: number };
 
@@ -15,8 +15,8 @@ export class ActiveHost {
   readonly pace: Pace;
   readonly #frontier: Frontier;
   #ahead: Taken[] = [];
-  /** Taken and not settled: these still stand in the queue. */
-  readonly #busy = new Map<string, number>();
+  /** Ranks of what was taken and is not settled: it still stands in the queue. */
+  readonly #busy = new Set<number>();
   /** Everything up to this rank was read: it is ahead, under way or done. */
   #readTo = -1;
   #delayed: { readonly item: Taken; readonly at: EpochMs }[] = [];
@@ -61,16 +61,16 @@ export class ActiveHost {
 
   #readQueue(): Taken[] {
     let busy = 0;
-    for (const rank of this.#busy.values()) if (rank > this.#readTo) busy++;
+    for (const rank of this.#busy) if (rank > this.#readTo) busy++;
     const found = this.#frontier.peek(this.id, this.#readTo, busy + this.#readAhead);
     this.#readTo = found.at(-1)?.rank ?? this.#readTo;
-    return busy === 0 ? found : found.filter((item) => !this.#busy.has(idOf(item)));
+    return busy === 0 ? found : found.filter(({ rank }) => !this.#busy.has(rank));
   }
 
   /** Takes what `peek` showed. */
   take(): Taken {
     const item = this.#ahead.shift()!;
-    this.#busy.set(idOf(item), item.rank);
+    this.#busy.add(item.rank);
     return item;
   }
 
@@ -79,18 +79,16 @@ export class ActiveHost {
     this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
   }
 
-  settled(item: QueuedUrl): void {
-    this.#busy.delete(idOf(item));
+  settled(rank: number): void {
+    this.#busy.delete(rank);
   }
 
-  /** Something was queued here, at this rank. */
+  /** Something was queued here, at this rank. What was read ahead and comes after it is read again, in its place. */
   refill(rank: number): void {
     this.#isDrained = false;
+    if ((this.#ahead.at(-1)?.rank ?? 0) > rank)
+      this.#ahead = this.#ahead.filter((item) => item.rank < rank || this.#busy.has(item.rank));
     // One less, since what is read next begins behind it.
     this.#readTo = Math.min(this.#readTo, rank - 1);
   }
-}
-
-function idOf({ key, page }: QueuedUrl): string {
-  return `${key}:${page}`;
 }

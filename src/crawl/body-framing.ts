@@ -9,12 +9,13 @@
  * ```
  * Servers lie. A body that only claims to be chunked runs until the connection closes.
  */
-import { LF } from '../base/index.ts';
-import type { HttpHead } from '../warc/index.ts';
+import { CR, LF } from '../base/index.ts';
+import { type HttpHead, hexDigit } from '../warc/index.ts';
 
 type Framing = 'none' | 'length' | 'chunked' | 'close';
 
 const LINE_BYTES_MAX = 16 * 1024;
+const SIZE_DIGITS_MAX = 8;
 
 export class BodyFraming {
   readonly #framing: Framing;
@@ -74,12 +75,33 @@ export class BodyFraming {
   }
 
   #takeLine(bytes: Uint8Array, from: number): number {
+    const usual = this.#line === '' ? this.#takeUsual(bytes, from) : 0;
+    if (usual > 0) return usual;
     const found = bytes.indexOf(LF, from);
     const end = found < 0 ? bytes.length : found + 1;
     this.#line += String.fromCharCode(...bytes.subarray(from, Math.min(end, from + LINE_BYTES_MAX)));
     if (end - from > LINE_BYTES_MAX || this.#line.length > LINE_BYTES_MAX) this.#isBroken = true;
     else if (found >= 0) this.#endLine();
     return end;
+  }
+
+  /** Takes a line as nearly all are, CR LF alone or a size and CR LF, without making a text of it. Gives where it ends, and 0 for all others. */
+  #takeUsual(bytes: Uint8Array, from: number): number {
+    let at = from;
+    let size = 0;
+    for (; at < from + SIZE_DIGITS_MAX; at++) {
+      const digit = hexDigit(bytes[at] ?? 0);
+      if (digit < 0) break;
+      size = size * 16 + digit;
+    }
+    const isSize = at > from;
+    if (bytes[at] !== CR || bytes[at + 1] !== LF || isSize !== (this.#state === 'size')) return 0;
+    if (isSize) {
+      this.#left = size;
+      this.#state = size === 0 ? 'trailer' : 'data';
+    } else if (this.#state === 'data-end') this.#state = 'size';
+    else this.isComplete = true;
+    return at + 2;
   }
 
   #endLine(): void {

@@ -4,6 +4,7 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { EpochMs } from '../base/index.ts';
 import type { Field } from '../warc/index.ts';
 import { AddressRefused, guardedLookup, isPublicAddress } from './address-policy.ts';
 import { Deadline } from './deadline.ts';
@@ -23,7 +24,7 @@ export type Http2Connection = {
 };
 export type Connection = Http1Connection | Http2Connection;
 
-type Idle = { readonly connection: Http1Connection; readonly timer: NodeJS.Timeout };
+type Idle = { readonly connection: Http1Connection; readonly since: EpochMs };
 
 export class Connections {
   readonly #settings: FetchSettings;
@@ -32,6 +33,7 @@ export class Connections {
   /** HTTP/2 connections that are being made, so that all who want one wait for the same. */
   readonly #opening = new Map<string, Promise<Connection>>();
   readonly #open = new Set<Socket>();
+  #expiry: NodeJS.Timeout | undefined;
 
   constructor(settings: FetchSettings) {
     this.#settings = settings;
@@ -43,7 +45,6 @@ export class Connections {
     if (session && !session.session.closed && !session.session.destroyed) return session;
     const idle = this.#idle.get(origin);
     for (let next = idle?.pop(); next; next = idle?.pop()) {
-      clearTimeout(next.timer);
       if (next.connection.wire.isUsable) return next.connection;
       next.connection.wire.destroy();
     }
@@ -73,17 +74,21 @@ export class Connections {
       connection.wire.destroy();
       return;
     }
-    const timer = setTimeout(() => this.#expire(origin, connection), IDLE_MS_MAX);
-    timer.unref();
-    idle.push({ connection, timer });
+    idle.push({ connection, since: this.#settings.clock() });
     this.#idle.set(origin, idle);
+    this.#expiry ??= setInterval(() => this.#expire(), IDLE_MS_MAX / 4).unref();
   }
 
-  #expire(origin: string, connection: Http1Connection): void {
-    const left = (this.#idle.get(origin) ?? []).filter((idle) => idle.connection !== connection);
-    if (left.length > 0) this.#idle.set(origin, left);
-    else this.#idle.delete(origin);
-    connection.wire.destroy();
+  /** Those that lay idle for longest stand first. */
+  #expire(): void {
+    const before = this.#settings.clock() - IDLE_MS_MAX;
+    for (const [origin, idle] of this.#idle) {
+      while (idle.length > 0 && idle[0]!.since <= before) idle.shift()!.connection.wire.destroy();
+      if (idle.length === 0) this.#idle.delete(origin);
+    }
+    if (this.#idle.size > 0) return;
+    clearInterval(this.#expiry);
+    this.#expiry = undefined;
   }
 
   async #connect(target: URL, signal: AbortSignal | undefined): Promise<Connection> {
@@ -161,7 +166,8 @@ export class Connections {
   }
 
   close(): void {
-    for (const idle of this.#idle.values()) for (const { timer } of idle) clearTimeout(timer);
+    clearInterval(this.#expiry);
+    this.#expiry = undefined;
     this.#idle.clear();
     for (const { session } of this.#sessions.values()) session.destroy();
     this.#sessions.clear();

@@ -34,11 +34,11 @@ import {
 
 const ACTIVE_HOSTS_MAX = 256;
 /** Outcomes that may wait to be noted, and the links they bring. */
-const UNNOTED_MAX = 128;
+const UNNOTED_MAX = 256;
 const UNNOTED_LINKS_MAX = 10_000;
-const NOTE_AFTER_MS = 200;
+const NOTE_AFTER_MS = 500;
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
-const UNACKNOWLEDGED_MAX = 1024;
+const UNACKNOWLEDGED_MAX = 384;
 const UNACKNOWLEDGED_BYTES_MAX = 8 * 1024 * 1024;
 const PROGRESS_MS = 500;
 
@@ -475,7 +475,7 @@ export class Engine {
       }
       noteCounts(state, run, this.tally.counts);
     });
-    for (const { host, item } of unnoted) host?.settled(item);
+    for (const { host, item } of unnoted) if (item.rank !== undefined) host?.settled(item.rank);
   }
 
   #choiceParts(): ChoiceParts {

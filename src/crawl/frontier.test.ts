@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { normalUrl } from '../url/index.ts';
-import { frontierUrl, hostName } from './frontier.ts';
+import { Frontier, frontierUrl, hostName } from './frontier.ts';
+import { planRecrawl } from './recrawl-plan.ts';
+import { beginRun } from './run.ts';
+import { CRAWL_DEFAULTS } from './settings.ts';
+import { CrawlState } from './state.ts';
+import { failedSettlement } from './visit.ts';
 
 const HOSTS = (
   'a.test www.a-b.test 127.0.0.1 10.0.0.255 127.1 01.2.3.4 1.2.3 1.2.3.4.5 256.1.1.1 2130706433 0x7f.1 1.2.3.com xn--a.test a-.test a.x--y localhost ' +
@@ -27,4 +35,45 @@ test('the short way for plain URLs gives what the parser gives', () => {
 test('only what can be fetched is a URL to the frontier, and secrets in it are left out', () => {
   for (const url of ['ftp://a.test/', 'data:,x', 'http:', 'a.test', '']) assert.equal(frontierUrl(url), undefined, url);
   assert.equal(frontierUrl('http://user:secret@a.test/x'), 'http://a.test/x');
+});
+
+test('what a recrawl queued and what its pages bring up have ranks of their own, and each leaves the queue by itself', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));
+  const state = CrawlState.open(directory);
+  t.after(() => {
+    state.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const settings = { ...CRAWL_DEFAULTS, fixed: true };
+  const first = new Frontier(state, 'default', beginRun(state, 'first', [], settings, 0).number, 1000);
+  first.transaction(() => {
+    for (let page = 0; page < 40; page++)
+      first.offer({ url: `http://a.test/${page}`, role: 'page', depth: 0, hops: 0 }, false);
+  });
+  const { id } = first.waitingHosts(-1, 1)[0]!;
+  first.transaction(() => {
+    for (const item of first.peek(id, -1, 100)) first.settle(failedSettlement(item), item.rank, 1000);
+  });
+  assert.equal(first.totals().queued, 0);
+
+  const again = beginRun(state, 'again', [], settings, 1);
+  const frontier = new Frontier(state, 'default', again.number, 1000);
+  planRecrawl(state, again, 2);
+  frontier.transaction(() => {
+    for (let file = 0; file < 40; file++) {
+      frontier.offer({ url: `http://a.test/${file}.css`, role: 'sitemap', depth: 0, hops: 0 }, true);
+      frontier.offer({ url: `http://a.test/${file}.png`, role: 'embed', depth: 0, hops: 1 }, true);
+    }
+  });
+  const queued = frontier.peek(id, -1, 1000);
+  assert.equal(queued.length, 120);
+  assert.equal(new Set(queued.map(({ rank }) => rank)).size, 120, 'no rank is given twice');
+  frontier.transaction(() => {
+    for (const item of queued.slice(0, 50)) frontier.settle(failedSettlement(item), item.rank, 1000);
+  });
+  assert.deepEqual(
+    frontier.peek(id, -1, 1000).map(({ url }) => url),
+    queued.slice(50).map(({ url }) => url),
+  );
+  assert.equal(frontier.totals().queued, 70);
 });

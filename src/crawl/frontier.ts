@@ -8,6 +8,7 @@
 import { hash } from 'node:crypto';
 import type { EpochMs } from '../base/index.ts';
 import { normalUrl, urlKey } from '../url/index.ts';
+import { RecentTexts } from './recent-texts.ts';
 import type { CrawlState } from './state.ts';
 
 export const STATE_QUEUED = 0;
@@ -92,6 +93,18 @@ const HOSTS_REMEMBERED_MAX = 20_000;
 const SEEN_REMEMBERED_MAX = 64_000;
 const RANK_STEP = 2 ** 40;
 
+// Made once: a text that is made for every URL is also hashed for every URL.
+const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?)
+  ON CONFLICT DO NOTHING`;
+
+const QUEUE_COLUMNS = 4;
+const ENQUEUED_TOGETHER = 16;
+const ENQUEUE_ONE = 'INSERT INTO queue (host, rank, key, page) VALUES (?, ?, ?, ?)';
+const ENQUEUE_MANY = ENQUEUE_ONE + ', (?, ?, ?, ?)'.repeat(ENQUEUED_TOGETHER - 1);
+
+const DEQUEUE = `DELETE FROM queue WHERE host = ? AND (rank, key, page) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`;
+const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
+
 /** What is known of a host, and what has changed since its row was written. */
 type HostMemory = { readonly id: number; known: number; newKnown: number; newQueued: number };
 
@@ -103,44 +116,39 @@ export class Frontier {
   readonly #hosts = new Map<string, HostMemory>();
   /** Hosts whose rows are behind, within a transaction. */
   readonly #changed = new Set<HostMemory>();
-  /** URLs offered lately, so that the links every page of a site has in common cost next to nothing. */
-  #seen = new Set<string>();
-  #seenBefore = new Set<string>();
-  #next: number;
+  /** URLs offered lately, as pages and as what pages need, so that the links every page of a site has in common cost next to nothing. */
+  readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
+  readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
+  /** Rows of the queue that are not written yet, within a transaction: their columns one behind the other. */
+  #enqueued: number[] = [];
+  /** The last number of a rank; undefined before the first. */
+  #lastNumber: number | undefined;
   /** Of the URL that was queued last. */
   lastRank = 0;
-  /** How many URLs of a host were taken out of the queue, within a transaction. */
-  readonly #settled = new Map<number, number>();
+  /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
+  readonly #settled = new Map<number, (readonly [number, number, number])[]>();
 
   constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number) {
     this.#state = state;
     this.#collection = collection;
     this.#run = run;
     this.#urlsPerHostMax = urlsPerHostMax;
-    const last = state.get<{ last: number | null }>(
-      `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`,
-      collection,
-    );
-    this.#next = (last?.last ?? 0) + 1;
   }
 
-  /** Whether this text was remembered a moment ago. */
-  remembers(text: string): boolean {
-    return this.#seen.has(text) || this.#seenBefore.has(text);
+  /** Whether this URL was remembered a moment ago. */
+  remembers(url: string, isEmbed: boolean): boolean {
+    return (isEmbed ? this.#seenEmbeds : this.#seen).has(url);
   }
 
-  /** Remembers a text for a while: that it was offered, or need not be. */
-  remember(text: string): void {
-    this.#seen.add(text);
-    if (this.#seen.size <= SEEN_REMEMBERED_MAX / 2) return;
-    this.#seenBefore = this.#seen;
-    this.#seen = new Set();
+  /** Remembers a URL for a while: that it was offered, or need not be. */
+  remember(url: string, isEmbed: boolean): void {
+    (isEmbed ? this.#seenEmbeds : this.#seen).add(url);
   }
 
   /** Forgets all that: when a transaction failed, or the scope grew. */
   forget(): void {
     this.#seen.clear();
-    this.#seenBefore.clear();
+    this.#seenEmbeds.clear();
     if (this.#changed.size === 0) this.#hosts.clear();
   }
 
@@ -153,18 +161,7 @@ export class Frontier {
     const isFull = host.known >= this.#urlsPerHostMax;
     const inserted = isFull
       ? 0
-      : this.#state.run(
-          `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?)
-           ON CONFLICT DO NOTHING`,
-          host.id,
-          key,
-          page,
-          offer.url,
-          this.#run,
-          role,
-          offer.depth,
-          offer.hops,
-        );
+      : this.#state.run(INSERT_URL, host.id, key, page, offer.url, this.#run, role, offer.depth, offer.hops);
     if (inserted === 1) {
       host.known++;
       host.newKnown++;
@@ -199,7 +196,7 @@ export class Frontier {
       );
       if (renewed === 0) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
     }
-    this.lastRank = rankOf(offer) * RANK_STEP + this.#next++;
+    this.lastRank = rankOf(offer) * RANK_STEP + this.#nextNumber();
     this.#enqueue(host, this.lastRank, key, page);
     return 'queued';
   }
@@ -247,10 +244,44 @@ export class Frontier {
     return this.#state.get('SELECT 1 FROM url WHERE host = ? AND key = ? AND page = ?', host, key, page) !== undefined;
   }
 
+  /** No two ranks are the same. Asked for when it is needed: a recrawl fills the queue by itself before that. */
+  #nextNumber(): number {
+    this.#lastNumber ??= this.#state.get<{ last: number | null }>(LAST_NUMBER, this.#collection)!.last ?? 0;
+    return ++this.#lastNumber;
+  }
+
   #enqueue(host: HostMemory, rank: number, key: number, page: number): void {
-    this.#state.run('INSERT INTO queue (host, rank, key, page) VALUES (?, ?, ?, ?)', host.id, rank, key, page);
+    this.#enqueued.push(host.id, rank, key, page);
+    if (this.#enqueued.length >= ENQUEUED_TOGETHER * QUEUE_COLUMNS) this.#flushQueue();
     host.newQueued++;
     this.#changed.add(host);
+  }
+
+  #dequeue({ host, key, page }: QueuedUrl, rank: number): void {
+    let rows = this.#settled.get(host);
+    if (!rows) this.#settled.set(host, (rows = []));
+    rows.push([rank, key, page]);
+  }
+
+  /** Takes out of the queue what was settled, that of a host at once. */
+  #flushSettled(): void {
+    for (const [host, rows] of this.#settled) {
+      const removed = this.#state.run(DEQUEUE, host, JSON.stringify(rows));
+      this.#state.run('UPDATE host SET queued = queued - ? WHERE id = ?', removed, host);
+    }
+    this.#settled.clear();
+  }
+
+  /** Puts into the queue what is to be there: many rows at a time, since the way to the database costs more than a row. */
+  #flushQueue(): void {
+    const values = this.#enqueued;
+    this.#enqueued = [];
+    if (values.length === ENQUEUED_TOGETHER * QUEUE_COLUMNS) {
+      this.#state.run(ENQUEUE_MANY, ...values);
+      return;
+    }
+    for (let at = 0; at < values.length; at += QUEUE_COLUMNS)
+      this.#state.run(ENQUEUE_ONE, ...values.slice(at, at + QUEUE_COLUMNS));
   }
 
   /** Runs offers and settlements whose changes are made together or not at all. */
@@ -258,6 +289,7 @@ export class Frontier {
     try {
       this.#state.transaction(() => {
         work();
+        this.#flushQueue();
         for (const host of this.#changed) {
           this.#state.run(
             'UPDATE host SET known = known + ?, queued = queued + ? WHERE id = ?',
@@ -269,13 +301,12 @@ export class Frontier {
           host.newQueued = 0;
         }
         this.#changed.clear();
-        for (const [host, count] of this.#settled)
-          this.#state.run('UPDATE host SET queued = queued - ? WHERE id = ?', count, host);
-        this.#settled.clear();
+        this.#flushSettled();
       });
     } catch (error) {
       this.#changed.clear();
       this.#settled.clear();
+      this.#enqueued = [];
       this.forget();
       throw error;
     }
@@ -298,17 +329,7 @@ export class Frontier {
   /** Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. */
   settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number): void {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
-    const removed =
-      rank === undefined
-        ? 0
-        : this.#state.run(
-            'DELETE FROM queue WHERE host = ? AND rank = ? AND key = ? AND page = ?',
-            item.host,
-            rank,
-            item.key,
-            item.page,
-          );
-    if (removed === 1) this.#settled.set(item.host, (this.#settled.get(item.host) ?? 0) + 1);
+    if (rank !== undefined) this.#dequeue(item, rank);
     const watched =
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
     this.#state.run(

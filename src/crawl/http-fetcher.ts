@@ -2,28 +2,33 @@
 import { type Connection, Connections, failureOf } from './connections.ts';
 import { type Exchange, FetchError, type Fetcher, type FetchFailure, type FetchRequest } from './exchange.ts';
 import { ACCEPT_FIELDS, type FetchSettings } from './fetch-settings.ts';
-import { http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
+import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
 import { http2Exchange } from './http2-exchange.ts';
+import { type Target, Targets } from './target.ts';
+
+const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
 
 export class HttpFetcher implements Fetcher {
   readonly #settings: FetchSettings;
   readonly #connections: Connections;
+  readonly #targets = new Targets();
   readonly #fields: readonly (readonly [string, string])[];
+  /** The lines of these, as nearly all requests have them. */
+  readonly #usualLines: string;
 
   constructor(settings: FetchSettings) {
     this.#settings = settings;
     this.#connections = new Connections(settings);
     this.#fields = [['User-Agent', settings.userAgent.replace(/[^\x20-\x7e]/g, '')], ...ACCEPT_FIELDS];
+    this.#usualLines = fieldLines([...this.#fields, KEEP_ALIVE]);
   }
 
   async fetch(request: FetchRequest, options: { signal?: AbortSignal } = {}): Promise<Exchange | FetchFailure> {
     const { url } = request;
     const time = this.#settings.clock();
-    const target = URL.parse(url);
     const { signal } = options;
     try {
-      if (!target || !/^https?:$/.test(target.protocol))
-        throw new FetchError('bad-url', 'only http and https are fetched');
+      const target = this.#targets.of(url);
       signal?.throwIfAborted();
       // What was sent twice may have been done twice; so what carries something never goes out on a connection that may be stale.
       const idle = request.body ? undefined : this.#connections.reuse(target.origin);
@@ -35,7 +40,7 @@ export class HttpFetcher implements Fetcher {
           if (!isStale(error)) throw error;
         }
       }
-      return await this.#exchange(await this.#connections.open(target, signal), target, request, signal);
+      return await this.#exchange(await this.#connections.open(new URL(url), signal), target, request, signal);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       const failure = failureOf(error);
@@ -45,22 +50,25 @@ export class HttpFetcher implements Fetcher {
     }
   }
 
-  #exchange(connection: Connection, target: URL, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
-    const further = (request.fields ?? []).map(({ name, value }) => [name, value] as const);
-    const given = new Set(further.map(([name]) => name.toLowerCase()));
-    const own = given.size === 0 ? this.#fields : this.#fields.filter(([name]) => !given.has(name.toLowerCase()));
+  #exchange(connection: Connection, target: Target, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
     const { facts } = connection;
     const settings = this.#settings;
     if (connection.kind === 'http2')
-      return http2Exchange(connection.session, request, target, [...own, ...further], { settings, signal, facts });
-    const fields = [...own, ...further, ['Connection', 'keep-alive'] as const];
+      return http2Exchange(connection.session, request, target, this.#fieldsOf(request), { settings, signal, facts });
+    const lines = request.fields?.length ? fieldLines([...this.#fieldsOf(request), KEEP_ALIVE]) : this.#usualLines;
     const onRelease = (isReusable: boolean) => this.#connections.release(target.origin, connection, isReusable);
-    return http1Exchange(connection.wire, request.url, requestMessage(target, fields, request), {
+    return http1Exchange(connection.wire, request.url, requestMessage(target, lines, request), {
       settings,
       signal,
       facts,
       onRelease,
     });
+  }
+
+  #fieldsOf(request: FetchRequest): (readonly [string, string])[] {
+    const further = (request.fields ?? []).map(({ name, value }) => [name, value] as const);
+    const given = new Set(further.map(([name]) => name.toLowerCase()));
+    return [...this.#fields.filter(([name]) => !given.has(name.toLowerCase())), ...further];
   }
 
   async close(): Promise<void> {

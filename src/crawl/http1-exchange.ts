@@ -7,6 +7,7 @@ import { type HttpHead, httpHeadLength, parseHttpHead } from '../warc/index.ts';
 import { BodyFraming } from './body-framing.ts';
 import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
 import { type ExchangeOptions, ReceivedExchange } from './received-exchange.ts';
+import type { Target } from './target.ts';
 import type { Wire } from './wire.ts';
 
 export type Http1Options = ExchangeOptions & {
@@ -80,19 +81,17 @@ function isReusable(wire: Wire, head: HttpHead): boolean {
   return persists && wire.isUsable;
 }
 
-/** The request message. */
+export function fieldLines(fields: readonly (readonly [string, string])[]): string {
+  return fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+}
+
+/** The request message; `lines` are those of its fields but for the host and the length. */
 export function requestMessage(
-  target: URL,
-  fields: readonly (readonly [string, string])[],
+  { host, path }: Target,
+  lines: string,
   { method = 'GET', body }: Pick<FetchRequest, 'method' | 'body'>,
 ): Uint8Array {
-  const path = (target.pathname || '/') + target.search;
-  const lines = [
-    `${method} ${path} HTTP/1.1`,
-    `Host: ${target.host}`,
-    ...fields.map(([name, value]) => `${name}: ${value}`),
-    ...(body ? [`Content-Length: ${body.length}`] : []),
-  ];
-  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  const length = body ? `Content-Length: ${body.length}\r\n` : '';
+  const head = Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${lines}${length}\r\n`, 'latin1');
   return body ? Buffer.concat([head, body]) : head;
 }

@@ -6,14 +6,15 @@ import { utf8 } from '../base/index.ts';
 import { type HttpHead, parseHttpHead } from '../warc/index.ts';
 import { Deadline } from './deadline.ts';
 import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
-import { requestMessage } from './http1-exchange.ts';
+import { fieldLines, requestMessage } from './http1-exchange.ts';
 import { type ExchangeOptions, type Framing, ReceivedExchange } from './received-exchange.ts';
+import type { Target } from './target.ts';
 import { Wire } from './wire.ts';
 
 export async function http2Exchange(
   session: ClientHttp2Session,
   request: FetchRequest,
-  target: URL,
+  target: Target,
   fields: readonly (readonly [string, string])[],
   options: ExchangeOptions,
 ): Promise<Exchange> {
@@ -25,7 +26,7 @@ export async function http2Exchange(
       ':method': method,
       ':scheme': 'https',
       ':authority': target.host,
-      ':path': target.pathname + target.search,
+      ':path': target.path,
       ...Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), value])),
     },
     { endStream: body === undefined },
@@ -36,7 +37,7 @@ export async function http2Exchange(
     if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   };
   const framing = new StreamFraming(stream);
-  const message = requestMessage(target, fields, request);
+  const message = requestMessage(target, fieldLines(fields), request);
   const received = { url, time, request: message, head, wire: new Wire(stream), framing, onRelease };
   return new ReceivedExchange(received, options);
 }

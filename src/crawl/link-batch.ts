@@ -3,10 +3,12 @@
  * of which no part outlives its batch.
  *
  * ```
- *   links of a page = *( sign url LF )      sign = one byte: 4 * number of the kind + 2 if embedded + 1 if nofollow, from "0" on
+ *   there   of each page four numbers (32 bits): lengths of its URL, head and bytes, marks; then of each page its URL (UTF-8), head and bytes
+ *   back    of each page four numbers: how many links, where they begin and end, marks; then of each page *( sign ) *( url LF )
+ *           sign = one byte: 4 * number of the kind + 2 if embedded + 1 if nofollow
  * ```
  */
-import { fromLatin1, LF } from '../base/index.ts';
+import { fromLatin1, fromUtf8, LF, utf8 } from '../base/index.ts';
 import type { LinkKind } from '../page/index.ts';
 import { type HttpHead, parseHttpHead } from '../warc/index.ts';
 import {
@@ -31,68 +33,102 @@ export type UnreadPage = {
   readonly isSitemap: boolean;
 };
 
-export type PageFindings = { readonly reading?: Reading; readonly sitemap?: SitemapReading };
-
-/** Pages in one piece: of each its head, then its bytes. */
-export type LinkBatch = {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly pages: readonly (Omit<UnreadPage, 'head' | 'bytes'> & { headBytes: number; bytesLength: number })[];
+export type PageFindings = {
+  readonly reading?: Reading;
+  readonly sitemap?: SitemapReading;
+  /** Why it could not be read. */
+  readonly unread?: string;
 };
 
-type PackedReading = { readonly from: number; readonly to: number } & Pick<Reading, 'isNofollow' | 'isWhole'>;
+export type LinkBatch = { readonly bytes: Uint8Array<ArrayBuffer>; readonly pages: number };
 
 /** What was found on the first pages of a batch: on so many of them as fit into one answer. */
 export type FoundBatch = {
   readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly pages: number;
   readonly kinds: readonly LinkKind[];
-  readonly pages: readonly {
-    readonly reading?: PackedReading & { readonly links: number };
-    readonly sitemap?: SitemapReading;
-  }[];
+  /** Of the last page, when it is one. */
+  readonly sitemap?: SitemapReading;
 };
 
+const NUMBERS = 4;
+const NUMBERS_BYTES = 4 * NUMBERS;
+const DECODED = 1;
+const WHOLE = 2;
+const SITEMAP = 4;
+const NOFOLLOW = 8;
 /** An answer that is longer than this is sent, though there are pages left. */
-const ANSWER_LENGTH_MAX = 1024 * 1024;
-const FIRST_SIGN = 0x30;
+const ANSWER_BYTES_MAX = 1024 * 1024;
 
 export function packPages(unread: readonly UnreadPage[]): LinkBatch {
-  const bytes = new Uint8Array(unread.reduce((sum, page) => sum + page.head.bytes.length + page.bytes.length, 0));
-  let at = 0;
-  const pages = unread.map(({ url, head, bytes: own, isDecoded, isWhole, isSitemap }) => {
-    bytes.set(head.bytes, at);
-    bytes.set(own, at + head.bytes.length);
-    at += head.bytes.length + own.length;
-    return { url, headBytes: head.bytes.length, bytesLength: own.length, isDecoded, isWhole, isSitemap };
-  });
-  return { bytes, pages };
+  const urls = unread.map(({ url }) => utf8(url));
+  const start = unread.length * NUMBERS_BYTES;
+  const total = unread.reduce(
+    (sum, page, index) => sum + urls[index]!.length + page.head.bytes.length + page.bytes.length,
+    start,
+  );
+  const bytes = new Uint8Array(total);
+  const numbers = new Uint32Array(bytes.buffer, 0, unread.length * NUMBERS);
+  let at = start;
+  for (const [index, { head, bytes: own, isDecoded, isWhole, isSitemap }] of unread.entries()) {
+    const url = urls[index]!;
+    const marks = (isDecoded ? DECODED : 0) + (isWhole ? WHOLE : 0) + (isSitemap ? SITEMAP : 0);
+    numbers.set([url.length, head.bytes.length, own.length, marks], index * NUMBERS);
+    bytes.set(url, at);
+    bytes.set(head.bytes, at + url.length);
+    bytes.set(own, at + url.length + head.bytes.length);
+    at += url.length + head.bytes.length + own.length;
+  }
+  return { bytes, pages: unread.length };
 }
 
 /** Reads the pages of a batch, or the first of them. */
-export async function readBatch({ bytes, pages }: LinkBatch): Promise<FoundBatch> {
+export async function readBatch(batch: LinkBatch): Promise<FoundBatch> {
   const kinds: LinkKind[] = [];
-  const found: FoundBatch['pages'][number][] = [];
-  let text = '';
-  let at = 0;
-  for (const { headBytes, bytesLength, ...page } of pages) {
-    const head = parseHttpHead(bytes.subarray(at, at + headBytes));
-    const { reading, sitemap } = await readUnread({
-      ...page,
-      head,
-      bytes: bytes.subarray(at + headBytes, at + headBytes + bytesLength),
-    });
-    at += headBytes + bytesLength;
-    const from = text.length;
-    if (reading) text += packLinks(reading.links, kinds);
-    found.push({
-      ...(reading && { reading: { ...reading, links: reading.links.length, from, to: text.length } }),
-      ...(sitemap && { sitemap }),
-    });
-    if (sitemap || text.length > ANSWER_LENGTH_MAX) break;
+  const numbers: number[] = [];
+  const parts: Uint8Array[] = [];
+  let sitemap: SitemapReading | undefined;
+  let length = 0;
+  for (const page of unpackPages(batch)) {
+    const { reading, sitemap: found } = await readUnread(page);
+    sitemap = found;
+    const packed = reading ? packLinks(reading.links, kinds) : NOTHING;
+    const marks = reading ? (reading.isWhole ? WHOLE : 0) + (reading.isNofollow ? NOFOLLOW : 0) : SITEMAP;
+    numbers.push(reading?.links.length ?? 0, length, length + packed.length, marks);
+    parts.push(packed);
+    length += packed.length;
+    if (sitemap || length > ANSWER_BYTES_MAX) break;
   }
-  // URLs that were resolved are ASCII.
-  const packed = new Uint8Array(text.length);
-  Buffer.from(packed.buffer).write(text, 'latin1');
-  return { bytes: packed, kinds, pages: found };
+  const bytes = new Uint8Array(4 * numbers.length + length);
+  new Uint32Array(bytes.buffer, 0, numbers.length).set(numbers);
+  let at = 4 * numbers.length;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return { bytes, pages: parts.length, kinds, ...(sitemap && { sitemap }) };
+}
+
+const NOTHING = new Uint8Array(0);
+
+function* unpackPages({ bytes, pages }: LinkBatch): Generator<UnreadPage> {
+  const numbers = new Uint32Array(bytes.buffer, 0, pages * NUMBERS);
+  let at = pages * NUMBERS_BYTES;
+  for (let index = 0; index < pages; index++) {
+    const [urlBytes, headBytes, ownBytes, marks] = numbers.subarray(index * NUMBERS, (index + 1) * NUMBERS);
+    const headAt = at + urlBytes!;
+    const ownAt = headAt + headBytes!;
+    const url = fromUtf8(bytes, at, headAt);
+    at = ownAt + ownBytes!;
+    yield {
+      url,
+      head: parseHttpHead(bytes.subarray(headAt, ownAt)),
+      bytes: bytes.subarray(ownAt, at),
+      isDecoded: (marks! & DECODED) !== 0,
+      isWhole: (marks! & WHOLE) !== 0,
+      isSitemap: (marks! & SITEMAP) !== 0,
+    };
+  }
 }
 
 export async function readUnread({ url, head, bytes, ...page }: UnreadPage): Promise<PageFindings> {
@@ -101,45 +137,58 @@ export async function readUnread({ url, head, bytes, ...page }: UnreadPage): Pro
   return { reading: await readLinks(url, head, content) };
 }
 
-export function unpackFindings({ bytes, kinds, pages }: FoundBatch): PageFindings[] {
-  return pages.map(({ reading, sitemap }) => ({
-    ...(reading && { reading: { ...reading, links: new PackedLinks(reading, bytes, kinds) } }),
-    ...(sitemap && { sitemap }),
-  }));
+export function unpackFindings({ bytes, pages, kinds, sitemap }: FoundBatch): PageFindings[] {
+  const numbers = new Uint32Array(bytes.buffer, 0, pages * NUMBERS);
+  const start = pages * NUMBERS_BYTES;
+  return Array.from({ length: pages }, (_, index) => {
+    const at = index * NUMBERS;
+    const marks = numbers[at + 3]!;
+    if ((marks & SITEMAP) !== 0) return { sitemap: sitemap! };
+    const own = bytes.subarray(start + numbers[at + 1]!, start + numbers[at + 2]!);
+    const links = new PackedLinks(numbers[at]!, own, kinds);
+    return { reading: { links, isNofollow: (marks & NOFOLLOW) !== 0, isWhole: (marks & WHOLE) !== 0 } };
+  });
 }
 
-function packLinks(links: FoundLinks, kinds: LinkKind[]): string {
-  let text = '';
+function packLinks(links: FoundLinks, kinds: LinkKind[]): Uint8Array {
+  const signs: number[] = [];
+  let urls = '';
   for (const { url, kind, isEmbed, isNofollow } of links) {
     let number = kinds.indexOf(kind);
     if (number < 0) number = kinds.push(kind) - 1;
-    text += `${String.fromCharCode(FIRST_SIGN + 4 * number + (isEmbed ? 2 : 0) + (isNofollow ? 1 : 0))}${url}\n`;
+    signs.push(4 * number + (isEmbed ? 2 : 0) + (isNofollow ? 1 : 0));
+    urls += `${url}\n`;
   }
-  return text;
+  // URLs that were resolved are ASCII.
+  const packed = Buffer.allocUnsafe(signs.length + urls.length);
+  packed.set(signs);
+  packed.write(urls, signs.length, 'latin1');
+  return packed;
 }
+
+/** URLs are made into strings so many bytes at a time: one by one costs more than all else about them, and all at once could be very many. */
+const PIECE_BYTES = 16 * 1024;
 
 class PackedLinks implements FoundLinks {
   readonly length: number;
   readonly #bytes: Uint8Array;
   readonly #kinds: readonly LinkKind[];
 
-  constructor(
-    { links, from, to }: { links: number; from: number; to: number },
-    bytes: Uint8Array,
-    kinds: readonly LinkKind[],
-  ) {
-    this.length = links;
-    this.#bytes = bytes.subarray(from, to);
+  constructor(length: number, bytes: Uint8Array, kinds: readonly LinkKind[]) {
+    this.length = length;
+    this.#bytes = bytes;
     this.#kinds = kinds;
   }
 
   *[Symbol.iterator](): Generator<FoundLink> {
     const bytes = this.#bytes;
-    for (let at = 0; at < bytes.length; ) {
-      const end = bytes.indexOf(LF, at);
-      const sign = bytes[at]! - FIRST_SIGN;
-      const url = fromLatin1(bytes, at + 1, end);
-      yield { url, kind: this.#kinds[sign >> 2]!, isEmbed: (sign & 2) !== 0, isNofollow: (sign & 1) !== 0 };
+    let link = 0;
+    for (let at = this.length; at < bytes.length; ) {
+      const end = bytes.length - at <= PIECE_BYTES ? bytes.length - 1 : bytes.indexOf(LF, at + PIECE_BYTES);
+      for (const url of fromLatin1(bytes, at, end).split('\n')) {
+        const sign = bytes[link++]!;
+        yield { url, kind: this.#kinds[sign >> 2]!, isEmbed: (sign & 2) !== 0, isNofollow: (sign & 1) !== 0 };
+      }
       at = end + 1;
     }
   }

@@ -46,15 +46,14 @@ export function offerLinks(parts: ChoiceParts, visited: Visited, { reading, site
 function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembers: boolean): void {
   if (link.kind === 'form') return;
   // The same links stand on page after page; what was decided a moment ago need not be decided anew.
-  const text = link.isEmbed ? `embed ${link.url}` : link.url;
-  if (parts.frontier.remembers(text)) return;
+  if (parts.frontier.remembers(link.url, link.isEmbed)) return;
   const depth = item.depth + 1;
   if (!link.isEmbed) {
     const isMoved = link.kind === 'refresh';
     if (isMoved) offerPage(parts, link.url, item.depth, item.hops + 1);
     else if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
     else offerPage(parts, link.url, depth, 0);
-    if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(text);
+    if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(link.url, false);
     return;
   }
   if (parts.settings.htmlOnly) return;
@@ -70,7 +69,7 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   if (isPage || parts.scope.hasEmbed(url))
     offer(parts, { url, role: isPage ? 'page' : 'embed', depth: item.depth, hops });
   else parts.counts.outOfScope++;
-  if (remembers) parts.frontier.remember(text);
+  if (remembers) parts.frontier.remember(link.url, true);
 }
 
 function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): void {

@@ -1,10 +1,34 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { utf8 } from '../base/index.ts';
 import { parseHttpHead } from '../warc/index.ts';
 import { type PageFindings, readUnread, type UnreadPage } from './link-batch.ts';
 import { LinkReader } from './link-reader.ts';
+
+let directory: string;
+/** Reads links as `link-worker.ts` does, and never ends with a batch in which the word STUCK stands. */
+let stuckWorker: URL;
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), 'pinakes-links-'));
+  const path = join(directory, 'stuck-link-worker.ts');
+  writeFileSync(
+    path,
+    `import { answerJobs } from ${JSON.stringify(import.meta.resolve('../base/index.ts'))};
+     import { readBatch } from ${JSON.stringify(import.meta.resolve('./link-batch.ts'))};
+     answerJobs((batch) => {
+       const isStuck = Buffer.from(batch.bytes).includes('STUCK');
+       while (isStuck);
+       return readBatch(batch);
+     }, ({ bytes }) => [bytes.buffer]);`,
+  );
+  stuckWorker = pathToFileURL(path);
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
 
 function page(number: number, links: readonly string[]): UnreadPage {
   const isCoded = number % 3 === 0;
@@ -82,4 +106,32 @@ test('a page that is too much for the thread is told as not read, and costs the 
       [true, 1],
     ],
   );
+});
+
+test('a page that takes too long is told as not read, and costs the others nothing', async (t) => {
+  const reader = new LinkReader({ batchMsMax: 4000, script: stuckWorker });
+  t.after(() => reader.close());
+  const pages = [
+    page(1, ['<a href=/one>']),
+    page(5, ['STUCK']),
+    page(2, ['<a href=/two>']),
+    page(4, ['<a href=/four>']),
+  ];
+  const found = await Promise.all(pages.map((one) => reader.read(one)));
+  assert.deepEqual(
+    found.map(({ reading, unread }) => [reading!.isWhole, reading!.links.length, unread]),
+    [
+      [true, 1, undefined],
+      [false, 0, 'reading its links takes too long'],
+      [true, 1, undefined],
+      [true, 1, undefined],
+    ],
+  );
+});
+
+test('what may take long however small it is goes to the thread, even alone', async (t) => {
+  const reader = new LinkReader({ batchMsMax: 800, script: stuckWorker });
+  t.after(() => reader.close());
+  const { unread } = await reader.read({ ...page(1, []), bytes: utf8('<urlset><!-- STUCK -->'), isSitemap: true });
+  assert.equal(unread, 'reading its links takes too long');
 });

@@ -2,9 +2,11 @@
  * Reads the links of pages: of few on the caller's thread, of many on another one, in batches.
  *
  * Reading is the largest single part of what a page costs, and a hostile page can make it cost far more; on a thread of its own it holds up neither the network
- * nor the store. A page that is too much for the thread, which has a bound on its memory, is told as not read, and the others of its batch are read again without it.
+ * nor the store. The thread has a bound on its memory and on the time of a batch. A page that is too much for it is told as not read, with the reason, and the others of its
+ * batch are read again without it.
  */
 import { ThreadDied, ThreadPool } from '../base/index.ts';
+import { Deadline } from './deadline.ts';
 import {
   type FoundBatch,
   type LinkBatch,
@@ -14,12 +16,15 @@ import {
   type UnreadPage,
   unpackFindings,
 } from './link-batch.ts';
+import { mimeOf } from './page-links.ts';
 
 const BATCH_PAGES_MAX = 64;
 const BATCH_BYTES_MAX = 1024 * 1024;
 /** Fewer pages than this, of fewer bytes, are read at once: the way to another thread would cost more. */
 const BATCH_PAGES_MIN = 4;
 const BATCH_BYTES_MIN = 256 * 1024;
+/** What is read in one pass over its bytes; a document of another kind may take long, however small it is. */
+const PROMPT_MIMES: ReadonlySet<string> = new Set(['text/html', 'text/css', 'text/plain', 'application/xhtml+xml']);
 
 type Waiting = {
   readonly page: UnreadPage;
@@ -31,17 +36,28 @@ type Waiting = {
 
 /** Enough for the largest document that is read, with all its links. */
 const THREAD_MEGABYTES_MAX = 256;
+/** An ordinary batch takes some milliseconds, the largest document that is read some seconds. */
+const BATCH_MS_MAX = 60_000;
+
+export type LinkReaderOptions = {
+  readonly threadMegabytesMax?: number;
+  readonly batchMsMax?: number;
+  /** The thread's script. */
+  readonly script?: URL;
+};
 
 export class LinkReader {
   readonly #threads: ThreadPool<LinkBatch, FoundBatch>;
+  readonly #batchMsMax: number;
   #waiting: Waiting[] = [];
   #isAwake = false;
 
-  constructor(options: { readonly threadMegabytesMax?: number } = {}) {
-    this.#threads = new ThreadPool(new URL('./link-worker.ts', import.meta.url), {
+  constructor(options: LinkReaderOptions = {}) {
+    this.#batchMsMax = options.batchMsMax ?? BATCH_MS_MAX;
+    this.#threads = new ThreadPool(options.script ?? new URL('./link-worker.ts', import.meta.url), {
       threads: 1,
       limits: {
-        maxYoungGenerationSizeMb: 8,
+        maxYoungGenerationSizeMb: 16,
         maxOldGenerationSizeMb: options.threadMegabytesMax ?? THREAD_MEGABYTES_MAX,
       },
     });
@@ -84,26 +100,34 @@ export class LinkReader {
   }
 
   async #readBatch(batch: readonly Waiting[]): Promise<void> {
-    const bytes = batch.reduce((sum, { page }) => sum + page.bytes.length, 0);
-    if (batch.length < BATCH_PAGES_MIN && bytes < BATCH_BYTES_MIN && !batch[0]!.isSuspect) {
+    if (isPrompt(batch)) {
       for (const { page, resolve } of batch) resolve(await readUnread(page));
       return;
     }
+    let isLate = false;
+    // A thread that is ended fails what it had at hand; this is the only one, and so is the batch.
+    const deadline = new Deadline(() => {
+      isLate = true;
+      void this.#threads.end();
+    });
     const packed = packPages(batch.map(({ page }) => page));
     let found: FoundBatch;
+    deadline.start(this.#batchMsMax);
     try {
       found = await this.#threads.run(packed, [packed.bytes.buffer]);
     } catch (error) {
       if (!(error instanceof ThreadDied)) throw error;
-      this.#suspect(batch);
+      this.#suspect(batch, isLate ? 'reading its links takes too long' : 'reading its links takes too much memory');
       return;
+    } finally {
+      deadline.end();
     }
     const findings = unpackFindings(found);
     for (const [index, finding] of findings.entries()) batch[index]!.resolve(finding);
     this.#waiting.unshift(...batch.slice(findings.length));
   }
 
-  #suspect(batch: readonly Waiting[]): void {
+  #suspect(batch: readonly Waiting[], unread: string): void {
     if (batch.length > 1) {
       for (const waiting of batch) waiting.isSuspect = true;
       this.#waiting.unshift(...batch);
@@ -111,7 +135,18 @@ export class LinkReader {
     }
     const { page, resolve } = batch[0]!;
     const nothing = { isWhole: false } as const;
-    if (page.isSitemap) resolve({ sitemap: { ...nothing, pages: [], sitemaps: [] } });
-    else resolve({ reading: { ...nothing, links: [], isNofollow: false } });
+    if (page.isSitemap) resolve({ sitemap: { ...nothing, pages: [], sitemaps: [] }, unread });
+    else resolve({ reading: { ...nothing, links: [], isNofollow: false }, unread });
   }
+}
+
+/** Whether a batch is so small that it is read at once, and of a kind that does not take long. */
+function isPrompt(batch: readonly Waiting[]): boolean {
+  if (batch.length >= BATCH_PAGES_MIN) return false;
+  let bytes = 0;
+  for (const { page, isSuspect } of batch) {
+    bytes += page.bytes.length;
+    if (isSuspect || bytes >= BATCH_BYTES_MIN || page.isSitemap || !PROMPT_MIMES.has(mimeOf(page.head))) return false;
+  }
+  return true;
 }

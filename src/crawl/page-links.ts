@@ -1,9 +1,7 @@
 /** Reads the links out of a response, from the bytes that passed by on their way to the store, or from what the archive has. */
 import { isPageMime, type Link, linksOfHeaders, PAGE_BYTES_MAX, readPage, readSitemap } from '../page/index.ts';
-import { ChunkedBody, ContentDecoders, type HttpHead } from '../warc/index.ts';
+import { ChunkedBody, ContentDecoders, type HttpHead, onlyChunk } from '../warc/index.ts';
 
-/** Bodies up to this, as received, are kept in memory to read links from; larger ones are read back from the archive, one at a time. */
-export const KEPT_BYTES_MAX = 256 * 1024;
 /** What is read back of a body. */
 export const READ_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -35,50 +33,14 @@ export function mayHaveLinks(head: HttpHead): boolean {
 }
 
 export function mimeOf(head: HttpHead): string {
-  return (head.get('content-type') ?? '').split(/[;\s]/, 1)[0]!.toLowerCase();
-}
-
-/** A body passing by: everything goes on, and it is kept as long as it is not longer than `keptBytesMax`. */
-export class KeptBody {
-  readonly #source: AsyncIterable<Uint8Array>;
-  readonly #keptBytesMax: number;
-  readonly #onEnd: (bytes: number) => void;
-  #parts: Uint8Array[] = [];
-  bytes = 0;
-
-  constructor(source: AsyncIterable<Uint8Array>, keptBytesMax: number, onEnd: (bytes: number) => void) {
-    this.#source = source;
-    this.#onEnd = onEnd;
-    this.#keptBytesMax = keptBytesMax;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    for await (const piece of this.#source) {
-      this.bytes += piece.length;
-      if (this.bytes <= this.#keptBytesMax) this.#parts.push(piece);
-      else this.#parts = [];
-      yield piece;
-    }
-    this.#onEnd(this.bytes);
-  }
-
-  /** The whole body, once it has passed; undefined when it was too long to be kept. */
-  get whole(): Uint8Array | undefined {
-    if (this.bytes > this.#keptBytesMax) return undefined;
-    return this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
-  }
+  const contentType = head.get('content-type') ?? '';
+  const end = contentType.search(/[;\s]/);
+  return (end < 0 ? contentType : contentType.slice(0, end)).toLowerCase();
 }
 
 /** The content of a body: framing and codings taken off, up to a bound, however much it would swell. */
 export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): Content {
-  let payload = body;
-  if (isFramed && head.isChunked) {
-    const parts: Uint8Array[] = [];
-    const chunked = new ChunkedBody((bytes) => parts.push(bytes));
-    chunked.push(body);
-    chunked.end();
-    payload = Buffer.concat(parts);
-  }
+  const payload = isFramed && head.isChunked ? (onlyChunk(body) ?? unchunked(body)) : body;
   const codings = head.contentCodings;
   if (codings.length === 0) return { bytes: payload, isWhole: true };
   const parts: Buffer[] = [];
@@ -96,6 +58,14 @@ export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): 
     decoders.end();
   }
   return { bytes: Buffer.concat(parts).subarray(0, PAGE_BYTES_MAX), isWhole: total <= PAGE_BYTES_MAX };
+}
+
+function unchunked(body: Uint8Array): Uint8Array {
+  const parts: Uint8Array[] = [];
+  const chunked = new ChunkedBody((bytes) => parts.push(bytes));
+  chunked.push(body);
+  chunked.end();
+  return Buffer.concat(parts);
 }
 
 const ENOUGH = new Error('enough was decoded');

@@ -46,12 +46,15 @@ export class ReceivedExchange implements Exchange {
   readonly status: number;
   readonly #received: Received;
   readonly #options: ExchangeOptions;
+  readonly #patience: Patience;
+  #bytes = 0;
   #truncated: Truncation | undefined;
   #isReleased = false;
 
   constructor(received: Received, options: ExchangeOptions) {
     this.#received = received;
     this.#options = options;
+    this.#patience = new Patience(options.settings, received.time);
     this.url = received.url;
     this.time = received.time;
     this.latencyMs = options.settings.clock() - received.time;
@@ -71,40 +74,63 @@ export class ReceivedExchange implements Exchange {
   }
 
   get body(): AsyncIterable<Uint8Array> {
-    return this.#read();
+    return { [Symbol.asyncIterator]: () => this.#pieces };
   }
 
-  async *#read(): AsyncGenerator<Uint8Array> {
-    const { settings } = this.#options;
-    const { wire, framing } = this.#received;
-    const patience = new Patience(settings, this.time);
-    let bytes = 0;
-    try {
-      while (!framing.isComplete) {
-        const waitMs = patience.waitMs(bytes, wire.hasWaiting);
-        const piece = waitMs === undefined ? 'late' : (wire.take() ?? (await this.#next(waitMs)));
-        if (piece === 'late') {
-          this.#truncated = 'time';
-          return;
-        }
-        if (!piece) {
-          if (!framing.endsWithConnection || wire.failure) this.#truncated = 'disconnect';
-          return;
-        }
-        const taken = framing.take(piece);
-        const allowed = Math.min(taken, settings.bodyBytesMax - bytes);
-        bytes += allowed;
-        if (allowed > 0) yield allowed === piece.length ? piece : piece.subarray(0, allowed);
-        if (allowed < taken) {
-          this.#truncated = 'length';
-          return;
-        }
-        wire.unread(piece.subarray(taken));
+  /** Written out, since a generator would cost a small page more than its bytes do. */
+  readonly #pieces: AsyncIterator<Uint8Array> = {
+    next: async () => {
+      try {
+        const value = await this.#receive();
+        return value ? { value, done: false } : { value: undefined, done: true };
+      } catch (error) {
+        this.#release(false);
+        throw error;
       }
-      this.#release(true);
-    } finally {
+    },
+    return: async () => {
       this.#release(false);
+      return { value: undefined, done: true };
+    },
+  };
+
+  /** The next bytes of the body; undefined at its end, whatever ended it. */
+  async #receive(): Promise<Uint8Array | undefined> {
+    const { wire, framing } = this.#received;
+    while (!this.#isReleased && !framing.isComplete) {
+      const waitMs = this.#patience.waitMs(this.#bytes, wire.hasWaiting);
+      const piece = waitMs === undefined ? 'late' : (wire.take() ?? (await this.#next(waitMs)));
+      if (piece === 'late') return this.#cut('time');
+      if (!piece) {
+        if (!framing.endsWithConnection || wire.failure) return this.#cut('disconnect');
+        break;
+      }
+      const taken = this.#takeOf(piece);
+      if (taken) return taken;
     }
+    this.#release(framing.isComplete);
+    return undefined;
+  }
+
+  /** What of these bytes belongs to the body; undefined when nothing does. */
+  #takeOf(piece: Buffer): Uint8Array | undefined {
+    const { wire, framing } = this.#received;
+    const taken = framing.take(piece);
+    const allowed = Math.min(taken, this.#options.settings.bodyBytesMax - this.#bytes);
+    this.#bytes += allowed;
+    if (allowed < taken) this.#cut('length');
+    else {
+      wire.unread(piece.subarray(taken));
+      // The connection is free for the next exchange at once.
+      if (framing.isComplete) this.#release(true);
+    }
+    if (allowed === 0) return undefined;
+    return allowed === piece.length ? piece : piece.subarray(0, allowed);
+  }
+
+  #cut(why: Truncation): undefined {
+    this.#truncated = why;
+    this.#release(false);
   }
 
   async #next(waitMs: number): Promise<Buffer | 'late' | undefined> {

@@ -69,7 +69,7 @@ export class CrawlState {
     try {
       const database = new DatabaseSync(path);
       database.exec(
-        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA busy_timeout = 5000',
+        'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384; PRAGMA busy_timeout = 5000',
       );
       const version = Number(database.prepare('PRAGMA user_version').get()!.user_version);
       if (version === 0) database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${STATE_VERSION}; COMMIT`);

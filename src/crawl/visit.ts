@@ -31,14 +31,13 @@ import { retryAfterMs } from './pace.ts';
 import {
   type Content,
   contentOf,
-  KEPT_BYTES_MAX,
-  KeptBody,
   mayHaveLinks,
   mimeOf,
   READ_BYTES_MAX,
   type Reading,
   type SitemapReading,
 } from './page-links.ts';
+import { ReceivedBody } from './received-body.ts';
 import { ROBOTS_FRESH_MS } from './robots-rules.ts';
 import type { CrawlSettings } from './settings.ts';
 
@@ -189,7 +188,7 @@ export class Visitor {
       const capture = await this.findDone(item.url);
       if (capture) return this.#recover(item, capture, options.maybeDone === 'asked');
     }
-    const earlier = await this.#earlier(item);
+    const earlier = item.captured === undefined ? undefined : await this.#earlier(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
@@ -222,7 +221,7 @@ export class Visitor {
     const isUnmodified = exchange.status === 304 && earlier !== undefined;
     const isRead =
       exchange.status >= 200 && exchange.status < 300 && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
-    const body = new KeptBody(exchange.body, isRead ? KEPT_BYTES_MAX : 0, (bytes) => onReceived(exchange, bytes));
+    const body = await ReceivedBody.receive(exchange, (bytes) => onReceived(exchange, bytes));
     const { capture, isNew } = await this.#store(exchange, body, isUnmodified ? earlier : undefined, recordFields);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
     const isSame =
@@ -256,20 +255,26 @@ export class Visitor {
   ): Promise<Asked | FetchFailure> {
     const fetched = await this.#fetcher.fetch(request, signal && { signal });
     if (fetched.kind === 'failure') return fetched;
-    const body = new KeptBody(fetched.body, 0, (bytes) => onReceived(fetched, bytes));
+    const body = await ReceivedBody.receive(fetched, (bytes) => onReceived(fetched, bytes));
     const { capture, isNew } = await this.#store(fetched, body, undefined, recordFields);
     const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
     return { kind: 'asked', capture, isNew, bytes: body.bytes, isBusy: LATER.has(fetched.status), waitMs };
   }
 
-  #store(exchange: Exchange, body: KeptBody, notModified: Capture | undefined, recordFields: readonly Field[] = []) {
+  #store(
+    exchange: Exchange,
+    body: ReceivedBody,
+    notModified: Capture | undefined,
+    recordFields: readonly Field[] = [],
+  ) {
     return this.#archive.store(
       {
         kind: 'http',
         url: exchange.url,
         time: exchange.time,
-        responseHead: exchange.head.bytes,
-        body,
+        responseHead: body.head,
+        http: exchange.head,
+        body: body.source,
         request: exchange.request,
         fields: () => [...exchange.fields(), ...recordFields],
         ...(notModified && { notModified }),
@@ -322,7 +327,17 @@ export class Visitor {
       return { unread: `the capture cannot be read: ${error.code}` };
     }
     if (!source) return {};
-    const learned: Learned = await this.#links.read({ ...source, url: item.url, isSitemap: item.role === 'sitemap' });
+    const { head, bytes, isDecoded, isWhole: hasAll } = source;
+    const isSitemap = item.role === 'sitemap';
+    const learned: Learned = await this.#links.read({
+      url: item.url,
+      head,
+      bytes,
+      isDecoded,
+      isWhole: hasAll,
+      isSitemap,
+    });
+    if (learned.unread !== undefined) return learned;
     const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
     if (truncated && mayHaveLinks(source.head)) return { ...learned, unread: `the body was cut: ${truncated}` };
     return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
@@ -446,7 +461,7 @@ export class Visitor {
       fetched.abandon();
       return undefined;
     }
-    const body = new KeptBody(fetched.body, KEPT_BYTES_MAX, (bytes) => options.onReceived(fetched, bytes));
+    const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
     const { capture } = await this.#store(fetched, body, undefined);
     const { status, head, time } = fetched;
     const content = body.whole ? contentOf(body.whole, head, true) : (await this.stored(capture))?.content;

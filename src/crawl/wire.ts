@@ -14,7 +14,9 @@ export class Wire {
   #isEnded = false;
   #failure: Error | undefined;
   /** Who waits for the next bytes. */
-  #reader: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | undefined;
+  #reader:
+    | { readonly resolve: (piece: Buffer | undefined) => void; readonly reject: (error: unknown) => void }
+    | undefined;
   readonly #deadline: Deadline;
   #timeoutMs = 0;
   #signal: AbortSignal | undefined;
@@ -60,9 +62,9 @@ export class Wire {
   }
 
   /** The next bytes; undefined when the connection has ended. Throws when `timeoutMs` pass without any. */
-  async read(timeoutMs: number, signal?: AbortSignal): Promise<Buffer | undefined> {
-    if (this.#waiting.length === 0 && !this.#isEnded) await this.#arrival(timeoutMs, signal);
-    return this.take();
+  read(timeoutMs: number, signal?: AbortSignal): Promise<Buffer | undefined> {
+    if (this.#waiting.length > 0 || this.#isEnded) return Promise.resolve(this.take());
+    return signal?.aborted ? Promise.reject(signal.reason) : this.#arrival(timeoutMs, signal);
   }
 
   /** The next bytes that are there. */
@@ -81,12 +83,11 @@ export class Wire {
     this.#waitingBytes += piece.length;
   }
 
-  #arrival(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
+  #arrival(timeoutMs: number, signal: AbortSignal | undefined): Promise<Buffer | undefined> {
     this.#heed(signal);
     this.#timeoutMs = timeoutMs;
     this.#deadline.start(timeoutMs);
-    return new Promise<void>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       this.#reader = { resolve, reject };
     });
   }
@@ -104,7 +105,7 @@ export class Wire {
     if (!reader) return;
     this.#reader = undefined;
     this.#deadline.clear();
-    if (error === undefined) reader.resolve();
+    if (error === undefined) reader.resolve(this.take());
     else reader.reject(error);
   }
 

@@ -17,7 +17,7 @@ import {
   RunningDigest,
   view,
 } from '../base/index.ts';
-import { ChunkedBody } from './chunked-body.ts';
+import { ChunkedBody, onlyChunk } from './chunked-body.ts';
 import { ContentDecoders } from './content-coding.ts';
 import { type HttpHead, httpHeadLength, type MessageKind, parseHttpHead } from './http-head.ts';
 import type { RecordHead } from './record-head.ts';
@@ -27,6 +27,8 @@ export type ScanWants = {
   readonly payload?: readonly DigestAlgorithm[];
   readonly framed?: readonly DigestAlgorithm[];
   readonly decoded?: readonly DigestAlgorithm[];
+  /** The HTTP head, where the caller has read it from the same bytes. */
+  readonly http?: HttpHead | undefined;
   /** Receives the payload as it passes; the view is good only during the call. */
   readonly onPayload?: (bytes: Uint8Array) => void;
 };
@@ -169,7 +171,8 @@ export class BlockScanner {
   #beginBody(start: Buffer, headLength: number, isLast: boolean): void {
     this.#inHead = false;
     if (headLength > 0) {
-      this.#http = parseHttpHead(Buffer.from(start.subarray(0, headLength)));
+      const { http } = this.#wants;
+      this.#http = http?.bytes.length === headLength ? http : parseHttpHead(Buffer.from(start.subarray(0, headLength)));
       if (this.#http.isChunked) {
         this.#chunked = new ChunkedBody((bytes) => this.#payloadPiece(bytes, false));
       }
@@ -185,7 +188,9 @@ export class BlockScanner {
 
   #body(bytes: Uint8Array, isAll: boolean): void {
     this.#framed.update(bytes, isAll);
-    if (this.#chunked) this.#chunked.push(bytes);
+    const only = this.#chunked && isAll ? onlyChunk(bytes) : undefined;
+    if (only) this.#payloadPiece(only, true);
+    else if (this.#chunked) this.#chunked.push(bytes);
     else this.#payloadPiece(bytes, isAll);
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ChunkedBody } from './chunked-body.ts';
+import { ChunkedBody, onlyChunk } from './chunked-body.ts';
 
 function payloadOf(pieces: readonly Uint8Array[]): { payload: string; broken: boolean } {
   const parts: Buffer[] = [];
@@ -92,5 +92,29 @@ test('damaged framing gives the same in pieces of any size', () => {
       assert.deepEqual(payloadOf(cut(bytes, sizes)), payloadOf([bytes]));
       assert.deepEqual(payloadOf(cut(bytes, Array(bytes.length).fill(1))), payloadOf([bytes]));
     }),
+  );
+});
+
+test('a body of a single chunk is told from all others, and means what it would have meant piece by piece', () => {
+  assert.equal(Buffer.from(onlyChunk(Buffer.from('3\r\nabc\r\n0\r\n\r\n'))!).toString(), 'abc');
+  assert.equal(Buffer.from(onlyChunk(Buffer.from('00A\r\n0123456789\r\n0\r\nX: y\r\n\r\n'))!).toString(), '0123456789');
+  for (const other of [
+    '',
+    '3',
+    '3\r\nabc',
+    '3\r\nabc\r\n',
+    '3\r\nabc\r\n0',
+    '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n',
+    '0\r\n\r\n',
+  ])
+    assert.equal(onlyChunk(Buffer.from(other)), undefined, JSON.stringify(other));
+  const piece = fc.constantFrom('0', '1', '2', 'a', 'G', '\r\n', '\r', '\n', 'xy', ';', ' ');
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const text = pieces.join('');
+      const only = onlyChunk(Buffer.from(text));
+      if (only) assert.deepEqual(read(text), { payload: Buffer.from(only).toString('latin1'), broken: false });
+    }),
+    { numRuns: 3000 },
   );
 });

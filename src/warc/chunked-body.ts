@@ -7,7 +7,7 @@
  * Bodies that only claim to be chunked are common: recorders undo the framing and keep the header. From the first size line that is none, the
  * rest is taken as it stands, that line included, and `broken` is set.
  */
-import { LF } from '../base/index.ts';
+import { CR, LF } from '../base/index.ts';
 
 const SIZE_LINE_BYTES_MAX = 256;
 
@@ -99,4 +99,34 @@ export class ChunkedBody {
     this.#line = [];
     this.#emit(line);
   }
+}
+
+const SIZE_DIGITS_MAX = 8;
+const ZERO = 0x30;
+
+/** The data of a body that is a single chunk and the end, as small pages are sent; undefined for every other, which takes a `ChunkedBody`. */
+export function onlyChunk(body: Uint8Array): Uint8Array | undefined {
+  let size = 0;
+  let at = 0;
+  for (; at < SIZE_DIGITS_MAX; at++) {
+    const digit = hexDigit(body[at] ?? 0);
+    if (digit < 0) break;
+    size = size * 16 + digit;
+  }
+  if (at === 0 || size === 0 || !hasLineEnd(body, at)) return undefined;
+  const from = at + 2;
+  const to = from + size;
+  const isEnd = hasLineEnd(body, to) && body[to + 2] === ZERO && hasLineEnd(body, to + 3);
+  return isEnd ? body.subarray(from, to) : undefined;
+}
+
+function hasLineEnd(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === CR && bytes[at + 1] === LF;
+}
+
+/** The value of a hexadecimal digit by its code; -1 for what is none. */
+export function hexDigit(code: number): number {
+  if (code >= ZERO && code <= 0x39) return code - ZERO;
+  const letter = (code | 0x20) - 0x61;
+  return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }

@@ -62,12 +62,15 @@ export class HttpHead {
     return this.#contentCodings;
   }
 
-  #codingsIn(name: string): string[] {
+  #codingsIn(name: string): readonly string[] {
+    if (this.get(name) === undefined) return NO_CODINGS;
     const values = this.fields.filter((field) => isNamed(field, name)).map((field) => field.value);
     const codings = values.flatMap((value) => value.split(',').map((part) => part.trim().toLowerCase()));
     return codings.filter((coding) => coding && coding !== 'chunked' && coding !== 'identity');
   }
 }
+
+const NO_CODINGS: readonly string[] = [];
 
 export type MessageKind = 'request' | 'response';
 

@@ -88,17 +88,32 @@ export class MemberEncoder {
   #gzipWhole(parts: readonly Uint8Array[]): Uint8Array {
     const engine = this.#gzipEngine();
     const size = parts.reduce((sum, part) => sum + part.length, 0);
-    // A call into the engine costs as much as compressing a small record, so the parts of one go in together.
-    const pieces = size <= SMALL_RECORD_BYTES ? [Buffer.concat(parts, size)] : parts;
+    // A call into the engine costs as much as compressing a small record, so the parts of one go in together, and what comes out fits the room.
+    if (size <= SMALL_RECORD_BYTES)
+      return this.#gzipSmall(engine, parts.length === 1 ? parts[0]! : Buffer.concat(parts, size));
     const encoded: Uint8Array[] = [GZIP_HEAD];
     let crc = 0;
-    for (const [index, piece] of pieces.entries()) {
+    for (const [index, piece] of parts.entries()) {
       crc = crc32(piece, crc);
-      const flush = index === pieces.length - 1 ? constants.Z_FINISH : constants.Z_NO_FLUSH;
+      const flush = index === parts.length - 1 ? constants.Z_FINISH : constants.Z_NO_FLUSH;
       encoded.push(...this.#drain(engine, piece, flush));
     }
     encoded.push(gzipTrailer(crc, size));
     return Buffer.concat(encoded);
+  }
+
+  #gzipSmall(engine: CodecHandle, record: Uint8Array): Uint8Array {
+    const room = this.#room;
+    room.set(GZIP_HEAD);
+    engine.write(record, 0, record.length, room, GZIP_HEAD.length, room.length, constants.Z_FINISH);
+    assert(
+      engine.failure === undefined && engine.consumed === record.length,
+      'a small record is compressed in one call',
+    );
+    const end = GZIP_HEAD.length + engine.produced;
+    room.writeUInt32LE(crc32(record), end);
+    room.writeUInt32LE(record.length, end + 4);
+    return Buffer.from(room.subarray(0, end + 8));
   }
 
   #gzipEngine(): CodecHandle {

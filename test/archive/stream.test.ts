@@ -9,6 +9,8 @@ import { PinakesError, type Random, seededIds, seededRandom } from '../../src/ba
 import { readRecords } from '../../src/warc/index.ts';
 
 const START = Date.UTC(2024, 0, 1);
+/** Two courses of random events for each order; `PINAKES_SEED=n` runs another. */
+const SEEDS = process.env.PINAKES_SEED ? [Number(process.env.PINAKES_SEED)] : [1, 2];
 const places: string[] = [];
 
 after(async () => {
@@ -324,7 +326,7 @@ async function interruptedStream(random: Random, order: 'storage' | 'url' | 'tim
 
 describe('I8: each record of the snapshot exactly once, across pauses, restarts, appends, deletions and compactions', () => {
   for (const order of ['storage', 'url', 'time'] as const) {
-    for (const seed of [1, 2, 3, 4]) {
+    for (const seed of SEEDS) {
       test(`in the order of ${order}, seed ${seed}`, async () => {
         await interruptedStream(seededRandom(seed), order);
       });

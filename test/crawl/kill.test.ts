@@ -68,7 +68,10 @@ test(`a crawl killed ${ROUNDS} times ends like one that was not, and asks for no
       {
         stdio: ['ignore', 'pipe', 'pipe'],
         // Starting is most of what a round takes.
-        env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'pinakes-compile-cache') },
+        env: {
+          ...process.env,
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'pinakes-compile-cache'),
+        },
       },
     );
 

@@ -226,6 +226,8 @@ export type Schema = {
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
+  /** What a choice that is left open means. */
+  readonly unset?: string;
   readonly default?: unknown;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;

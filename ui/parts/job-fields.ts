@@ -38,7 +38,8 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
       browser: {
         title: 'As a browser',
         description:
-          'Pages that scripts fill are whole only when a browser renders them, which takes longer. none: as without it. empty: only pages without text of their own. all: every page.',
+          'Pages that scripts fill are whole only when a browser renders them, which takes longer. empty: only pages without text of their own. all: every page. none: not even if the crawl that is done again had it.',
+        unset: 'no',
       },
       screenshots: { title: 'Keep a picture of each rendered page', default: true },
       mode: {

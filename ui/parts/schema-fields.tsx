@@ -101,7 +101,7 @@ function Control({ schema, isRequired, value, onChange, id, hint }: ControlPrope
     case 'choice':
       return (
         <select {...shared} onInput={onInput}>
-          {!isRequired && schema.default === undefined && <option value="">not set</option>}
+          {!isRequired && schema.default === undefined && <option value="">{schema.unset ?? 'not set'}</option>}
           {choicesOf(schema).map((choice) => (
             <option key={choice} value={choice}>
               {choice}

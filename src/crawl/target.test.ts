@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Targets } from './target.ts';
+
+test('a URL is taken apart as the parser does it, whatever was asked for before', () => {
+  const targets = new Targets();
+  const origin = fc.constantFrom(
+    'http://a.test',
+    'https://a.test:8443',
+    'http://127.0.0.1:80',
+    'HTTP://A.test',
+    'http://u:p@a.test',
+    'https://[::1]:9',
+  );
+  const piece = fc.constantFrom(
+    '/',
+    '.',
+    '..',
+    'a',
+    'B',
+    '%2e',
+    '%41',
+    '?',
+    '&x=1',
+    "'",
+    '"',
+    ' ',
+    '#f',
+    '\\',
+    '~',
+    ':',
+    '@',
+    '\u00e9',
+    '|',
+    '^',
+    '{',
+  );
+  fc.assert(
+    fc.property(origin, fc.array(piece, { maxLength: 8 }), (start, pieces) => {
+      const url = `${start}/${pieces.join('')}`;
+      const parsed = new URL(url);
+      const expected = { origin: parsed.origin, host: parsed.host, path: parsed.pathname + parsed.search };
+      assert.deepEqual(targets.of(url), expected);
+      assert.deepEqual(targets.of(url), expected, 'and again');
+    }),
+    { numRuns: 3000 },
+  );
+  assert.throws(() => targets.of('ftp://a.test/'), /only http/);
+  assert.throws(() => targets.of('http://'), /only http/);
+});

@@ -1,0 +1,35 @@
+/** Where a request goes, as its URL says. */
+import { FetchError } from './exchange.ts';
+
+export type Target = {
+  readonly origin: string;
+  readonly host: string;
+  /** With the query, as it is asked for. */
+  readonly path: string;
+};
+
+/** A path and query that the parser would leave as they are: no dot segments, no escapes in the path, no signs that it changes. */
+const PLAIN_PATH = /^(?:\/(?!\.)[A-Za-z0-9_~!$&()*+,;=:@.-]*)+(?:\?[A-Za-z0-9_~!$&()*+,;=:@/?.%-]+)?$/;
+const REMEMBERED_MAX = 1000;
+
+/** Takes URLs apart. The parser is asked for the first URL of an origin, and for those that are not plain. */
+export class Targets {
+  /** Hosts by origins as URLs write them. */
+  readonly #hosts = new Map<string, string>();
+
+  of(url: string): Target {
+    const pathAt = url.indexOf('/', 8);
+    const start = pathAt < 0 ? url : url.slice(0, pathAt);
+    const host = this.#hosts.get(start);
+    const path = pathAt < 0 ? '' : url.slice(pathAt);
+    if (host !== undefined && PLAIN_PATH.test(path)) return { origin: start, host, path };
+    const parsed = URL.parse(url);
+    if (!parsed || !/^https?:$/.test(parsed.protocol))
+      throw new FetchError('bad-url', 'only http and https are fetched');
+    if (parsed.origin === start) {
+      if (this.#hosts.size >= REMEMBERED_MAX) this.#hosts.clear();
+      this.#hosts.set(start, parsed.host);
+    }
+    return { origin: parsed.origin, host: parsed.host, path: (parsed.pathname || '/') + parsed.search };
+  }
+}
