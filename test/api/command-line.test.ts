@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { pinakes as pinakesAtDesk } from '../journeys/pinakes-desk.ts';
 import { type JobReply, scratch, writeWarc } from './served-archive.ts';
 
 const LAUNCHER = join(import.meta.dirname, '../../pinakes');
@@ -53,7 +54,7 @@ test('commands say and do the same with a server as without one, and the server 
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
   await writeWarc(join(at, 'two.warc.gz'), 'two', 12);
-  for (const archive of ['direct', 'served']) assert.equal((await pinakes(at, ['init', archive])).code, 0);
+  for (const archive of ['direct', 'served']) assert.equal((await pinakesAtDesk(at, 'init', archive)).code, 0);
   const { url, child } = await serve(t, at);
   const steps: (readonly [args: string[], input?: string])[] = [
     [['add', 'one.warc.gz', 'two.warc.gz', '--collection', 'spring']],
@@ -67,10 +68,13 @@ test('commands say and do the same with a server as without one, and the server 
     [['stats', '--nonsense']],
   ];
   for (const [args, input] of steps) {
-    const [direct, remote] = await Promise.all(
-      ['direct', 'served'].map((archive) => pinakes(at, [...args, '--archive', archive], input)),
-    );
-    assert.deepEqual(settled(remote!), settled(direct!), args.join(' '));
+    const [direct, remote] = await Promise.all([
+      input === undefined
+        ? pinakesAtDesk(at, ...args, '--archive', 'direct')
+        : pinakes(at, [...args, '--archive', 'direct'], input),
+      pinakes(at, [...args, '--archive', 'served'], input),
+    ]);
+    assert.deepEqual(settled(remote), settled(direct), args.join(' '));
   }
   const { items } = (await (await fetch(`${url}/api/jobs?limit=100`)).json()) as { items: JobReply[] };
   const kinds = items.map(({ kind }) => kind).reverse();
@@ -79,13 +83,13 @@ test('commands say and do the same with a server as without one, and the server 
   child.kill('SIGTERM');
   await once(child, 'exit');
   assert.ok(!existsSync(join(at, 'served', 'owner.json')));
-  assert.equal((await pinakes(at, ['get', 'http://one.test/3', '--archive', 'served'])).code, 0);
+  assert.equal((await pinakesAtDesk(at, 'get', 'http://one.test/3', '--archive', 'served')).code, 0);
 });
 
 test('a server that is killed under a command is told, and nothing is lost', async (t) => {
   const at = scratch(t);
   await writeWarc(join(at, 'one.warc.gz'), 'one', 12);
-  await pinakes(at, ['init', 'served']);
+  await pinakesAtDesk(at, 'init', 'served');
   const { pid, child } = await serve(t, at);
   assert.equal((await pinakes(at, ['add', 'one.warc.gz', '--archive', 'served'])).code, 0);
   const put = spawn(LAUNCHER, ['put', '-', '--archive', 'served'], { cwd: at, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -99,7 +103,7 @@ test('a server that is killed under a command is told, and nothing is lost', asy
   const [code] = (await once(put, 'close')) as [number | null];
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   assert.equal(code, 2, Buffer.concat(err).toString());
-  const verified = await pinakes(at, ['verify', '--archive', 'served']);
+  const verified = await pinakesAtDesk(at, 'verify', '--archive', 'served');
   assert.equal(verified.code, 0, verified.out + verified.err);
   assert.match(verified.out, /12 captures/);
 });

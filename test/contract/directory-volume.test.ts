@@ -25,7 +25,7 @@ function openWith(handlesMax: number, stopwatch?: () => number): () => Promise<O
   };
 }
 
-volumeContract('in a directory', openWith(64));
+volumeContract('in a directory', openWith(64), 1500);
 volumeContract('in a directory, with hardly any open files', openWith(2), 500);
 volumeContract(
   'in a directory that is read at once',

@@ -62,7 +62,9 @@ export const ODD_NAMES = [
 
 export function randomBytes(length: number, seed = length): Uint8Array {
   const random = seededRandom(seed);
-  return Uint8Array.from({ length }, () => Math.floor(random() * 256));
+  const words = new Uint32Array(Math.ceil(length / 4));
+  for (let at = 0; at < words.length; at++) words[at] = random() * 2 ** 32;
+  return new Uint8Array(words.buffer, 0, length);
 }
 
 export async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
@@ -164,7 +166,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
       await Promise.all(
         names.map(async (name, index) => {
           await volume.create(name);
-          const parts = Array.from({ length: 5 }, (_, part) => randomBytes(100 + index * 13 + part * 7000));
+          const parts = Array.from({ length: 5 }, (_, part) => randomBytes(100 + index * 13 + part * 1500));
           for (let at = 0, part = 0; part < parts.length; at += parts[part++]!.length) {
             await volume.append(name, at, [parts[part]!]);
           }
@@ -327,7 +329,7 @@ export function volumeContract(title: string, open: () => Promise<OpenVolume>, m
             await new Promise(setImmediate);
           }
         });
-        const texts = Array.from({ length: 60 }, (_, index) => `text ${index}`);
+        const texts = Array.from({ length: 30 }, (_, index) => `text ${index}`);
         for (const text of texts) {
           await put(volume, 'new', text);
           await volume.rename('new', 'a');

@@ -1,6 +1,9 @@
 /**
  * An operation of a volume that changes something fails while an archive stores, adds, deletes, compacts and recompresses: the call says so, it goes
  * on, and what was acknowledged is there, in the same process, in the next one, and after a rebuild.
+ *
+ * The works come in two sizes. The small ones make every kind of change with few calls, so that each change can fail in turn in every run of the tests; the large
+ * ones make the same changes more often, with more segments and more captures around them.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -22,6 +25,9 @@ import {
 } from '../archive/trial-archive.ts';
 import { bodyOf, numberOf, trialOf } from './trial.ts';
 
+/** Small enough that each work fills more than one. */
+const SEGMENT_BYTES: Readonly<Record<Size, number>> = { small: 4000, large: 9000 };
+
 const SETTING = { name: 'main', kind: 'directory', path: 'volumes/main', writable: true } as const;
 
 type Outcome = {
@@ -31,7 +37,8 @@ type Outcome = {
   failures: unknown[];
 };
 
-type Work = (archive: Archive, file: string) => Promise<Outcome>;
+export type Size = 'small' | 'large';
+type Work = (archive: Archive, file: string, size: Size) => Promise<Outcome>;
 
 /** Calls that fail are noted; the rest goes on. */
 function begin(archive: Archive) {
@@ -67,23 +74,24 @@ function begin(archive: Archive) {
   return { outcome, attempt, store, group, remove, compact, recompress };
 }
 
-/** Every kind of change to what comes one by one, some of it more than once. */
-const ofStores: Work = async (archive) => {
+/** Every kind of change to what comes one by one. Contents repeat every forty captures: who goes first leaves one behind that leans on it. */
+const ofStores: Work = async (archive, _, size) => {
   const { outcome, store, group, remove, compact } = begin(archive);
-  for (const from of [0, 4, 8, 40, 44, 48]) await group(from);
-  for (const number of [0, 1, 2, 3, 4, 41]) await remove(number);
+  const isLarge = size === 'large';
+  for (const from of isLarge ? [0, 4, 8, 40, 44, 48] : [0, 40]) await group(from);
+  for (const number of isLarge ? [0, 1, 2, 3, 4, 41] : [0, 41]) await remove(number);
   await compact();
-  for (const number of [60, 61, 80, 81]) await store(number);
-  for (const number of [5, 40, 42]) await remove(number);
+  for (const number of isLarge ? [60, 61, 80, 81] : [80]) await store(number);
+  for (const number of isLarge ? [5, 40, 42] : [40]) await remove(number);
   await compact();
   return outcome;
 };
 
 /** The same for what comes in a file, with revisits of another crawler in it. */
-const ofFiles: Work = async (archive, file) => {
-  const { outcome, attempt, group, remove, compact } = begin(archive);
-  await group(60);
-  const add = () => archive.add([file], { collection: 'c0', workers: 1 });
+const ofFiles: Work = async (archive, file, size) => {
+  const { outcome, attempt, store, group, remove, compact } = begin(archive);
+  await (size === 'large' ? group(60) : store(60));
+  const add = () => archive.add([file], { collection: 'c0', workers: size === 'large' ? 1 : 0 });
   await attempt([100, 140, 180], outcome.there, add);
   if (outcome.failures.length > 0) await attempt([100, 140, 180], outcome.there, add);
   for (const number of [60, 100]) await remove(number);
@@ -92,11 +100,13 @@ const ofFiles: Work = async (archive, file) => {
 };
 
 /** Segments that are packed anew, before and after deletions, with contents that others lean on. */
-const ofPacking: Work = async (archive) => {
+const ofPacking: Work = async (archive, _, size) => {
   const { outcome, store, group, remove, compact, recompress } = begin(archive);
-  for (const from of [0, 40]) await group(from);
+  await group(0);
+  await (size === 'large' ? group(40) : store(40));
   await recompress();
-  for (const number of [0, 41, 4, 80]) await (number < 4 || number === 41 ? remove(number) : store(number));
+  for (const number of size === 'large' ? [0, 41] : [0]) await remove(number);
+  for (const number of size === 'large' ? [4, 80] : [80]) await store(number);
   await compact();
   await recompress();
   return outcome;
@@ -116,22 +126,25 @@ export const EFFECTS = ['io-error', 'io-error-after', 'disk-full', 'power-loss']
 const WORKS: Readonly<Record<string, Work>> = { stores: ofStores, files: ofFiles, packing: ofPacking };
 export const WORK_NAMES: readonly string[] = Object.keys(WORKS);
 
-/** Lets the change number `first` fail, then the one `step` further, and so on to the last; says how many failed. */
-export async function failChanges(effect: Effect, workName: string, first: number, step: number): Promise<number> {
+/** Lets the first change fail, then the second, and so on to the last; says how many failed. */
+export async function failChanges(effect: (typeof EFFECTS)[number], workName: string, size: Size): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-io-'));
   try {
-    await createArchive(directory, { policies: { segmentBytesMax: 9000 } });
+    await createArchive(directory, { policies: { segmentBytesMax: SEGMENT_BYTES[size] } });
     const original = response(trialOf(100).url, trialOf(100).time, bodyOf(trialOf(100)));
     const file = await writeForeign(join(directory, 'foreign.warc.gz'), [
       warcinfo(),
       original,
       ...[140, 180].map((number) => revisitOf(original, trialOf(number).url, trialOf(number).time)),
     ]);
-    for (let fired = 0, nth = first; ; fired++, nth += step) {
+    for (let nth = 1; ; nth++) {
       try {
-        if (!(await failChange(directory, effect, (archive) => WORKS[workName]!(archive, file), nth))) return fired;
+        const work = (archive: Archive) => WORKS[workName]!(archive, file, size);
+        if (!(await failChange(directory, effect, work, nth))) return nth - 1;
       } catch (error) {
-        throw new Error(`the change number ${nth} of the work ${workName} failed with ${effect}`, { cause: error });
+        throw new Error(`the change number ${nth} of the ${size} work ${workName} failed with ${effect}`, {
+          cause: error,
+        });
       }
     }
   } finally {
@@ -142,7 +155,7 @@ export async function failChanges(effect: Effect, workName: string, first: numbe
 /** False when the work makes fewer changes than that. */
 async function failChange(
   directory: string,
-  effect: Effect,
+  effect: (typeof EFFECTS)[number],
   work: (archive: Archive) => Promise<Outcome>,
   nth: number,
 ): Promise<boolean> {
@@ -161,20 +174,26 @@ async function failChange(
   if (effect === 'power-loss') await faulty.crash();
   else await compare(archive, outcome);
   await archive.close();
-  // The next process, with the catalog as it was and, as after the loss of the disk it lay on, without it.
-  for (const kept of [catalog, new MemoryCatalog()]) {
+  const reopened = async (kept: MemoryCatalog) => {
     const again = await open(new FaultyVolume(inner, random), { catalog: kept, seed: nth + 1000 });
     await compare(again, outcome);
     assert.deepEqual(await audit(again), []);
-    if (kept === catalog) {
-      const before = await answers(again);
-      await again.rebuild();
-      assert.deepEqual(await answers(again), before);
-      await again.compact();
-      await compare(again, outcome);
-      assert.deepEqual(await audit(again), []);
-    }
-    await again.close();
+    return again;
+  };
+  const next = await reopened(catalog);
+  // What comes after the next process is looked at by turns: each change meets both, with two effects each.
+  if ((nth + EFFECTS.indexOf(effect)) % 2 === 0) {
+    await next.close();
+    // As after the loss of the disk that the catalog lay on.
+    await (await reopened(new MemoryCatalog())).close();
+    return hasFired;
   }
+  const before = await answers(next);
+  await next.rebuild();
+  assert.deepEqual(await answers(next), before);
+  await next.compact();
+  await compare(next, outcome);
+  assert.deepEqual(await audit(next), []);
+  await next.close();
   return hasFired;
 }

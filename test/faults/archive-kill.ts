@@ -14,6 +14,9 @@ import { PinakesError, type Random, seededIds, seededRandom } from '../../src/ba
 import { allCaptures, answers, audit, bytesOf } from '../archive/trial-archive.ts';
 import { bodyOf, numberOf, trialOf } from './trial.ts';
 
+/** Time for some twenty calls; more would only make the archive larger that is gone through after every kill. */
+const AFTER_MS_MAX = 300;
+
 /** What is known of a capture: `open` when a call was under way that puts or removes it. */
 type State = 'there' | 'gone' | 'open';
 
@@ -98,7 +101,7 @@ export async function killRounds(
   try {
     await createArchive(directory, { policies: { segmentBytesMax: 20_000 } });
     for (let round = 0; round < rounds; round++) {
-      const afterMs = Math.floor(random() * 500);
+      const afterMs = Math.floor(random() * AFTER_MS_MAX);
       const lines = await runAndKill(directory, seed + round, model.next, afterMs);
       for (const line of lines) model.take(line);
       try {

@@ -15,6 +15,6 @@ const tell = (text: string) => process.stdout.write(`${text}\n`);
 tell(`seed ${seed}`);
 if (!values['kill-only']) {
   for (const effect of EFFECTS)
-    for (const name of WORK_NAMES) tell(`${effect}, ${name}: ${await failChanges(effect, name, 1, 1)} faults`);
+    for (const name of WORK_NAMES) tell(`${effect}, ${name}: ${await failChanges(effect, name, 'large')} faults`);
 }
 tell(JSON.stringify(await killRounds(rounds, seed, tell)));

@@ -1,6 +1,6 @@
 /**
- * The sound files that are then damaged: WARC in every encoding, ARC in both versions, small enough that thousands can be read in a minute. The same
- * seed makes the same bytes.
+ * The sound files that are then damaged: WARC in every encoding, ARC in both versions, small enough that thousands can be read in a minute: four records are a first, a
+ * last, and two that have others on both sides. The same seed makes the same bytes.
  */
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { assert, digestOf, type Random, seededIds, seededRandom } from '../../src/base/index.ts';
@@ -23,6 +23,8 @@ export type BaseInput = {
   readonly bytes: Buffer;
   readonly records: readonly PlacedRecord[];
 };
+
+const RECORDS = 4;
 
 const WORDS = 'archive record payload revisit segment the of a in and web page crawl library digest'.split(' ');
 
@@ -99,7 +101,7 @@ function drafts(random: Random, count: number): Draft[] {
 }
 
 function warcInput(name: string, coding: Coding, seed: number, level?: number, dictionary?: Uint8Array): BaseInput {
-  const made = drafts(seededRandom(seed), 6);
+  const made = drafts(seededRandom(seed), RECORDS);
   const encoder = new MemberEncoder({ coding, level, dictionary });
   const parts: Uint8Array[] = [encoder.fileStart()];
   let at = parts[0]!.length;
@@ -135,7 +137,7 @@ function arcInput(name: string, version: 1 | 2, isCompressed: boolean, seed: num
     at += member.length;
   };
   put('filedesc://demo.arc', 'text/plain', block);
-  for (let i = 1; i < 5; i++) put(`http://example.test/${i}`, 'text/html', httpResponse(random, i));
+  for (let i = 1; i < RECORDS; i++) put(`http://example.test/${i}`, 'text/html', httpResponse(random, seed + i));
   return { name, format: 'arc', coding: isCompressed ? 'gzip' : 'none', bytes: Buffer.concat(parts), records };
 }
 

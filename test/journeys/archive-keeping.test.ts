@@ -2,72 +2,76 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { linesOf, pinakes, pinakesJson } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
 import { JPEG, scratch, writeSample, writeSite } from './warc-sample.ts';
 
 test('delete shows what would go, wants a yes, and compact takes the bytes out', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 30);
   await writeSite(join(at, 'two.warc.gz'), 'two', 30);
-  pinakes(at, 'init');
-  pinakes(at, 'add', 'one.warc.gz', 'two.warc.gz');
-  const dry = pinakes(at, 'delete', '--prefix', 'http://one.test/', '--dry-run');
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz', 'two.warc.gz');
+  const dry = await pinakes(at, 'delete', '--prefix', 'http://one.test/', '--dry-run');
   assert.equal(dry.code, 0);
   assert.match(dry.out, /^30 captures would go:\n {2}http:\/\/one\.test\//);
-  const unasked = pinakes(at, 'delete', '--prefix', 'http://one.test/');
+  const unasked = await pinakes(at, 'delete', '--prefix', 'http://one.test/');
   assert.equal(unasked.code, 2);
   assert.match(unasked.err, /--yes/);
-  assert.match(pinakes(at, 'compact', '--dry-run').out, /^nothing to compact/);
-  const done = pinakes(at, 'delete', '--prefix', 'http://one.test/', '--yes');
+  assert.match((await pinakes(at, 'compact', '--dry-run')).out, /^nothing to compact/);
+  const done = pinakesProcess(at, 'delete', '--prefix', 'http://one.test/', '--yes');
   assert.match(done.out, /^deleted 30 captures and 30 contents\n$/);
-  assert.equal(pinakes(at, 'get', 'http://one.test/3').code, 2);
-  assert.match(pinakes(at, 'compact', '--dry-run').out, /^deleted records of .* in 1 segment;/);
-  const [report] = pinakesJson(at, 'compact', '--json');
+  assert.equal((await pinakes(at, 'get', 'http://one.test/3')).code, 2);
+  assert.match(pinakesProcess(at, 'compact', '--dry-run').out, /^deleted records of .* in 1 segment;/);
+  const [report] = await pinakesJson(at, 'compact', '--json');
   assert.ok((report!.bytesAfter as number) < (report!.bytesBefore as number));
-  assert.equal(pinakes(at, 'get', 'http://two.test/3').code, 0);
-  assert.equal(pinakes(at, 'verify').code, 0);
-  assert.match(pinakes(at, 'delete', '--collection', 'default', '--yes').out, /^deleted 30 captures/);
-  assert.match(pinakes(at, 'delete', '--collection', 'default', '--yes').out, /^no capture is meant/);
+  assert.equal((await pinakes(at, 'get', 'http://two.test/3')).code, 0);
+  assert.equal((await pinakes(at, 'verify')).code, 0);
+  assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^deleted 30 captures/);
+  assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^no capture is meant/);
 });
 
 test('delete without saying what, or of a collection that is not there, is refused', async (t) => {
   const at = scratch(t);
-  pinakes(at, 'init');
-  assert.match(pinakes(at, 'delete', '--yes').err, /BAD_ARGUMENT/);
-  assert.match(pinakes(at, 'delete', '--collection', 'spring', '--yes').err, /collection spring.*no collections yet/);
-  assert.match(pinakes(at, 'delete', '--from', 'yesterday', '--yes').err, /yesterday.*a time is/);
+  await pinakes(at, 'init');
+  assert.match((await pinakes(at, 'delete', '--yes')).err, /BAD_ARGUMENT/);
+  assert.match(
+    (await pinakes(at, 'delete', '--collection', 'spring', '--yes')).err,
+    /collection spring.*no collections yet/,
+  );
+  assert.match((await pinakes(at, 'delete', '--from', 'yesterday', '--yes')).err, /yesterday.*a time is/);
 });
 
 test('volumes are added, listed, made read-only, emptied into each other, and one that is missing is named', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await writeSite(join(at, 'two.warc.gz'), 'two', 20);
-  pinakes(at, 'init');
-  assert.equal(pinakes(at, 'volume', 'add', 'second', 'disk2').out, 'added volume second\n');
-  pinakes(at, 'add', '--volume', 'main', 'one.warc.gz');
-  pinakes(at, 'add', '--volume', 'second', 'two.warc.gz');
-  const states = () =>
-    pinakesJson(at, 'volume', 'ls', '--json').map(({ name, state, segments }) => [name, state, segments]);
-  assert.deepEqual(states(), [
+  await pinakes(at, 'init');
+  assert.equal((await pinakes(at, 'volume', 'add', 'second', 'disk2')).out, 'added volume second\n');
+  await pinakes(at, 'add', '--volume', 'main', 'one.warc.gz');
+  await pinakes(at, 'add', '--volume', 'second', 'two.warc.gz');
+  const states = async () =>
+    (await pinakesJson(at, 'volume', 'ls', '--json')).map(({ name, state, segments }) => [name, state, segments]);
+  assert.deepEqual(await states(), [
     ['main', 'writable', 1],
     ['second', 'writable', 1],
   ]);
-  pinakes(at, 'volume', 'set', 'main', 'read-only');
-  assert.equal(pinakes(at, 'volume', 'migrate', 'main', 'second').code, 2);
-  pinakes(at, 'volume', 'set', 'main', 'writable');
-  assert.match(pinakes(at, 'volume', 'migrate', 'main', 'second').out, /^moved 1 segment of /);
-  assert.deepEqual(states(), [
+  await pinakes(at, 'volume', 'set', 'main', 'read-only');
+  assert.equal((await pinakes(at, 'volume', 'migrate', 'main', 'second')).code, 2);
+  await pinakes(at, 'volume', 'set', 'main', 'writable');
+  assert.match((await pinakes(at, 'volume', 'migrate', 'main', 'second')).out, /^moved 1 segment of /);
+  assert.deepEqual(await states(), [
     ['main', 'writable', 0],
     ['second', 'writable', 2],
   ]);
-  assert.equal(pinakes(at, 'get', 'http://one.test/3').code, 0);
+  assert.equal((await pinakes(at, 'get', 'http://one.test/3')).code, 0);
   renameSync(join(at, 'disk2'), join(at, 'unplugged'));
-  const missing = pinakes(at, 'get', 'http://one.test/3');
+  const missing = await pinakes(at, 'get', 'http://one.test/3');
   assert.equal(missing.code, 2);
   assert.match(missing.err, /volume second at .*disk2.*VOLUME_MISSING/);
-  const listed = pinakes(at, 'volume', 'ls');
+  const listed = pinakesProcess(at, 'volume', 'ls');
   assert.match(listed.out, /^second +missing/m);
-  const verified = pinakes(at, 'verify');
+  const verified = await pinakes(at, 'verify');
   assert.equal(verified.code, 1);
   assert.match(verified.out, /^second: error volume-missing/);
 });
@@ -75,17 +79,20 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
 test('files are added in place; a second time adds nothing, and nothing is copied', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
-  pinakes(at, 'init');
-  assert.match(pinakes(at, 'add', '--in-place', '.').out, /^1 file: 20 new captures\n.*nothing was copied/);
-  assert.match(pinakes(at, 'add', '--in-place', 'one.warc.gz').out, /^1 file, 1 of them added before: 0 new captures/);
+  await pinakes(at, 'init');
+  assert.match((await pinakes(at, 'add', '--in-place', '.')).out, /^1 file: 20 new captures\n.*nothing was copied/);
+  assert.match(
+    (await pinakes(at, 'add', '--in-place', 'one.warc.gz')).out,
+    /^1 file, 1 of them added before: 0 new captures/,
+  );
   assert.deepEqual(
     readdirSync(join(at, 'archive/volumes/main')).filter((name) => !name.startsWith('.')),
     [],
   );
-  assert.match(pinakes(at, 'get', 'http://one.test/3').out, /Page 3 of one/);
-  assert.equal(pinakes(at, 'verify').code, 0);
+  assert.match((await pinakes(at, 'get', 'http://one.test/3')).out, /Page 3 of one/);
+  assert.equal((await pinakes(at, 'verify')).code, 0);
   writeFileSync(join(at, 'one.warc.gz'), 'other');
-  const changed = pinakes(at, 'get', 'http://one.test/3');
+  const changed = await pinakes(at, 'get', 'http://one.test/3');
   assert.match(changed.err, /one\.warc\.gz.*OBJECT_CHANGED/);
 });
 
@@ -93,34 +100,34 @@ test('a file that cannot be read is told of, the others are added, and the exit 
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   writeFileSync(join(at, 'picture.wacz'), JPEG);
-  pinakes(at, 'init');
-  const { code, out, err } = pinakes(at, 'add', 'absent.warc.gz', 'picture.wacz', 'a.warc.gz');
+  await pinakes(at, 'init');
+  const { code, out, err } = await pinakes(at, 'add', 'absent.warc.gz', 'picture.wacz', 'a.warc.gz');
   assert.equal(code, 2);
   assert.match(out, /5 new captures/);
   assert.match(err, /absent\.warc\.gz: .*FILE_MISSING/);
   assert.match(err, /picture\.wacz: .*NOT_WARC/);
 });
 
-test('without an archive every verb says how to make one', (t) => {
+test('without an archive every verb says how to make one', async (t) => {
   const at = scratch(t);
   for (const args of [['add', '.'], ['get', 'http://a.test/'], ['verify'], ['volume', 'ls'], ['rebuild']]) {
-    const { code, err } = pinakes(at, ...args);
+    const { code, err } = await pinakes(at, ...args);
     assert.equal(code, 2, args.join(' '));
     assert.match(err, /ARCHIVE_MISSING.*pinakes init/s, args.join(' '));
   }
-  pinakes(at, 'init');
-  assert.match(pinakes(at, 'init').err, /ARCHIVE_EXISTS/);
-  assert.match(pinakes(at, 'get', 'http://a.test/').err, /CONTENT_MISSING/);
-  assert.match(pinakes(at, 'cat', 'nonsense').err, /CONTENT_KEY_INVALID/);
-  assert.match(pinakes(at, 'put', 'absent').err, /FILE_MISSING/);
-  assert.match(pinakes(at, 'verify').out, /^0 segments/);
+  await pinakes(at, 'init');
+  assert.match((await pinakes(at, 'init')).err, /ARCHIVE_EXISTS/);
+  assert.match((await pinakes(at, 'get', 'http://a.test/')).err, /CONTENT_MISSING/);
+  assert.match((await pinakes(at, 'cat', 'nonsense')).err, /CONTENT_KEY_INVALID/);
+  assert.match((await pinakes(at, 'put', 'absent')).err, /FILE_MISSING/);
+  assert.match((await pinakes(at, 'verify')).out, /^0 segments/);
   assert.equal(existsSync(join(at, 'archive/owner.json')), false);
 });
 
 test('the archive can be named by the environment', async (t) => {
   const at = scratch(t);
-  pinakes(at, 'init', 'elsewhere');
+  await pinakes(at, 'init', 'elsewhere');
   process.env.PINAKES_ARCHIVE = join(at, 'elsewhere');
   t.after(() => delete process.env.PINAKES_ARCHIVE);
-  assert.equal(linesOf(pinakes(at, 'volume', 'ls').out).length, 2);
+  assert.equal(linesOf(pinakesProcess(at, 'volume', 'ls').out).length, 2);
 });

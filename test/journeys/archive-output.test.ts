@@ -3,29 +3,30 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { linesOf, pinakes, pinakesBytes, pinakesJson, startPinakes } from './pinakes-process.ts';
+import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
+import { linesOf, pinakes as pinakesProcess, startPinakes } from './pinakes-process.ts';
 import { PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
 async function sampleArchive(at: string): Promise<void> {
   await writeSample(join(at, 'a.warc.gz'));
   await writeSite(join(at, 'site.warc.gz'), 'site', 30);
-  pinakes(at, 'init');
-  pinakes(at, 'add', 'a.warc.gz', '--collection', 'first');
-  pinakes(at, 'add', 'site.warc.gz', '--collection', 'second');
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'a.warc.gz', '--collection', 'first');
+  await pinakes(at, 'add', 'site.warc.gz', '--collection', 'second');
 }
 
 test('export writes WARC, WACZ, CDXJ, CDX and Parquet files by their names', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
   for (const name of ['out.warc.gz', 'out.warc', 'out.wacz', 'out.cdxj', 'out.cdx', 'out.parquet']) {
-    const exported = pinakes(at, 'export', name);
+    const exported = await pinakes(at, 'export', name);
     assert.equal(exported.code, 0, exported.err);
     assert.match(exported.out, new RegExp(`^${name}: \\d+ `));
     assert.ok(statSync(join(at, name)).size > 0);
-    assert.match(pinakes(at, 'export', name).err, /\[FILE_EXISTS\]/);
-    assert.equal(pinakes(at, 'export', name, '--force').code, 0);
+    assert.match((await pinakes(at, 'export', name)).err, /\[FILE_EXISTS\]/);
+    assert.equal((await pinakes(at, 'export', name, '--force')).code, 0);
   }
-  const lines = pinakes(at, 'export').out;
+  const lines = pinakesProcess(at, 'export').out;
   assert.equal(lines, readFileSync(join(at, 'out.cdxj'), 'utf8'));
   assert.equal(readFileSync(join(at, 'out.cdx'), 'utf8').split('\n')[0], ' CDX N b a m s k r M S V g');
   assert.deepEqual(
@@ -37,7 +38,7 @@ test('export writes WARC, WACZ, CDXJ, CDX and Parquet files by their names', asy
 test('a self-contained export stands alone in another archive', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
-  const [report] = pinakesJson(
+  const [report] = await pinakesJson(
     at,
     'export',
     'cdn.warc.gz',
@@ -47,12 +48,12 @@ test('a self-contained export stands alone in another archive', async (t) => {
     '--json',
   );
   assert.deepEqual([report!.captures, report!.expanded], [1, 1]);
-  pinakes(at, 'init', 'other');
-  pinakes(at, 'add', '-a', 'other', 'cdn.warc.gz');
+  await pinakes(at, 'init', 'other');
+  await pinakes(at, 'add', '-a', 'other', 'cdn.warc.gz');
   const url = 'http://cdn.example.test/copy?id=7';
-  assert.equal(pinakes(at, 'get', '-a', 'other', url).out, PAGE);
+  assert.equal((await pinakes(at, 'get', '-a', 'other', url)).out, PAGE);
   assert.match(
-    pinakes(at, 'get', '-a', 'other', url, '--headers').out,
+    (await pinakes(at, 'get', '-a', 'other', url, '--headers')).out,
     /WARC-Type: response[\s\S]*Date: Sat, 02 Mar 2024 10:00:00 GMT/,
   );
 });
@@ -68,11 +69,11 @@ test('export refuses what it cannot do, and says what to do instead', async (t) 
     [['out.warc.gz', '--collection', 'third'], /the archive has first, second/],
     [['none/out.warc.gz'], /FILE_MISSING/],
   ] as const) {
-    const refused = pinakes(at, 'export', ...args);
+    const refused = await pinakes(at, 'export', ...args);
     assert.equal(refused.code, 2, args.join(' '));
     assert.match(refused.err, says);
   }
-  const empty = pinakes(at, 'export', 'empty.warc.gz', '--url', 'http://nowhere.test/');
+  const empty = await pinakes(at, 'export', 'empty.warc.gz', '--url', 'http://nowhere.test/');
   assert.equal(empty.code, 0);
   assert.match(empty.err, /No capture is meant/);
 });
@@ -80,27 +81,27 @@ test('export refuses what it cannot do, and says what to do instead', async (t) 
 test('stream writes WARC that reads as the archive, and JSON lines', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
-  writeFileSync(join(at, 'streamed.warc.gz'), pinakesBytes(at, 'stream'));
-  assert.equal(pinakes(at, 'warc', 'check', 'streamed.warc.gz').code, 0);
-  const types = pinakesJson(at, 'stream', '--json').map(({ type }) => type);
-  assert.equal(types.length, linesOf(pinakes(at, 'warc', 'ls', '--json', 'streamed.warc.gz').out).length);
-  const captures = pinakesJson(at, 'stream', '--format', 'json', '--order', 'time', '--collection', 'first');
+  writeFileSync(join(at, 'streamed.warc.gz'), await pinakesBytes(at, 'stream'));
+  assert.equal((await pinakes(at, 'warc', 'check', 'streamed.warc.gz')).code, 0);
+  const types = (await pinakesJson(at, 'stream', '--json')).map(({ type }) => type);
+  assert.equal(types.length, linesOf((await pinakes(at, 'warc', 'ls', '--json', 'streamed.warc.gz')).out).length);
+  const captures = await pinakesJson(at, 'stream', '--format', 'json', '--order', 'time', '--collection', 'first');
   const dates = captures.map(({ date }) => Date.parse(date as string));
   assert.deepEqual(
     dates,
     [...dates].sort((a, b) => a - b),
   );
   assert.equal(captures.length, 5);
-  assert.match(pinakes(at, 'stream', '--order', 'size').err, /storage, url, time/);
-  assert.match(pinakes(at, 'stream', '--cursor', 'nonsense').err, /\[BAD_ARGUMENT\]/);
+  assert.match((await pinakes(at, 'stream', '--order', 'size')).err, /storage, url, time/);
+  assert.match((await pinakes(at, 'stream', '--cursor', 'nonsense')).err, /\[BAD_ARGUMENT\]/);
 });
 
 test('a stream that was killed goes on with its cursor file, and what it wrote is as if nothing had happened', async (t) => {
   const at = scratch(t);
-  pinakes(at, 'init');
+  await pinakes(at, 'init');
   await writeSite(join(at, 'site.warc.gz'), 'site', 1500);
-  pinakes(at, 'add', 'site.warc.gz');
-  pinakes(at, 'stream', '--order', 'url', '--out', 'whole.warc.gz');
+  await pinakes(at, 'add', 'site.warc.gz');
+  await pinakes(at, 'stream', '--order', 'url', '--out', 'whole.warc.gz');
   const whole = readFileSync(join(at, 'whole.warc.gz'));
   const out = join(at, 'out.warc.gz');
   const args = ['stream', '--order', 'url', '--out', 'out.warc.gz', '--cursor-file', 'cursor'];
@@ -116,7 +117,7 @@ test('a stream that was killed goes on with its cursor file, and what it wrote i
     if (!isOver && child.kill('SIGKILL')) kills++;
     await exited;
   }
-  const last = pinakes(at, ...args);
+  const last = pinakesProcess(at, ...args);
   assert.equal(last.code, 0, last.err);
   assert.ok(readFileSync(out).equals(whole));
   assert.ok(kills > 0, 'no stream was killed');
@@ -124,13 +125,13 @@ test('a stream that was killed goes on with its cursor file, and what it wrote i
 
 test('stats print a table, and JSON with the numbers under their names', async (t) => {
   const at = scratch(t);
-  pinakes(at, 'init');
-  assert.equal(pinakes(at, 'stats').out, 'the archive is empty\n');
+  await pinakes(at, 'init');
+  assert.equal((await pinakes(at, 'stats')).out, 'the archive is empty\n');
   await sampleArchive(at);
-  const { out } = pinakes(at, 'stats');
+  const { out } = pinakesProcess(at, 'stats');
   assert.match(out, /^captures +35$/m);
   assert.match(out, /^collection +from +to +captures +URLs +dups within +dups of previous +URLs persistent$/m);
-  const [stats] = pinakesJson(at, 'stats', '--json');
+  const [stats] = await pinakesJson(at, 'stats', '--json');
   for (const name of ['captures', 'blocks', 'revisits', 'payloadBytes', 'uniquePayloadBytes', 'storedBytes'])
     assert.equal(typeof stats![name], 'number', name);
   assert.equal((stats!.collections as unknown[]).length, 2);

@@ -3,113 +3,114 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { linesOf, pinakes, pinakesBytes, pinakesJson } from './pinakes-process.ts';
+import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
+import { linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
 import { CODED_TEXT, PAGE, PAGE_HTTP_HEAD, scratch, writePackage, writeSample, writeSite } from './warc-sample.ts';
 
 test('an archive is made, files are added, and a page is given back as it was', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
-  assert.deepEqual(pinakes(at, 'init').out, 'made an archive in archive\n');
-  const added = pinakes(at, 'add', 'a.warc.gz');
+  assert.deepEqual(pinakesProcess(at, 'init').out, 'made an archive in archive\n');
+  const added = pinakesProcess(at, 'add', 'a.warc.gz');
   assert.equal(added.code, 0, added.err);
   assert.match(added.out, /^1 file: 5 new captures\n/);
-  assert.equal(pinakes(at, 'get', 'http://www.example.test/a').out, PAGE);
+  assert.equal(pinakesProcess(at, 'get', 'http://www.example.test/a').out, PAGE);
   // A revisit has its own head, and the payload of the record that holds it.
-  const revisit = pinakes(at, 'get', 'http://cdn.example.test/copy?id=7', '--headers').out;
+  const revisit = (await pinakes(at, 'get', 'http://cdn.example.test/copy?id=7', '--headers')).out;
   assert.match(revisit, /^WARC\/1\.1\r\nWARC-Type: revisit\r\n/);
   assert.match(revisit, /Date: Sat, 02 Mar 2024 10:00:00 GMT/);
-  assert.equal(pinakes(at, 'get', 'http://cdn.example.test/copy?id=7').out, PAGE);
+  assert.equal((await pinakes(at, 'get', 'http://cdn.example.test/copy?id=7')).out, PAGE);
 });
 
 test('get takes the capture nearest to a time, and the part that is asked for', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
-  pinakes(at, 'init');
-  pinakes(at, 'add', 'a.warc.gz');
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'a.warc.gz');
   const url = 'http://www.example.test/a';
-  const [first] = pinakesJson(at, 'get', url, '--at', '20240301', '--json');
+  const [first] = await pinakesJson(at, 'get', url, '--at', '20240301', '--json');
   assert.deepEqual(
     [first!.time, first!.kind, first!.status, first!.collection],
     ['2024-03-01T10:00:00.250Z', 'response', 200, 'default'],
   );
-  assert.equal(pinakesJson(at, 'get', url, '--at', '2024-03-09', '--json')[0]!.kind, 'revisit');
-  assert.ok(pinakes(at, 'get', url, '--at', '2024', '--headers').out.endsWith(PAGE_HTTP_HEAD));
-  assert.match(gunzipSync(pinakesBytes(at, 'get', url, '--at', '2024', '--raw')).toString(), /^WARC\/1\.1\r\n/);
+  assert.equal((await pinakesJson(at, 'get', url, '--at', '2024-03-09', '--json'))[0]!.kind, 'revisit');
+  assert.ok((await pinakes(at, 'get', url, '--at', '2024', '--headers')).out.endsWith(PAGE_HTTP_HEAD));
+  assert.match(gunzipSync(await pinakesBytes(at, 'get', url, '--at', '2024', '--raw')).toString(), /^WARC\/1\.1\r\n/);
   const coded = 'http://www.example.test/coded';
-  assert.equal(pinakes(at, 'get', coded).out, CODED_TEXT);
-  assert.equal(gunzipSync(pinakesBytes(at, 'get', coded, '--payload')).toString(), CODED_TEXT);
-  assert.equal(pinakesBytes(at, 'cat', first!.key as string).toString(), PAGE);
+  assert.equal((await pinakes(at, 'get', coded)).out, CODED_TEXT);
+  assert.equal(gunzipSync(await pinakesBytes(at, 'get', coded, '--payload')).toString(), CODED_TEXT);
+  assert.equal((await pinakesBytes(at, 'cat', first!.key as string)).toString(), PAGE);
 });
 
 test('the same file added again adds nothing, and a package brings the files in it', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await writePackage(join(at, 'one.wacz'), [join(at, 'one.warc.gz')]);
-  pinakes(at, 'init', '--name', 'tour');
-  const [first] = pinakesJson(at, 'add', '--json', '--collection', 'spring', 'one.wacz');
+  await pinakes(at, 'init', '--name', 'tour');
+  const [first] = await pinakesJson(at, 'add', '--json', '--collection', 'spring', 'one.wacz');
   assert.deepEqual([first!.captures, first!.capturesKnown, first!.failed], [20, 0, []]);
-  const [again] = pinakesJson(at, 'add', '--json', '--collection', 'spring', 'one.warc.gz');
+  const [again] = await pinakesJson(at, 'add', '--json', '--collection', 'spring', 'one.warc.gz');
   assert.deepEqual([again!.captures, again!.filesKnown, again!.storedBytes], [0, 1, 0]);
   // Another collection has captures of its own, which share the contents.
-  const [other] = pinakesJson(at, 'add', '--json', '--collection', 'autumn', 'one.warc.gz');
+  const [other] = await pinakesJson(at, 'add', '--json', '--collection', 'autumn', 'one.warc.gz');
   assert.equal(other!.captures, 20);
   assert.deepEqual(readdirSync(join(at, 'archive/spool')), []);
 });
 
-test('put prints a key, the same for the same bytes, and cat gives them back', (t) => {
+test('put prints a key, the same for the same bytes, and cat gives them back', async (t) => {
   const at = scratch(t);
   const bytes = Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) & 255));
   writeFileSync(join(at, 'scroll.bin'), bytes);
-  pinakes(at, 'init', 'shelf');
-  const put = (...more: string[]) => pinakes(at, 'put', '-a', 'shelf', 'scroll.bin', ...more).out.trim();
-  const key = put();
+  await pinakes(at, 'init', 'shelf');
+  const put = async (...more: string[]) => (await pinakes(at, 'put', '-a', 'shelf', 'scroll.bin', ...more)).out.trim();
+  const key = pinakesProcess(at, 'put', '-a', 'shelf', 'scroll.bin').out.trim();
   assert.match(key, /^main:sha256:[0-9a-f]{64}$/);
-  assert.equal(put(), key);
-  assert.equal(put('--mode', 'compare'), key);
-  assert.equal(put('--mode', 'force-new'), `${key}~1`);
-  assert.deepEqual(pinakesBytes(at, 'cat', '-a', 'shelf', key), bytes);
-  assert.deepEqual(pinakesBytes(at, 'cat', '-a', 'shelf', `${key}~1`), bytes);
+  assert.equal(await put(), key);
+  assert.equal(await put('--mode', 'compare'), key);
+  assert.equal(await put('--mode', 'force-new'), `${key}~1`);
+  assert.deepEqual(await pinakesBytes(at, 'cat', '-a', 'shelf', key), bytes);
+  assert.deepEqual(await pinakesBytes(at, 'cat', '-a', 'shelf', `${key}~1`), bytes);
 });
 
 test('verify finds nothing in a sound archive, and names the record and who leans on it in a damaged one', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
-  pinakes(at, 'init');
-  pinakes(at, 'add', 'a.warc.gz');
-  const sound = pinakes(at, 'verify');
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'a.warc.gz');
+  const sound = await pinakes(at, 'verify');
   assert.deepEqual([sound.code, linesOf(sound.out).length], [0, 1]);
   assert.match(sound.out, /5 captures, .*: 0 errors, 0 warnings/);
-  assert.equal(pinakes(at, 'verify', '--quick').code, 0);
-  const [where] = pinakesJson(at, 'get', 'http://www.example.test/a', '--at', '20240301', '--json');
+  assert.equal((await pinakes(at, 'verify', '--quick')).code, 0);
+  const [where] = await pinakesJson(at, 'get', 'http://www.example.test/a', '--at', '20240301', '--json');
   const file = join(at, 'archive/volumes/main', `${where!.segment}.open`);
   const bytes = readFileSync(file);
   bytes[(where!.offset as number) + (where!.length as number) - 30]! ^= 4;
   writeFileSync(file, bytes);
-  const damaged = pinakes(at, 'verify');
+  const damaged = pinakesProcess(at, 'verify');
   assert.equal(damaged.code, 1);
   assert.match(damaged.out, new RegExp(`:${where!.offset}: error content-`));
   assert.match(damaged.out, /3 captures lean on it: .*http:\/\/www\.example\.test\/a/);
-  const summary = pinakesJson(at, 'verify', '--json').at(-1)!;
+  const summary = (await pinakesJson(at, 'verify', '--json')).at(-1)!;
   assert.ok((summary.errors as number) > 0 && summary.kind === 'summary' && summary.depth === 'full');
 });
 
 test('rebuild makes a catalog that answers as before, also when there is none left or it is damaged', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
-  pinakes(at, 'init');
-  pinakes(at, 'add', 'a.warc.gz');
-  const before = pinakesJson(at, 'get', 'http://www.example.test/a', '--json');
-  assert.match(pinakes(at, 'rebuild').out, /^rebuilt from 1 segment of .*: 5 captures, 3 contents\n$/);
-  assert.deepEqual(pinakesJson(at, 'get', 'http://www.example.test/a', '--json'), before);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'a.warc.gz');
+  const before = await pinakesJson(at, 'get', 'http://www.example.test/a', '--json');
+  assert.match((await pinakes(at, 'rebuild')).out, /^rebuilt from 1 segment of .*: 5 captures, 3 contents\n$/);
+  assert.deepEqual(await pinakesJson(at, 'get', 'http://www.example.test/a', '--json'), before);
   rmSync(join(at, 'archive/catalog'), { recursive: true });
-  assert.deepEqual(pinakesJson(at, 'get', 'http://www.example.test/a', '--json'), before);
+  assert.deepEqual(await pinakesJson(at, 'get', 'http://www.example.test/a', '--json'), before);
   const current = join(at, 'archive/catalog/CURRENT');
   assert.ok(existsSync(current));
   writeFileSync(current, 'nonsense\n');
-  const refused = pinakes(at, 'get', 'http://www.example.test/a');
+  const refused = await pinakes(at, 'get', 'http://www.example.test/a');
   assert.equal(refused.code, 2);
   assert.match(refused.err, /CATALOG_DAMAGED.*pinakes rebuild/s);
-  assert.equal(pinakes(at, 'rebuild').code, 0);
-  assert.deepEqual(pinakesJson(at, 'get', 'http://www.example.test/a', '--json'), before);
-  assert.equal(pinakes(at, 'verify').code, 0);
+  assert.equal(pinakesProcess(at, 'rebuild').code, 0);
+  assert.deepEqual(await pinakesJson(at, 'get', 'http://www.example.test/a', '--json'), before);
+  assert.equal((await pinakes(at, 'verify')).code, 0);
 });

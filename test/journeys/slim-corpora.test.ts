@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type ArchivedRecord, capturesOf, readAll } from '../slim/archived-captures.ts';
 import { filesBelow } from '../slim/slim-options.ts';
-import { pinakes, pinakesJson } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-desk.ts';
 
 const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.url));
 const FOLDERS = ['arc', 'gzip', 'warc-http-bodies', 'warc-malformed', 'warc-revisit', 'warc-valid', 'zstd'];
@@ -19,7 +19,7 @@ function capturesIn(records: readonly ArchivedRecord[]): string[] {
   return lines.map((line) => line.replace(/^(response|resource) /, '')).sort();
 }
 
-describe('the hand-over corpora', { skip }, () => {
+describe('the hand-over corpora', { skip }, async () => {
   let base = '';
   const place = (name: string) => join(base, name);
 
@@ -51,7 +51,7 @@ describe('the hand-over corpora', { skip }, () => {
 
   test('hold the same captures with the same payloads after a run in place', async () => {
     const earlier = await readAll(filesBelow(place('source')));
-    const { code, err } = pinakes(base, 'slim', 'run', place('in-place'), '--in-place', '--json');
+    const { code, err } = await pinakes(base, 'slim', 'run', place('in-place'), '--in-place', '--json');
     assert.equal(code, 1, err);
     const later = await readAll(filesBelow(place('in-place')));
     assert.deepEqual(capturesIn(later), capturesIn(earlier));
@@ -61,7 +61,7 @@ describe('the hand-over corpora', { skip }, () => {
 
   test('hold the same captures with the same payloads in a target, where ARC files became WARC files', async () => {
     const earlier = await readAll(filesBelow(place('source')));
-    const lines = pinakesJson(base, 'slim', 'run', place('source'), '--to', place('target'), '--json');
+    const lines = await pinakesJson(base, 'slim', 'run', place('source'), '--to', place('target'), '--json');
     const summary = lines.at(-1)!;
     assert.equal(summary.kind, 'summary');
     const later = await readAll(filesBelow(place('target')));
@@ -70,8 +70,8 @@ describe('the hand-over corpora', { skip }, () => {
     assert.ok((summary.bytesAfter as number) < (summary.bytesBefore as number));
   });
 
-  test('hold nothing more to slim afterwards but what is not worth it', () => {
-    const summary = pinakesJson(base, 'slim', 'run', place('in-place'), '--in-place', '--json').at(-1)!;
+  test('hold nothing more to slim afterwards but what is not worth it', async () => {
+    const summary = (await pinakesJson(base, 'slim', 'run', place('in-place'), '--in-place', '--json')).at(-1)!;
     assert.equal(summary.revisits, 0);
   });
 });
@@ -90,7 +90,9 @@ for (const [kind, path] of [
       const earlier = await readAll([file]);
       const responses = earlier.filter(({ type, uri }) => type === 'response' && /^https?:/.test(uri));
       assert.equal(responses.length, 261);
-      const [summary] = pinakesJson(base, 'slim', 'run', file, '--to', join(base, 'target'), '--json').slice(-1);
+      const [summary] = (await pinakesJson(base, 'slim', 'run', file, '--to', join(base, 'target'), '--json')).slice(
+        -1,
+      );
       assert.equal(summary!.duplicates, 72);
       assert.equal(summary!.collisions, 0);
       // Redirects with a few bytes of body: their revisits would be larger than they are.
@@ -98,7 +100,7 @@ for (const [kind, path] of [
       t.diagnostic(JSON.stringify(summary));
       const later = await readAll(filesBelow(join(base, 'target')));
       assert.deepEqual(capturesIn(later), capturesIn(earlier));
-      const assessed = pinakesJson(base, 'slim', 'assess', file, '--json').at(-1)!;
+      const assessed = (await pinakesJson(base, 'slim', 'assess', file, '--json')).at(-1)!;
       assert.equal((assessed.contents as { duplicates: number }).duplicates, 72);
     } finally {
       rmSync(base, { recursive: true });

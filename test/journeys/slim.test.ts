@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { writeSampleCollection } from '../slim/sample-collection.ts';
 import { filesBelow } from '../slim/slim-options.ts';
-import { linesOf, pinakes, pinakesJson } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
 
 describe('pinakes slim', () => {
   let base = '';
@@ -17,9 +18,9 @@ describe('pinakes slim', () => {
 
   const images = (name: string) => filesBelow(join(base, name)).map((path) => readFileSync(path));
 
-  test('assess tells what there is to save as a table and as JSON, and changes nothing', () => {
+  test('assess tells what there is to save as a table and as JSON, and changes nothing', async () => {
     const earlier = images('crawl');
-    const { code, out } = pinakes(base, 'slim', 'assess', 'crawl');
+    const { code, out } = pinakesProcess(base, 'slim', 'assess', 'crawl');
     assert.equal(code, 0);
     assert.match(out, /^4 of 4 files read, .* records\n/);
     for (const heading of [
@@ -33,49 +34,49 @@ describe('pinakes slim', () => {
     ]) {
       assert.ok(out.includes(heading), heading);
     }
-    const summary = pinakesJson(base, 'slim', 'assess', 'crawl', '--json').at(-1)!;
+    const summary = (await pinakesJson(base, 'slim', 'assess', 'crawl', '--json')).at(-1)!;
     const { contents, within, across } = summary as Record<string, { duplicates: number; savedBytes: number }>;
     assert.equal(within!.duplicates + across!.duplicates, contents!.duplicates);
     assert.ok(contents!.duplicates > 40 && contents!.savedBytes > 0);
-    const sampled = pinakesJson(base, 'slim', 'assess', 'crawl', '--sample', '10%', '--json').at(-1)!;
+    const sampled = (await pinakesJson(base, 'slim', 'assess', 'crawl', '--sample', '10%', '--json')).at(-1)!;
     assert.equal(sampled.filesRead, 1);
     assert.deepEqual(images('crawl'), earlier);
     assert.equal(existsSync(join(base, 'crawl', '.pinakes-slim')), false);
   });
 
-  test('run in place, undo and run again: the first and the last result are the same', () => {
+  test('run in place, undo and run again: the first and the last result are the same', async () => {
     cpSync(join(base, 'crawl'), join(base, 'copy'), { recursive: true });
     const run = ['slim', 'run', 'copy', '--in-place', '--keep-originals', 'kept'];
-    const first = pinakes(base, ...run);
+    const first = pinakesProcess(base, ...run);
     assert.equal(first.code, 0, first.err);
     assert.match(first.out, /duplicates are revisits now, in 4 files, each read back and compared/);
     const slimmed = images('copy');
-    const undone = pinakes(base, 'slim', 'undo', 'copy');
+    const undone = await pinakes(base, 'slim', 'undo', 'copy');
     assert.equal(undone.code, 0, undone.err);
     assert.deepEqual(images('copy'), images('crawl'));
-    const summary = pinakesJson(base, ...run, '--json').at(-1)!;
+    const summary = (await pinakesJson(base, ...run, '--json')).at(-1)!;
     for (const name of ['records', 'duplicates', 'collisions', 'bytesBefore', 'bytesAfter']) {
       assert.equal(typeof summary[name], 'number', name);
     }
     assert.deepEqual(images('copy'), slimmed);
   });
 
-  test('the slimmed files have no findings, and compare finds the captures unchanged', () => {
-    assert.equal(pinakes(base, 'slim', 'run', 'crawl', '--to', 'target').code, 0);
-    assert.equal(pinakes(base, 'warc', 'check', 'target').code, 0);
-    assert.equal(pinakes(base, 'slim', 'sum', 'crawl', '--out', 'before.parquet').code, 0);
-    assert.equal(pinakes(base, 'slim', 'sum', 'target', '--out', 'after.parquet').code, 0);
-    const same = pinakes(base, 'slim', 'compare', 'before.parquet', 'after.parquet');
+  test('the slimmed files have no findings, and compare finds the captures unchanged', async () => {
+    assert.equal((await pinakes(base, 'slim', 'run', 'crawl', '--to', 'target')).code, 0);
+    assert.equal((await pinakes(base, 'warc', 'check', 'target')).code, 0);
+    assert.equal((await pinakes(base, 'slim', 'sum', 'crawl', '--out', 'before.parquet')).code, 0);
+    assert.equal((await pinakes(base, 'slim', 'sum', 'target', '--out', 'after.parquet')).code, 0);
+    const same = await pinakes(base, 'slim', 'compare', 'before.parquet', 'after.parquet');
     assert.equal(same.code, 0, same.out);
     rmSync(filesBelow(join(base, 'target'))[0]!);
-    assert.equal(pinakes(base, 'slim', 'sum', 'target', '--out', 'less.parquet').code, 0);
-    const less = pinakes(base, 'slim', 'compare', 'before.parquet', 'less.parquet', '--json');
+    assert.equal((await pinakes(base, 'slim', 'sum', 'target', '--out', 'less.parquet')).code, 0);
+    const less = await pinakes(base, 'slim', 'compare', 'before.parquet', 'less.parquet', '--json');
     assert.equal(less.code, 1);
     const summary = JSON.parse(linesOf(less.out).at(-1)!) as Record<string, number>;
     assert.ok(summary.missing! > 0);
   });
 
-  test('the stages follow one another on the command line', () => {
+  test('the stages follow one another on the command line', async () => {
     cpSync(join(base, 'crawl'), join(base, 'staged'), { recursive: true });
     const steps = [
       ['sum', 'staged', '--out', 'm.parquet', '--algorithm', 'sha512'],
@@ -91,14 +92,14 @@ describe('pinakes slim', () => {
       ['refs', 'staged', '--manifest', 'r.parquet', '--in-place'],
     ];
     for (const step of steps) {
-      const { code, err } = pinakes(base, 'slim', ...step);
+      const { code, err } = await pinakes(base, 'slim', ...step);
       assert.equal(code, 0, `${step.join(' ')}: ${err}`);
     }
     const sizes = (name: string) => images(name).reduce((sum, bytes) => sum + bytes.length, 0);
     assert.ok(sizes('staged') < sizes('crawl'));
   });
 
-  test('arguments that make no sense are refused before anything begins', () => {
+  test('arguments that make no sense are refused before anything begins', async () => {
     const earlier = images('crawl');
     for (const args of [
       ['run', 'crawl'],
@@ -114,18 +115,18 @@ describe('pinakes slim', () => {
       ['split', '0', 'before.parquet', '--out', 'z'],
       ['undo', 'crawl'],
     ]) {
-      const { code, err } = pinakes(base, 'slim', ...args);
+      const { code, err } = await pinakes(base, 'slim', ...args);
       assert.equal(code, 2, `${args.join(' ')}: ${err}`);
       assert.match(err, /^pinakes: /, args.join(' '));
     }
     assert.deepEqual(images('crawl'), earlier);
   });
 
-  test('a damaged file makes the exit code 1, and the others are slimmed', () => {
+  test('a damaged file makes the exit code 1, and the others are slimmed', async () => {
     cpSync(join(base, 'crawl'), join(base, 'damaged'), { recursive: true });
     const [file] = filesBelow(join(base, 'damaged'));
     writeFileSync(file!, readFileSync(file!).subarray(0, -20));
-    const { code, out, err } = pinakes(base, 'slim', 'run', 'damaged', '--in-place');
+    const { code, out, err } = await pinakes(base, 'slim', 'run', 'damaged', '--in-place');
     assert.equal(code, 1, err);
     assert.match(err, /slim-file-damaged/);
     assert.match(out, /in 3 files/);

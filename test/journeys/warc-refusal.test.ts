@@ -14,34 +14,35 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { LAUNCHER, linesOf, pinakes, pinakesJson, startPinakes } from './pinakes-process.ts';
+import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { LAUNCHER, linesOf, pinakes as pinakesProcess, startPinakes } from './pinakes-process.ts';
 import { JPEG, scratch, writeNoise, writeSample } from './warc-sample.ts';
 
 /** Every command that takes paths. */
 const COMMANDS = [['ls'], ['check'], ['index'], ['convert', '--to', 'warc.zst']];
 
-test('a path that leads nowhere is named, with what to do, and nothing is written', (t) => {
+test('a path that leads nowhere is named, with what to do, and nothing is written', async (t) => {
   const at = scratch(t);
   mkdirSync(join(at, 'nothing'));
   for (const command of COMMANDS) {
-    const missing = pinakes(at, 'warc', ...command, 'missing.warc.gz');
+    const missing = await pinakes(at, 'warc', ...command, 'missing.warc.gz');
     assert.deepEqual([missing.code, missing.out], [2, ''], command[0]);
     assert.equal(
       missing.err,
       'pinakes: missing.warc.gz: there is no such file or directory [FILE_MISSING]\n  Check the spelling of the path.\n',
     );
   }
-  const empty = pinakes(at, 'warc', 'ls', 'nothing');
+  const empty = await pinakes(at, 'warc', 'ls', 'nothing');
   assert.equal(empty.code, 2);
   assert.match(empty.err, /^pinakes: nothing: the directory holds no WARC, ARC or WACZ files \[NO_WARCS\]\n {2}\S/);
   assert.deepEqual(readdirSync(at), ['nothing']);
 });
 
-test('a picture under the name of an archive is refused, with what to do, and nothing is written', (t) => {
+test('a picture under the name of an archive is refused, with what to do, and nothing is written', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'photo.warc.gz'), JPEG);
   for (const command of COMMANDS) {
-    const { code, out, err } = pinakes(at, 'warc', ...command, 'photo.warc.gz');
+    const { code, out, err } = await pinakes(at, 'warc', ...command, 'photo.warc.gz');
     assert.deepEqual([code, linesOf(out).filter((line) => !line.startsWith('{'))], [2, []], command[0]);
     assert.match(
       err,
@@ -52,21 +53,21 @@ test('a picture under the name of an archive is refused, with what to do, and no
   assert.deepEqual(readdirSync(at), ['photo.warc.gz']);
 });
 
-test('a ZIP that holds no archives is refused', (t) => {
+test('a ZIP that holds no archives is refused', async (t) => {
   const at = scratch(t);
   const emptyZip = Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)]);
   writeFileSync(join(at, 'x.wacz'), emptyZip);
-  const { code, err } = pinakes(at, 'warc', 'ls', 'x.wacz');
+  const { code, err } = await pinakes(at, 'warc', 'ls', 'x.wacz');
   assert.equal(code, 2);
   assert.match(err, /x\.wacz: .*\[NOT_WARC\]/);
 });
 
 test('a pipe is refused, and does not hang the program', {
   skip: process.platform === 'win32' && 'no named pipes',
-}, (t) => {
+}, async (t) => {
   const at = scratch(t);
   spawnSync('mkfifo', [join(at, 'pipe.warc')]);
-  const { code, err } = pinakes(at, 'warc', 'ls', 'pipe.warc');
+  const { code, err } = pinakesProcess(at, 'warc', 'ls', 'pipe.warc');
   assert.equal(code, 2);
   assert.match(err, /pipe\.warc: .*\[FILE_NOT_SEEKABLE\]/);
 });
@@ -77,7 +78,7 @@ test('a file that may not be read is told so', {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
   chmodSync(join(at, 'a.warc.gz'), 0);
-  const { code, err } = pinakes(at, 'warc', 'ls', 'a.warc.gz');
+  const { code, err } = await pinakes(at, 'warc', 'ls', 'a.warc.gz');
   assert.equal(code, 2);
   assert.match(err, /^pinakes: a\.warc\.gz: the file may not be read \[FILE_UNREADABLE\]\n/);
 });
@@ -90,21 +91,21 @@ test('one bad path among good ones does not keep the others from being processed
   symlinkSync('nowhere', join(at, 'crawl/a.warc.gz'));
   writeFileSync(join(at, 'photo.warc.gz'), JPEG);
   const paths = ['missing.warc', 'a.warc.gz', 'photo.warc.gz', 'crawl'];
-  const listing = pinakes(at, 'warc', 'ls', '--json', ...paths);
+  const listing = pinakesProcess(at, 'warc', 'ls', '--json', ...paths);
   assert.equal(listing.code, 2);
   assert.equal(linesOf(listing.out).length, 14);
   for (const path of ['missing.warc', 'photo.warc.gz', 'crawl/a.warc.gz'])
     assert.ok(listing.err.includes(`pinakes: ${path}: `));
-  const check = pinakesJson(at, 'warc', 'check', '--json', ...paths).at(-1)!;
+  const check = (await pinakesJson(at, 'warc', 'check', '--json', ...paths)).at(-1)!;
   assert.deepEqual([check.files, check.records, check.errors], [2, 14, 0]);
-  const index = pinakes(at, 'warc', 'index', '--sort', ...paths);
+  const index = await pinakes(at, 'warc', 'index', '--sort', ...paths);
   assert.deepEqual([index.code, linesOf(index.out).length], [2, 10]);
-  const convert = pinakes(at, 'warc', 'convert', '--to', 'warc.zst', '--out', 'new', ...paths);
+  const convert = await pinakes(at, 'warc', 'convert', '--to', 'warc.zst', '--out', 'new', ...paths);
   assert.deepEqual([convert.code, linesOf(convert.out).length], [2, 2]);
   assert.deepEqual(readdirSync(join(at, 'new')).sort(), ['a.warc.zst', 'b.warc.zst']);
 });
 
-test('arguments that are not understood end with 2, and help with 0', (t) => {
+test('arguments that are not understood end with 2, and help with 0', async (t) => {
   const at = scratch(t);
   const refused: string[][] = [
     [],
@@ -116,14 +117,15 @@ test('arguments that are not understood end with 2, and help with 0', (t) => {
     ['warc', 'cat', 'x'],
   ];
   for (const args of refused) {
-    const { code, out, err } = pinakes(at, ...args);
+    const { code, out, err } = await pinakes(at, ...args);
     assert.deepEqual([code, out], [2, ''], args.join(' '));
     assert.notEqual(err, '');
   }
   const helped = [['--help'], ['help'], ['warc', '--help'], ['warc', 'help', 'ls'], ['demo', '--help'], ['--version']];
+  assert.deepEqual([pinakesProcess(at, 'bogus').code, pinakesProcess(at, '--help').code], [2, 0]);
   for (const command of ['ls', 'cat', 'check', 'index', 'convert']) helped.push(['warc', command, '--help']);
   for (const args of helped) {
-    const { code, out, err } = pinakes(at, ...args);
+    const { code, out, err } = await pinakes(at, ...args);
     assert.deepEqual([code, err], [0, ''], args.join(' '));
     assert.notEqual(out, '');
   }

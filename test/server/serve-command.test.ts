@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { temporaryDirectory } from '../archive/trial-archive.ts';
+import { pinakes as pinakesAtDesk } from '../journeys/pinakes-desk.ts';
 import { pinakes, startPinakes } from '../journeys/pinakes-process.ts';
 import { ask } from './trial-server.ts';
 
@@ -79,7 +80,7 @@ test('serve takes a token from a file, and says what it does not understand', as
   writeFileSync(join(cwd, 'token'), 'a-token-of-my-own\n');
   const { child, served } = await start(t, cwd, 'serve', '--init', '--token', '@token');
   assert.equal(served.token, 'a-token-of-my-own');
-  const taken = pinakes(
+  const taken = await pinakesAtDesk(
     cwd,
     'serve',
     '--init',
@@ -99,7 +100,7 @@ test('serve takes a token from a file, and says what it does not understand', as
     ['--ui-origin', 'nonsense'],
     ['--token', '@nowhere'],
   ]) {
-    const refused = pinakes(cwd, 'serve', ...args);
+    const refused = await pinakesAtDesk(cwd, 'serve', ...args);
     assert.equal(refused.code, 2, args.join(' '));
     assert.match(refused.err, /BAD_ARGUMENT|FILE_MISSING/);
   }
@@ -146,7 +147,7 @@ test('serve adds files from below the given directories only, and takes no large
     ['--upload-max', '1e6'],
     ['--upload-max', '0'],
   ]) {
-    const wrong = pinakes(cwd, 'serve', ...args);
+    const wrong = await pinakesAtDesk(cwd, 'serve', ...args);
     assert.equal(wrong.code, 2, args.join(' '));
     assert.match(wrong.err, /BAD_ARGUMENT|FILE_MISSING/);
   }
@@ -169,5 +170,5 @@ test('demo makes an archive of three days without any network, with revisits, an
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
-  assert.equal(pinakes(cwd, 'verify', '--archive', 'sample').code, 0);
+  assert.equal((await pinakesAtDesk(cwd, 'verify', '--archive', 'sample')).code, 0);
 });

@@ -1,4 +1,9 @@
-/** A run is killed at random, again and again, and resumed: it ends as an unbroken run does, and at no moment is a content missing. */
+/**
+ * A run is killed at random, again and again, and resumed: it ends as an unbroken run does, and at no moment is a content missing.
+ *
+ * The collection is as small as it can be with two files of one compression, one of each other, and several checkpoints in each: what a kill can meet are the steps
+ * of a run, and more records would only repeat the same step.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -17,7 +22,7 @@ const KILLS = Number(process.env.PINAKES_KILLS ?? 20);
 const SEED = Number(process.env.PINAKES_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CHILD = join(import.meta.dirname, 'slimming-child.ts');
 
-const FILES: readonly SampleFile[] = Array.from({ length: 6 }, (_, number) => ({
+const FILES: readonly SampleFile[] = Array.from({ length: 4 }, (_, number) => ({
   name: `part-${number}.warc${['.gz', '', '.zst'][number % 3]}`,
   coding: (['gzip', 'none', 'zstd'] as const)[number % 3]!,
 }));
@@ -70,7 +75,7 @@ test('a run that is killed at random and resumed ends as an unbroken one, and no
   const base = mkdtempSync(join(tmpdir(), 'pinakes-slim-kill-'));
   try {
     const pristine = join(base, 'pristine');
-    await writeSampleCollection(pristine, SEED % 1000, { files: FILES, pages: 20, captures: 30 });
+    await writeSampleCollection(pristine, SEED % 1000, { files: FILES, pages: 8, captures: 12 });
     const captures = capturesOf(await readAll(filesBelow(pristine)));
 
     const collection = join(base, 'collection');

@@ -9,7 +9,8 @@ import { runOptions } from './slim-options.ts';
 async function main(directory: string, keptDirectory: string): Promise<void> {
   const { options, failures } = runOptions(directory, {
     keptDirectory,
-    checkpointBytes: 50_000,
+    workers: 2,
+    checkpointBytes: 10_000,
     prefixDigits: 1,
     onProgress: (phase) => process.stdout.write(`${phase}\n`),
   });

@@ -1,6 +1,8 @@
 /**
  * Streams that share their reading, paused and taken up again at random while the archive is stored to, deleted from and compacted: every record of the snapshot exactly
  * once, in order from where the client joined. What is deleted meanwhile may or may not have come; nothing else may be missing.
+ *
+ * Even seeds have whole segments only, odd ones both kinds of clients. `PINAKES_SEED=n` runs another.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -9,7 +11,7 @@ import { type Random, seededRandom } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import { sampleArchive, storePages } from './stream-sample.ts';
 
-const SEEDS = [12, 14, 15, 17];
+const SEEDS = process.env.PINAKES_SEED ? [Number(process.env.PINAKES_SEED)] : [12, 15];
 const WARC: StreamFormat = { name: 'warc', open: streamWarc };
 const CLIENTS = 5;
 
