@@ -44,7 +44,7 @@ export type StoreInput =
       readonly responseHead: Uint8Array;
       /** The same, where it has been read. */
       readonly http?: HttpHead;
-      /** The body as received, transfer coding included. */
+      /** The body as received, transfer coding included. Bytes in memory must stay as they are until they are stored. */
       readonly body: BlockSource;
       /** The whole request message. */
       readonly request?: Uint8Array;
