@@ -13,7 +13,7 @@ import { RestingThreads } from './resting-threads.ts';
 
 /** So that a thread never waits for its next job. */
 const JOBS_AT_HAND = 2;
-const REST_MS = 20_000;
+const REST_MS = 60_000;
 
 /** Of all pools of this program. */
 const resting = new RestingThreads(REST_MS);
