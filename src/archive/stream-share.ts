@@ -3,7 +3,8 @@
  *
  * A parcel is asked for by the place before it. Who asks first has it read; who asks meanwhile waits for the same reading; who comes a little later finds it in memory.
  * Nobody waits for anybody: memory is bounded as a whole, and what no longer fits is forgotten, first what no client is still to come by, then what was read
- * longest ago. A client that has fallen behind that far has its parcels read again, and shares them with whoever is as far behind as it is.
+ * longest ago. What is on its way into a socket takes its room until it is out, so it is not forgotten before. A client that has fallen behind that far has its parcels
+ * read again, and shares them with whoever is as far behind as it is.
  *
  * Exactly once (I8) does not depend on any of this: what a place is followed by is the same whoever reads it.
  */
@@ -12,8 +13,10 @@ import type { StreamParts, StreamQuery } from './stream.ts';
 import type { StreamPiece } from './stream-output.ts';
 import { type Parcel, parcelsOf } from './stream-parcel.ts';
 
-/** With a parcel for each of some sixty clients on its way into a socket, and what the program itself takes, below 300 MB. */
+/** With what the program itself takes, below 300 MB. Enough that each of some sixty clients can be at another place. */
 const BYTES_MAX = 64 * 1024 * 1024;
+/** What no client is still to come by is kept for those that begin a moment later, and no longer. */
+const PASSED_BYTES_MAX = 8 * 1024 * 1024;
 
 /** How the records of a stream become bytes. Streams share when the name is the same. */
 export type StreamFormat = {
@@ -31,8 +34,8 @@ type Link = {
   readonly format: string;
   readonly place: ParcelPlace;
   readonly parcel: Promise<Parcel | undefined>;
-  /** 0 while it is being read, and for the end, which takes no room. */
-  bytes: number;
+  /** Undefined while it is being read, and for the end, which takes no room. */
+  found: Parcel | undefined;
   isRead: boolean;
   /** Nobody has asked for it yet. */
   isAhead: boolean;
@@ -42,6 +45,8 @@ export class StreamSharing {
   readonly archive: StreamParts;
   readonly #bytesMax: number;
   readonly #clients = new Set<ParcelClient>();
+  /** What each is sending, or has sent last. */
+  readonly #sending = new Map<ParcelClient, Parcel | undefined>();
   readonly #links = new Map<string, Link>();
   /** Streams that stand at a place, for whoever wants to go on there. */
   readonly #sources = new Map<string, AsyncGenerator<Parcel>>();
@@ -67,23 +72,28 @@ export class StreamSharing {
 
   async leave(client: ParcelClient): Promise<void> {
     this.#clients.delete(client);
+    this.#sending.delete(client);
     if (this.#clients.size > 0) return;
     for (const [key, link] of this.#links) if (link.isRead) this.#forget(key, link);
     await this.#closeSources(0);
   }
 
   /** What follows the place that a client is at; undefined at the end. */
-  next({ wanted, place }: ParcelClient): Promise<Parcel | undefined> {
+  async next(client: ParcelClient): Promise<Parcel | undefined> {
+    const { wanted, place } = client;
+    this.#sending.delete(client);
     const key = keyOf(wanted.format.name, place);
     const known = this.#links.get(key);
     const link = known ?? this.#begin(wanted, place, key);
     if (!known || link.isAhead) void this.#readAhead(wanted, place, link);
-    return link.parcel;
+    const parcel = await link.parcel;
+    if (this.#clients.has(client)) this.#sending.set(client, parcel);
+    return parcel;
   }
 
   #begin(wanted: SharedQuery, place: ParcelPlace, key: string, isAhead = false): Link {
     const parcel = this.#read(wanted, place, key);
-    const link: Link = { format: wanted.format.name, place, parcel, bytes: 0, isRead: false, isAhead };
+    const link: Link = { format: wanted.format.name, place, parcel, found: undefined, isRead: false, isAhead };
     this.#links.set(key, link);
     parcel.then(
       (found) => this.#keep(key, link, found),
@@ -108,14 +118,20 @@ export class StreamSharing {
       return;
     }
     link.isRead = true;
-    link.bytes = parcel?.bytes ?? 0;
-    this.#bytes += link.bytes;
-    if (this.#bytes <= this.#bytesMax) return;
-    for (const isNeeded of [false, true]) {
-      for (const [otherKey, other] of this.#links) {
-        if (this.#bytes <= this.#bytesMax) return;
-        if (other.bytes > 0 && (isNeeded || !this.#isNeeded(other))) this.#forget(otherKey, other);
-      }
+    link.found = parcel;
+    this.#bytes += parcel?.bytes ?? 0;
+    const passedMax = Math.min(PASSED_BYTES_MAX, this.#bytesMax);
+    this.#forgetUntil(passedMax, (other) => other !== link && !this.#isNeeded(other));
+    this.#forgetUntil(this.#bytesMax, (other) => other !== link);
+  }
+
+  /** Forgets what may go, the oldest first, until no more than so many bytes are kept. */
+  #forgetUntil(bytesMax: number, mayGo: (link: Link) => boolean): void {
+    if (this.#bytes <= bytesMax) return;
+    const sending = new Set(this.#sending.values());
+    for (const [key, link] of this.#links) {
+      if (this.#bytes <= bytesMax) return;
+      if (link.found !== undefined && !sending.has(link.found) && mayGo(link)) this.#forget(key, link);
     }
   }
 
@@ -128,7 +144,7 @@ export class StreamSharing {
 
   #forget(key: string, link: Link): void {
     this.#links.delete(key);
-    this.#bytes -= link.bytes;
+    this.#bytes -= link.found?.bytes ?? 0;
   }
 
   async #read(wanted: SharedQuery, place: ParcelPlace, key: string): Promise<Parcel | undefined> {
