@@ -145,8 +145,8 @@ test('clients that do not take what they asked for cost little memory, and other
     }
     const grown = used() - before;
     t.diagnostic(`${target}: ${CLIENTS} clients took ${(grown / 1e6).toFixed(0)} MB`);
-    // Parcels that are shared, up to 64 MiB, and what waits before each socket; all bodies would be 256 MB.
-    assert.ok(grown < 120e6, `${grown} bytes for ${CLIENTS} clients`);
+    // Parcels that are shared, up to 64 MiB, or what each reader has read ahead, and what waits before each socket; all bodies would be 256 MB.
+    assert.ok(grown < 170e6, `${grown} bytes for ${CLIENTS} clients`);
     for (const response of stopped) response.destroy();
   }
   assert.deepEqual(trial.failures, []);
