@@ -179,8 +179,9 @@ export class FileSource implements StepSource {
       const open = await this.#parts.shelf.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
       await registrar.prepare(records, { copyingFor: this.#own });
-      const step = new AddStep(this.#parts, this, registrar, this.#referents, records, heads, report, this.#passed);
-      await step.run(open, this.#kind.collection);
+      const target = { open, collection: this.#kind.collection };
+      const step = new AddStep(this.#parts, this, target, registrar, this.#referents, report, this.#passed);
+      await step.run(records, heads);
       const { offset, innerOffset } = records.at(-1)!;
       const ledger = { ...this.#ledger, offset, innerOffset };
       draft.putNote(this.#note, JSON.stringify(ledger));
@@ -201,8 +202,7 @@ export class FileSource implements StepSource {
     return this.#coding === this.#kind.coding && facts.length !== undefined && facts.isComplete && !facts.isArc;
   }
 
-  async copy(open: OpenSegment, from: number, to: number, records: number): Promise<number> {
-    const start = open.position;
+  async copy(open: OpenSegment, from: number, to: number, records: number): Promise<void> {
     for (let at = from; at < to; ) {
       if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(open, at);
       const end = Math.min(to, this.#windowAt + this.#windowBytes);
@@ -210,7 +210,6 @@ export class FileSource implements StepSource {
       at = end;
     }
     open.records += records;
-    return start;
   }
 
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */

@@ -1,7 +1,7 @@
 /** A step of an add: some records of one file, decided on together and committed together. */
-import { equal } from '../base/index.ts';
+import { assert, equal } from '../base/index.ts';
 import type { BlockKey, Place } from '../catalog/index.ts';
-import type { NewRecord } from '../warc/index.ts';
+import type { Field, NewRecord } from '../warc/index.ts';
 import type { AddParts, AddReport } from './add-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, DECLARED_FIELD, OVERFLOW_FIELD, type RecordFacts } from './record-facts.ts';
@@ -16,8 +16,8 @@ type Written = { readonly offset: number; readonly length: number };
 export interface StepSource {
   /** Whether a record's bytes can go into the segment as they are. */
   canCopy(facts: RecordFacts): boolean;
-  /** Copies bytes of the file that hold so many records; says where they begin in the segment. */
-  copy(open: OpenSegment, from: number, to: number, records: number): Promise<number>;
+  /** Copies bytes of the file that hold so many records to the segment's end. */
+  copy(open: OpenSegment, from: number, to: number, records: number): Promise<void>;
   encode(record: NewRecord, block: Uint8Array): Uint8Array;
   rewrite(open: OpenSegment, facts: RecordFacts): Promise<Written>;
   repoint(open: OpenSegment, facts: RecordFacts, referent: Referent): Promise<Written>;
@@ -30,16 +30,27 @@ export function visitOf({ date, url }: RecordFacts): string {
   return `${date} ${url}`;
 }
 
-/** One step of an add: decides record by record, and copies what is kept in runs. */
+/** Bytes of the file that go into the segment as they are: records that stand one behind the other. */
+type Run = { readonly from: number; to: number; records: number };
+
+/**
+ * One step of an add: decides record by record what becomes of it and where it will stand, and writes all of it at the end. Only a record that has to be
+ * read again is written at once, after those before it.
+ */
 export class AddStep {
   readonly #parts: AddParts;
   readonly #source: StepSource;
+  readonly #open: OpenSegment;
+  readonly #collection: number;
   readonly #registrar: Registrar;
   readonly #referents: Referents;
-  readonly #records: readonly RecordFacts[];
-  readonly #heads: readonly Uint8Array[];
   readonly #report: AddReport;
-  #run: RecordFacts[] = [];
+  /** What is still to be written, in order: runs of the file, and records of our own. */
+  #pieces: (Run | Uint8Array)[] = [];
+  /** Where the next piece will stand. */
+  #position: number;
+  /** Revisits of the file that were kept. They are entered last: what they stand for may come after them. */
+  readonly #kept: { readonly facts: RecordFacts; readonly place: Place }[] = [];
   /** Records that go with captures which are passed over are passed over too, also when these were the end of the step before. */
   readonly passed: Passed = { ids: new Set(), visits: new Set() };
   readonly #passedBefore: Passed;
@@ -47,94 +58,91 @@ export class AddStep {
   constructor(
     parts: AddParts,
     source: StepSource,
+    target: { readonly open: OpenSegment; readonly collection: number },
     registrar: Registrar,
     referents: Referents,
-    records: readonly RecordFacts[],
-    heads: readonly Uint8Array[],
     report: AddReport,
     passedBefore: Passed,
   ) {
-    this.#passedBefore = passedBefore;
     this.#parts = parts;
     this.#source = source;
+    this.#open = target.open;
+    this.#collection = target.collection;
+    this.#position = target.open.position;
     this.#registrar = registrar;
     this.#referents = referents;
-    this.#records = records;
-    this.#heads = heads;
     this.#report = report;
+    this.#passedBefore = passedBefore;
   }
 
-  async run(open: OpenSegment, collection: number): Promise<void> {
+  /** `heads`: the HTTP head of each record. */
+  async run(records: readonly RecordFacts[], heads: readonly Uint8Array[]): Promise<void> {
+    const known = this.#passKnown(records);
+    await this.#loadReferents(records, known);
+    const isAllKnown = known.size > 0 && records.every((facts) => known.has(facts) || !facts.kind);
+    for (let index = 0; index < records.length; index++) {
+      const facts = records[index]!;
+      this.#report.records++;
+      if (known.has(facts)) this.#report.capturesKnown++;
+      else if (!facts.kind) {
+        if (!this.#goesWithPassed(facts, isAllKnown)) await this.#keep(facts);
+      } else await this.#takeCapture(facts, heads[index]!);
+    }
+    await this.#writePieces();
+    for (const { facts, place } of this.#kept) await this.#enter(facts, place);
+  }
+
+  /** The captures that are not taken: the archive has them, or they stand in this step twice. */
+  #passKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
     const seen = new Map<number, RecordFacts[]>();
-    for (const facts of this.#records) {
+    for (const facts of records) {
       if (!facts.kind) continue;
-      // A record that stands twice in a file is one capture.
       const alike = seen.get(facts.hash);
-      if (alike?.some((earlier) => isSameCapture(earlier, facts))) known.add(facts);
-      else if (alike) alike.push(facts);
+      if (alike?.some((earlier) => isSameCapture(earlier, facts))) {
+        known.add(facts);
+        continue;
+      }
+      if (alike) alike.push(facts);
       else seen.set(facts.hash, [facts]);
-      if (known.has(facts) || !this.#registrar.findKnown(facts, collection)) continue;
+      if (!this.#registrar.findKnown(facts, this.#collection)) continue;
       known.add(facts);
       this.passed.ids.add(facts.recordId).add(facts.concurrentTo);
       this.passed.visits.add(visitOf(facts));
     }
-    await this.#loadReferents(known);
-    const isAllKnown = this.#records.every((facts) => known.has(facts) || !facts.kind);
-    for (const [index, facts] of this.#records.entries()) {
-      this.#report.records++;
-      if (known.has(facts)) {
-        this.#report.capturesKnown++;
-        await this.#endRun(open, collection);
-      } else if (!facts.kind) {
-        if (this.#goesWithPassed(facts, isAllKnown && known.size > 0)) await this.#endRun(open, collection);
-        else await this.#keep(open, collection, facts);
-      } else {
-        await this.#takeCapture(open, collection, facts, this.#heads[index]!);
-      }
-    }
-    await this.#endRun(open, collection);
+    return known;
   }
 
   #goesWithPassed(facts: RecordFacts, isAllKnown: boolean): boolean {
     if (facts.type === 'warcinfo' || facts.url === '') return isAllKnown;
-    return [this.passed, this.#passedBefore].some(
-      ({ ids, visits }) =>
-        (facts.concurrentTo !== '' && ids.has(facts.concurrentTo)) ||
-        (facts.recordId !== '' && ids.has(facts.recordId)) ||
-        visits.has(visitOf(facts)),
-    );
+    return goesWith(this.passed, facts) || goesWith(this.#passedBefore, facts);
   }
 
-  async #takeCapture(open: OpenSegment, collection: number, facts: RecordFacts, httpHead: Uint8Array): Promise<void> {
-    if (this.#registrar.findKnown(facts, collection)) {
+  /** Waits for nothing but a record that has to be read again. */
+  #takeCapture(facts: RecordFacts, httpHead: Uint8Array): Promise<void> | undefined {
+    if (this.#registrar.findKnown(facts, this.#collection)) {
       // The file has this very record twice.
       this.#report.capturesKnown++;
-      await this.#endRun(open, collection);
-      return;
+      return undefined;
     }
     this.#report.captures++;
+    if (facts.type === 'revisit') return this.#takeRevisit(facts);
     const held = this.#canBeRevisit(facts) ? this.#registrar.heldBlock(facts) : undefined;
-    if (held) {
-      await this.#endRun(open, collection);
-      await this.#writeRevisit(open, collection, facts, held, httpHead);
-      this.#report.duplicates++;
-      this.#report.duplicateBytes += facts.payloadBytes;
-      return;
-    }
-    if (facts.type === 'revisit' && this.#registrar.namesRevisit(facts)) {
-      const block = await this.#registrar.resolve(facts);
-      if (block) {
-        await this.#endRun(open, collection);
-        const referent = { ...(await this.#referentOf(block)), content: blockId(block) };
-        const place = await this.#source.repoint(open, facts, referent);
-        await this.#enter(collection, facts, { segment: open.segment.number, ...place });
-        return;
-      }
-    }
-    await this.#keep(open, collection, facts);
-    // Entered now, so that the next record of the same content in this step finds it.
-    if (facts.type !== 'revisit') await this.#endRunBefore(open, collection, facts);
+    if (!held) return this.#keep(facts);
+    this.#report.duplicates++;
+    this.#report.duplicateBytes += facts.payloadBytes;
+    this.#writeRevisit(facts, held, httpHead);
+    return undefined;
+  }
+
+  /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. */
+  async #takeRevisit(facts: RecordFacts): Promise<void> {
+    const block = this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
+    if (!block) return this.#keep(facts);
+    const fresh = this.#freshReferent(block) ?? (await this.#referents.get(this.#registrar.holderOf(block)));
+    await this.#writeAtOnce(facts, () =>
+      this.#source.repoint(this.#open, facts, { ...fresh, content: blockId(block) }),
+    );
   }
 
   #canBeRevisit(facts: RecordFacts): boolean {
@@ -143,103 +151,85 @@ export class AddStep {
   }
 
   /** Asks in one go what the revisits of this step will say of holders that were there before it. */
-  async #loadReferents(known: ReadonlySet<RecordFacts>): Promise<void> {
+  async #loadReferents(records: readonly RecordFacts[], known: ReadonlySet<RecordFacts>): Promise<void> {
     const holders: Place[] = [];
-    for (const facts of this.#records) {
-      const held = !known.has(facts) && this.#canBeRevisit(facts) ? this.#registrar.heldBlock(facts) : undefined;
+    for (const facts of records) {
+      const held = this.#canBeRevisit(facts) && !known.has(facts) ? this.#registrar.heldBlock(facts) : undefined;
       if (held) holders.push(this.#registrar.holderOf(held));
     }
     await this.#referents.load(holders);
   }
 
-  /** Puts a record into the current run, or writes it anew when its bytes cannot be copied. */
-  async #keep(open: OpenSegment, collection: number, facts: RecordFacts): Promise<void> {
-    if (!this.#source.canCopy(facts)) {
-      await this.#endRun(open, collection);
-      const { offset, length } = await this.#source.rewrite(open, facts);
-      await this.#enter(collection, facts, { segment: open.segment.number, offset, length });
-      return;
+  /** Lets a record's bytes be copied, or writes it anew when they cannot be. */
+  #keep(facts: RecordFacts): Promise<void> | undefined {
+    if (!this.#source.canCopy(facts)) return this.#writeAtOnce(facts, () => this.#source.rewrite(this.#open, facts));
+    const length = facts.length!;
+    const last = this.#pieces.at(-1);
+    if (last && 'from' in last && last.to === facts.offset) {
+      last.to += length;
+      last.records++;
+    } else this.#pieces.push({ from: facts.offset, to: facts.offset + length, records: 1 });
+    const place = this.#place(length);
+    if (facts.type === 'revisit') this.#kept.push({ facts, place });
+    else this.#registrar.enterContent(facts, place, this.#collection);
+    return undefined;
+  }
+
+  /** Where the next piece stands, which has this length. */
+  #place(length: number): Place {
+    const place = { segment: this.#open.segment.number, offset: this.#position, length };
+    this.#position += length;
+    return place;
+  }
+
+  async #writeAtOnce(facts: RecordFacts, write: () => Promise<Written>): Promise<void> {
+    await this.#writePieces();
+    const { offset, length } = await write();
+    this.#position = this.#open.position;
+    await this.#enter(facts, { segment: this.#open.segment.number, offset, length });
+  }
+
+  async #writePieces(): Promise<void> {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    for (const piece of pieces) {
+      if ('from' in piece) await this.#source.copy(this.#open, piece.from, piece.to, piece.records);
+      else this.#parts.shelf.append(this.#open, piece);
     }
-    const last = this.#run.at(-1);
-    if (last && last.offset + last.length! !== facts.offset) await this.#endRun(open, collection);
-    this.#run.push(facts);
+    assert(this.#open.position === this.#position, 'records stand where they were said to');
   }
 
-  /** Where a record of the current run will stand, since nothing else is appended before the run is. */
-  #plannedAt(open: OpenSegment, facts: RecordFacts): number {
-    return open.position + facts.offset - this.#run[0]!.offset;
-  }
-
-  async #endRunBefore(open: OpenSegment, collection: number, facts: RecordFacts): Promise<void> {
-    if (this.#run.at(-1) !== facts) return;
-    const place = { segment: open.segment.number, offset: this.#plannedAt(open, facts), length: facts.length! };
-    await this.#enter(collection, facts, place);
-  }
-
-  readonly #entered = new Set<RecordFacts>();
-
-  async #enter(
-    collection: number,
-    facts: RecordFacts,
-    place: { segment: number; offset: number; length: number },
-  ): Promise<void> {
-    if (this.#entered.has(facts)) return;
-    this.#entered.add(facts);
-    const { capture } = await this.#registrar.enter(facts, place, collection);
+  async #enter(facts: RecordFacts, place: Place): Promise<void> {
+    const { capture } = await this.#registrar.enter(facts, place, this.#collection);
     if (capture?.kind === 'revisit' && !capture.block) this.#report.unresolved++;
   }
 
-  async #endRun(open: OpenSegment, collection: number): Promise<void> {
-    const run = this.#run;
-    if (run.length === 0) return;
-    this.#run = [];
-    const first = run[0]!;
-    const last = run.at(-1)!;
-    const start = await this.#source.copy(open, first.offset, last.offset + last.length!, run.length);
-    for (const facts of run) {
-      await this.#enter(collection, facts, {
-        segment: open.segment.number,
-        offset: start + facts.offset - first.offset,
-        length: facts.length!,
-      });
-    }
-  }
-
-  async #writeRevisit(
-    open: OpenSegment,
-    collection: number,
-    facts: RecordFacts,
-    block: BlockKey,
-    httpHead: Uint8Array,
-  ): Promise<void> {
-    const referent = await this.#referentOf(block);
-    const recordId = this.#parts.newId();
+  #writeRevisit(facts: RecordFacts, block: BlockKey, httpHead: Uint8Array): void {
+    const referent = this.#freshReferent(block) ?? this.#referents.loaded(this.#registrar.holderOf(block));
+    const fields: Field[] = [{ name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
+    if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
+    if (/^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
+      fields.push({ name: DECLARED_FIELD, value: facts.declaredDigest });
+    if (block.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.overflow) });
     const record: NewRecord = {
       type: 'revisit',
-      recordId,
+      recordId: this.#parts.newId(),
       date: facts.date,
       targetUri: facts.url,
       payloadDigest: { algorithm: 'sha256', bytes: facts.payloadDigest },
       contentType: 'application/http; msgtype=response',
       revisit: { profile: 'identical-payload-digest', ...referent, truncated: true },
-      fields: [
-        ...(facts.recordId ? [{ name: 'WARC-Previous-Record-ID', value: facts.recordId }] : []),
-        { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) },
-        ...(/^(?!sha-?256)\S+$/i.test(facts.declaredDigest)
-          ? [{ name: DECLARED_FIELD, value: facts.declaredDigest }]
-          : []),
-        ...(block.overflow > 0 ? [{ name: OVERFLOW_FIELD, value: String(block.overflow) }] : []),
-      ],
+      fields,
     };
-    const place = this.#parts.shelf.append(open, this.#source.encode(record, httpHead));
-    this.#entered.add(facts);
-    this.#registrar.enterRevisit(facts, place, collection, block);
+    const member = this.#source.encode(record, httpHead);
+    this.#pieces.push(member);
+    this.#registrar.enterRevisit(facts, this.#place(member.length), this.#collection, block);
   }
 
-  /** What the revisit says of the holder: from this step when it is new, else from the record itself. */
-  async #referentOf(block: BlockKey): Promise<Referent> {
+  /** What a revisit says of a holder that came with this step; undefined for one that was there before. */
+  #freshReferent(block: BlockKey): Referent | undefined {
     const fresh = this.#registrar.freshHolder(block);
-    return fresh ? referentOf(fresh) : this.#referents.get(this.#registrar.holderOf(block));
+    return fresh && referentOf(fresh);
   }
 
   /** The step is committed: what it entered can be leaned on by the next ones. */
@@ -249,6 +239,13 @@ export class AddStep {
       if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), referentOf(facts));
     }
   }
+}
+
+function goesWith({ ids, visits }: Passed, facts: RecordFacts): boolean {
+  if (ids.size === 0) return false;
+  if (facts.concurrentTo !== '' && ids.has(facts.concurrentTo)) return true;
+  if (facts.recordId !== '' && ids.has(facts.recordId)) return true;
+  return visits.has(visitOf(facts));
 }
 
 function referentOf({ recordId, url, date }: RecordFacts): Referent {

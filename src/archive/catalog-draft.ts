@@ -19,13 +19,18 @@ export function parseBlockId(text: string): BlockKey | undefined {
 }
 
 /** The blocks of one digest, as they will be. */
-type Contents = { readonly digest: Uint8Array; readonly blocks: Map<number, Block> };
+type Contents = {
+  readonly digest: Uint8Array;
+  readonly blocks: Block[];
+  /** Overflow numbers of those that the batch changes. */
+  readonly touched: number[];
+};
 
 export class CatalogDraft {
   readonly #catalog: CatalogView;
   /** By the first bytes of the digest; asked many times a record, so no text is made of it. */
   readonly #contents = new Map<number, Contents[]>();
-  readonly #touched = new Map<Contents, Set<number>>();
+  readonly #touched: Contents[] = [];
   readonly #put: Capture[] = [];
   readonly #removed: Capture[] = [];
   readonly #segments = new Map<number, Segment>();
@@ -50,25 +55,25 @@ export class CatalogDraft {
     for (const [index, digest] of missing.entries()) {
       // One that is named twice, or was loaded meanwhile, is taken once.
       if (this.#find(digest)) continue;
-      const blocks = new Map(found[index]!.map((block) => [block.key.overflow, block]));
+      const contents: Contents = { digest, blocks: found[index]!, touched: [] };
       const alike = this.#contents.get(startOf(digest));
-      if (alike) alike.push({ digest, blocks });
-      else this.#contents.set(startOf(digest), [{ digest, blocks }]);
+      if (alike) alike.push(contents);
+      else this.#contents.set(startOf(digest), [contents]);
     }
   }
 
   /** Blocks of a digest that was loaded. */
-  blocksOf(digest: Uint8Array): Block[] {
-    return [...this.#contentsOf(digest).blocks.values()];
+  blocksOf(digest: Uint8Array): readonly Block[] {
+    return this.#contentsOf(digest).blocks;
   }
 
   block(key: BlockKey): Block | undefined {
-    return this.#contentsOf(key.digest).blocks.get(key.overflow);
+    return find(this.#contentsOf(key.digest), key.overflow);
   }
 
   /** The number that the next different content of this digest gets. */
   nextOverflow(digest: Uint8Array): number {
-    return Math.max(-1, ...this.#contentsOf(digest).blocks.keys()) + 1;
+    return Math.max(-1, ...this.#contentsOf(digest).blocks.map(({ key }) => key.overflow)) + 1;
   }
 
   /** A block that no capture refers to yet. */
@@ -134,9 +139,9 @@ export class CatalogDraft {
   batch(durable = false): CatalogBatch {
     const putBlocks: Block[] = [];
     const removeBlocks: BlockKey[] = [];
-    for (const [{ blocks }, overflows] of this.#touched) {
-      for (const overflow of overflows) {
-        const block = blocks.get(overflow)!;
+    for (const contents of this.#touched) {
+      for (const overflow of contents.touched) {
+        const block = find(contents, overflow)!;
         if (block.references > 0 || this.#keepsUnreferenced) putBlocks.push(block);
         else removeBlocks.push(block.key);
       }
@@ -170,10 +175,12 @@ export class CatalogDraft {
 
   #set(block: Block): void {
     const contents = this.#contentsOf(block.key.digest);
-    contents.blocks.set(block.key.overflow, block);
-    const touched = this.#touched.get(contents);
-    if (touched) touched.add(block.key.overflow);
-    else this.#touched.set(contents, new Set([block.key.overflow]));
+    const { overflow } = block.key;
+    const at = contents.blocks.findIndex(({ key }) => key.overflow === overflow);
+    if (at < 0) contents.blocks.push(block);
+    else contents.blocks[at] = block;
+    if (contents.touched.length === 0) this.#touched.push(contents);
+    if (!contents.touched.includes(overflow)) contents.touched.push(overflow);
   }
 
   #count(key: BlockKey, by: number, isMove = false): void {
@@ -182,6 +189,10 @@ export class CatalogDraft {
     assert(block.references + by >= 0 || isMove, 'no block has fewer than no references');
     this.#set({ ...block, references: block.references + by });
   }
+}
+
+function find({ blocks }: Contents, overflow: number): Block | undefined {
+  return blocks.find(({ key }) => key.overflow === overflow);
 }
 
 /** The first six bytes of a digest as a number. */

@@ -4,6 +4,7 @@
  * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it is committed, whatever becomes of
  * the numbers of segments. Only committed places are asked for and remembered.
  */
+import { assert, Recent } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { Referent } from './segment-rewrite.ts';
@@ -15,8 +16,7 @@ const KEPT_MAX = 32 * 1024;
 export class Referents {
   readonly #access: RecordAccess;
   readonly #shelf: SegmentShelf;
-  #kept = new Map<string, Referent>();
-  #keptBefore = new Map<string, Referent>();
+  readonly #kept = new Recent<string, Referent>(KEPT_MAX, () => 1);
 
   constructor(access: RecordAccess, shelf: SegmentShelf) {
     this.#access = access;
@@ -28,37 +28,30 @@ export class Referents {
     const missing = new Map<string, Place>();
     for (const place of places) {
       const id = this.#idOf(place);
-      if (!this.#find(id)) missing.set(id, place);
+      if (!this.#kept.get(id)) missing.set(id, place);
     }
     if (missing.size === 0) return;
     const heads = await this.#access.heads([...missing.values()]);
     for (const [index, id] of [...missing.keys()].entries()) {
       const { recordId, targetUri, date } = heads[index]!;
-      this.#keep(id, { refersTo: recordId, refersToTargetUri: targetUri, refersToDate: date });
+      this.#kept.keep(id, { refersTo: recordId, refersToTargetUri: targetUri, refersToDate: date });
     }
   }
 
   async get(place: Place): Promise<Referent> {
-    const id = this.#idOf(place);
-    if (!this.#find(id)) await this.load([place]);
-    return this.#find(id)!;
+    await this.load([place]);
+    return this.loaded(place);
+  }
+
+  /** One of those that were loaded last, which may be as many as are kept. */
+  loaded(place: Place): Referent {
+    const referent = this.#kept.get(this.#idOf(place));
+    assert(referent, 'what a revisit says of its content was loaded before');
+    return referent;
   }
 
   remember(place: Place, referent: Referent): void {
-    this.#keep(this.#idOf(place), referent);
-  }
-
-  #find(id: string): Referent | undefined {
-    return this.#kept.get(id) ?? this.#keptBefore.get(id);
-  }
-
-  /** Two generations: when the younger is full the older goes, so that what was met lately stays. */
-  #keep(id: string, referent: Referent): void {
-    if (this.#kept.size >= KEPT_MAX / 2) {
-      this.#keptBefore = this.#kept;
-      this.#kept = new Map();
-    }
-    this.#kept.set(id, referent);
+    this.#kept.keep(this.#idOf(place), referent);
   }
 
   #idOf({ segment, offset }: Place): string {

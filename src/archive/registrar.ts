@@ -4,8 +4,8 @@
  * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every record is a capture: one
  * that stands twice, in files that were added in place, is entered twice. One that would be copied a second time is not (see `findKnown`).
  */
-import { assert, copyOf, type Digest, type EpochMs, equal, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
-import type { BlockKey, Capture, CatalogView, Place } from '../catalog/index.ts';
+import { assert, copyOf, type Digest, type EpochMs, equal, parseDigest, parseW3cDate } from '../base/index.ts';
+import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import type { OwnCaptures } from './own-captures.ts';
@@ -13,6 +13,7 @@ import type { RecordFacts } from './record-facts.ts';
 import { aliasBytes, BatchMemory, resolveRevisit, visitAlias } from './revisit-resolution.ts';
 
 const UNRESOLVED_NOTE = 'unresolved:';
+const NONE: readonly Capture[] = [];
 
 export type Registration = {
   readonly facts: RecordFacts;
@@ -83,10 +84,10 @@ export class Registrar {
     return this.#findSame(facts, collection).find((capture) => this.#hasContentOf(capture, facts));
   }
 
-  #findSame(facts: RecordFacts, collection: number): Capture[] {
+  #findSame(facts: RecordFacts, collection: number): readonly Capture[] {
     const { time, hash } = facts;
     const found = time === undefined ? undefined : this.#known.get(facts.urlKey);
-    if (!found) return [];
+    if (!found) return NONE;
     return found.filter(
       (capture) => capture.time === time && capture.hash === hash && capture.collection === collection,
     );
@@ -101,6 +102,7 @@ export class Registrar {
   /** The block that a full record's payload is already held by: same digest and size (I7). */
   heldBlock(facts: RecordFacts): BlockKey | undefined {
     const blocks = this.#draft.blocksOf(this.#digest(facts));
+    if (blocks.length === 0) return undefined;
     if (facts.overflow > 0) return blocks.find((block) => block.key.overflow === facts.overflow)?.key;
     const first = blocks.find((block) => block.key.overflow === 0);
     if (first?.size === facts.payloadBytes) return first.key;
@@ -111,52 +113,48 @@ export class Registrar {
 
   /** Enters a record at its place. `isDead`: its capture was deleted, though others may lean on the content. */
   async enter(facts: RecordFacts, place: Place, collection: number, isDead = false): Promise<Registration> {
-    const { kind } = facts;
-    if (!kind) return { facts, capture: undefined, isKnown: false };
-    // A record that stands twice is two captures: whoever deletes it means both, and each has its own tombstone.
-    const known = this.#findSame(facts, collection).find((capture) => isAt(capture.place, place));
-    if (known) return { facts, capture: known, isKnown: true };
-    const block = kind === 'revisit' ? await this.resolve(facts) : this.#holdBlock(facts, place);
-    const capture: Capture = {
-      urlKey: facts.urlKey,
-      time: facts.time!,
-      place,
-      url: facts.url,
-      kind,
-      collection,
-      status: facts.status,
-      mime: facts.mime,
-      block,
-      hash: facts.hash,
-    };
-    if (block && facts.alsoDeclared !== '') this.#declare({ ...facts, declaredDigest: facts.alsoDeclared }, block);
+    if (facts.kind !== 'revisit') return this.enterContent(facts, place, collection, isDead);
+    const known = this.#findAt(facts, place, collection);
+    return known ?? this.#enterAs(facts, place, collection, await this.resolve(facts), isDead);
+  }
+
+  /** The same for any record but a revisit, which needs no question to the catalog once it is prepared. */
+  enterContent(facts: RecordFacts, place: Place, collection: number, isDead = false): Registration {
+    assert(facts.kind !== 'revisit', 'a revisit has no content of its own');
+    if (!facts.kind) return { facts, capture: undefined, isKnown: false };
+    const known = this.#findAt(facts, place, collection);
+    return known ?? this.#enterAs(facts, place, collection, this.#holdBlock(facts, place), isDead);
+  }
+
+  /** A record that stands twice is two captures: whoever deletes it means both, and each has its own tombstone. */
+  #findAt(facts: RecordFacts, place: Place, collection: number): Registration | undefined {
+    const capture = this.#findSame(facts, collection).find((same) => isAt(same.place, place));
+    return capture && { facts, capture, isKnown: true };
+  }
+
+  #enterAs(
+    facts: RecordFacts,
+    place: Place,
+    collection: number,
+    block: BlockKey | undefined,
+    isDead: boolean,
+  ): Registration {
+    if (block && facts.alsoDeclared !== '') this.#declare(facts.alsoDeclared, block);
     if (isDead) {
-      if (block) this.#putAlias(visitAlias(capture.url, capture.time), block);
+      if (block) this.#putAlias(visitAlias(facts.url, facts.time!), block);
       return { facts, capture: undefined, isKnown: false };
     }
+    const capture = captureOf(facts, facts.kind!, place, collection, block);
     this.#put(capture);
-    if (kind === 'revisit' && !block)
+    if (facts.kind === 'revisit' && !block)
       this.#draft.putNote(unresolvedNote(place), JSON.stringify([capture.urlKey, capture.time]));
     return { facts, capture, isKnown: false };
   }
 
   /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. */
-  enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey): Capture {
-    const capture: Capture = {
-      urlKey: facts.urlKey,
-      time: facts.time!,
-      place,
-      url: facts.url,
-      kind: 'revisit',
-      collection,
-      status: facts.status,
-      mime: facts.mime,
-      block,
-      hash: facts.hash,
-    };
-    this.#put(capture);
-    this.#declare(facts, block);
-    return capture;
+  enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey): void {
+    this.#put(captureOf(facts, 'revisit', place, collection, block));
+    this.#declare(facts.declaredDigest, block);
   }
 
   #put(capture: Capture): void {
@@ -205,7 +203,7 @@ export class Registrar {
     const digest = this.#digest(facts);
     const held = this.heldBlock(facts);
     if (held) {
-      this.#declare(facts, held);
+      this.#declare(facts.declaredDigest, held);
       return held;
     }
     const isFirst = this.#isOwn && !this.#draft.block({ digest, overflow: 0 });
@@ -213,14 +211,14 @@ export class Registrar {
     const key: BlockKey = { digest: copyOf(digest), overflow };
     this.#draft.addBlock(key, facts.payloadBytes, place);
     this.#fresh.set(key, facts);
-    this.#declare(facts, key);
+    this.#declare(facts.declaredDigest, key);
     return key;
   }
 
   /** Remembers what the record's writer called the content, for revisits that call it the same. */
-  #declare(facts: RecordFacts, block: BlockKey): void {
-    const declared = parseDigest(facts.declaredDigest);
-    if (!declared || (declared.algorithm === 'sha256' && toHex(declared.bytes) === toHex(block.digest))) return;
+  #declare(text: string, block: BlockKey): void {
+    const declared = parseDigest(text);
+    if (!declared || (declared.algorithm === 'sha256' && equal(declared.bytes, block.digest))) return;
     this.#putAlias(declared, block);
   }
 
@@ -228,6 +226,16 @@ export class Registrar {
     this.#memory.addAlias(declared, block);
     this.#draft.putAlias({ declared: aliasBytes(declared), block });
   }
+}
+
+function captureOf(
+  { urlKey: key, time, url, status, mime, hash }: RecordFacts,
+  kind: CaptureKind,
+  place: Place,
+  collection: number,
+  block: BlockKey | undefined,
+): Capture {
+  return { urlKey: key, time: time!, place, url, kind, collection, status, mime, block, hash };
 }
 
 /** The capture that a revisit names by URI and date. */
