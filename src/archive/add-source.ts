@@ -174,11 +174,12 @@ export class FileSource implements StepSource {
   async #step(records: readonly RecordFacts[], heads: readonly Uint8Array[], report: AddReport): Promise<void> {
     const draft = this.#parts.newDraft();
     try {
-      const registrar = new Registrar(this.#parts.catalog, draft, this.#parts.fingerprint);
+      const { catalog, fingerprint } = this.#parts;
+      const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own });
       const isMiddle = visitOf(records[0]!) === this.#lastVisit;
       const open = await this.#parts.shelf.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
-      await registrar.prepare(records, { copyingFor: this.#own });
+      await registrar.prepare(records);
       const target = { open, collection: this.#kind.collection };
       const step = new AddStep(this.#parts, this, target, registrar, this.#referents, report, this.#passed);
       await step.run(records, heads);

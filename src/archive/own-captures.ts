@@ -4,19 +4,27 @@
  * A record whose content is held may be a capture that the archive has already, and only the catalog knows for certain: one search in it for each such record. But a
  * content that this add stored first has no captures other than those this add entered, as long as nobody else wrote meanwhile; and of these it knows which they are.
  * When anybody did write, it begins anew and knows of nothing.
+ *
+ * The same for what writers called a content: most of its duplicates bring the name along that it came by first, and the catalog has that already.
  */
-import type { Block, Catalog } from '../catalog/index.ts';
+import { equal, fromUtf8, Recent, utf8 } from '../base/index.ts';
+import type { Block, BlockKey, Catalog } from '../catalog/index.ts';
 import type { RecordFacts } from './record-facts.ts';
 import type { OpenSegment } from './segment-shelf.ts';
 
 /** More than these are not kept in mind; about 20 MB. */
 const CAPTURES_MAX = 512 * 1024;
+/** Nor are more names of contents than these; about 10 MB. */
+const NAMES_MAX = 64 * 1024;
 
 export class OwnCaptures {
   readonly #catalog: Catalog;
   /** From where on the segments hold what this add wrote. */
   readonly #from = new Map<number, number>();
   readonly #hashes = new Set<number>();
+  readonly #names = new Recent<string, BlockKey>(NAMES_MAX, () => 1);
+  /** Those of the step at hand. */
+  #newNames: { readonly name: string; readonly block: BlockKey }[] = [];
   /** The catalog's batches up to the last of this add. */
   #batches = -1;
 
@@ -31,6 +39,18 @@ export class OwnCaptures {
       this.#hashes.clear();
     }
     if (!this.#from.has(segment.number)) this.#from.set(segment.number, position);
+    this.#newNames = [];
+  }
+
+  /** Whether an earlier step entered that a content is called so. No name is ever taken from the catalog again. */
+  isNamed(name: string, { digest, overflow }: BlockKey): boolean {
+    const named = this.#names.get(name);
+    return named?.overflow === overflow && equal(named.digest, digest);
+  }
+
+  /** The step at hand entered that a content is called so. */
+  addName(name: string, block: BlockKey): void {
+    this.#newNames.push({ name, block });
   }
 
   /** Whether the record is certainly no capture that the catalog has, given the blocks of its digest there. */
@@ -42,6 +62,8 @@ export class OwnCaptures {
   /** A step was committed. */
   endStep(records: readonly RecordFacts[]): void {
     for (const { kind, hash } of records) if (kind) this.#hashes.add(hash);
+    // A name is part of the text of its whole batch, which a copy lets go.
+    for (const { name, block } of this.#newNames) this.#names.keep(fromUtf8(utf8(name)), block);
     this.#batches = this.#catalog.batches;
   }
 }

@@ -30,9 +30,7 @@ export const DECLARED_FIELD = 'pinakes-declared-digest';
 /** The order in which `factsOfScan` finds them. */
 export const ARCHIVE_FIELDS: readonly string[] = [CAPTURE_ID_FIELD, OVERFLOW_FIELD, CONTENT_FIELD, DECLARED_FIELD];
 
-export type RecordFacts = RecordText & CaptureFacts;
-
-type RecordText = {
+export type RecordFacts = CaptureFacts & {
   readonly offset: number;
   /** Bytes in the file; undefined when the record shares its member with others. */
   readonly length: number | undefined;
@@ -77,32 +75,43 @@ export function factsOfScan(batch: ScanBatch, record: number): RecordFacts {
   const { columns } = batch;
   const length = columns.length[record]!;
   const texts = batch.texts(record);
-  return withCapture({
+  const type = texts[AT.type]!;
+  const url = texts[AT.targetUri]!;
+  const date = texts[AT.date]!;
+  const recordId = texts[AT.recordId]!;
+  const payloadDigest = batch.digest(record);
+  const captureId = texts[AT.captureId]!;
+  const capture = captureFacts({ type, url, date, recordId, payloadDigest, captureId });
+  return {
+    kind: capture.kind,
+    time: capture.time,
+    urlKey: capture.urlKey,
+    hash: capture.hash,
     offset: columns.offset[record]!,
     length: length < 0 ? undefined : length,
     innerOffset: columns.innerOffset[record]!,
-    type: texts[AT.type]!,
-    url: texts[AT.targetUri]!,
-    date: texts[AT.date]!,
-    recordId: texts[AT.recordId]!,
+    type,
+    url,
+    date,
+    recordId,
     isComplete: batch.has(record, SCAN_COMPLETE),
     isHttp: batch.has(record, SCAN_HTTP),
     isArc: batch.has(record, SCAN_ARC),
     status: columns.status[record]!,
     mime: bareMime(texts[AT.mime]!),
     payloadBytes: columns.payloadBytes[record]!,
-    payloadDigest: batch.digest(record),
+    payloadDigest,
     declaredDigest: texts[AT.payloadDigest]!,
     refersTo: texts[AT.refersTo]!,
     refersToUri: unbracketed(texts[AT.refersToTargetUri]!),
     refersToDate: texts[AT.refersToDate]!,
     profile: texts[AT.profile]!,
     concurrentTo: texts[AT.concurrentTo]!,
-    captureId: texts[AT.captureId]!,
+    captureId,
     overflow: Number(texts[AT.overflow]! || 0),
     content: texts[AT.content]!,
     alsoDeclared: texts[AT.alsoDeclared]!,
-  });
+  };
 }
 
 /** Where the texts of a record stand. */
@@ -121,32 +130,36 @@ export function factsOfRecord(
   isComplete: boolean,
 ): RecordFacts {
   const mime = block.http ? block.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
-  return withCapture({
-    offset: head.offset,
-    length,
-    innerOffset: head.innerOffset,
+  const named = {
     type: head.type,
     url: head.targetUri ?? '',
     date: head.date ?? '',
     recordId: head.recordId ?? '',
+    payloadDigest: block.payloadDigests[0]!.bytes,
+    captureId: head.get(CAPTURE_ID_FIELD) ?? '',
+  };
+  return {
+    ...named,
+    ...captureFacts(named),
+    offset: head.offset,
+    length,
+    innerOffset: head.innerOffset,
     isComplete,
     isHttp: block.http !== undefined,
     isArc: head.format === 'arc',
     status: block.http?.status ?? 0,
     mime: bareMime(mime ?? ''),
     payloadBytes: block.payloadBytes,
-    payloadDigest: block.payloadDigests[0]!.bytes,
     declaredDigest: head.get('warc-payload-digest') ?? '',
     refersTo: head.get('warc-refers-to') ?? '',
     refersToUri: unbracketed(head.get('warc-refers-to-target-uri') ?? ''),
     refersToDate: head.get('warc-refers-to-date') ?? '',
     profile: head.get('warc-profile') ?? '',
     concurrentTo: head.get('warc-concurrent-to') ?? '',
-    captureId: head.get(CAPTURE_ID_FIELD) ?? '',
     overflow: Number(head.get(OVERFLOW_FIELD) ?? 0),
     content: head.get(CONTENT_FIELD) ?? '',
     alsoDeclared: head.get(DECLARED_FIELD) ?? '',
-  });
+  };
 }
 
 export function bareMime(value: string): string {
@@ -157,24 +170,23 @@ export function bareMime(value: string): string {
 const CAPTURE_KINDS = new Set(['response', 'revisit', 'resource', 'conversion']);
 const NO_CAPTURE: CaptureFacts = { kind: undefined, time: undefined, urlKey: '' as UrlKey, hash: 0 };
 
-function withCapture(text: RecordText): RecordFacts {
-  const time = CAPTURE_KINDS.has(text.type) && text.url !== '' ? parseW3cDate(text.date) : undefined;
-  if (time === undefined) return { ...text, ...NO_CAPTURE };
-  const kind = text.type as CaptureKind;
-  return { ...text, kind, time, urlKey: urlKey(text.url), hash: recordHash(captureIdOf(text)) };
+type Named = Pick<RecordFacts, 'captureId' | 'recordId' | 'url' | 'date' | 'payloadDigest'>;
+
+function captureFacts(named: Named & { readonly type: string }): CaptureFacts {
+  const time = CAPTURE_KINDS.has(named.type) && named.url !== '' ? parseW3cDate(named.date) : undefined;
+  if (time === undefined) return NO_CAPTURE;
+  return { kind: named.type as CaptureKind, time, urlKey: urlKey(named.url), hash: recordHash(captureIdOf(named)) };
 }
 
 /**
  * What tells the same capture from another of the same URL and time: the record's id, or, for ARC records, which have none, a name made of what was
  * captured. Records written anew for a capture carry it along.
  */
-export function captureIdOf(
-  facts: Pick<RecordFacts, 'captureId' | 'recordId' | 'url' | 'date' | 'payloadDigest'>,
-): string {
+export function captureIdOf(facts: Named): string {
   if (facts.captureId || facts.recordId) return facts.captureId || facts.recordId;
   return `arc:${hash('sha1', `${facts.url} ${facts.date} ${toHex(facts.payloadDigest)}`)}`;
 }
 
 export function recordHash(id: string): number {
-  return hash('sha1', id, 'buffer').readUInt32BE(0);
+  return Number.parseInt(hash('sha1', id).slice(0, 8), 16);
 }

@@ -33,26 +33,31 @@ export class Registrar {
   readonly #fresh = new Map<BlockKey, RecordFacts>();
 
   readonly #isOwn: boolean;
+  readonly #copyingFor: OwnCaptures | undefined;
 
-  /** `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are. */
+  /**
+   * `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are. `copyingFor`: they are about to be
+   * copied by an add that entered these captures before, so that nothing stands at their places yet.
+   */
   constructor(
     catalog: CatalogView,
     draft: CatalogDraft,
     fingerprint: (digest: Uint8Array) => Uint8Array,
-    options: { isOwn?: boolean } = {},
+    options: { isOwn?: boolean; copyingFor?: OwnCaptures } = {},
   ) {
     this.#isOwn = options.isOwn ?? false;
+    this.#copyingFor = options.copyingFor;
     this.#catalog = catalog;
     this.#draft = draft;
     this.#fingerprint = fingerprint;
   }
 
   /**
-   * Asks the catalog everything that entering these records needs to know, in few calls. `copyingFor`: they are about to be copied by an add that entered these
-   * captures before, so that nothing stands at their places yet. Then a whole record whose content is new is certainly no capture that is known, nor is one
-   * whose content is that add's alone, and their URLs need not be looked up.
+   * Asks the catalog everything that entering these records needs to know, in few calls. Of records that are about to be copied, a whole one whose content
+   * is new is certainly no capture that is known, nor is one whose content is that add's alone, and their URLs need not be looked up.
    */
-  async prepare(records: readonly RecordFacts[], { copyingFor }: { copyingFor?: OwnCaptures } = {}): Promise<void> {
+  async prepare(records: readonly RecordFacts[]): Promise<void> {
+    const copyingFor = this.#copyingFor;
     const captures = records.filter((facts) => facts.kind !== undefined);
     await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
     const asked = copyingFor ? captures.filter((facts) => !this.#isCertainlyNew(facts, copyingFor)) : captures;
@@ -217,9 +222,11 @@ export class Registrar {
 
   /** Remembers what the record's writer called the content, for revisits that call it the same. */
   #declare(text: string, block: BlockKey): void {
+    if (this.#copyingFor?.isNamed(text, block)) return;
     const declared = parseDigest(text);
     if (!declared || (declared.algorithm === 'sha256' && equal(declared.bytes, block.digest))) return;
     this.#putAlias(declared, block);
+    this.#copyingFor?.addName(text, block);
   }
 
   #putAlias(declared: Digest, block: BlockKey): void {

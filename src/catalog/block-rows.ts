@@ -22,8 +22,14 @@ export type TouchedRow = {
 export class BlockRows {
   readonly #rows = new Map<number, TouchedRow>();
   readonly #inOrder: TouchedRow[] = [];
+  readonly #atHand: ReadonlyMap<number, Buffer | undefined>;
   #loaded = 0;
   readonly #before: BlockSums = { blocks: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
+
+  /** `atHand`: what stands under some prefixes, or that nothing does. */
+  constructor(atHand: ReadonlyMap<number, Buffer | undefined>) {
+    this.#atHand = atHand;
+  }
 
   /** The row of the prefix; it has to be loaded before it is looked into. */
   want(prefix: number): TouchedRow {
@@ -39,15 +45,20 @@ export class BlockRows {
   async load(read: (keys: Buffer[]) => Promise<(Buffer | undefined)[]>): Promise<void> {
     const wanted = this.#inOrder.slice(this.#loaded);
     this.#loaded = this.#inOrder.length;
-    const values = await read(wanted.map((row) => row.key));
-    for (let index = 0; index < wanted.length; index++) {
-      const value = values[index];
-      if (!value) continue;
-      const row = wanted[index]!;
-      row.isStored = true;
-      row.entries = readBlockRow(row.prefix, value);
-      addSums(this.#before, row.entries);
+    const missing: TouchedRow[] = [];
+    for (const row of wanted) {
+      if (this.#atHand.has(row.prefix)) this.#take(row, this.#atHand.get(row.prefix));
+      else missing.push(row);
     }
+    const values = await read(missing.map((row) => row.key));
+    for (let index = 0; index < missing.length; index++) this.#take(missing[index]!, values[index]);
+  }
+
+  #take(row: TouchedRow, value: Buffer | undefined): void {
+    if (!value) return;
+    row.isStored = true;
+    row.entries = readBlockRow(row.prefix, value);
+    addSums(this.#before, row.entries);
   }
 
   entryOf(reference: BlockReference): BlockEntry {

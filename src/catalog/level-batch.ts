@@ -22,16 +22,17 @@ type Read = (keys: Buffer[]) => Promise<(Buffer | undefined)[]>;
 
 const NO_VALUE = Buffer.alloc(0);
 
-/** Fills the operations, and gives the totals after them and the media types that got a number. */
+/** Fills the operations, and gives the totals after them and the media types that got a number. `atHand`: rows of blocks that need not be read. */
 export async function planBatch(
   batch: CatalogBatch,
   state: DatabaseState,
   database: Database,
   operations: Operations,
+  atHand: ReadonlyMap<number, Buffer | undefined>,
 ): Promise<{ totals: Totals; newMimes: string[] }> {
   const read = (keys: Buffer[]) => readRows(database, keys);
   const highMarks = new HighMarks((key) => database.getSync(key));
-  const plan = new BatchPlan(batch, state, highMarks, operations);
+  const plan = new BatchPlan(batch, state, highMarks, operations, new BlockRows(atHand));
   await plan.load(read);
   plan.applyCaptures();
   plan.applyBlocks();
@@ -45,7 +46,7 @@ class BatchPlan {
   readonly #state: DatabaseState;
   readonly #operations: Operations;
   readonly #writer = new RowWriter();
-  readonly #rows = new BlockRows();
+  readonly #rows: BlockRows;
   readonly #highMarks: HighMarks;
   readonly #newMimes = new Map<string, number>();
   /** What stands, or will stand, under the capture keys of the batch; nothing for captures that are certainly new. */
@@ -63,7 +64,14 @@ class BatchPlan {
   #captures: number;
   #revisits: number;
 
-  constructor(batch: CatalogBatch, state: DatabaseState, highMarks: HighMarks, operations: Operations) {
+  constructor(
+    batch: CatalogBatch,
+    state: DatabaseState,
+    highMarks: HighMarks,
+    operations: Operations,
+    rows: BlockRows,
+  ) {
+    this.#rows = rows;
     this.#batch = batch;
     this.#state = state;
     this.#highMarks = highMarks;

@@ -33,6 +33,7 @@ import {
 import { levelError } from './level-error.ts';
 import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
+import { RowsAtHand } from './rows-at-hand.ts';
 
 /** Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open. */
 export async function openLevelCatalog(directory: string): Promise<Catalog> {
@@ -59,6 +60,7 @@ class LevelCatalog implements Catalog {
   readonly #database: Database;
   #state: DatabaseState;
   readonly #recent = new RecentKeys();
+  readonly #rowsAtHand = new RowsAtHand();
   /** Settles when the last change asked for so far is made or has failed. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -77,7 +79,13 @@ class LevelCatalog implements Catalog {
       const state = this.#state;
       const operations = this.#database.batch();
       try {
-        const { totals, newMimes } = await planBatch(batch, state, this.#database, operations);
+        const { totals, newMimes } = await planBatch(
+          batch,
+          state,
+          this.#database,
+          operations,
+          this.#rowsAtHand.after(state.batchNumber),
+        );
         const batchNumber = state.batchNumber + 1;
         const sync = batch.durable === true || isSyncDue(batchNumber);
         await operations.write({ sync });
@@ -86,6 +94,7 @@ class LevelCatalog implements Catalog {
         if (sync) await syncOlderLogs(this.#directory);
       } finally {
         this.#recent.changed(batch);
+        this.#rowsAtHand.clear();
         await operations.close();
       }
     });
@@ -93,7 +102,9 @@ class LevelCatalog implements Catalog {
 
   async view(): Promise<CatalogView & AsyncDisposable> {
     const snapshot = this.#database.snapshot();
-    const view = new GuardedView(new LevelView(this.#database, snapshot, this.#state.mimes), this.#directory);
+    const { batchNumber, mimes } = this.#state;
+    const keepRow = (prefix: number, row: Buffer | undefined) => this.#rowsAtHand.keep(batchNumber, prefix, row);
+    const view = new GuardedView(new LevelView(this.#database, snapshot, mimes, keepRow), this.#directory);
     return Object.assign(view, { [Symbol.asyncDispose]: () => snapshot.close() });
   }
 
@@ -175,6 +186,7 @@ class LevelCatalog implements Catalog {
     return this.#change(async () => {
       this.#state = await clearDatabase(this.#database);
       this.#recent.clear();
+      this.#rowsAtHand.clear();
     });
   }
 

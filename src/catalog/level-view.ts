@@ -38,9 +38,9 @@ import { TABLE, tableKey, tableRange } from './table.ts';
 
 export const PAGE_SIZE = 1000;
 
-/** Pages are cut short at this, so that long URLs do not make them large. */
 /** Questions that are asked at the same time. The database answers on other threads, and those that wait in a row cost fewer wakings than those that come one by one. */
 const LANES = 8;
+/** Pages are cut short at this, so that long URLs do not make them large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
 type Row = [Buffer, Buffer];
@@ -49,12 +49,19 @@ export class LevelView implements CatalogView {
   readonly #database: Database;
   readonly #snapshot: Snapshot | undefined;
   readonly #mimes: MimeDictionary;
+  readonly #onBlockRow: (prefix: number, row: Buffer | undefined) => void;
 
-  /** Without a snapshot, only questions that one row answers may be asked. */
-  constructor(database: Database, snapshot: Snapshot | undefined, mimes: MimeDictionary) {
+  /** Without a snapshot, only questions that one row answers may be asked. `onBlockRow` is told every row that a search for blocks read. */
+  constructor(
+    database: Database,
+    snapshot: Snapshot | undefined,
+    mimes: MimeDictionary,
+    onBlockRow: (prefix: number, row: Buffer | undefined) => void = () => {},
+  ) {
     this.#database = database;
     this.#snapshot = snapshot;
     this.#mimes = mimes;
+    this.#onBlockRow = onBlockRow;
   }
 
   async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
@@ -287,6 +294,7 @@ export class LevelView implements CatalogView {
   async #blockRows(prefixes: readonly number[]): Promise<BlockEntry[][]> {
     const distinct = [...new Set(prefixes)];
     const values = await readRows(this.#database, distinct.map(blockRowKey), this.#snapshot);
+    for (let index = 0; index < distinct.length; index++) this.#onBlockRow(distinct[index]!, values[index]);
     const rows = new Map(distinct.map((prefix, index) => [prefix, readBlockRow(prefix, values[index])]));
     return prefixes.map((prefix) => rows.get(prefix)!);
   }
