@@ -1,6 +1,6 @@
 /** What the commands on an archive share: which archive is meant, opening it, telling what was found while it was opened, closing it. */
 import { type Command, Option } from 'commander';
-import { type Archive, type ArchiveOptions, openArchive } from '../archive/index.ts';
+import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import {
   type EpochMs,
   type Finding,
@@ -10,7 +10,6 @@ import {
   parseW3cDate,
 } from '../base/index.ts';
 import type { CommandContext } from './command.ts';
-import { runInServer } from './remote.ts';
 import { formatFinding } from './terminal.ts';
 
 export type ArchiveCommandOptions = { readonly archive: string; readonly json?: boolean };
@@ -33,6 +32,7 @@ export async function withArchive(
   work: (archive: Archive) => Promise<number>,
 ): Promise<number> {
   if (context.archive) return work(context.archive);
+  const [{ openArchive }, { runInServer }] = await Promise.all([import('../archive/index.ts'), import('./remote.ts')]);
   const code = await runInServer(context, options.archive);
   if (code !== undefined) return code;
   const archive = await openArchive(options.archive, openingOptions(context, purpose));

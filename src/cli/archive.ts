@@ -1,19 +1,9 @@
-/** The verbs on an archive, with their arguments and options. What each does stands in a file of its own. */
+/** The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is loaded when one of them is asked for. */
 import { type Command, Option } from 'commander';
-import { archiveAdd } from './archive-add.ts';
 import { archiveCommand, withArchive } from './archive-command.ts';
-import { archiveCompact } from './archive-compact.ts';
-import { archiveDelete } from './archive-delete.ts';
-import { archiveExport } from './archive-export.ts';
-import { archiveGet } from './archive-get.ts';
-import { archiveInit } from './archive-init.ts';
-import { archiveCat, archivePut } from './archive-put.ts';
-import { archiveRebuild } from './archive-rebuild.ts';
-import { archiveStats } from './archive-stats.ts';
-import { archiveStream } from './archive-stream.ts';
-import { archiveVerify } from './archive-verify.ts';
-import { volumeAdd, volumeLs, volumeMigrate, volumeSet } from './archive-volume.ts';
 import type { CommandContext } from './command.ts';
+
+const verbs = () => import('./archive-verbs.ts');
 
 const PARTS = ['headers', 'payload', 'raw', 'json'];
 
@@ -39,7 +29,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
   archiveCommand(program, 'init', 'make an archive')
     .argument('[directory]', 'where (default: the directory that --archive names)')
     .option('--name <name>', 'what the archive is called (default: the name of its directory)')
-    .action(async (directory, options) => ends(await archiveInit(context, directory, options)));
+    .action(async (directory, options) => ends(await (await verbs()).archiveInit(context, directory, options)));
 
   archiveCommand(program, 'add', 'take WARC, ARC and WACZ files in; every content is kept once')
     .argument('<paths...>', 'files, or directories with WARC, ARC and WACZ files below them')
@@ -47,7 +37,11 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .option('--in-place', 'use the files where they lie; nothing is copied, and they must stay as they are')
     .option('--volume <name>', 'the volume to copy to (default: where there is most room)')
     .action(async (paths, options) =>
-      ends(await withArchive(context, options, 'add', (archive) => archiveAdd(context, archive, paths, options))),
+      ends(
+        await withArchive(context, options, 'add', async (archive) =>
+          (await verbs()).archiveAdd(context, archive, paths, options),
+        ),
+      ),
     );
 
   archiveCommand(program, 'get', 'print a page as it was; the body as a browser would get it')
@@ -58,7 +52,11 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .addOption(only('payload', 'the body as captured, content coding kept'))
     .addOption(only('raw', 'the record as it lies in its segment, compressed as it is'))
     .action(async (url, options) =>
-      ends(await withArchive(context, options, 'get', (archive) => archiveGet(context, archive, url, options))),
+      ends(
+        await withArchive(context, options, 'get', async (archive) =>
+          (await verbs()).archiveGet(context, archive, url, options),
+        ),
+      ),
     );
 
   archiveCommand(program, 'put', 'store the bytes of a file and print their content key')
@@ -68,13 +66,21 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .option('--mode <mode>', 'regular, compare or force-new: what counts as the same content', 'regular')
     .option('--volume <name>', 'the volume to write to (default: where there is most room)')
     .action(async (file, options) =>
-      ends(await withArchive(context, options, 'put', (archive) => archivePut(context, archive, file, options))),
+      ends(
+        await withArchive(context, options, 'put', async (archive) =>
+          (await verbs()).archivePut(context, archive, file, options),
+        ),
+      ),
     );
 
   archiveCommand(program, 'cat', 'print the content that a key names')
     .argument('<key>', 'as `put` and `get --json` give it')
     .action(async (key, options) =>
-      ends(await withArchive(context, options, 'cat', (archive) => archiveCat(context, archive, key))),
+      ends(
+        await withArchive(context, options, 'cat', async (archive) =>
+          (await verbs()).archiveCat(context, archive, key),
+        ),
+      ),
     );
 
   addSelection(archiveCommand(program, 'delete', 'take captures out; shows what would go, and asks'))
@@ -82,25 +88,37 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .option('--yes', 'do not ask')
     .option('--dry-run', 'only show what would go')
     .action(async (options) =>
-      ends(await withArchive(context, options, 'delete', (archive) => archiveDelete(context, archive, options))),
+      ends(
+        await withArchive(context, options, 'delete', async (archive) =>
+          (await verbs()).archiveDelete(context, archive, options),
+        ),
+      ),
     );
 
   archiveCommand(program, 'compact', 'take the bytes of what was deleted out of the segments')
     .addOption(new Option('--recompress <coding>', 'also pack cold segments anew, with a dictionary').choices(['zstd']))
     .option('--dry-run', 'only say what there is to do')
     .action(async (options) =>
-      ends(await withArchive(context, options, 'compact', (archive) => archiveCompact(context, archive, options))),
+      ends(
+        await withArchive(context, options, 'compact', async (archive) =>
+          (await verbs()).archiveCompact(context, archive, options),
+        ),
+      ),
     );
 
   archiveCommand(program, 'verify', 'look for what is wrong; ends with 1 when there are errors')
     .addOption(new Option('--quick', 'structure and catalog, without hashing payloads').conflicts('full'))
     .option('--full', 'hash every payload too (the default)')
     .action(async (options) =>
-      ends(await withArchive(context, options, 'verify', (archive) => archiveVerify(context, archive, options))),
+      ends(
+        await withArchive(context, options, 'verify', async (archive) =>
+          (await verbs()).archiveVerify(context, archive, options),
+        ),
+      ),
     );
 
   archiveCommand(program, 'rebuild', 'make the catalog again from the segments').action(async (options) =>
-    ends(await archiveRebuild(context, options)),
+    ends(await (await verbs()).archiveRebuild(context, options)),
   );
 
   registerOutputs(program, context, ends);
@@ -117,7 +135,11 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     .option('--title <title>', 'what the file is called in itself (default: the name of the archive)')
     .option('--force', 'replace a file that exists')
     .action(async (file, options) =>
-      ends(await withArchive(context, options, 'export', (archive) => archiveExport(context, archive, file, options))),
+      ends(
+        await withArchive(context, options, 'export', async (archive) =>
+          (await verbs()).archiveExport(context, archive, file, options),
+        ),
+      ),
     );
 
   addSelection(archiveCommand(program, 'stream', 'write records to standard output, each exactly once, restartable'))
@@ -129,17 +151,29 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     .option('--cursor <cursor>', 'go on behind the record that this cursor names')
     .option('--cursor-file <file>', 'keep the cursor here; run again, the stream goes on where it was')
     .action(async (options) =>
-      ends(await withArchive(context, options, 'stream', (archive) => archiveStream(context, archive, options))),
+      ends(
+        await withArchive(context, options, 'stream', async (archive) =>
+          (await verbs()).archiveStream(context, archive, options),
+        ),
+      ),
     );
 
   archiveCommand(program, 'stats', 'what the archive holds, takes and saves').action(async (options) =>
-    ends(await withArchive(context, options, 'stats', (archive) => archiveStats(context, archive, options))),
+    ends(
+      await withArchive(context, options, 'stats', async (archive) =>
+        (await verbs()).archiveStats(context, archive, options),
+      ),
+    ),
   );
 }
 
 function registerVolumes(volume: Command, context: CommandContext, ends: (code: number) => void): void {
   archiveCommand(volume, 'ls', 'list the volumes').action(async (options) =>
-    ends(await withArchive(context, options, 'volume ls', (archive) => volumeLs(context, archive, options))),
+    ends(
+      await withArchive(context, options, 'volume ls', async (archive) =>
+        (await verbs()).volumeLs(context, archive, options),
+      ),
+    ),
   );
 
   archiveCommand(volume, 'add', 'add a directory as a volume; segments that lie in it become part of the archive')
@@ -148,8 +182,8 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
     .option('--read-only', 'never write to it')
     .action(async (name, path, options) =>
       ends(
-        await withArchive(context, options, 'volume add', (archive) =>
-          volumeAdd(context, archive, name, path, options),
+        await withArchive(context, options, 'volume add', async (archive) =>
+          (await verbs()).volumeAdd(context, archive, name, path, options),
         ),
       ),
     );
@@ -159,8 +193,8 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
     .argument('<state>', 'read-only or writable')
     .action(async (name, state, options) =>
       ends(
-        await withArchive(context, options, 'volume set', (archive) =>
-          volumeSet(context, archive, name, state, options),
+        await withArchive(context, options, 'volume set', async (archive) =>
+          (await verbs()).volumeSet(context, archive, name, state, options),
         ),
       ),
     );
@@ -170,8 +204,8 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
     .argument('<to>')
     .action(async (from, to, options) =>
       ends(
-        await withArchive(context, options, 'volume migrate', (archive) =>
-          volumeMigrate(context, archive, from, to, options),
+        await withArchive(context, options, 'volume migrate', async (archive) =>
+          (await verbs()).volumeMigrate(context, archive, from, to, options),
         ),
       ),
     );

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { type AnnouncedServer, ownerOf } from '../archive/index.ts';
 import {
@@ -38,6 +38,8 @@ export async function runInServer(context: CommandContext, archiveDirectory: str
 
 async function run(context: CommandContext, server: AnnouncedServer): Promise<number> {
   const token = await tokenOf(server);
+  // Loaded only here: it takes as long as all the rest of a small command.
+  const { request: httpRequest } = await import('node:http');
   const request = httpRequest(`${server.url}/api/commands`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': FRAMES_MIME },

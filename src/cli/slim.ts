@@ -1,9 +1,8 @@
-/** `pinakes slim`: the commands that deduplicate collections outside an archive. */
+/** `pinakes slim`: the commands that deduplicate collections outside an archive, with their options. What they do is loaded when one is asked for. */
 import type { Command } from 'commander';
 import type { CommandContext } from './command.ts';
-import { slimAssessCommand } from './slim-assess.ts';
-import { slimCompareCommand, slimResolveCommand, slimSplitCommand, slimSumCommand } from './slim-manifest.ts';
-import { slimRefsCommand, slimRunCommand, slimUndoCommand } from './slim-run.ts';
+
+const verbs = () => import('./slim-verbs.ts');
 
 /** Adds the commands; `ends` takes the exit code of the one that runs. */
 export function registerSlim(program: Command, context: CommandContext, ends: (code: number) => void): void {
@@ -20,7 +19,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--workers <number>', 'threads')
     .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
     .option('--json', 'one JSON object')
-    .action(async (paths, options) => ends(await slimAssessCommand(context, paths, options)));
+    .action(async (paths, options) => ends(await (await verbs()).slimAssessCommand(context, paths, options)));
 
   rewriting(
     slim
@@ -32,7 +31,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
   )
     .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
     .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
-    .action(async (paths, options) => ends(await slimRunCommand(context, paths, options)));
+    .action(async (paths, options) => ends(await (await verbs()).slimRunCommand(context, paths, options)));
 
   slim
     .command('undo')
@@ -40,7 +39,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .argument('[paths...]', 'the paths of the run')
     .option('--work <directory>', 'the directory of the run, if it was given one')
     .option('--json', 'one JSON object')
-    .action(async (paths, options) => ends(await slimUndoCommand(context, paths, options)));
+    .action(async (paths, options) => ends(await (await verbs()).slimUndoCommand(context, paths, options)));
 
   slim
     .command('sum')
@@ -53,7 +52,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--empty <what>', 'records with an empty payload, which are never duplicates: skip or keep', 'keep')
     .option('--workers <number>', 'threads')
     .option('--json', 'one JSON object')
-    .action(async (paths, options) => ends(await slimSumCommand(context, paths, options)));
+    .action(async (paths, options) => ends(await (await verbs()).slimSumCommand(context, paths, options)));
 
   slim
     .command('split')
@@ -63,7 +62,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .requiredOption('--out <directory>', 'where the parts go')
     .option('--format <format>', 'parquet or warcsum', 'parquet')
     .option('--json', 'one JSON object a part')
-    .action(async (parts, manifests, options) => ends(await slimSplitCommand(context, parts, manifests, options)));
+    .action(async (parts, manifests, options) =>
+      ends(await (await verbs()).slimSplitCommand(context, parts, manifests, options)),
+    );
 
   slim
     .command('resolve')
@@ -74,7 +75,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
     .option('--workers <number>', 'threads')
     .option('--json', 'one JSON object')
-    .action(async (manifests, options) => ends(await slimResolveCommand(context, manifests, options)));
+    .action(async (manifests, options) => ends(await (await verbs()).slimResolveCommand(context, manifests, options)));
 
   rewriting(
     slim
@@ -84,7 +85,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
   )
     .requiredOption('--manifest <files...>', 'resolved manifests')
     .option('--trust-manifest', 'take originals that are out of reach as the manifests describe them')
-    .action(async (paths, options) => ends(await slimRefsCommand(context, paths, options)));
+    .action(async (paths, options) => ends(await (await verbs()).slimRefsCommand(context, paths, options)));
 
   slim
     .command('compare')
@@ -93,7 +94,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .argument('<after>', 'a manifest')
     .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
     .option('--json', 'one JSON object a difference, and a summary')
-    .action(async (before, after, options) => ends(await slimCompareCommand(context, before, after, options)));
+    .action(async (before, after, options) =>
+      ends(await (await verbs()).slimCompareCommand(context, before, after, options)),
+    );
 }
 
 /** The options of the commands that rewrite files. */
