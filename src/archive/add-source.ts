@@ -106,7 +106,7 @@ export class FileSource implements StepSource {
         const print = await fingerprintOf(handle, (await stat(path)).size);
         const collectionName = options.collection ?? 'default';
         const collection = await parts.collections.number(collectionName);
-        const volume = options.volume ?? (await parts.chooseVolume(print));
+        const volume = options.volume ?? (await parts.volumeChoice())(print);
         // Uncompressed records are stored as gzip members: the same records, in less room.
         const kind: SegmentKind = {
           collection,

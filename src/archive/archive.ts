@@ -64,7 +64,7 @@ import {
   setVolumeWritable,
   type VolumeStatus,
 } from './volume-admin.ts';
-import { chooseVolume } from './volume-choice.ts';
+import { volumeChoice } from './volume-choice.ts';
 import { createVolume, VolumeSet } from './volume-set.ts';
 
 const CATALOG_DIRECTORY = 'catalog';
@@ -256,7 +256,7 @@ export class Archive implements StreamParts {
       newId: this.options.newId,
       dedupBytesMin: this.#connector.policies.dedupBytesMin,
       fingerprint: (digest: Uint8Array) => this.fingerprint(digest),
-      chooseVolume: (digest: Uint8Array) => chooseVolume(this.volumes, digest),
+      volumeChoice: () => volumeChoice(this.volumes),
       exclusive: <T>(work: () => Promise<T>) => this.exclusive(work),
       newDraft: () => this.newDraft(),
       commit: (draft: CatalogDraft) => this.commit(draft),

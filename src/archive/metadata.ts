@@ -28,7 +28,7 @@ export async function storeMetadata(
   const collectionName = options.collection ?? 'default';
   await parts.exclusive(async () => {
     const collection = await parts.collections.number(collectionName);
-    const volume = options.volume ?? (await parts.chooseVolume(new Uint8Array(32)));
+    const volume = options.volume ?? (await parts.volumeChoice())(new Uint8Array(32));
     try {
       const open = await parts.shelf.openFor({ collection, collectionName, volume, coding: 'gzip' });
       parts.shelf.append(open, member);

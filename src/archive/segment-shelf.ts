@@ -124,11 +124,18 @@ export class SegmentShelf {
     return undefined;
   }
 
-  /** The open segment of this kind; a new one when there is none or the last is full, unless what comes belongs to what it ends with. */
+  /** The open segment of this kind; undefined when there is none or it is full, unless what comes belongs to what it ends with. */
+  findOpen(kind: SegmentKind, staysTogether = false): OpenSegment | undefined {
+    const open = this.#open.get(kindId(kind));
+    return open && (staysTogether || open.position < this.#options.policies.segmentBytesMax) ? open : undefined;
+  }
+
+  /** The same, but a new one where `findOpen` finds none. */
   async openFor(kind: SegmentKind, staysTogether = false): Promise<OpenSegment> {
+    const found = this.findOpen(kind, staysTogether);
+    if (found) return found;
     const id = kindId(kind);
     const open = this.#open.get(id);
-    if (open && (staysTogether || open.position < this.#options.policies.segmentBytesMax)) return open;
     const fresh = await this.begin(kind, []);
     if (open) this.#full.push(open);
     this.#open.set(id, fresh);

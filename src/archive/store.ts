@@ -28,7 +28,7 @@ import {
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
 import { type ContentKey, formatContentKey } from './content-key.ts';
 import { bareMime, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
-import type { OpenSegment } from './segment-shelf.ts';
+import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
 import type { WritingParts } from './writing-parts.ts';
 
@@ -168,15 +168,18 @@ export class StoreQueue {
     let at = 0;
     try {
       await draft.load(group.map((waiting) => this.#fingerprint(waiting)));
+      const choose = await this.#targets(group);
       const ahead = await this.#encodeAhead(group, draft);
       for (; at < group.length; at++) {
         const waiting = group[at]!;
-        const isHeld = draft.blocksOf(this.#fingerprint(waiting)).length > 0;
-        if (isHeld && (await this.#leansOnUncommitted(waiting, draft))) {
+        const kind = choose(waiting);
+        const open = this.#parts.shelf.findOpen(kind) ?? (await this.#parts.shelf.openFor(kind));
+        if (this.#leansOnUncommitted(waiting, draft, open)) {
           await finish();
           await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
         }
-        done.push({ waiting, stored: await this.#write(waiting, draft, ahead.get(waiting)) });
+        done.push({ waiting, stored: await this.#write(waiting, draft, open, ahead.get(waiting)) });
+        if (this.#parts.shelf.isFull(open)) await this.#parts.shelf.flush(open);
       }
       await finish();
     } catch (error) {
@@ -238,35 +241,43 @@ export class StoreQueue {
   }
 
   /** A revisit may lean on a record of the same commit only when that stands earlier in the same segment (I1). */
-  async #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft): Promise<boolean> {
+  #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
     const held = draft.blocksOf(this.#fingerprint(waiting));
+    if (held.length === 0) return false;
     const committed = new Map(this.#parts.shelf.dirty().map(({ segment }) => [segment.number, segment.bytes]));
     const fresh = held.filter(
       ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
     );
     if (fresh.length === 0) return false;
-    if (waiting.options.mode === 'compare') return true;
-    const target = (await this.#openSegment(waiting)).segment.number;
-    return fresh.some((block) => block.holder.segment !== target);
+    return waiting.options.mode === 'compare' || fresh.some((block) => block.holder.segment !== target.number);
   }
 
-  async #openSegment(waiting: Waiting): Promise<OpenSegment> {
-    const { collections, chooseVolume, shelf } = this.#parts;
-    const collectionName = waiting.options.collection ?? 'default';
-    const collection = collections.find(collectionName) ?? (await collections.number(collectionName));
-    const volume = waiting.options.volume ?? (await chooseVolume(this.#fingerprint(waiting)));
-    return shelf.openFor({ collection, collectionName, volume, coding: 'gzip' });
+  /** Says which kind of segment each of the group goes to. */
+  async #targets(group: readonly Waiting[]): Promise<(waiting: Waiting) => SegmentKind> {
+    const { collections } = this.#parts;
+    const numbers = new Map<string, number>();
+    for (const { options } of group) {
+      const name = collectionOf(options);
+      if (!numbers.has(name)) numbers.set(name, collections.find(name) ?? (await collections.number(name)));
+    }
+    const chooses = group.some(({ options }) => options.volume === undefined);
+    const volumeOf = chooses ? await this.#parts.volumeChoice() : undefined;
+    return (waiting) => {
+      const collectionName = collectionOf(waiting.options);
+      const volume = waiting.options.volume ?? volumeOf!(this.#fingerprint(waiting));
+      return { collection: numbers.get(collectionName)!, collectionName, volume, coding: 'gzip' };
+    };
   }
 
-  async #write(waiting: Waiting, draft: CatalogDraft, ahead: Ahead | undefined): Promise<Stored> {
+  async #write(waiting: Waiting, draft: CatalogDraft, open: OpenSegment, ahead: Ahead | undefined): Promise<Stored> {
     const { spool, input } = waiting;
     const digest = this.#fingerprint(waiting);
     const size = spool.facts.payloadBytes;
     const mode = waiting.options.mode ?? 'regular';
     const unmodified =
       input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
-    const held = unmodified ?? (await this.#findHeld(draft, waiting, digest, size, mode));
-    const open = await this.#openSegment(waiting);
+    const isHeld = draft.blocksOf(digest).length > 0;
+    const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
     const isWorthIt = mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
     const isRevisit = unmodified !== undefined || (held !== undefined && isWorthIt);
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
@@ -279,7 +290,12 @@ export class StoreQueue {
         : this.#newRecord(waiting, this.#parts.newId(), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
-      : await this.#appendWhole(open, waiting, record, made?.member);
+      : spool.bytes
+        ? this.#parts.shelf.append(
+            open,
+            made?.member ?? this.#encoderOf(waiting).encode(recordParts(record, spool.bytes)),
+          )
+        : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
     const request =
       made?.request ?? (input.kind === 'http' && this.#encodeRequest(this.#requestParts(input, record.recordId)));
     if (request) this.#parts.shelf.append(open, request);
@@ -371,25 +387,17 @@ export class StoreQueue {
     };
   }
 
+  #encoderOf(waiting: Waiting): MemberEncoder {
+    return levelOf(waiting) === PACKED_LEVEL ? this.#packed : this.#text;
+  }
+
   #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {
     const block = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
     return this.#parts.shelf.append(open, this.#text.encode(recordParts(record, block)));
   }
 
-  async #appendWhole(
-    open: OpenSegment,
-    waiting: Waiting,
-    record: NewRecord,
-    member: Uint8Array | undefined,
-  ): Promise<Place> {
+  async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
     const { shelf } = this.#parts;
-    const { spool } = waiting;
-    const encoder = levelOf(waiting) === PACKED_LEVEL ? this.#packed : this.#text;
-    if (spool.bytes) {
-      const place = shelf.append(open, member ?? encoder.encode(recordParts(record, spool.bytes)));
-      if (shelf.isFull(open)) await shelf.flush(open);
-      return place;
-    }
     const offset = open.position;
     const head = headBytes(fieldsOf(record, spool.length));
     const total = head.length + spool.length + RECORD_TRAILER.length;
@@ -423,6 +431,10 @@ async function* whole(head: Uint8Array, block: AsyncIterable<Uint8Array>): Async
   yield head;
   yield* block;
   yield RECORD_TRAILER;
+}
+
+function collectionOf({ collection = 'default' }: StoreOptions): string {
+  return collection;
 }
 
 function targetUriOf({ input, spool }: Waiting): string {

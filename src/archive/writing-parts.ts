@@ -4,6 +4,7 @@ import type { CatalogDraft } from './catalog-draft.ts';
 import type { Collections } from './collections.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
+import type { VolumeChoice } from './volume-choice.ts';
 
 export type WritingParts = {
   /** Where large blocks may be spooled. */
@@ -15,7 +16,7 @@ export type WritingParts = {
   readonly dedupBytesMin: number;
   /** Turns a digest into the fingerprint that identifies contents: the digest itself, but in tests of collisions. */
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
-  readonly chooseVolume: (digest: Uint8Array) => Promise<string>;
+  readonly volumeChoice: () => Promise<VolumeChoice>;
   /** Runs one change of the archive at a time. */
   readonly exclusive: <T>(work: () => Promise<T>) => Promise<T>;
   readonly newDraft: () => CatalogDraft;
