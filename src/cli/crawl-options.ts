@@ -96,7 +96,7 @@ export function addCrawlOptions(command: Command): Command {
     .option('--no-browser-sandbox', 'for containers in which the browser cannot shut its pages off from the system')
     .option('--browsers <number>', 'with --browser: pages rendered at a time (default: 2)')
     .option('--render-time <span>', 'with --browser: how long a page may take to be rendered (default: 2m)')
-    .option('--screenshots', 'with --browser: keep a picture of every page that was rendered (as without it)')
+    .option('--screenshots', 'with --browser: keep a picture of every page that was rendered (default: true)')
     .option('--no-screenshots', 'with --browser: keep no pictures')
     .option('--user-agent <text>', 'who asks')
     .option(

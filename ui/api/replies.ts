@@ -228,6 +228,10 @@ export type Schema = {
   readonly description?: string;
   /** What a choice that is left open means. */
   readonly unset?: string;
+  /** What the values of a choice are called. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** How many of the server's units, like milliseconds, are one of those that people type, like minutes. */
+  readonly unit?: number;
   readonly default?: unknown;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;

@@ -101,16 +101,24 @@ function Control({ schema, isRequired, value, onChange, id, hint }: ControlPrope
     case 'choice':
       return (
         <select {...shared} onInput={onInput}>
-          {!isRequired && schema.default === undefined && <option value="">{schema.unset ?? 'not set'}</option>}
+          {!isRequired && schema.default === undefined && <option value="">{schema.unset ?? 'as usual'}</option>}
           {choicesOf(schema).map((choice) => (
             <option key={choice} value={choice}>
-              {choice}
+              {schema.names?.[choice] ?? choice}
             </option>
           ))}
         </select>
       );
     case 'number':
-      return <input {...shared} type="number" min={schema.minimum} onInput={onInput} />;
+      return (
+        <input
+          {...shared}
+          type="number"
+          min={schema.unit ? 0 : schema.minimum}
+          step={schema.unit ? 'any' : 1}
+          onInput={onInput}
+        />
+      );
     default:
       return <input {...shared} type="text" spellcheck={false} autocapitalize="off" onInput={onInput} />;
   }

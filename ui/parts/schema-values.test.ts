@@ -50,3 +50,9 @@ test('only what was filled in is sent, so that the defaults of the server hold',
     },
   );
 });
+
+test('a number is typed in the unit of people and sent in that of the server', () => {
+  const schema: Schema = { properties: { delayMs: { type: 'integer', unit: 1000 } } };
+  assert.deepEqual(filledIn(schema, { delayMs: '1.5' }), { delayMs: 1500 });
+  assert.deepEqual(filledIn(schema, { delayMs: '' }), {});
+});

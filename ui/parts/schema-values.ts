@@ -63,7 +63,7 @@ function sent(field: Schema, value: Value | undefined): unknown {
   const text = value?.trim() ?? '';
   if (text === '') return undefined;
   const kind = fieldKindOf(field);
-  if (kind === 'number') return Number(text);
+  if (kind === 'number') return field.unit ? Math.round(Number(text) * field.unit) : Number(text);
   if (kind !== 'lines') return text;
   return text
     .split('\n')

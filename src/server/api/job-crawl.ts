@@ -55,7 +55,7 @@ const CrawlInput = closed({
     }),
   ),
   screenshots: Type.Optional(
-    Type.Boolean({ description: 'Keep a picture of every page that was rendered; as without it.' }),
+    Type.Boolean({ description: 'Keep a picture of every page that was rendered (unless told not to).' }),
   ),
   fresh: Type.Optional(
     Type.Boolean({ description: 'Drop what an unfinished crawl of the collection had still to do.' }),
