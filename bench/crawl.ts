@@ -4,12 +4,13 @@
  *
  * What is not the same on all sides: wget asks for one page at a time, which on loopback costs it little, and syncs nothing to disk; the crawler syncs whatever it
  * acknowledges. All share the machine with the site, which makes its pages when asked and takes part of a core. The bare client is the crawler's own, the fastest there is
- * here; the platform's fetch stands beside it for scale.
+ * here; the platform's fetch and its older HTTP client stand beside it for scale.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
+import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -71,12 +72,14 @@ type Measure = { readonly runs: number; readonly wget: boolean };
 async function measure(site: string, pages: number, directory: string, { runs, wget }: Measure): Promise<void> {
   const bare: number[] = [];
   const platform: number[] = [];
+  const older: number[] = [];
   const ours: number[] = [];
   const processor: number[] = [];
   const peer: number[] = [];
   for (let run = 0; run < runs; run++) {
     bare.push(await elapsed(() => fetchAll(site, pages, ownFetch())));
     platform.push(await elapsed(() => fetchAll(site, pages, platformFetch)));
+    older.push(await elapsed(() => withAgent((agent) => fetchAll(site, pages, (url) => agentFetch(url, agent)))));
     const at = join(directory, `archive-${run}`);
     const before = process.cpuUsage();
     ours.push(await elapsed(() => crawlAll(site, pages, at)));
@@ -93,12 +96,30 @@ async function measure(site: string, pages: number, directory: string, { runs, w
   print(`  processor time ${((1000 * median(processor)) / pages).toFixed(2)} ms a page, of all threads`);
   print(`  to the crawler's own bare client, ${speed(bare)} pages/s   ${ratio(bare, ours)}   (bar 0.5)`);
   print(`  to fetch of the platform, ${speed(platform)} pages/s       ${ratio(platform, ours)}`);
+  print(`  to node:http with an agent, ${speed(older)} pages/s    ${ratio(older, ours)}`);
   if (wget) print(`  to wget --recursive --warc-file, ${speed(peer)} pages/s    ${ratio(peer, ours)}   (bar 3)`);
 }
 
 async function platformFetch(url: string): Promise<void> {
   const response = await fetch(url);
   await response.arrayBuffer();
+}
+
+async function withAgent(work: (agent: Agent) => Promise<void>): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
+  try {
+    await work(agent);
+  } finally {
+    agent.destroy();
+  }
+}
+
+function agentFetch(url: string, agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent }, (response) => {
+      response.on('error', reject).on('end', resolve).resume();
+    }).on('error', reject);
+  });
 }
 
 function ownFetch(): (url: string) => Promise<void> {
