@@ -4,7 +4,7 @@
  * A visit that an earlier process made and could not note any more is found in the archive and not made again. A page that the server says is unchanged
  * becomes a revisit of the capture whose validators were sent.
  */
-import type { Archive, Capture } from '../archive/index.ts';
+import { type Archive, type Capture, rangeOfKey } from '../archive/index.ts';
 import { type EpochMs, PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
@@ -357,8 +357,7 @@ export class Visitor {
   /** A capture of this very crawl, that was acknowledged and not noted, or that a page had asked for. What scripts asked for is none. */
   async findDone(url: string): Promise<Capture | undefined> {
     this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
-    const key = urlKey(url);
-    const range = { keyFrom: key, keyTo: `${key}\0`, timeFrom: this.#startedAt };
+    const range = { ...rangeOfKey(urlKey(url)), timeFrom: this.#startedAt };
     for await (const page of this.#archive.catalog.captures(range)) {
       for (const capture of page) {
         if (capture.url !== url || capture.collection !== this.#collection) continue;
