@@ -7,22 +7,23 @@
  *
  * The same for what writers called a content: most of its duplicates bring the name along that it came by first, and the catalog has that already.
  */
-import { equal, fromUtf8, Recent, utf8 } from '../base/index.ts';
+import { fromLatin1, fromUtf8, Recent, utf8 } from '../base/index.ts';
 import type { Block, BlockKey, Catalog } from '../catalog/index.ts';
 import type { RecordFacts } from './record-facts.ts';
 import type { OpenSegment } from './segment-shelf.ts';
 
-/** More than these are not kept in mind; about 20 MB. */
-const CAPTURES_MAX = 512 * 1024;
-/** Nor are more names of contents than these; about 10 MB. */
-const NAMES_MAX = 64 * 1024;
+/** More than these are not kept in mind; about 10 MB. */
+const CAPTURES_MAX = 256 * 1024;
+/** Nor are more names of contents than these; about 4 MB. */
+const NAMES_MAX = 16 * 1024;
 
 export class OwnCaptures {
   readonly #catalog: Catalog;
   /** From where on the segments hold what this add wrote. */
   readonly #from = new Map<number, number>();
   readonly #hashes = new Set<number>();
-  readonly #names = new Recent<string, BlockKey>(NAMES_MAX, () => 1);
+  /** With what tells their contents apart, as texts of their own: views and pieces of texts would keep much more in memory. */
+  readonly #names = new Recent<string, string>(NAMES_MAX, () => 1);
   /** Those of the step at hand. */
   #newNames: { readonly name: string; readonly block: BlockKey }[] = [];
   /** The catalog's batches up to the last of this add. */
@@ -43,9 +44,9 @@ export class OwnCaptures {
   }
 
   /** Whether an earlier step entered that a content is called so. No name is ever taken from the catalog again. */
-  isNamed(name: string, { digest, overflow }: BlockKey): boolean {
-    const named = this.#names.get(name);
-    return named?.overflow === overflow && equal(named.digest, digest);
+  isNamed(name: string, block: BlockKey): boolean {
+    const named = this.#names.peek(name);
+    return named !== undefined && named === contentOf(block);
   }
 
   /** The step at hand entered that a content is called so. */
@@ -62,8 +63,11 @@ export class OwnCaptures {
   /** A step was committed. */
   endStep(records: readonly RecordFacts[]): void {
     for (const { kind, hash } of records) if (kind) this.#hashes.add(hash);
-    // A name is part of the text of its whole batch, which a copy lets go.
-    for (const { name, block } of this.#newNames) this.#names.keep(fromUtf8(utf8(name)), block);
+    for (const { name, block } of this.#newNames) this.#names.keep(fromUtf8(utf8(name)), contentOf(block));
     this.#batches = this.#catalog.batches;
   }
+}
+
+function contentOf({ digest, overflow }: BlockKey): string {
+  return overflow === 0 ? fromLatin1(digest) : `${fromLatin1(digest)}${overflow}`;
 }

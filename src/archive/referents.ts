@@ -4,19 +4,22 @@
  * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it is committed, whatever becomes of
  * the numbers of segments. Only committed places are asked for and remembered.
  */
-import { assert, Recent } from '../base/index.ts';
+import { assert, fromUtf8, Recent, utf8 } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { Referent } from './segment-rewrite.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 
-/** Contents that repeat do so mostly within one crawl; more than these are read again. About 15 MB. */
-const KEPT_MAX = 32 * 1024;
+/** Contents that repeat do so mostly within one crawl; more than these are read again. About 5 MB. */
+const KEPT_MAX = 16 * 1024;
+/** Stands in no field of a record. */
+const SEPARATOR = '\0';
 
 export class Referents {
   readonly #access: RecordAccess;
   readonly #shelf: SegmentShelf;
-  readonly #kept = new Recent<string, Referent>(KEPT_MAX, () => 1);
+  /** Each as one text of its own: one that is cut out of a longer text would keep all of that in memory. */
+  readonly #kept = new Recent<string, string>(KEPT_MAX, () => 1);
 
   constructor(access: RecordAccess, shelf: SegmentShelf) {
     this.#access = access;
@@ -28,13 +31,13 @@ export class Referents {
     const missing = new Map<string, Place>();
     for (const place of places) {
       const id = this.#idOf(place);
-      if (!this.#kept.get(id)) missing.set(id, place);
+      if (this.#kept.get(id) === undefined) missing.set(id, place);
     }
     if (missing.size === 0) return;
     const heads = await this.#access.heads([...missing.values()]);
     for (const [index, id] of [...missing.keys()].entries()) {
       const { recordId, targetUri, date } = heads[index]!;
-      this.#kept.keep(id, { refersTo: recordId, refersToTargetUri: targetUri, refersToDate: date });
+      this.#kept.keep(id, packed({ refersTo: recordId, refersToTargetUri: targetUri, refersToDate: date }));
     }
   }
 
@@ -45,16 +48,29 @@ export class Referents {
 
   /** One of those that were loaded last, which may be as many as are kept. */
   loaded(place: Place): Referent {
-    const referent = this.#kept.get(this.#idOf(place));
-    assert(referent, 'what a revisit says of its content was loaded before');
-    return referent;
+    const referent = this.#kept.peek(this.#idOf(place));
+    assert(referent !== undefined, 'what a revisit says of its content was loaded before');
+    return unpacked(referent);
   }
 
   remember(place: Place, referent: Referent): void {
-    this.#kept.keep(this.#idOf(place), referent);
+    this.#kept.keep(this.#idOf(place), packed(referent));
   }
 
   #idOf({ segment, offset }: Place): string {
     return `${this.#shelf.get(segment).name} ${offset}`;
   }
+}
+
+function packed({ refersTo = '', refersToTargetUri = '', refersToDate = '' }: Referent): string {
+  return fromUtf8(utf8(`${refersTo}${SEPARATOR}${refersToTargetUri}${SEPARATOR}${refersToDate}`));
+}
+
+function unpacked(text: string): Referent {
+  const [refersTo, refersToTargetUri, refersToDate] = text.split(SEPARATOR);
+  return {
+    refersTo: refersTo || undefined,
+    refersToTargetUri: refersToTargetUri || undefined,
+    refersToDate: refersToDate || undefined,
+  };
 }

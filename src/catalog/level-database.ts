@@ -14,7 +14,7 @@
  * - A durable batch, and every 256th, is synced together with all older logs that are still there. Then all batches up to it are durable.
  * - Every batch leaves a mark. On opening, the last 512 marks must be without a gap, else the catalog is CATALOG_DAMAGED and made again.
  *
- * Memory: the cache, two write buffers, and for each open table its index and filter (about 200 KB of 8 MiB): together under 150 MB.
+ * Memory: the cache, two write buffers, and for each open table its index and filter (about 200 KB of 8 MiB): together under 100 MB.
  */
 import { open as openFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,8 +35,8 @@ const SETTINGS = {
   keyEncoding: 'buffer',
   valueEncoding: 'buffer',
   blockSize: 16 * 1024,
-  cacheSize: 32 * MIB,
-  writeBufferSize: 16 * MIB,
+  cacheSize: 16 * MIB,
+  writeBufferSize: 8 * MIB,
   maxFileSize: 8 * MIB,
   maxOpenFiles: 200,
 } as const;

@@ -145,7 +145,7 @@ class ScanPool {
     this.#workers = workers;
     this.#threads = new ThreadPool(new URL('./scan-worker.ts', import.meta.url), {
       threads: workers,
-      limits: { maxYoungGenerationSizeMb: 32 },
+      limits: { maxYoungGenerationSizeMb: 20 },
     });
   }
 
