@@ -4,7 +4,7 @@
  * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it is committed, whatever becomes of
  * the numbers of segments. Only committed places are asked for and remembered.
  */
-import { assert, fromUtf8, Recent, utf8 } from '../base/index.ts';
+import { assert, Recent } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { Referent } from './segment-rewrite.ts';
@@ -12,8 +12,6 @@ import type { SegmentShelf } from './segment-shelf.ts';
 
 /** Contents that repeat do so mostly within one crawl; more than these are read again. About 5 MB. */
 const KEPT_MAX = 16 * 1024;
-/** Stands in no field of a record. */
-const SEPARATOR = '\0';
 
 export class Referents {
   readonly #access: RecordAccess;
@@ -62,12 +60,12 @@ export class Referents {
   }
 }
 
-function packed({ refersTo = '', refersToTargetUri = '', refersToDate = '' }: Referent): string {
-  return fromUtf8(utf8(`${refersTo}${SEPARATOR}${refersToTargetUri}${SEPARATOR}${refersToDate}`));
+function packed({ refersTo, refersToTargetUri, refersToDate }: Referent): string {
+  return JSON.stringify([refersTo ?? '', refersToTargetUri ?? '', refersToDate ?? '']);
 }
 
 function unpacked(text: string): Referent {
-  const [refersTo, refersToTargetUri, refersToDate] = text.split(SEPARATOR);
+  const [refersTo, refersToTargetUri, refersToDate] = JSON.parse(text) as [string, string, string];
   return {
     refersTo: refersTo || undefined,
     refersToTargetUri: refersToTargetUri || undefined,

@@ -100,16 +100,18 @@ class LevelCatalog implements Catalog {
     });
   }
 
-  async view(): Promise<CatalogView & AsyncDisposable> {
+  async view(onBlockRow?: (prefix: number, row: Buffer | undefined) => void): Promise<CatalogView & AsyncDisposable> {
     const snapshot = this.#database.snapshot();
-    const { batchNumber, mimes } = this.#state;
-    const keepRow = (prefix: number, row: Buffer | undefined) => this.#rowsAtHand.keep(batchNumber, prefix, row);
-    const view = new GuardedView(new LevelView(this.#database, snapshot, mimes, keepRow), this.#directory);
+    const { mimes } = this.#state;
+    const view = new GuardedView(new LevelView(this.#database, snapshot, mimes, onBlockRow), this.#directory);
     return Object.assign(view, { [Symbol.asyncDispose]: () => snapshot.close() });
   }
 
-  findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
-    return this.#ask((view) => view.findBlocks(digests));
+  /** Who asks whether contents are held is about to store them: the rows are kept for the change. */
+  async findBlocks(digests: readonly Uint8Array[]): Promise<Block[][]> {
+    const { batchNumber } = this.#state;
+    await using view = await this.view((prefix, row) => this.#rowsAtHand.keep(batchNumber, prefix, row));
+    return await view.findBlocks(digests);
   }
 
   getBlocks(keys: readonly BlockKey[]): Promise<(Block | undefined)[]> {

@@ -30,5 +30,6 @@ export class RowsAtHand {
   /** A change was tried: nothing is known of what stands there now. */
   clear(): void {
     this.#rows.clear();
+    this.#batchNumber = -1;
   }
 }
