@@ -16,7 +16,7 @@ import { type AddOptions, type AddReport, emptyReport } from './add.ts';
 import { workersFor } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { isPackage } from './package-spool.ts';
-import { ARCHIVE_FIELDS, factsOfScan, type RecordFacts } from './record-facts.ts';
+import { ARCHIVE_FIELDS, type RecordFacts, ScanFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
 
 const STEP_RECORDS = 2000;
@@ -105,7 +105,7 @@ class LinkedEntry {
     for (let from = 0; from < batch.count; from += STEP_RECORDS) {
       const records: RecordFacts[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
-        const facts = factsOfScan(batch, record);
+        const facts = new ScanFacts(batch, record);
         // The same rule as when the segment is read at a rebuild.
         if (facts.isComplete && facts.length !== undefined) records.push(facts);
       }

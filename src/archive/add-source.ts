@@ -24,7 +24,7 @@ import {
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type Passed, type StepSource, visitOf } from './add-step.ts';
 import { OwnCaptures } from './own-captures.ts';
-import { CAPTURE_ID_FIELD, captureIdOf, factsOfScan, type RecordFacts } from './record-facts.ts';
+import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from './record-facts.ts';
 import { Referents } from './referents.ts';
 import { Registrar } from './registrar.ts';
 import { type Referent, repointed } from './segment-rewrite.ts';
@@ -153,16 +153,12 @@ export class FileSource implements StepSource {
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
     for (let from = 0; from < batch.count; from += STEP_RECORDS) {
-      const facts: RecordFacts[] = [];
-      const heads: Uint8Array[] = [];
+      const records: ScanFacts[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
-        const one = factsOfScan(batch, record);
-        if (!this.#isAhead(one)) continue;
-        facts.push(one);
-        heads.push(batch.httpHead(record));
+        const facts = new ScanFacts(batch, record);
+        if (this.#isAhead(facts)) records.push(facts);
       }
-      if (facts.length === 0) continue;
-      await this.#parts.exclusive(() => this.#step(facts, heads, report));
+      if (records.length > 0) await this.#parts.exclusive(() => this.#step(records, report));
     }
   }
 
@@ -171,7 +167,7 @@ export class FileSource implements StepSource {
     return innerOffset > this.#ledger.innerOffset;
   }
 
-  async #step(records: readonly RecordFacts[], heads: readonly Uint8Array[], report: AddReport): Promise<void> {
+  async #step(records: readonly ScanFacts[], report: AddReport): Promise<void> {
     const draft = this.#parts.newDraft();
     try {
       const { catalog, fingerprint } = this.#parts;
@@ -182,7 +178,7 @@ export class FileSource implements StepSource {
       await registrar.prepare(records);
       const target = { open, collection: this.#kind.collection };
       const step = new AddStep(this.#parts, this, target, registrar, this.#referents, report, this.#passed);
-      await step.run(records, heads);
+      await step.run(records);
       const { offset, innerOffset } = records.at(-1)!;
       const ledger = { ...this.#ledger, offset, innerOffset };
       draft.putNote(this.#note, JSON.stringify(ledger));

@@ -4,8 +4,15 @@ import type { BlockKey, Place } from '../catalog/index.ts';
 import type { Field, NewRecord } from '../warc/index.ts';
 import type { AddParts, AddReport } from './add-parts.ts';
 import { blockId } from './catalog-draft.ts';
-import { CAPTURE_ID_FIELD, captureIdOf, DECLARED_FIELD, OVERFLOW_FIELD, type RecordFacts } from './record-facts.ts';
-import type { Referents } from './referents.ts';
+import {
+  CAPTURE_ID_FIELD,
+  captureIdOf,
+  DECLARED_FIELD,
+  OVERFLOW_FIELD,
+  type RecordFacts,
+  type ScanFacts,
+} from './record-facts.ts';
+import { type HolderFacts, type Referents, referentOf } from './referents.ts';
 import type { Registrar } from './registrar.ts';
 import type { Referent } from './segment-rewrite.ts';
 import type { OpenSegment } from './segment-shelf.ts';
@@ -51,6 +58,8 @@ export class AddStep {
   #position: number;
   /** Revisits of the file that were kept. They are entered last: what they stand for may come after them. */
   readonly #kept: { readonly facts: RecordFacts; readonly place: Place }[] = [];
+  /** Holders whose contents got another name. */
+  readonly #named: { readonly place: Place; readonly holder: HolderFacts }[] = [];
   /** Records that go with captures which are passed over are passed over too, also when these were the end of the step before. */
   readonly passed: Passed = { ids: new Set(), visits: new Set() };
   readonly #passedBefore: Passed;
@@ -75,18 +84,16 @@ export class AddStep {
     this.#passedBefore = passedBefore;
   }
 
-  /** `heads`: the HTTP head of each record. */
-  async run(records: readonly RecordFacts[], heads: readonly Uint8Array[]): Promise<void> {
+  async run(records: readonly ScanFacts[]): Promise<void> {
     const known = this.#passKnown(records);
     await this.#loadReferents(records, known);
     const isAllKnown = known.size > 0 && records.every((facts) => known.has(facts) || !facts.kind);
-    for (let index = 0; index < records.length; index++) {
-      const facts = records[index]!;
+    for (const facts of records) {
       this.#report.records++;
       if (known.has(facts)) this.#report.capturesKnown++;
       else if (!facts.kind) {
         if (!this.#goesWithPassed(facts, isAllKnown)) await this.#keep(facts);
-      } else await this.#takeCapture(facts, heads[index]!);
+      } else await this.#takeCapture(facts);
     }
     await this.#writePieces();
     for (const { facts, place } of this.#kept) await this.#enter(facts, place);
@@ -95,16 +102,17 @@ export class AddStep {
   /** The captures that are not taken: the archive has them, or they stand in this step twice. */
   #passKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
-    const seen = new Map<number, RecordFacts[]>();
+    const firsts = new Map<number, RecordFacts>();
+    /** Others whose hash is that of a first one. */
+    const others: RecordFacts[] = [];
     for (const facts of records) {
       if (!facts.kind) continue;
-      const alike = seen.get(facts.hash);
-      if (alike?.some((earlier) => isSameCapture(earlier, facts))) {
+      const first = firsts.get(facts.hash);
+      if (!first) firsts.set(facts.hash, facts);
+      else if ([first, ...others].some((earlier) => isSameCapture(earlier, facts))) {
         known.add(facts);
         continue;
-      }
-      if (alike) alike.push(facts);
-      else seen.set(facts.hash, [facts]);
+      } else others.push(facts);
       if (!this.#registrar.findKnown(facts, this.#collection)) continue;
       known.add(facts);
       this.passed.ids.add(facts.recordId).add(facts.concurrentTo);
@@ -119,7 +127,7 @@ export class AddStep {
   }
 
   /** Waits for nothing but a record that has to be read again. */
-  #takeCapture(facts: RecordFacts, httpHead: Uint8Array): Promise<void> | undefined {
+  #takeCapture(facts: ScanFacts): Promise<void> | undefined {
     if (this.#registrar.findKnown(facts, this.#collection)) {
       // The file has this very record twice.
       this.#report.capturesKnown++;
@@ -131,7 +139,7 @@ export class AddStep {
     if (!held) return this.#keep(facts);
     this.#report.duplicates++;
     this.#report.duplicateBytes += facts.payloadBytes;
-    this.#writeRevisit(facts, held, httpHead);
+    this.#writeRevisit(facts, held);
     return undefined;
   }
 
@@ -139,10 +147,9 @@ export class AddStep {
   async #takeRevisit(facts: RecordFacts): Promise<void> {
     const block = this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
     if (!block) return this.#keep(facts);
-    const fresh = this.#freshReferent(block) ?? (await this.#referents.get(this.#registrar.holderOf(block)));
-    await this.#writeAtOnce(facts, () =>
-      this.#source.repoint(this.#open, facts, { ...fresh, content: blockId(block) }),
-    );
+    const holder = this.#registrar.freshHolder(block) ?? (await this.#referents.get(this.#registrar.holderOf(block)));
+    const referent = { ...referentOf(holder), content: blockId(block) };
+    await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
 
   #canBeRevisit(facts: RecordFacts): boolean {
@@ -204,8 +211,12 @@ export class AddStep {
     if (capture?.kind === 'revisit' && !capture.block) this.#report.unresolved++;
   }
 
-  #writeRevisit(facts: RecordFacts, block: BlockKey, httpHead: Uint8Array): void {
-    const referent = this.#freshReferent(block) ?? this.#referents.loaded(this.#registrar.holderOf(block));
+  #writeRevisit(facts: ScanFacts, block: BlockKey): void {
+    const place = this.#registrar.holderOf(block);
+    const holder: HolderFacts = this.#registrar.freshHolder(block) ?? this.#referents.loaded(place);
+    const { recordId, url, date, declaredDigest } = holder;
+    const isNamed = declaredDigest === facts.declaredDigest;
+    if (!isNamed) this.#named.push({ place, holder: { recordId, url, date, declaredDigest: facts.declaredDigest } });
     const fields: Field[] = [{ name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
     if (/^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
@@ -218,26 +229,21 @@ export class AddStep {
       targetUri: facts.url,
       payloadDigest: { algorithm: 'sha256', bytes: facts.payloadDigest },
       contentType: 'application/http; msgtype=response',
-      revisit: { profile: 'identical-payload-digest', ...referent, truncated: true },
+      revisit: { profile: 'identical-payload-digest', ...referentOf(holder), truncated: true },
       fields,
     };
-    const member = this.#source.encode(record, httpHead);
+    const member = this.#source.encode(record, facts.httpHead);
     this.#pieces.push(member);
-    this.#registrar.enterRevisit(facts, this.#place(member.length), this.#collection, block);
-  }
-
-  /** What a revisit says of a holder that came with this step; undefined for one that was there before. */
-  #freshReferent(block: BlockKey): Referent | undefined {
-    const fresh = this.#registrar.freshHolder(block);
-    return fresh && referentOf(fresh);
+    this.#registrar.enterRevisit(facts, this.#place(member.length), this.#collection, block, isNamed);
   }
 
   /** The step is committed: what it entered can be leaned on by the next ones. */
   rememberHolders(): void {
     for (const [block, facts] of this.#registrar.freshHolders()) {
       // A record without an id gets one when it is written, which only the record itself tells.
-      if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), referentOf(facts));
+      if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), facts);
     }
+    for (const { place, holder } of this.#named) if (holder.recordId !== '') this.#referents.remember(place, holder);
   }
 }
 
@@ -248,15 +254,13 @@ function goesWith({ ids, visits }: Passed, facts: RecordFacts): boolean {
   return visits.has(visitOf(facts));
 }
 
-function referentOf({ recordId, url, date }: RecordFacts): Referent {
-  return { refersTo: recordId || undefined, refersToTargetUri: url, refersToDate: date };
-}
-
 function isSameCapture(one: RecordFacts, other: RecordFacts): boolean {
   return (
-    captureIdOf(one) === captureIdOf(other) &&
+    one.hash === other.hash &&
+    one.time === other.time &&
     one.url === other.url &&
     one.date === other.date &&
+    captureIdOf(one) === captureIdOf(other) &&
     equal(one.payloadDigest, other.payloadDigest)
   );
 }

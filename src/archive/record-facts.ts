@@ -70,48 +70,136 @@ type CaptureFacts = {
   readonly hash: number;
 };
 
-/** Facts of a record of a scan that was asked for ARCHIVE_FIELDS. */
-export function factsOfScan(batch: ScanBatch, record: number): RecordFacts {
-  const { columns } = batch;
-  const length = columns.length[record]!;
-  const texts = batch.texts(record);
-  const type = texts[AT.type]!;
-  const url = texts[AT.targetUri]!;
-  const date = texts[AT.date]!;
-  const recordId = texts[AT.recordId]!;
-  const payloadDigest = batch.digest(record);
-  const captureId = texts[AT.captureId]!;
-  const capture = captureFacts({ type, url, date, recordId, payloadDigest, captureId });
-  return {
-    kind: capture.kind,
-    time: capture.time,
-    urlKey: capture.urlKey,
-    hash: capture.hash,
-    offset: columns.offset[record]!,
-    length: length < 0 ? undefined : length,
-    innerOffset: columns.innerOffset[record]!,
-    type,
-    url,
-    date,
-    recordId,
-    isComplete: batch.has(record, SCAN_COMPLETE),
-    isHttp: batch.has(record, SCAN_HTTP),
-    isArc: batch.has(record, SCAN_ARC),
-    status: columns.status[record]!,
-    mime: bareMime(texts[AT.mime]!),
-    payloadBytes: columns.payloadBytes[record]!,
-    payloadDigest,
-    declaredDigest: texts[AT.payloadDigest]!,
-    refersTo: texts[AT.refersTo]!,
-    refersToUri: unbracketed(texts[AT.refersToTargetUri]!),
-    refersToDate: texts[AT.refersToDate]!,
-    profile: texts[AT.profile]!,
-    concurrentTo: texts[AT.concurrentTo]!,
-    captureId,
-    overflow: Number(texts[AT.overflow]! || 0),
-    content: texts[AT.content]!,
-    alsoDeclared: texts[AT.alsoDeclared]!,
-  };
+/**
+ * Facts of a record of a scan that was asked for ARCHIVE_FIELDS. Most of them are asked for of few records, so they are looked up in the batch when they are; it
+ * stays in memory as long as they do.
+ */
+export class ScanFacts implements RecordFacts {
+  readonly kind: CaptureKind | undefined;
+  readonly time: EpochMs | undefined;
+  readonly urlKey: UrlKey;
+  readonly hash: number;
+  readonly offset: number;
+  readonly length: number | undefined;
+  readonly type: string;
+  readonly #batch: ScanBatch;
+  readonly #record: number;
+  // Of captures these are asked for many times.
+  #url: string | undefined;
+  #date: string | undefined;
+  #recordId: string | undefined;
+  #payloadDigest: Uint8Array | undefined;
+
+  constructor(batch: ScanBatch, record: number) {
+    this.#batch = batch;
+    this.#record = record;
+    const length = batch.columns.length[record]!;
+    this.offset = batch.columns.offset[record]!;
+    this.length = length < 0 ? undefined : length;
+    this.type = this.#text(AT.type);
+    const { kind, time, urlKey: key, hash: idHash } = captureFacts(this);
+    this.kind = kind;
+    this.time = time;
+    this.urlKey = key;
+    this.hash = idHash;
+  }
+
+  get innerOffset(): number {
+    return this.#batch.columns.innerOffset[this.#record]!;
+  }
+
+  get url(): string {
+    this.#url ??= this.#text(AT.targetUri);
+    return this.#url;
+  }
+
+  get date(): string {
+    this.#date ??= this.#text(AT.date);
+    return this.#date;
+  }
+
+  get recordId(): string {
+    this.#recordId ??= this.#text(AT.recordId);
+    return this.#recordId;
+  }
+
+  get isComplete(): boolean {
+    return this.#batch.has(this.#record, SCAN_COMPLETE);
+  }
+
+  get isHttp(): boolean {
+    return this.#batch.has(this.#record, SCAN_HTTP);
+  }
+
+  get isArc(): boolean {
+    return this.#batch.has(this.#record, SCAN_ARC);
+  }
+
+  get status(): number {
+    return this.#batch.columns.status[this.#record]!;
+  }
+
+  get mime(): string {
+    return bareMime(this.#text(AT.mime));
+  }
+
+  get payloadBytes(): number {
+    return this.#batch.columns.payloadBytes[this.#record]!;
+  }
+
+  get payloadDigest(): Uint8Array {
+    this.#payloadDigest ??= this.#batch.digest(this.#record);
+    return this.#payloadDigest;
+  }
+
+  get declaredDigest(): string {
+    return this.#text(AT.payloadDigest);
+  }
+
+  get refersTo(): string {
+    return this.#text(AT.refersTo);
+  }
+
+  get refersToUri(): string {
+    return unbracketed(this.#text(AT.refersToTargetUri));
+  }
+
+  get refersToDate(): string {
+    return this.#text(AT.refersToDate);
+  }
+
+  get profile(): string {
+    return this.#text(AT.profile);
+  }
+
+  get concurrentTo(): string {
+    return this.#text(AT.concurrentTo);
+  }
+
+  get captureId(): string {
+    return this.#text(AT.captureId);
+  }
+
+  get overflow(): number {
+    return Number(this.#text(AT.overflow) || 0);
+  }
+
+  get content(): string {
+    return this.#text(AT.content);
+  }
+
+  get alsoDeclared(): string {
+    return this.#text(AT.alsoDeclared);
+  }
+
+  /** The HTTP head, in a scan that was asked for them. */
+  get httpHead(): Uint8Array {
+    return this.#batch.httpHead(this.#record);
+  }
+
+  #text(index: number): string {
+    return this.#batch.textAt(this.#record, index);
+  }
 }
 
 /** Where the texts of a record stand. */

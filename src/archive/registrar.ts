@@ -32,6 +32,8 @@ export class Registrar {
   /** Blocks that were entered here, by the key that the draft has for them. */
   readonly #fresh = new Map<BlockKey, RecordFacts>();
 
+  /** What contents that were held already were called here. */
+  readonly #declared = new Map<string, BlockKey>();
   readonly #isOwn: boolean;
   readonly #copyingFor: OwnCaptures | undefined;
 
@@ -156,10 +158,10 @@ export class Registrar {
     return { facts, capture, isKnown: false };
   }
 
-  /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. */
-  enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey): void {
+  /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. `isNamed`: the catalog has what it calls the content. */
+  enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey, isNamed: boolean): void {
     this.#put(captureOf(facts, 'revisit', place, collection, block));
-    this.#declare(facts.declaredDigest, block);
+    if (!isNamed) this.#declare(facts.declaredDigest, block);
   }
 
   #put(capture: Capture): void {
@@ -208,7 +210,7 @@ export class Registrar {
     const digest = this.#digest(facts);
     const held = this.heldBlock(facts);
     if (held) {
-      this.#declare(facts.declaredDigest, held);
+      this.#declareOnce(facts.declaredDigest, held);
       return held;
     }
     const isFirst = this.#isOwn && !this.#draft.block({ digest, overflow: 0 });
@@ -222,11 +224,16 @@ export class Registrar {
 
   /** Remembers what the record's writer called the content, for revisits that call it the same. */
   #declare(text: string, block: BlockKey): void {
-    if (this.#copyingFor?.isNamed(text, block)) return;
     const declared = parseDigest(text);
     if (!declared || (declared.algorithm === 'sha256' && equal(declared.bytes, block.digest))) return;
     this.#putAlias(declared, block);
-    this.#copyingFor?.addName(text, block);
+  }
+
+  /** The same for a content that many records here may have, like that of no bytes. */
+  #declareOnce(text: string, block: BlockKey): void {
+    if (this.#declared.get(text) === block) return;
+    this.#declared.set(text, block);
+    this.#declare(text, block);
   }
 
   #putAlias(declared: Digest, block: BlockKey): void {

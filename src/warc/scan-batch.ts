@@ -84,25 +84,18 @@ export class ScanBatch {
 
   /** Empty when the record does not have it. A field asked for besides goes by its name in lower case. */
   text(record: number, name: ScanText | `${string}-${string}`): string {
-    const { text, textEnds, textNames } = this.columns;
     const index = this.#textIndexes.get(name);
     assert(index !== undefined, `the scan was not asked for ${name}`);
-    const at = record * textNames.length + index;
-    return text.slice(at === 0 ? 0 : textEnds[at - 1]!, textEnds[at]);
+    return this.textAt(record, index);
   }
 
-  /** All texts of a record, in the order of `columns.textNames`. */
-  texts(record: number): string[] {
+  /** The same by its place in `columns.textNames`. */
+  textAt(record: number, index: number): string {
     const { text, textEnds, textNames } = this.columns;
-    const first = record * textNames.length;
-    const texts: string[] = [];
-    let from = first === 0 ? 0 : textEnds[first - 1]!;
-    for (let at = first; at < first + textNames.length; at++) {
-      const to = textEnds[at]!;
-      texts.push(from === to ? '' : text.slice(from, to));
-      from = to;
-    }
-    return texts;
+    const at = record * textNames.length + index;
+    const from = at === 0 ? 0 : textEnds[at - 1]!;
+    const to = textEnds[at]!;
+    return from === to ? '' : text.slice(from, to);
   }
 
   digest(record: number): Uint8Array {
