@@ -3,26 +3,24 @@
  * --recursive --warc-file` on the same site, where wget is there. And the memory of a crawl that knows a million URLs.
  *
  * What is not the same on all sides: wget asks for one page at a time, which on loopback costs it little, and syncs nothing to disk; the crawler syncs whatever it
- * acknowledges. All share the machine with the site, which makes its pages when asked and takes part of a core. The bare client is the crawler's own, the fastest there is
+ * acknowledges. Each has a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its pages when asked and takes part of a core. The bare client is the crawler's own, the fastest there is
  * here; the platform's fetch and its older HTTP client stand beside it for scale.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
-import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createArchive, openArchive } from '../src/archive/index.ts';
-import { crawl, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
+import { crawl } from '../src/crawl/index.ts';
+import { CONCURRENCY, SETTINGS, type Taken, type WayName } from './crawl-settings.ts';
 import { median, print, ratio } from './measure.ts';
 
 const RUNS = 5;
 const MANY_PAGES = 50;
 const LINKS_OF_MANY = 20_000;
-const CONCURRENCY = 16;
-const SETTINGS = { allowPrivate: true, delayMs: 0, concurrency: CONCURRENCY, hostConcurrency: CONCURRENCY };
 const newId = () => `<urn:uuid:${randomUUID()}>`;
 
 export async function benchCrawl(argv: readonly string[]): Promise<void> {
@@ -70,96 +68,51 @@ async function measureMemory(site: string, at: string): Promise<void> {
 type Measure = { readonly runs: number; readonly wget: boolean };
 
 async function measure(site: string, pages: number, directory: string, { runs, wget }: Measure): Promise<void> {
-  const bare: number[] = [];
-  const platform: number[] = [];
-  const older: number[] = [];
-  const ours: number[] = [];
-  const processor: number[] = [];
+  const names: readonly WayName[] = ['own', 'fetch', 'agent', 'crawl'];
+  const ways = names.map((name) => ({ name, process: startWay(name, site, pages, directory) }));
+  const taken: Record<WayName, Taken[]> = { own: [], fetch: [], agent: [], crawl: [] };
   const peer: number[] = [];
-  for (let run = 0; run < runs; run++) {
-    bare.push(await elapsed(() => fetchAll(site, pages, ownFetch())));
-    platform.push(await elapsed(() => fetchAll(site, pages, platformFetch)));
-    older.push(await elapsed(() => withAgent((agent) => fetchAll(site, pages, (url) => agentFetch(url, agent)))));
-    const at = join(directory, `archive-${run}`);
-    const before = process.cpuUsage();
-    ours.push(await elapsed(() => crawlAll(site, pages, at)));
-    const { user, system } = process.cpuUsage(before);
-    processor.push((user + system) / 1e6);
-    rmSync(at, { recursive: true, force: true });
-    if (wget) peer.push(await elapsed(async () => wgetAll(site, join(directory, 'wget'))));
+  try {
+    for (let run = 0; run < runs; run++) {
+      for (const way of ways) taken[way.name].push(await runWay(way.process));
+      if (wget) peer.push(wgetAll(site, join(directory, 'wget')));
+    }
+  } finally {
+    for (const way of ways) way.process.kill();
   }
+  const [own, platform, agent, ours] = names.map((name) => taken[name].map(({ seconds }) => seconds));
+  const processor = median(taken.crawl.map((one) => one.processor));
   const speed = (times: readonly number[]) => (pages / median(times)).toFixed(0);
   print(
     `crawl: a loopback site of ${pages} pages, ${CONCURRENCY} requests at a time, no delay, ${runs} alternating runs, medians`,
   );
-  print(`  crawl ${speed(ours)} pages/s, storing, reading links and all`);
-  print(`  processor time ${((1000 * median(processor)) / pages).toFixed(2)} ms a page, of all threads`);
-  print(`  to the crawler's own bare client, ${speed(bare)} pages/s   ${ratio(bare, ours)}   (bar 0.5)`);
-  print(`  to fetch of the platform, ${speed(platform)} pages/s       ${ratio(platform, ours)}`);
-  print(`  to node:http with an agent, ${speed(older)} pages/s    ${ratio(older, ours)}`);
-  if (wget) print(`  to wget --recursive --warc-file, ${speed(peer)} pages/s    ${ratio(peer, ours)}   (bar 3)`);
+  print(`  crawl ${speed(ours!)} pages/s, storing, reading links and all`);
+  print(`  processor time ${((1000 * processor) / pages).toFixed(2)} ms a page, of all threads`);
+  print(`  to the crawler's own bare client, ${speed(own!)} pages/s   ${ratio(own!, ours!)}   (bar 0.5)`);
+  print(`  to fetch of the platform, ${speed(platform!)} pages/s       ${ratio(platform!, ours!)}`);
+  print(`  to node:http with an agent, ${speed(agent!)} pages/s    ${ratio(agent!, ours!)}`);
+  if (wget) print(`  to wget --recursive --warc-file, ${speed(peer)} pages/s    ${ratio(peer, ours!)}   (bar 3)`);
 }
 
-async function platformFetch(url: string): Promise<void> {
-  const response = await fetch(url);
-  await response.arrayBuffer();
+function startWay(name: WayName, site: string, pages: number, directory: string): ChildProcess {
+  return fork(join(import.meta.dirname, 'crawl-way.ts'), [name, site, String(pages), directory]);
 }
 
-async function withAgent(work: (agent: Agent) => Promise<void>): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
-  try {
-    await work(agent);
-  } finally {
-    agent.destroy();
-  }
+async function runWay(way: ChildProcess): Promise<Taken> {
+  way.send('go');
+  const [taken] = await Promise.race([once(way, 'message'), once(way, 'exit').then(() => [undefined])]);
+  if (!taken) throw new Error('a process of the bench ended early');
+  return taken as Taken;
 }
 
-function agentFetch(url: string, agent: Agent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    get(url, { agent }, (response) => {
-      response.on('error', reject).on('end', resolve).resume();
-    }).on('error', reject);
-  });
-}
-
-function ownFetch(): (url: string) => Promise<void> {
-  const fetcher = new HttpFetcher({ ...FETCH_DEFAULTS, clock: Date.now, allowPrivate: true });
-  return async (url) => {
-    const fetched = await fetcher.fetch({ url });
-    if (fetched.kind === 'failure') throw new Error(fetched.detail);
-    for await (const _ of fetched.body);
-  };
-}
-
-async function fetchAll(site: string, pages: number, get: (url: string) => Promise<void>): Promise<void> {
-  let next = 0;
-  const work = async () => {
-    while (next < pages) await get(`${site}/page/${next++}`);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
-}
-
-async function crawlAll(site: string, pages: number, at: string): Promise<void> {
-  await createArchive(at);
-  const archive = await openArchive(at, { clock: Date.now, newId });
-  try {
-    const report = await crawl(archive, [`${site}/page/0`], SETTINGS);
-    if (report.counts.pages !== pages) throw new Error(`${report.counts.pages} pages instead of ${pages}`);
-  } finally {
-    await archive.close();
-  }
-}
-
-function wgetAll(site: string, at: string): void {
+/** How long wget took, in seconds. */
+function wgetAll(site: string, at: string): number {
   mkdirSync(at, { recursive: true });
+  const start = performance.now();
   const options = ['--recursive', '--level=inf', '--quiet', '--delete-after', '--no-directories', '--warc-file=site'];
   const { status, error } = spawnSync('wget', [...options, `${site}/page/0`], { cwd: at });
+  const seconds = (performance.now() - start) / 1000;
   rmSync(at, { recursive: true, force: true });
   if (error || status !== 0) throw new Error(`wget ended with ${status ?? error?.message}`);
-}
-
-async function elapsed(work: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return (performance.now() - start) / 1000;
+  return seconds;
 }

@@ -1,0 +1,9 @@
+/** What the processes of the crawl bench have to agree on. */
+export const CONCURRENCY = 16;
+export const SETTINGS = { allowPrivate: true, delayMs: 0, concurrency: CONCURRENCY, hostConcurrency: CONCURRENCY };
+
+/** See `crawl-way.ts`. */
+export type WayName = 'crawl' | 'own' | 'fetch' | 'agent';
+
+/** What going through the site once took. */
+export type Taken = { readonly seconds: number; readonly processor: number };
