@@ -114,7 +114,7 @@ function Control({ schema, isRequired, value, onChange, id, hint }: ControlPrope
         <input
           {...shared}
           type="number"
-          min={schema.unit ? 0 : schema.minimum}
+          min={schema.minimum === undefined ? undefined : schema.minimum / (schema.unit ?? 1)}
           step={schema.unit ? 'any' : 1}
           onInput={onInput}
         />
