@@ -32,8 +32,9 @@ import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import { Spool } from './spool.ts';
 
 const ADDED_NOTE = 'added:';
-/** Records decided on together. */
+/** Records decided on together, and how many captures may be among them. */
 const STEP_RECORDS = 2000;
+const STEP_CAPTURES = 750;
 /** How much of the file is read at once for copying: one range of the scan, so that a step reads once or twice. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 const FINGERPRINT_BYTES = 16 * 1024;
@@ -152,11 +153,17 @@ export class FileSource implements StepSource {
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
-    for (let from = 0; from < batch.count; from += STEP_RECORDS) {
+    for (let record = 0; record < batch.count; ) {
       const records: ScanFacts[] = [];
-      for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
+      for (
+        let captures = 0;
+        record < batch.count && records.length < STEP_RECORDS && captures < STEP_CAPTURES;
+        record++
+      ) {
         const facts = new ScanFacts(batch, record);
-        if (this.#isAhead(facts)) records.push(facts);
+        if (!this.#isAhead(facts)) continue;
+        records.push(facts);
+        if (facts.kind) captures++;
       }
       if (records.length > 0) await this.#parts.exclusive(() => this.#step(records, report));
     }

@@ -17,6 +17,9 @@ import type { Registrar } from './registrar.ts';
 import type { Referent } from './segment-rewrite.ts';
 import type { OpenSegment } from './segment-shelf.ts';
 
+/** Records of our own are written when they are so many; seldom before the step's end, for they are small. */
+const HELD_BYTES_MAX = 4 * 1024 * 1024;
+
 type Written = { readonly offset: number; readonly length: number };
 
 /** The file that the records come from, as a step needs it. */
@@ -54,6 +57,8 @@ export class AddStep {
   readonly #report: AddReport;
   /** What is still to be written, in order: runs of the file, and records of our own. */
   #pieces: (Run | Uint8Array)[] = [];
+  /** Of our own records among them. */
+  #heldBytes = 0;
   /** Where the next piece will stand. */
   #position: number;
   /** Revisits of the file that were kept. They are entered last: what they stand for may come after them. */
@@ -139,15 +144,25 @@ export class AddStep {
     if (!held) return this.#keep(facts);
     this.#report.duplicates++;
     this.#report.duplicateBytes += facts.payloadBytes;
-    this.#writeRevisit(facts, held);
-    return undefined;
+    return this.#takeDuplicate(facts, held);
+  }
+
+  #takeDuplicate(facts: ScanFacts, block: BlockKey): Promise<void> | undefined {
+    const place = this.#registrar.holderOf(block);
+    const holder = this.#registrar.freshHolder(block) ?? this.#referents.loaded(place);
+    if (!holder) return this.#referents.read(place).then((read) => this.#writeRevisit(facts, block, read));
+    const { recordId, url, date } = holder;
+    const { declaredDigest } = facts;
+    if (holder.declaredDigest !== declaredDigest)
+      this.#named.push({ place, holder: { recordId, url, date, declaredDigest } });
+    return this.#writeRevisit(facts, block, holder);
   }
 
   /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. */
   async #takeRevisit(facts: RecordFacts): Promise<void> {
     const block = this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
     if (!block) return this.#keep(facts);
-    const holder = this.#registrar.freshHolder(block) ?? (await this.#referents.get(this.#registrar.holderOf(block)));
+    const holder = this.#registrar.freshHolder(block) ?? (await this.#referents.read(this.#registrar.holderOf(block)));
     const referent = { ...referentOf(holder), content: blockId(block) };
     await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
@@ -197,12 +212,15 @@ export class AddStep {
   }
 
   async #writePieces(): Promise<void> {
+    const { shelf } = this.#parts;
     const pieces = this.#pieces;
     this.#pieces = [];
+    this.#heldBytes = 0;
     for (const piece of pieces) {
       if ('from' in piece) await this.#source.copy(this.#open, piece.from, piece.to, piece.records);
-      else this.#parts.shelf.append(this.#open, piece);
+      else shelf.append(this.#open, piece);
     }
+    if (shelf.isFull(this.#open)) await shelf.flush(this.#open);
     assert(this.#open.position === this.#position, 'records stand where they were said to');
   }
 
@@ -211,12 +229,7 @@ export class AddStep {
     if (capture?.kind === 'revisit' && !capture.block) this.#report.unresolved++;
   }
 
-  #writeRevisit(facts: ScanFacts, block: BlockKey): void {
-    const place = this.#registrar.holderOf(block);
-    const holder: HolderFacts = this.#registrar.freshHolder(block) ?? this.#referents.loaded(place);
-    const { recordId, url, date, declaredDigest } = holder;
-    const isNamed = declaredDigest === facts.declaredDigest;
-    if (!isNamed) this.#named.push({ place, holder: { recordId, url, date, declaredDigest: facts.declaredDigest } });
+  #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
     const fields: Field[] = [{ name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
     if (/^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
@@ -234,7 +247,10 @@ export class AddStep {
     };
     const member = this.#source.encode(record, facts.httpHead);
     this.#pieces.push(member);
+    this.#heldBytes += member.length;
+    const isNamed = holder.declaredDigest === facts.declaredDigest;
     this.#registrar.enterRevisit(facts, this.#place(member.length), this.#collection, block, isNamed);
+    return this.#heldBytes > HELD_BYTES_MAX ? this.#writePieces() : undefined;
   }
 
   /** The step is committed: what it entered can be leaned on by the next ones. */

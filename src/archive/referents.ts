@@ -4,7 +4,6 @@
  * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it is committed, whatever becomes of
  * the numbers of segments. Only committed places are asked for and remembered.
  */
-import { assert } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { Referent } from './segment-rewrite.ts';
@@ -19,8 +18,12 @@ export type HolderFacts = {
   readonly declaredDigest: string;
 };
 
-/** Contents that repeat do so mostly within one crawl; of those that were asked for before the last so many, some are read again. About 10 MB. */
-const GENERATION_MAX = 16 * 1024;
+/** Contents that repeat do so mostly within one crawl; of those that were asked for before the last so many characters, some are read again. */
+const GENERATION_LENGTH_MAX = 3_000_000;
+/** What is longer is not kept. */
+const KEPT_LENGTH_MAX = 4000;
+/** So many heads are read at a time. */
+const HEADS_AT_ONCE = 64;
 
 export class Referents {
   readonly #access: RecordAccess;
@@ -31,41 +34,51 @@ export class Referents {
    */
   #young = new Map<string, string>();
   #old = new Map<string, string>();
+  #youngLength = 0;
+  /** Those that were asked for together last. */
+  #loaded = new Map<string, string>();
 
   constructor(access: RecordAccess, shelf: SegmentShelf) {
     this.#access = access;
     this.#shelf = shelf;
   }
 
-  /** Reads those that are not known. */
+  /** Finds all of these that are short enough to be kept. */
   async load(places: readonly Place[]): Promise<void> {
+    this.#loaded = new Map();
     const missing = new Map<string, Place>();
     for (const place of places) {
       const id = this.#idOf(place);
-      if (this.#young.has(id)) continue;
-      const older = this.#old.get(id);
-      if (older === undefined) missing.set(id, place);
-      else this.#keep(id, older);
+      const known = this.#young.get(id) ?? this.#old.get(id);
+      if (known === undefined) missing.set(id, place);
+      else this.#keep(id, known);
     }
-    if (missing.size === 0) return;
-    const heads = await this.#access.heads([...missing.values()]);
-    for (const [index, id] of [...missing.keys()].entries()) {
-      const { recordId = '', targetUri: url = '', date = '' } = heads[index]!;
-      this.#keep(id, packed({ recordId, url, date, declaredDigest: '' }));
+    const unread = [...missing];
+    for (let at = 0; at < unread.length; at += HEADS_AT_ONCE) {
+      const some = unread.slice(at, at + HEADS_AT_ONCE);
+      const holders = await this.#read(some.map(([, place]) => place));
+      for (const [index, [id]] of some.entries()) this.#keep(id, packed(holders[index]!));
     }
   }
 
-  async get(place: Place): Promise<HolderFacts> {
-    await this.load([place]);
-    return this.loaded(place);
+  async #read(places: readonly Place[]): Promise<HolderFacts[]> {
+    const heads = await this.#access.heads(places);
+    return heads.map(({ recordId = '', targetUri: url = '', date = '' }) => ({
+      recordId,
+      url,
+      date,
+      declaredDigest: '',
+    }));
   }
 
-  /** One of those that were loaded last, which may be as many as a generation. */
-  loaded(place: Place): HolderFacts {
-    const id = this.#idOf(place);
-    const holder = this.#young.get(id) ?? this.#old.get(id);
-    assert(holder !== undefined, 'what a revisit says of its content was loaded before');
-    return unpacked(holder);
+  /** One of those that were loaded last; undefined when it is too long. */
+  loaded(place: Place): HolderFacts | undefined {
+    const holder = this.#loaded.get(this.#idOf(place));
+    return holder === undefined ? undefined : unpacked(holder);
+  }
+
+  async read(place: Place): Promise<HolderFacts> {
+    return (await this.#read([place]))[0]!;
   }
 
   /** Keeps what was committed of a holder, in the place of what was known of it. */
@@ -74,11 +87,19 @@ export class Referents {
   }
 
   #keep(id: string, holder: string): void {
-    if (this.#young.size === GENERATION_MAX) {
+    if (holder.length > KEPT_LENGTH_MAX) return;
+    this.#loaded.set(id, holder);
+    if (this.#young.has(id)) {
+      this.#young.set(id, holder);
+      return;
+    }
+    if (this.#youngLength > GENERATION_LENGTH_MAX) {
       this.#old = this.#young;
       this.#young = new Map();
+      this.#youngLength = 0;
     }
     this.#young.set(id, holder);
+    this.#youngLength += id.length + holder.length;
   }
 
   #idOf({ segment, offset }: Place): string {

@@ -17,7 +17,9 @@ before(() => {
     path,
     `import { threadId } from 'node:worker_threads';
      import { answerJobs, PinakesError } from ${JSON.stringify(front)};
-     answerJobs(async (job) => {
+     answerJobs(async (job, tell) => {
+       if (job?.parts) for (let part = 0; part < job.parts; part++) tell([job.name, part]);
+       if (job?.parts) return job.name;
        if (job === 'fail') throw new PinakesError('FILE_MISSING', { where: 'here' });
        if (job === 'break') throw new Error('broken');
        if (job === 'who') return threadId;
@@ -74,6 +76,22 @@ test('a thread that dies fails what it had at hand, and another one does the res
     );
     await pool.close();
   }
+});
+
+test('parts of what a job finds are told before its answer, each to whom it concerns', async () => {
+  const pool = new ThreadPool<{ name: string; parts: number }, string, [string, number]>(script, { threads: 2 });
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, number) => {
+      const job = { name: `job ${number}`, parts: 1 + (number % 4) };
+      const told: [string, number][] = [];
+      assert.equal(await pool.run(job, [], (part) => told.push(part)), job.name);
+      assert.deepEqual(
+        told,
+        Array.from({ length: job.parts }, (_, part) => [job.name, part]),
+      );
+    }),
+  );
+  await pool.close();
 });
 
 test('a pool that is closed fails what is not done, and takes no more', async () => {

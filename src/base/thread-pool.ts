@@ -2,7 +2,7 @@
  * Jobs that are done on threads of their own, each by the same script, which calls `answerJobs`.
  *
  * A thread is started when there is a job for it, takes its jobs one after the other, and has the next one at hand before it is done with the last, so that it never
- * waits for an answer to its message. A job that fails is answered with the reason, and the thread goes on. A thread that dies fails the jobs it had at hand; the next
+ * waits for an answer to its message. A job may tell parts of what it found before it is done. A job that fails is answered with the reason, and the thread goes on. A thread that dies fails the jobs it had at hand; the next
  * job starts another one. Idle threads do not keep a program from ending. A pool that is closed leaves its idle threads to the next one of the same script for a while.
  */
 import { getCompileCacheDir } from 'node:module';
@@ -25,25 +25,26 @@ export type ThreadPoolOptions = {
   readonly jobsAtHand?: number;
 };
 
-type Waiting<Job, Result> = {
+type Waiting<Job, Result, Part> = {
   readonly job: Job;
   readonly transfer: readonly Transferable[];
+  readonly onPart: ((part: Part) => void) | undefined;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 };
 
 type Failure = { readonly code: string; readonly where: string | undefined; readonly detail: string };
-type Answer<Result> = { readonly result: Result } | { readonly failure: Failure };
+type Answer<Result, Part> = { readonly result: Result } | { readonly part: Part } | { readonly failure: Failure };
 
 /** Why a job failed whose thread did not live to answer: out of memory, or a failure that nothing caught. */
 export class ThreadDied extends Error {}
 
-export class ThreadPool<Job, Result> {
+export class ThreadPool<Job, Result, Part = never> {
   readonly #script: URL;
   readonly #options: ThreadPoolOptions;
-  readonly #waiting: Waiting<Job, Result>[] = [];
+  readonly #waiting: Waiting<Job, Result, Part>[] = [];
   /** What each thread has at hand, in the order it was sent, which is the order of the answers. */
-  readonly #atHand = new Map<Worker, Waiting<Job, Result>[]>();
+  readonly #atHand = new Map<Worker, Waiting<Job, Result, Part>[]>();
   #isClosed = false;
 
   constructor(script: URL, options: ThreadPoolOptions) {
@@ -52,10 +53,10 @@ export class ThreadPool<Job, Result> {
   }
 
   /** Has a job done. What is transferred with it is gone from here. */
-  run(job: Job, transfer: readonly Transferable[] = []): Promise<Result> {
+  run(job: Job, transfer: readonly Transferable[] = [], onPart?: (part: Part) => void): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new Error(CLOSED));
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    this.#waiting.push({ job, transfer, resolve, reject });
+    this.#waiting.push({ job, transfer, onPart, resolve, reject });
     this.#dispatch();
     return promise;
   }
@@ -68,7 +69,6 @@ export class ThreadPool<Job, Result> {
     for (const [worker, atHand] of this.#atHand) {
       if (atHand.length > 0) busy.push(worker);
       else this.#leave(worker);
-      // An answer that is on its way comes too late.
       for (const waiting of atHand.splice(0)) waiting.reject(new Error(CLOSED));
     }
     await Promise.all(busy.map((worker) => worker.terminate()));
@@ -115,8 +115,14 @@ export class ThreadPool<Job, Result> {
 
   #start(): Worker {
     const worker = resting.take(this.#kind) ?? this.#newThread();
-    worker.on('message', (answer: Answer<Result>) => {
+    worker.on('message', (answer: Answer<Result, Part>) => {
+      // It comes too late, and a thread that is about to end must not be let go of before it has.
+      if (this.#isClosed) return;
       const atHand = this.#atHand.get(worker)!;
+      if ('part' in answer) {
+        atHand[0]?.onPart?.(answer.part);
+        return;
+      }
       const waiting = atHand.shift();
       if (atHand.length === 0) worker.unref();
       if ('result' in answer) waiting?.resolve(answer.result);
@@ -153,18 +159,22 @@ function revived({ code, where, detail }: Failure): Error {
   return new PinakesError(code as ErrorCode, where === undefined ? {} : { where });
 }
 
+/** Tells a part of what was found, before the job is done. What is transferred with it is gone from here. */
+export type TellPart = (part: unknown, transfer?: readonly Transferable[]) => void;
+
 /** The thread's side: does the jobs that come, one after the other. `transferOf` says what of a result is handed over instead of copied. */
 export function answerJobs<Job, Result>(
-  work: (job: Job) => Result | Promise<Result>,
+  work: (job: Job, tell: TellPart) => Result | Promise<Result>,
   transferOf: (result: Result) => readonly Transferable[] = () => [],
 ): void {
   let last: Promise<void> = Promise.resolve();
+  const tell: TellPart = (part, transfer = []) => parentPort?.postMessage({ part }, transfer);
   const answer = async (job: Job) => {
     try {
-      const result = await work(job);
-      parentPort?.postMessage({ result } satisfies Answer<Result>, transferOf(result));
+      const result = await work(job, tell);
+      parentPort?.postMessage({ result } satisfies Answer<Result, never>, transferOf(result));
     } catch (cause) {
-      parentPort?.postMessage({ failure: failureOf(cause) } satisfies Answer<Result>);
+      parentPort?.postMessage({ failure: failureOf(cause) } satisfies Answer<Result, never>);
     }
   };
   parentPort?.on('message', (job: Job) => {

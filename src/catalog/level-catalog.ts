@@ -33,6 +33,7 @@ import {
 import { levelError } from './level-error.ts';
 import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
+import { RowChanges } from './row-changes.ts';
 import { RowsAtHand } from './rows-at-hand.ts';
 
 /** Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open. */
@@ -77,25 +78,24 @@ class LevelCatalog implements Catalog {
   write(batch: CatalogBatch): Promise<void> {
     return this.#change(async () => {
       const state = this.#state;
-      const operations = this.#database.batch();
+      const changes = new RowChanges();
       try {
         const { totals, newMimes } = await planBatch(
           batch,
           state,
           this.#database,
-          operations,
+          changes,
           this.#rowsAtHand.after(state.batchNumber),
         );
         const batchNumber = state.batchNumber + 1;
         const sync = batch.durable === true || isSyncDue(batchNumber);
-        await operations.write({ sync });
+        await changes.write(this.#database, sync);
         for (const mime of newMimes) state.mimes.add(mime);
         this.#state = { batchNumber, totals, mimes: state.mimes };
         if (sync) await syncOlderLogs(this.#directory);
       } finally {
         this.#recent.changed(batch);
         this.#rowsAtHand.clear();
-        await operations.close();
       }
     });
   }

@@ -67,7 +67,7 @@ function records(options: EncoderOptions, count: number, first = 0): { start: Bu
   return { start, members };
 }
 
-function file(name: string, parts: readonly Buffer[]): string {
+function file(name: string, parts: readonly Uint8Array[]): string {
   const path = join(directory, name);
   writeFileSync(path, Buffer.concat(parts));
   return path;
@@ -197,6 +197,77 @@ test('facts are those of the records', async () => {
     }
   }
   assert.equal(seen, 3);
+});
+
+/** Records whose heads are so long that a few hundred are more than one batch may hold, though they compress to nearly nothing. */
+function longHeads(count: number, first = 0): Buffer[] {
+  const filler = 'x'.repeat(30_000);
+  return Array.from({ length: count }, (_, i) => {
+    const http = Buffer.from(`HTTP/1.1 200 OK\r\nX-Filler: ${filler}\r\n\r\n${first + i}`);
+    const record = {
+      type: 'response',
+      recordId: `<urn:long:${first + i}>`,
+      date: '2024-03-01T10:00:00Z',
+      targetUri: `http://long.test/${first + i}?${filler}`,
+      contentType: 'application/http; msgtype=response',
+    } as const;
+    return Buffer.concat(recordParts(record, http));
+  });
+}
+
+test('however much a range holds, it comes in pieces of bounded size', async () => {
+  const count = 400;
+  const apart = file(
+    'long-heads.warc.gz',
+    longHeads(count).map((record) => gzipSync(record)),
+  );
+  // All records of a file that was compressed as a whole stand in one member, and so in one range.
+  const shared = file('long-heads-shared.warc.gz', [gzipSync(Buffer.concat(longHeads(count)))]);
+  const inner = Buffer.concat(longHeads(count, 1000));
+  const holder = { type: 'resource', recordId: '<urn:holder>', date: '2024-03-01T10:00:00Z' } as const;
+  // Ranges that begin inside a record take what is in it for records, at first.
+  const nested = file('long-heads-nested.warc', [
+    ...longHeads(20),
+    ...recordParts({ ...holder, targetUri: 'http://long.test/holder' }, inner),
+    ...longHeads(200, 2000),
+  ]);
+  for (const [path, records] of [
+    [apart, count],
+    [shared, count],
+    [nested, 221],
+  ] as const) {
+    const urls: string[] = [];
+    let batches = 0;
+    for await (const item of scanFiles([path], { httpHeads: true })) {
+      if (item.kind !== 'batch') continue;
+      const { columns } = item.batch;
+      batches++;
+      assert.ok(columns.text.length + columns.httpHeads.length < 4_000_000, path);
+      for (let i = 0; i < columns.count; i++) {
+        urls.push(item.batch.text(i, 'targetUri'));
+        assert.equal(item.batch.httpHead(i).length, columns.httpHeadBytes[i]);
+      }
+    }
+    assert.ok(batches > 3, `${batches} batches of ${path}`);
+    assert.deepEqual([urls.length, new Set(urls).size], [records, records], path);
+    const alone = await scan([path], {});
+    for (const rangeBytes of [2_500_000, 700_000])
+      assert.deepEqual(await scan([path], { workers: 2, rangeBytes }), alone, `${path} in ranges of ${rangeBytes}`);
+  }
+});
+
+test('a scan of which nobody takes the rest leaves nothing waiting', async () => {
+  const path = file(
+    'left.warc.gz',
+    longHeads(600).map((record) => gzipSync(record)),
+  );
+  for (let round = 0; round < 3; round++) {
+    for await (const item of scanFiles([path, path, path], { workers: 2 })) {
+      assert.equal(item.kind, 'batch');
+      break;
+    }
+  }
+  assert.equal((await scan([path], { workers: 2 })).records.length, 600);
 });
 
 test('a scan can be called off', async () => {

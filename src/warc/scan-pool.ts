@@ -5,13 +5,14 @@
  * a record inside a record (an archived `.warc.gz` that did not compress further). Therefore every seam is checked: the range before says
  * where its successor must begin, because it walked there record by record. A successor that began elsewhere is scanned again from the right place.
  *
- * Memory is bounded by the ranges under way, whatever the files hold (I9).
+ * A range comes in pieces of bounded size, and a thread waits when some of its pieces are not taken yet; so memory is bounded, whatever the files hold (I9).
  */
 import { statSync } from 'node:fs';
 import { type DigestAlgorithm, fileError, PinakesError, ThreadPool } from '../base/index.ts';
 import { readFileStart } from './record-reader.ts';
-import { type ScanJob, type ScanResult, scanRange } from './scan.ts';
+import type { ScanJob } from './scan.ts';
 import { ScanBatch } from './scan-batch.ts';
+import { PiecesHere, PiecesOfThread, type RangePieces, type ScanThreads } from './scan-pieces.ts';
 
 const RANGE_BYTES = 4 * 1024 * 1024;
 
@@ -27,7 +28,7 @@ export type ScanOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The facts of one range, in order; or a file that could not be read. */
+/** The facts of a range or of a part of one, in order; or a file that could not be read. */
 export type ScanItem =
   | { readonly kind: 'batch'; readonly batch: ScanBatch; readonly bytes: number }
   | { readonly kind: 'file-end'; readonly file: string; readonly records: number }
@@ -65,7 +66,7 @@ function planFile(file: string, options: ScanOptions): FileScan {
 }
 
 async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanOptions): AsyncGenerator<ScanItem> {
-  type Ahead = { readonly plan: FileScan; readonly job: ScanJob | undefined; readonly result: Promise<ScanResult> };
+  type Ahead = { readonly plan: FileScan; readonly job: ScanJob | undefined; readonly pieces: RangePieces | undefined };
   const ahead: Ahead[] = [];
   const source = jobsOf(files, options);
   const fill = () => {
@@ -73,9 +74,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
       const next = source.next();
       if (next.done) return;
       const { plan, job } = next.value;
-      const result = job ? pool.run(job) : Promise.reject(plan.failure);
-      result.catch(() => {});
-      ahead.push({ plan, job, result });
+      ahead.push({ plan, job, pieces: job && pool.scan(job) });
     }
   };
   let mustBegin = 0;
@@ -94,35 +93,42 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
       records = 0;
       failed = false;
     }
-    if (failed) continue;
+    if (failed) {
+      current.pieces?.giveUp();
+      continue;
+    }
     try {
-      const result = await seamless(pool, job, current.result, mustBegin);
-      if (result) {
-        const bytes = result.next - mustBegin;
-        mustBegin = result.next;
-        records += result.columns.count;
-        yield { kind: 'batch', batch: new ScanBatch(plan.file, result.columns), bytes };
+      if (plan.failure) throw plan.failure;
+      const seamless = await seamlessPieces(pool, job!, current.pieces!, mustBegin);
+      let piece = await seamless?.next();
+      while (piece) {
+        const bytes = piece.reached - mustBegin;
+        mustBegin = piece.reached;
+        records += piece.columns.count;
+        yield { kind: 'batch', batch: new ScanBatch(plan.file, piece.columns), bytes };
+        options.signal?.throwIfAborted();
+        piece = piece.next === undefined ? await seamless!.next() : undefined;
       }
       if (isLast) yield { kind: 'file-end', file: plan.file, records };
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       failed = true;
+      current.pieces?.giveUp();
       yield { kind: 'file-failed', file: plan.file, error };
     }
   }
 }
 
-/** The range's result, made again if it began in the wrong place; undefined when a record of an earlier range covers it whole. */
-async function seamless(
+/** The pieces of a range, made again if it began in the wrong place; undefined when a record of an earlier range covers it whole. */
+async function seamlessPieces(
   pool: ScanPool,
-  job: ScanJob | undefined,
-  result: Promise<ScanResult>,
+  job: ScanJob,
+  pieces: RangePieces,
   mustBegin: number,
-): Promise<ScanResult | undefined> {
-  const found = await result;
-  if (!job || job.exact || found.first === mustBegin) return found;
-  if (mustBegin >= job.to) return undefined;
-  return pool.run({ ...job, from: mustBegin, exact: true });
+): Promise<RangePieces | undefined> {
+  if (job.exact || (await pieces.first()) === mustBegin) return pieces;
+  pieces.giveUp();
+  return mustBegin >= job.to ? undefined : pool.scanAgain({ ...job, from: mustBegin, exact: true });
 }
 
 function* jobsOf(
@@ -139,14 +145,12 @@ function* jobsOf(
 /** Scans ranges on threads, or on the caller's own when there are none. */
 class ScanPool {
   readonly #workers: number;
-  readonly #threads: ThreadPool<ScanJob, ScanResult>;
+  readonly #threads: ScanThreads;
+  #spare: ScanThreads | undefined;
 
   constructor(workers: number) {
     this.#workers = workers;
-    this.#threads = new ThreadPool(new URL('./scan-worker.ts', import.meta.url), {
-      threads: workers,
-      limits: { maxYoungGenerationSizeMb: 20 },
-    });
+    this.#threads = newThreads(workers);
   }
 
   /** How many ranges should be under way or waiting, so that no thread stands idle. */
@@ -154,11 +158,25 @@ class ScanPool {
     return this.#workers === 0 ? 1 : this.#workers * 2 + 1;
   }
 
-  run(job: ScanJob): Promise<ScanResult> {
-    return this.#workers === 0 ? Promise.try(() => scanRange(job)) : this.#threads.run(job);
+  scan(job: ScanJob): RangePieces {
+    return this.#workers === 0 ? new PiecesHere(job) : new PiecesOfThread(this.#threads, job);
   }
 
-  close(): Promise<void> {
-    return this.#threads.close();
+  /** The same on a thread of its own: the others may all wait until this range was taken. */
+  scanAgain(job: ScanJob): RangePieces {
+    if (this.#workers === 0) return new PiecesHere(job);
+    this.#spare ??= newThreads(1);
+    return new PiecesOfThread(this.#spare, job);
   }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#threads.close(), this.#spare?.close()]);
+  }
+}
+
+function newThreads(threads: number): ScanThreads {
+  return new ThreadPool(new URL('./scan-worker.ts', import.meta.url), {
+    threads,
+    limits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 48 },
+  });
 }

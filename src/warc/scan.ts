@@ -34,38 +34,66 @@ export type ScanJob = {
   readonly exact: boolean;
 };
 
-export type ScanResult = {
+/** What was found in a range, or in the next part of one. */
+export type ScanPiece = {
   readonly columns: ScanColumns;
-  /**
-   * Where the first record at or after `from` begins, and where the first at or after `to` does; the file's end when there is none, and infinity
-   * when the search for the first was given up.
-   */
+  /** Where the first record at or after `from` begins; the file's end when there is none, and infinity when the search for it was given up. */
   readonly first: number;
-  readonly next: number;
+  /** Up to where the records reach that were found so far, as far as that is known. */
+  readonly reached: number;
+  /** Of the last piece, where the first record at or after `to` begins, or likewise. */
+  readonly next: number | undefined;
 };
 
 /** How far past its range a job looks for its first record. Inside a very large record every range would else read to that record's end. */
 const SEEK_PAST_BYTES = 1024 * 1024;
 
-/** Scans one range of a file. Bytes past its end are read as far as its last record and the one after it need. */
-export function scanRange(job: ScanJob): ScanResult {
-  const feed = new FileFeed(job.path, job.from);
-  const cursor = new RecordCursor(job.path, {
-    offset: job.from,
-    coding: job.coding,
-    dictionary: job.dictionary && Buffer.from(job.dictionary),
-    seek: !job.exact,
-  });
-  const gathered = new Columns(job);
-  const wants: ScanWants = { payload: [job.algorithm] };
-  let scanner: BlockScanner | undefined;
-  let first: number | undefined;
-  try {
+/**
+ * A piece ends when so much is held for it. An ordinary range is one piece; but a few bytes of a compressed file can hold very many records, or very long ones, and all
+ * records of a file may share one member.
+ */
+const PIECE_BYTES_MAX = 3 * 1024 * 1024;
+/** What a record takes beside its heads, about. */
+const RECORD_BYTES = 512;
+
+/** Scans one range of a file, piece by piece. Bytes past its end are read as far as its last record and the one after it need. */
+export class RangeScan {
+  readonly #job: ScanJob;
+  readonly #feed: FileFeed;
+  readonly #cursor: RecordCursor;
+  readonly #wants: ScanWants;
+  #scanner: BlockScanner | undefined;
+  #first: number | undefined;
+
+  constructor(job: ScanJob) {
+    this.#job = job;
+    this.#wants = { payload: [job.algorithm] };
+    this.#feed = new FileFeed(job.path, job.from);
+    this.#cursor = new RecordCursor(job.path, {
+      offset: job.from,
+      coding: job.coding,
+      dictionary: job.dictionary && Buffer.from(job.dictionary),
+      seek: !job.exact,
+    });
+  }
+
+  close(): void {
+    this.#cursor.close();
+    this.#feed.close();
+  }
+
+  /** To be called until a piece is the last. */
+  next(): ScanPiece {
+    const job = this.#job;
+    const cursor = this.#cursor;
+    const feed = this.#feed;
+    const gathered = new Columns(job);
     for (;;) {
       switch (cursor.step()) {
         case 'need-input':
-          if (!job.exact && first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
-            return { columns: gathered.finish(0, 0), first: Number.POSITIVE_INFINITY, next: Number.POSITIVE_INFINITY };
+          if (!job.exact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
+            const nowhere = Number.POSITIVE_INFINITY;
+            return { columns: gathered.finish(0, 0), first: nowhere, reached: nowhere, next: nowhere };
           }
           feed.feed(cursor);
           break;
@@ -73,35 +101,42 @@ export function scanRange(job: ScanJob): ScanResult {
           gathered.findings.push(cursor.finding);
           break;
         case 'record':
-          first ??= cursor.head.offset;
-          if (cursor.head.offset >= job.to) {
-            const from = job.exact ? job.from : first;
-            return { columns: gathered.finish(from, cursor.head.offset), first, next: cursor.head.offset };
-          }
-          scanner = new BlockScanner(cursor.head, wants);
+          this.#first ??= cursor.head.offset;
+          if (cursor.head.offset >= job.to) return this.#last(gathered, cursor.head.offset, cursor.head.offset);
+          this.#scanner = new BlockScanner(cursor.head, this.#wants);
           break;
         case 'body':
-          scanner!.push(cursor.chunk);
+          this.#scanner!.push(cursor.chunk);
           break;
-        case 'end':
-          gathered.add(cursor.head, cursor.tail.length, cursor.tail.complete, scanner!);
-          break;
-        case 'done': {
-          const end = feed.position;
-          const from = job.exact ? job.from : (first ?? end);
-          return { columns: gathered.finish(from, Number.POSITIVE_INFINITY), first: first ?? end, next: end };
+        case 'end': {
+          const { head, tail } = cursor;
+          gathered.add(head, tail.length, tail.complete, this.#scanner!);
+          if (gathered.heldBytes < PIECE_BYTES_MAX) break;
+          const columns = gathered.finish(this.#start(head.offset), Number.POSITIVE_INFINITY);
+          return { columns, first: this.#first!, reached: head.offset + (tail.length ?? 0), next: undefined };
         }
+        case 'done':
+          return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
       }
     }
-  } finally {
-    cursor.close();
-    feed.close();
+  }
+
+  #last(gathered: Columns, findingsTo: number, next: number): ScanPiece {
+    const first = this.#first ?? next;
+    return { columns: gathered.finish(this.#start(next), findingsTo), first, reached: next, next };
+  }
+
+  /** From where on findings are this job's. */
+  #start(end: number): number {
+    return this.#job.exact ? this.#job.from : (this.#first ?? end);
   }
 }
 
 /** Columns while they grow. */
 class Columns {
   readonly findings: Finding[] = [];
+  /** About how much memory it takes. */
+  heldBytes = 0;
   readonly #offset: number[] = [];
   readonly #length: number[] = [];
   readonly #innerOffset: number[] = [];
@@ -126,6 +161,7 @@ class Columns {
 
   add(head: RecordHead, length: number | undefined, complete: boolean, scanner: BlockScanner): void {
     const facts = scanner.end();
+    this.heldBytes += RECORD_BYTES + head.bytes.length + (facts.http?.bytes.length ?? 0);
     this.#offset.push(head.offset);
     this.#length.push(length ?? -1);
     this.#innerOffset.push(head.innerOffset);

@@ -98,3 +98,19 @@ test('a response is kept though a revisit of the same id and visit is there, who
   const walked = await walk(archive);
   assert.equal(walked.filter(({ head }) => head.type === 'response').length, 1);
 });
+
+test('contents that came under addresses too long to be kept in mind are leaned on like others, in every step and file', async (t) => {
+  const archive = await makeArchive(t);
+  const longUrl = (n: number) => `http://long.example/${n}?${Buffer.from(noise(n + 1, 60_000)).toString('hex')}`;
+  const originals = Array.from({ length: 80 }, (_, n) => response(longUrl(n), NOON + n, contentOf(`long ${n}`)));
+  const copies = (name: string) =>
+    originals.map((_, n) => response(`http://${name}.example/${n}`, NOON + 1000 + n, contentOf(`long ${n}`)));
+  const first = await writeForeign(join(archive.directory, '1.warc.gz'), [warcinfo(), ...originals, ...copies('same')]);
+  const second = await writeForeign(join(archive.directory, '2.warc.gz'), [warcinfo(), ...copies('other')]);
+  assert.equal((await archive.add([first], { workers: 0 })).duplicates, 80);
+  assert.equal((await archive.add([second], { workers: 0 })).duplicates, 80);
+  for (const name of ['same', 'other'])
+    for (const n of [0, 40, 79])
+      assert.deepEqual(await payloadAt(archive, `http://${name}.example/${n}`), Buffer.from(contentOf(`long ${n}`)));
+  assert.deepEqual(await audit(archive), []);
+});
