@@ -7,3 +7,6 @@ export type WayName = 'crawl' | 'own' | 'fetch' | 'agent';
 
 /** What going through the site once took. */
 export type Taken = { readonly seconds: number; readonly processor: number };
+
+/** What a crawl that knows very many URLs took at most. */
+export type ManyKnown = { readonly known: number; readonly rss: number };

@@ -3,25 +3,20 @@
  * --recursive --warc-file` on the same site, where wget is there. And the memory of a crawl that knows a million URLs.
  *
  * What is not the same on all sides: wget asks for one page at a time, which on loopback costs it little, and syncs nothing to disk; the crawler syncs whatever it
- * acknowledges. Each has a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its pages when asked and takes part of a core. The bare client is the crawler's own, the fastest there is
+ * acknowledges. Each has a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its pages when asked and takes part of
+ * a core. The bare client is the crawler's own, the fastest there is
  * here; the platform's fetch and its older HTTP client stand beside it for scale.
  */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createArchive, openArchive } from '../src/archive/index.ts';
-import { crawl } from '../src/crawl/index.ts';
-import { CONCURRENCY, SETTINGS, type Taken, type WayName } from './crawl-settings.ts';
+import { CONCURRENCY, type ManyKnown, type Taken, type WayName } from './crawl-settings.ts';
 import { median, print, ratio } from './measure.ts';
 
 const RUNS = 5;
-const MANY_PAGES = 50;
-const LINKS_OF_MANY = 20_000;
-const newId = () => `<urn:uuid:${randomUUID()}>`;
 
 export async function benchCrawl(argv: readonly string[]): Promise<void> {
   const pages = Number(argv[0] ?? 20_000);
@@ -42,27 +37,11 @@ export async function benchCrawl(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Pages that name a million others, which the crawl then knows. */
-async function measureMemory(site: string, at: string): Promise<void> {
-  let rssMax = 0;
-  let known = 0;
-  const watch = setInterval(() => {
-    rssMax = Math.max(rssMax, process.memoryUsage().rss);
-  }, 20);
-  await createArchive(at);
-  const archive = await openArchive(at, { clock: Date.now, newId });
-  try {
-    const seeds = Array.from({ length: MANY_PAGES }, (_, page) => `${site}/many/${page}`);
-    const report = await crawl(archive, seeds, { ...SETTINGS, pagesMax: MANY_PAGES });
-    known = report.known;
-    const { partlyRead, failed } = report.counts;
-    if (known !== MANY_PAGES * (LINKS_OF_MANY + 1) || partlyRead + failed > 0)
-      throw new Error(`${known} URLs are known, ${partlyRead} pages were read in part, ${failed} failed`);
-  } finally {
-    clearInterval(watch);
-    await archive.close();
-  }
-  print(`memory of a crawl that knows ${known} URLs: ${(rssMax / 1e6).toFixed(0)} MB   (bar 400)`);
+/** A crawl of pages that name a million others, in a process of its own; see `crawl-many.ts`. */
+async function measureMemory(site: string, directory: string): Promise<void> {
+  const child = fork(join(import.meta.dirname, 'crawl-many.ts'), [site, directory]);
+  const { known, rss } = (await answerOf(child)) as ManyKnown;
+  print(`memory of a crawl that knows ${known} URLs: ${(rss / 1e6).toFixed(0)} MB in a process of its own   (bar 400)`);
 }
 
 type Measure = { readonly runs: number; readonly wget: boolean };
@@ -100,9 +79,13 @@ function startWay(name: WayName, site: string, pages: number, directory: string)
 
 async function runWay(way: ChildProcess): Promise<Taken> {
   way.send('go');
-  const [taken] = await Promise.race([once(way, 'message'), once(way, 'exit').then(() => [undefined])]);
-  if (!taken) throw new Error('a process of the bench ended early');
-  return taken as Taken;
+  return (await answerOf(way)) as Taken;
+}
+
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const [answer] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [undefined])]);
+  if (!answer) throw new Error('a process of the bench ended early');
+  return answer;
 }
 
 /** How long wget took, in seconds. */

@@ -1,16 +1,13 @@
 /** `pinakes add`: takes WARC, ARC and WACZ files in, by copying what is new or, with `--in-place`, where they lie. */
-import { setFlagsFromString } from 'node:v8';
 import type { AddReport, Archive } from '../archive/index.ts';
 import { type InputFile, inputFiles } from '../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { FindingTally } from './finding-tally.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { counted, formatBytes } from './terminal.ts';
-
-/** By how much the heap may grow before it is cleared of garbage. The platform would let it grow to several times of what is needed, which saves an add no time. */
-const HEAP_GROWTH = '--heap-growing-percent=60';
 
 export type AddCommandOptions = ArchiveCommandOptions & {
   readonly collection?: string;
@@ -25,7 +22,7 @@ export async function archiveAdd(
   options: AddCommandOptions,
 ): Promise<number> {
   const { terminal, signal } = context;
-  setFlagsFromString(HEAP_GROWTH);
+  limitHeapGrowth();
   const { files, failures, bytes } = await inputFiles(paths.map((path) => pathFrom(context, path)));
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);

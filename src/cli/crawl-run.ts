@@ -19,6 +19,7 @@ import {
 import { openingOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED } from './outcome.ts';
 import { counted, formatBytes } from './terminal.ts';
 
@@ -28,6 +29,7 @@ export async function crawlCommand(
   seeds: readonly string[],
   options: CrawlCommandOptions,
 ): Promise<number> {
+  limitHeapGrowth();
   if (options.schedules) return listSchedules(context, archive, options);
   if (options.due) return runDue(context, archive, options);
   if (options.replay !== undefined) return replay(context, archive, options.replay, options);
