@@ -51,6 +51,18 @@ test('folded lines are joined with one blank, and a head of nothing else is read
   assert.ok(process.cpuUsage().user - started < 5_000_000, 'more than five seconds');
 });
 
+test('of many lines that are no fields the first are told, and how many more there are', () => {
+  const faults: HeadFault[] = [];
+  const text = `WARC/1.1\r\nX: a\r\n${'bad\r\n'.repeat(200_000)}Y: b\r\n:c\r\nZ: d\r\n\r\n`;
+  const head = parseWarcHead(Buffer.from(text), faults);
+  assert.deepEqual(
+    ['x', 'y', 'z'].map((name) => head.get(name)),
+    ['a', 'b', 'd'],
+  );
+  const malformed = faults.filter(({ code }) => code === 'field-malformed').map(({ detail }) => detail);
+  assert.deepEqual([malformed.length, malformed[0], malformed.at(-1)], [21, '"bad"', '199981 more lines']);
+});
+
 test('the end of a head is its empty line, with CRLF or LF', () => {
   for (const [text, end] of [
     ['WARC/1.1\r\nA: b\r\n\r\nbody', 18],

@@ -113,6 +113,9 @@ export function headEnd(bytes: Buffer, from: number, end: number): number {
 const SINGLE_FIELDS = ['warc-type', 'warc-record-id', 'warc-date', 'content-length', 'warc-target-uri'];
 const KNOWN_VERSIONS = new Set(['1.1', '1.0', '0.17', '0.18']);
 
+/** Of more lines of one head only the number is told. */
+const MALFORMED_TOLD_MAX = 20;
+
 export type HeadFault = { readonly code: FindingCode; readonly detail: string };
 
 /** Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown. */
@@ -121,9 +124,13 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   const firstLf = text.indexOf('\n');
   const version = text.slice(5, firstLf < 0 ? text.length : firstLf).trim();
   if (!KNOWN_VERSIONS.has(version)) faults.push({ code: 'version-unknown', detail: version.slice(0, 40) });
-  const fields = parseFields(text, firstLf < 0 ? text.length : firstLf + 1, (line) =>
-    faults.push({ code: 'field-malformed', detail: JSON.stringify(line.slice(0, 80)) }),
-  );
+  let malformed = 0;
+  const fields = parseFields(text, firstLf < 0 ? text.length : firstLf + 1, (line) => {
+    if (++malformed <= MALFORMED_TOLD_MAX)
+      faults.push({ code: 'field-malformed', detail: JSON.stringify(line.slice(0, 80)) });
+  });
+  if (malformed > MALFORMED_TOLD_MAX)
+    faults.push({ code: 'field-malformed', detail: `${malformed - MALFORMED_TOLD_MAX} more lines` });
   const head = new RecordHead('warc', version, fields, bytes);
   judge(head, faults);
   return head;
@@ -132,6 +139,8 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
 /** Fields of a head from `at` on. Folded lines are joined with one space. */
 export function parseFields(text: string, at: number, malformed: (line: string) => void): Field[] {
   const fields: { name: string; value: string }[] = [];
+  /** The next one; looked for once, however many lines without any come before it. */
+  let colon = -1;
   while (at < text.length) {
     let lineEnd = text.indexOf('\n', at);
     if (lineEnd < 0) lineEnd = text.length;
@@ -147,7 +156,10 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
       if (rest !== '') last.value = last.value === '' ? rest : `${last.value} ${rest}`;
       continue;
     }
-    const colon = text.indexOf(':', start);
+    if (colon < start) {
+      colon = text.indexOf(':', start);
+      if (colon < 0) colon = text.length;
+    }
     if (colon <= start || colon >= stop) {
       malformed(text.slice(start, stop));
       continue;
@@ -171,7 +183,7 @@ function judge(head: RecordHead, faults: HeadFault[]): void {
   for (const name of SINGLE_FIELDS) {
     let count = 0;
     for (const field of head.fields) {
-      if (isNamed(field, name) && ++count > 1) faults.push({ code: 'field-duplicate', detail: field.name });
+      if (isNamed(field, name) && ++count === 2) faults.push({ code: 'field-duplicate', detail: field.name });
     }
   }
   if (head.type === '') faults.push({ code: 'field-missing', detail: 'WARC-Type' });

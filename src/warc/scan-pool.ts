@@ -147,6 +147,8 @@ class ScanPool {
   readonly #workers: number;
   readonly #threads: ScanThreads;
   #spare: ScanThreads | undefined;
+  /** What is being scanned on the caller's thread. */
+  #here: RangePieces | undefined;
 
   constructor(workers: number) {
     this.#workers = workers;
@@ -159,17 +161,23 @@ class ScanPool {
   }
 
   scan(job: ScanJob): RangePieces {
-    return this.#workers === 0 ? new PiecesHere(job) : new PiecesOfThread(this.#threads, job);
+    return this.#workers === 0 ? this.#scanHere(job) : new PiecesOfThread(this.#threads, job);
   }
 
   /** The same on a thread of its own: the others may all wait until this range was taken. */
   scanAgain(job: ScanJob): RangePieces {
-    if (this.#workers === 0) return new PiecesHere(job);
+    if (this.#workers === 0) return this.#scanHere(job);
     this.#spare ??= newThreads(1);
     return new PiecesOfThread(this.#spare, job);
   }
 
+  #scanHere(job: ScanJob): RangePieces {
+    this.#here = new PiecesHere(job);
+    return this.#here;
+  }
+
   async close(): Promise<void> {
+    this.#here?.giveUp();
     await Promise.all([this.#threads.close(), this.#spare?.close()]);
   }
 }
@@ -177,6 +185,7 @@ class ScanPool {
 function newThreads(threads: number): ScanThreads {
   return new ThreadPool(new URL('./scan-worker.ts', import.meta.url), {
     threads,
-    limits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 48 },
+    // Several times of what the largest piece takes. With more, garbage would fill it.
+    limits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 64 },
   });
 }

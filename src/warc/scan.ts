@@ -52,9 +52,10 @@ const SEEK_PAST_BYTES = 1024 * 1024;
  * A piece ends when so much is held for it. An ordinary range is one piece; but a few bytes of a compressed file can hold very many records, or very long ones, and all
  * records of a file may share one member.
  */
-const PIECE_BYTES_MAX = 3 * 1024 * 1024;
-/** What a record takes beside its heads, about. */
+const PIECE_BYTES_MAX = 2.5 * 1024 * 1024;
+/** What a record takes beside its heads, about, and what a finding does. */
 const RECORD_BYTES = 512;
+const FINDING_BYTES = 512;
 
 /** Scans one range of a file, piece by piece. Bytes past its end are read as far as its last record and the one after it need. */
 export class RangeScan {
@@ -98,7 +99,7 @@ export class RangeScan {
           feed.feed(cursor);
           break;
         case 'finding':
-          gathered.findings.push(cursor.finding);
+          gathered.addFinding(cursor.finding);
           break;
         case 'record':
           this.#first ??= cursor.head.offset;
@@ -134,9 +135,9 @@ export class RangeScan {
 
 /** Columns while they grow. */
 class Columns {
-  readonly findings: Finding[] = [];
   /** About how much memory it takes. */
   heldBytes = 0;
+  readonly #findings: Finding[] = [];
   readonly #offset: number[] = [];
   readonly #length: number[] = [];
   readonly #innerOffset: number[] = [];
@@ -157,6 +158,11 @@ class Columns {
     this.#fields = fields;
     this.#keepsHeads = httpHeads;
     this.#digestBytes = digestOf(algorithm, new Uint8Array(0)).bytes.length;
+  }
+
+  addFinding(finding: Finding): void {
+    this.heldBytes += FINDING_BYTES;
+    this.#findings.push(finding);
   }
 
   add(head: RecordHead, length: number | undefined, complete: boolean, scanner: BlockScanner): void {
@@ -226,7 +232,7 @@ class Columns {
       text: this.#texts.join(''),
       textEnds,
       httpHeads: concat(this.#httpHeads),
-      findings: this.findings.filter(({ offset }) => offset >= from && offset < to),
+      findings: this.#findings.filter(({ offset }) => offset >= from && offset < to),
     };
   }
 }
