@@ -2,8 +2,8 @@
  * Jobs that are done on threads of their own, each by the same script, which calls `answerJobs`.
  *
  * A thread is started when there is a job for it, takes its jobs one after the other, and has the next one at hand before it is done with the last, so that it never
- * waits for an answer to its message. A job may tell parts of what it found before it is done. A job that fails is answered with the reason, and the thread goes on. A thread that dies fails the jobs it had at hand; the next
- * job starts another one. Idle threads do not keep a program from ending. A pool that is closed leaves its idle threads to the next one of the same script for a while.
+ * waits for an answer to its message. A job may tell parts of what it found before it is done. A job that fails is answered with the reason, and the thread goes on. A
+ * thread that dies fails the jobs it had at hand; the next job starts another one. Idle threads do not keep a program from ending. A pool that is closed leaves its idle threads to the next one of the same script for a while.
  */
 import { getCompileCacheDir } from 'node:module';
 import { parentPort, type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
