@@ -1,15 +1,14 @@
 /** Crawls pages of the bench's site that name a million others, and says how many URLs the crawl then knows and how much memory the process had at most. */
-import { randomUUID } from 'node:crypto';
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { crawl } from '../src/crawl/index.ts';
-import { type ManyKnown, SETTINGS } from './crawl-settings.ts';
+import { type ManyKnown, newId, SETTINGS } from './crawl-settings.ts';
 
 const MANY_PAGES = 50;
 const LINKS_OF_MANY = 20_000;
 
 const [site, directory] = process.argv.slice(2) as [string, string];
 await createArchive(directory);
-const archive = await openArchive(directory, { clock: Date.now, newId: () => `<urn:uuid:${randomUUID()}>` });
+const archive = await openArchive(directory, { clock: Date.now, newId });
 const seeds = Array.from({ length: MANY_PAGES }, (_, page) => `${site}/many/${page}`);
 const { known, counts } = await crawl(archive, seeds, { ...SETTINGS, pagesMax: MANY_PAGES });
 await archive.close();

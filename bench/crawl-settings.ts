@@ -1,6 +1,10 @@
 /** What the processes of the crawl bench have to agree on. */
+import { randomUUID } from 'node:crypto';
+
 export const CONCURRENCY = 16;
 export const SETTINGS = { allowPrivate: true, delayMs: 0, concurrency: CONCURRENCY, hostConcurrency: CONCURRENCY };
+
+export const newId = () => `<urn:uuid:${randomUUID()}>`;
 
 /** See `crawl-way.ts`. */
 export type WayName = 'crawl' | 'own' | 'fetch' | 'agent';

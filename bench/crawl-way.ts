@@ -2,13 +2,12 @@
  * One way of fetching all pages of the bench's site, in a process of its own, so that no other has shaped what the platform knows of the code, nor left it a large heap:
  * `crawl`, or a bare client that throws everything away (`own`, `fetch`, `agent`). Goes through the site each time it is sent a message, and answers with what that took.
  */
-import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { crawl, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
-import { CONCURRENCY, SETTINGS, type Taken, type WayName } from './crawl-settings.ts';
+import { CONCURRENCY, newId, SETTINGS, type Taken, type WayName } from './crawl-settings.ts';
 
 const [name, site, pagesText, directory] = process.argv.slice(2) as [WayName, string, string, string];
 const pages = Number(pagesText);
@@ -32,7 +31,7 @@ process.on('message', async () => {
 async function crawlAll(): Promise<void> {
   const at = join(directory, 'archive');
   await createArchive(at);
-  const archive = await openArchive(at, { clock: Date.now, newId: () => `<urn:uuid:${randomUUID()}>` });
+  const archive = await openArchive(at, { clock: Date.now, newId });
   try {
     const report = await crawl(archive, [`${site}/page/0`], SETTINGS);
     if (report.counts.pages !== pages) throw new Error(`${report.counts.pages} pages instead of ${pages}`);

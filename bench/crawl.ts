@@ -4,8 +4,7 @@
  *
  * What is not the same on all sides: wget asks for one page at a time, which on loopback costs it little, and syncs nothing to disk; the crawler syncs whatever it
  * acknowledges. Each has a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its pages when asked and takes part of
- * a core. The bare client is the crawler's own, the fastest there is
- * here; the platform's fetch and its older HTTP client stand beside it for scale.
+ * a core. The bare client is the crawler's own, the fastest there is here; the platform's fetch and its older HTTP client stand beside it for scale.
  */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

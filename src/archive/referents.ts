@@ -51,13 +51,13 @@ export class Referents {
       const id = this.#idOf(place);
       const known = this.#young.get(id) ?? this.#old.get(id);
       if (known === undefined) missing.set(id, place);
-      else this.#keep(id, known);
+      else this.#load(id, known);
     }
     const unread = [...missing];
     for (let at = 0; at < unread.length; at += HEADS_AT_ONCE) {
       const some = unread.slice(at, at + HEADS_AT_ONCE);
       const holders = await this.#read(some.map(([, place]) => place));
-      for (const [index, [id]] of some.entries()) this.#keep(id, packed(holders[index]!));
+      for (const [index, [id]] of some.entries()) this.#load(id, packed(holders[index]!));
     }
   }
 
@@ -86,9 +86,13 @@ export class Referents {
     this.#keep(this.#idOf(place), packed(holder));
   }
 
+  #load(id: string, holder: string): void {
+    if (holder.length <= KEPT_LENGTH_MAX) this.#loaded.set(id, holder);
+    this.#keep(id, holder);
+  }
+
   #keep(id: string, holder: string): void {
     if (holder.length > KEPT_LENGTH_MAX) return;
-    this.#loaded.set(id, holder);
     if (this.#young.has(id)) {
       this.#young.set(id, holder);
       return;

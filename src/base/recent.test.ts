@@ -39,14 +39,4 @@ describe('what was used lately', () => {
     for (const key of [5, 6]) recent.keep(key, { weight: 2 });
     assert.equal(recent.size, 2);
   });
-
-  it('a value that is only looked at goes when its time has come', () => {
-    const recent = new Recent<string, number>(2, () => 1);
-    recent.keep('a', 1);
-    recent.keep('b', 2);
-    assert.equal(recent.peek('a'), 1);
-    recent.keep('c', 3);
-    assert.equal(recent.peek('a'), undefined);
-    assert.equal(recent.peek('b'), 2);
-  });
 });

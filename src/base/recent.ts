@@ -16,11 +16,6 @@ export class Recent<Key, Value> {
     return this.#values.size;
   }
 
-  /** A value, without making use of it: it goes as soon as if it had not been asked for, and asking costs less. */
-  peek(key: Key): Value | undefined {
-    return this.#values.get(key);
-  }
-
   get(key: Key): Value | undefined {
     const value = this.#values.get(key);
     if (value !== undefined) {

@@ -33,7 +33,6 @@ import {
 import { levelError } from './level-error.ts';
 import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
-import { RowChanges } from './row-changes.ts';
 import { RowsAtHand } from './rows-at-hand.ts';
 
 /** Opens the catalog in this directory, and makes it when there is none. Only one process at a time may have it open. */
@@ -78,24 +77,25 @@ class LevelCatalog implements Catalog {
   write(batch: CatalogBatch): Promise<void> {
     return this.#change(async () => {
       const state = this.#state;
-      const changes = new RowChanges();
+      const operations = this.#database.batch();
       try {
         const { totals, newMimes } = await planBatch(
           batch,
           state,
           this.#database,
-          changes,
+          operations,
           this.#rowsAtHand.after(state.batchNumber),
         );
         const batchNumber = state.batchNumber + 1;
         const sync = batch.durable === true || isSyncDue(batchNumber);
-        await changes.write(this.#database, sync);
+        await operations.write({ sync });
         for (const mime of newMimes) state.mimes.add(mime);
         this.#state = { batchNumber, totals, mimes: state.mimes };
         if (sync) await syncOlderLogs(this.#directory);
       } finally {
         this.#recent.changed(batch);
         this.#rowsAtHand.clear();
+        await operations.close();
       }
     });
   }

@@ -46,7 +46,7 @@ export class PiecesHere implements RangePieces {
     this.#scan ??= new RangeScan(this.#job);
     try {
       const piece = this.#scan.next();
-      if (piece.next !== undefined) this.giveUp();
+      if (piece.isLast) this.giveUp();
       return piece;
     } catch (error) {
       this.giveUp();

@@ -107,7 +107,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
         records += piece.columns.count;
         yield { kind: 'batch', batch: new ScanBatch(plan.file, piece.columns), bytes };
         options.signal?.throwIfAborted();
-        piece = piece.next === undefined ? await seamless!.next() : undefined;
+        piece = piece.isLast ? undefined : await seamless!.next();
       }
       if (isLast) yield { kind: 'file-end', file: plan.file, records };
     } catch (error) {

@@ -10,7 +10,7 @@ answerJobs<ScanOrder, ScanPiece | undefined>(
     try {
       while (waitForRoom(room)) {
         const piece = scan.next();
-        if (piece.next !== undefined) return piece;
+        if (piece.isLast) return piece;
         tell(piece, buffersOf(piece.columns));
       }
       return undefined;

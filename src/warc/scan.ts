@@ -39,10 +39,9 @@ export type ScanPiece = {
   readonly columns: ScanColumns;
   /** Where the first record at or after `from` begins; the file's end when there is none, and infinity when the search for it was given up. */
   readonly first: number;
-  /** Up to where the records reach that were found so far, as far as that is known. */
+  /** Up to where the records reach that were found so far, as far as that is known; with the last piece, where the first record at or after `to` begins, or likewise. */
   readonly reached: number;
-  /** Of the last piece, where the first record at or after `to` begins, or likewise. */
-  readonly next: number | undefined;
+  readonly isLast: boolean;
 };
 
 /** How far past its range a job looks for its first record. Inside a very large record every range would else read to that record's end. */
@@ -94,7 +93,7 @@ export class RangeScan {
         case 'need-input':
           if (!job.exact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
             const nowhere = Number.POSITIVE_INFINITY;
-            return { columns: gathered.finish(0, 0), first: nowhere, reached: nowhere, next: nowhere };
+            return { columns: gathered.finish(0, 0), first: nowhere, reached: nowhere, isLast: true };
           }
           feed.feed(cursor);
           break;
@@ -114,7 +113,7 @@ export class RangeScan {
           gathered.add(head, tail.length, tail.complete, this.#scanner!);
           if (gathered.heldBytes < PIECE_BYTES_MAX) break;
           const columns = gathered.finish(this.#start(head.offset), Number.POSITIVE_INFINITY);
-          return { columns, first: this.#first!, reached: head.offset + (tail.length ?? 0), next: undefined };
+          return { columns, first: this.#first!, reached: head.offset + (tail.length ?? 0), isLast: false };
         }
         case 'done':
           return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
@@ -122,9 +121,9 @@ export class RangeScan {
     }
   }
 
-  #last(gathered: Columns, findingsTo: number, next: number): ScanPiece {
-    const first = this.#first ?? next;
-    return { columns: gathered.finish(this.#start(next), findingsTo), first, reached: next, next };
+  #last(gathered: Columns, findingsTo: number, reached: number): ScanPiece {
+    const columns = gathered.finish(this.#start(reached), findingsTo);
+    return { columns, first: this.#first ?? reached, reached, isLast: true };
   }
 
   /** From where on findings are this job's. */
