@@ -43,6 +43,9 @@ const LANES = 8;
 /** Pages are cut short at this, so that long URLs do not make them large. */
 const PAGE_BYTES_MAX = 1024 * 1024;
 
+/** Without a bound of its own the database hands out fewer rows than were asked for once they are 16 KiB together. */
+const ALL_AT_ONCE = 2 ** 31;
+
 type Row = [Buffer, Buffer];
 
 export class LevelView implements CatalogView {
@@ -181,6 +184,7 @@ export class LevelView implements CatalogView {
       limit: FEW_CAPTURES + 1,
       snapshot: this.#snapshot,
       fillCache: true,
+      highWaterMarkBytes: ALL_AT_ONCE,
     });
     try {
       const rows: Row[] = await iterator.nextv(FEW_CAPTURES + 1);

@@ -202,6 +202,14 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await all(catalog.captures({ after: captures[3]! })), captures.slice(4));
     });
 
+    behaviour('all captures of a key are told at once, however long their URLs are', async (catalog) => {
+      const url = `http://example.com/${'x'.repeat(3000)}`;
+      const captures = Array.from({ length: FEW_CAPTURES }, (_, index) => capture(url, { time: index }));
+      await catalog.write({ putCaptures: captures });
+      assert.deepEqual(await catalog.capturesOf(urlKey(url)), captures);
+      assert.deepEqual(await catalog.nearest(urlKey(url), 1e9), captures.at(-1));
+    });
+
     behaviour('pages hold at most what was asked for, and stopping early leaves nothing behind', async (catalog) => {
       const captures = Array.from({ length: 25 }, (_, index) => captureAt('a', { time: index }));
       await catalog.write({ putCaptures: captures });
