@@ -6,7 +6,13 @@
  * together, those of one URL by time; behind them, by URL, those that the ranking does not know.
  */
 import { fromHex, toHex } from '../base/index.ts';
-import { type Capture, type CaptureRange, type CatalogView, rangeOfKey } from '../catalog/index.ts';
+import {
+  type Capture,
+  type CapturePosition,
+  type CaptureRange,
+  type CatalogView,
+  rangeOfKey,
+} from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { sortLines } from '../warc/index.ts';
 import type { StreamPosition } from './cursor.ts';
@@ -113,10 +119,7 @@ class CatalogWalk {
   }
 
   async *#pages(after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
-    for (const range of keyRanges(this.#options.selection)) {
-      if (after && range.keyTo !== undefined && Buffer.compare(bytes(range.keyTo), bytes(after.urlKey!)) <= 0) continue;
-      yield* this.#pagesIn(range, after);
-    }
+    for (const range of keyRanges(this.#options.selection)) yield* this.#pagesIn(range, after);
   }
 
   async *#capturesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture> {
@@ -158,11 +161,9 @@ class CatalogWalk {
   }
 }
 
-/** A capture that sorts before all of this key and time. */
-function beforeAllOf({ urlKey, time }: StreamPosition): Capture {
-  const place = { segment: 0, offset: 0, length: 0 };
-  const nothing = { url: '', kind: 'response', collection: 0, status: 0, mime: '', block: undefined, hash: 0 } as const;
-  return { ...nothing, urlKey: urlKey as UrlKey, time: time!, place };
+/** A place before all captures of this key and time. */
+function beforeAllOf({ urlKey, time }: StreamPosition): CapturePosition {
+  return { urlKey: urlKey as UrlKey, time: time!, place: { segment: 0, offset: 0 } };
 }
 
 function bytes(text: string): Uint8Array {

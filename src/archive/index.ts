@@ -21,7 +21,7 @@ export type { RecompressOptions, RecompressReport } from './recompress.ts';
 export { releasePayload } from './record-access.ts';
 export type { Retrieved, RetrievedContent } from './retrieve.ts';
 export { CURSOR_LIFE_MS } from './segment-lineage.ts';
-export { type Selection, selectCaptures } from './selection.ts';
+export { keyRanges, type Selection, selectCaptures } from './selection.ts';
 export { SharedStream, type SharedStreamOptions } from './shared-stream.ts';
 export type { ArchiveStats, CollectionStats } from './stats.ts';
 export type { Stored, StoreInput, StoreMode, StoreOptions } from './store.ts';

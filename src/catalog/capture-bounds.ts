@@ -3,14 +3,19 @@
  * not. A row past the wanted times of its URL key lets the scan leap to the next key, so that years of captures are not read to find a day.
  */
 import type { EpochMs } from '../base/index.ts';
-import type { CaptureRange } from './catalog.ts';
+import type { UrlKey } from '../url/index.ts';
+import { type CaptureRange, onlyKeyOf } from './catalog.ts';
 import {
   afterUrlKeyOf,
   atTimeOf,
   beforeUrlKeyOf,
   clampTime,
+  compareKeys,
+  isLongKey,
   timeOfCaptureKey,
+  writeBesideLongKeys,
   writeCaptureKey,
+  writeKeyAndAllOfIt,
   writeKeyAndTime,
   writeKeyStart,
 } from './key-order.ts';
@@ -22,6 +27,8 @@ export type CaptureBounds = {
   readonly to: Buffer;
   readonly reverse: boolean;
   holds(time: EpochMs): boolean;
+  /** Whether a URL key lies in the range; undefined when `from` and `to` say all of it. */
+  readonly holdsKey: ((key: UrlKey) => boolean) | undefined;
   /** Where the scan goes on after a page that ended with this row; undefined: with the next row. */
   skipFrom(row: Buffer): Buffer | undefined;
 };
@@ -33,24 +40,19 @@ export function captureBounds(range: CaptureRange): CaptureBounds | undefined {
   const timeFrom = Math.ceil(range.timeFrom ?? Number.NEGATIVE_INFINITY);
   const timeTo = Math.floor(range.timeTo ?? Number.POSITIVE_INFINITY);
   const reverse = range.reverse ?? false;
-  let from = table.from;
-  let to = table.to;
-  if (range.keyFrom !== undefined) {
-    // Earlier captures of the first key would be dropped one by one.
-    writeKeyAndTime(writer, range.keyFrom, clampTime(timeFrom));
-    from = writer.finish();
-  }
-  if (range.keyTo !== undefined) {
-    writeKeyStart(writer, range.keyTo);
-    to = writer.finish();
-  }
+  let from = range.keyFrom === undefined ? table.from : rangeStart(writer, range, timeFrom);
+  let to = range.keyTo === undefined ? table.to : rangeEnd(writer, range);
   if (range.after) {
     const { urlKey, time, place } = range.after;
-    writeCaptureKey(writer, { urlKey, time, segment: place.segment, offset: place.offset });
-    const after = writer.finish();
-    // The shortest key behind another is that key and one more byte.
-    if (reverse) to = least(to, after);
-    else from = greatest(from, Buffer.concat([after, Buffer.of(0)]));
+    const side = sideOf(urlKey, range);
+    if (side === (reverse ? 'below' : 'above')) return undefined;
+    if (side === 'inside') {
+      writeCaptureKey(writer, { urlKey, time: clampTime(time), segment: place.segment, offset: place.offset });
+      const after = writer.finish();
+      // The shortest key behind another is that key and one more byte.
+      if (reverse) to = least(to, after);
+      else from = greatest(from, Buffer.concat([after, Buffer.of(0)]));
+    }
   }
   if (timeFrom > timeTo || from.compare(to) >= 0) return undefined;
   return {
@@ -58,6 +60,7 @@ export function captureBounds(range: CaptureRange): CaptureBounds | undefined {
     to,
     reverse,
     holds: (time) => time >= timeFrom && time <= timeTo,
+    holdsKey: isCut(range) ? (key) => sideOf(key, range) === 'inside' : undefined,
     skipFrom: (row) => {
       const time = timeOfCaptureKey(row);
       if (time < timeFrom) return reverse ? beforeUrlKeyOf(row) : atTimeOf(row, writer, clampTime(timeFrom));
@@ -65,6 +68,35 @@ export function captureBounds(range: CaptureRange): CaptureBounds | undefined {
       return undefined;
     },
   };
+}
+
+function rangeStart(writer: RowWriter, range: CaptureRange, timeFrom: number): Buffer {
+  const key = range.keyFrom!;
+  if (isLongKey(key) && onlyKeyOf(range) === undefined) writeBesideLongKeys(writer, key, 'before');
+  // Earlier captures of the first key would be dropped one by one.
+  else writeKeyAndTime(writer, key, clampTime(timeFrom));
+  return writer.finish();
+}
+
+function rangeEnd(writer: RowWriter, range: CaptureRange): Buffer {
+  const key = range.keyTo!;
+  const only = onlyKeyOf(range);
+  if (only !== undefined) writeKeyAndAllOfIt(writer, only);
+  else if (isLongKey(key)) writeBesideLongKeys(writer, key, 'behind');
+  else writeKeyStart(writer, key);
+  return writer.finish();
+}
+
+/** Whether a range ends among long keys, which do not stand in the order of their bytes. */
+function isCut(range: CaptureRange): boolean {
+  if (onlyKeyOf(range) !== undefined) return false;
+  return [range.keyFrom, range.keyTo].some((key) => key !== undefined && isLongKey(key));
+}
+
+/** Where a URL key lies beside a range. */
+export function sideOf(key: UrlKey, { keyFrom, keyTo }: CaptureRange): 'below' | 'inside' | 'above' {
+  if (keyFrom !== undefined && compareKeys(key, keyFrom) < 0) return 'below';
+  return keyTo !== undefined && compareKeys(key, keyTo) >= 0 ? 'above' : 'inside';
 }
 
 function least(a: Buffer, b: Buffer): Buffer {

@@ -1,7 +1,7 @@
 /**
  * Values of captures; key-order.ts has their keys.
  *
- *     form      1        bits 0-2 kind, bit 3 has a block, bit 4 the block has a slot other than 0
+ *     form      1        bits 0-2 kind, bit 3 has a block, bit 4 the block has a slot other than 0, bit 5 has a long URL key
  *     url form  1        see url-difference.ts
  *     status    varint   0 for 200, else the status plus one
  *     collection varint
@@ -9,6 +9,7 @@
  *     block     6 bytes  first bytes of the digest, when there is a block; then its slot as a varint, when it has one
  *     hash      4 bytes  highest first
  *     length    varint   of the record
+ *     url key   n        when it is long: its length in bytes as a varint and its UTF-8
  *     url       rest     what the url form says
  *
  * What captures have most in common stands first, next to what all rows have in common, for the compressor to take together.
@@ -17,9 +18,10 @@
  * names it (see block-codec.ts). So a capture never gets another block than its own.
  */
 import { assert } from '../base/index.ts';
+import type { UrlKey } from '../url/index.ts';
 import { BLOCK_PREFIX_BYTES, type BlockReference } from './block-codec.ts';
 import type { BlockKey, Capture, CaptureKind } from './catalog.ts';
-import { isCaptureTime, readCaptureKey } from './key-order.ts';
+import { isCaptureTime, isLongKey, readCaptureKey } from './key-order.ts';
 import { type MimeDictionary, WRITTEN_OUT } from './mime-dictionary.ts';
 import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
 import { readUrl, urlDifference, writeUrlRest } from './url-difference.ts';
@@ -29,6 +31,7 @@ const KIND_BITS = 7;
 const HASH_BYTES = 4;
 const HAS_BLOCK = 8;
 const HAS_SLOT = 16;
+const HAS_LONG_KEY = 32;
 
 /** What of a capture concerns blocks and totals. */
 export type CaptureLink = { readonly kind: CaptureKind; readonly reference: BlockReference | undefined };
@@ -55,26 +58,25 @@ export function writeCapture(
   const kind = KINDS.indexOf(capture.kind);
   assert(kind >= 0, 'a capture has no such kind');
   const difference = urlDifference(capture.urlKey, capture.url);
-  writer.byte(kind | (reference ? HAS_BLOCK : 0) | (reference && reference.slot > 0 ? HAS_SLOT : 0));
+  const hasLongKey = isLongKey(capture.urlKey);
+  const blockBits = reference ? HAS_BLOCK | (reference.slot > 0 ? HAS_SLOT : 0) : 0;
+  writer.byte(kind | blockBits | (hasLongKey ? HAS_LONG_KEY : 0));
   writer.byte(difference.form);
   writer.varint(capture.status === 200 ? 0 : capture.status + 1);
   writer.varint(capture.collection);
   writer.varint(mimeNumber);
-  if (mimeNumber === WRITTEN_OUT) {
-    writer.varint(Buffer.byteLength(capture.mime));
-    writer.utf8(capture.mime);
-  }
+  if (mimeNumber === WRITTEN_OUT) writeText(writer, capture.mime);
   if (reference) {
     writer.fixed(reference.prefix, BLOCK_PREFIX_BYTES);
     if (reference.slot > 0) writer.varint(reference.slot);
   }
   writer.fixed(capture.hash, HASH_BYTES);
   writer.varint(capture.place.length);
+  if (hasLongKey) writeText(writer, capture.urlKey);
   writeUrlRest(writer, difference, capture.url);
 }
 
 export function readCapture(key: Buffer, value: Buffer, mimes: MimeDictionary): LinkedCapture {
-  const { urlKey, time, segment, offset } = readCaptureKey(key);
   const reader = new RowReader(value);
   const form = reader.byte();
   const urlForm = reader.byte();
@@ -84,6 +86,8 @@ export function readCapture(key: Buffer, value: Buffer, mimes: MimeDictionary): 
   const reference = readReference(reader, form);
   const hash = reader.fixed(HASH_BYTES);
   const length = reader.varint();
+  const longKey = form & HAS_LONG_KEY ? (reader.utf8(reader.varint()) as UrlKey) : undefined;
+  const { urlKey, time, segment, offset } = readCaptureKey(key, longKey);
   const url = readUrl(reader, urlKey, urlForm);
   if (!reader.isAtEnd) throw new DamagedRow('a capture goes on after its end');
   const status = writtenStatus === 0 ? 200 : writtenStatus - 1;
@@ -106,9 +110,15 @@ export function withBlock(linked: LinkedCapture, block: BlockKey | undefined): C
   return { ...linked.capture, block };
 }
 
+function writeText(writer: RowWriter, text: string): void {
+  writer.varint(Buffer.byteLength(text));
+  writer.utf8(text);
+}
+
 function readKind(form: number): CaptureKind {
   const kind = KINDS[form & KIND_BITS];
-  if (kind === undefined || form > (KIND_BITS | HAS_BLOCK | HAS_SLOT)) throw new DamagedRow('no such form of capture');
+  if (kind === undefined || form > (KIND_BITS | HAS_BLOCK | HAS_SLOT | HAS_LONG_KEY))
+    throw new DamagedRow('no such form of capture');
   return kind;
 }
 

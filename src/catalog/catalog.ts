@@ -102,21 +102,40 @@ export type CatalogBatch = {
   readonly durable?: boolean;
 };
 
+/** Where a capture stands among all. */
+export type CapturePosition = Pick<Capture, 'urlKey' | 'time'> & { readonly place: Pick<Place, 'segment' | 'offset'> };
+
 export type CaptureRange = {
-  /** Half-open range of URL keys, in byte order. Both absent: all. */
+  /** Half-open range of URL keys, in the order of their bytes. Both absent: all. */
   readonly keyFrom?: string;
   readonly keyTo?: string;
   /** Inclusive times; for a range of one key they bound the scan, else they filter it. */
   readonly timeFrom?: EpochMs;
   readonly timeTo?: EpochMs;
   readonly reverse?: boolean;
-  /** Begin after this capture: where an earlier scan stopped. */
-  readonly after?: Capture;
+  /** Begin after this capture: where an earlier scan stopped. One whose key lies before the range leaves all of it, one behind it nothing. */
+  readonly after?: CapturePosition;
 };
+
+/** Behind all captures of one key and time. */
+export const LAST_PLACE: CapturePosition['place'] = {
+  segment: Number.MAX_SAFE_INTEGER,
+  offset: Number.MAX_SAFE_INTEGER,
+};
+
+/** Behind all captures of the key. */
+export function behindKey(urlKey: UrlKey): CapturePosition {
+  return { urlKey, time: Number.MAX_SAFE_INTEGER, place: LAST_PLACE };
+}
 
 /** All captures of one key. A catalog answers such a range faster than others, so it is always written like this. */
 export function rangeOfKey(key: UrlKey): { readonly keyFrom: string; readonly keyTo: string } {
   return { keyFrom: key, keyTo: `${key}\0` };
+}
+
+/** The key of a range that has all captures of one key; undefined for other ranges. */
+export function onlyKeyOf({ keyFrom, keyTo }: CaptureRange): UrlKey | undefined {
+  return keyFrom !== undefined && keyTo === `${keyFrom}\0` ? (keyFrom as UrlKey) : undefined;
 }
 
 /** A key with more captures than this is searched; with fewer, as nearly always, all are read at once. */
@@ -132,7 +151,10 @@ export interface CatalogView {
    * digest proves nothing; who relies on it reads the content.
    */
   findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]>;
-  /** Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant the first page is asked for. */
+  /**
+   * Captures in order of key (the bytes of its UTF-8), time and place, in pages, as of the instant the first page is asked for. Keys that have their first
+   * 512 bytes in common may stand in another order, always the same one; the captures of each still stand together.
+   */
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
   /** For each question, the captures of this key at exactly this time. */
   findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]>;

@@ -3,7 +3,18 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { compare, utf8 } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { type CaptureKeyParts, readCaptureKey, timeOfCaptureKey, writeCaptureKey, writeKeyStart } from './key-order.ts';
+import {
+  type CaptureKeyParts,
+  compareKeys,
+  compareRowsOfKeys,
+  isLongKey,
+  KEY_BYTES_MAX,
+  readCaptureKey,
+  timeOfCaptureKey,
+  writeBesideLongKeys,
+  writeCaptureKey,
+  writeKeyStart,
+} from './key-order.ts';
 import { DamagedRow, RowWriter } from './row-bytes.ts';
 
 const TIME_MIN = Date.parse('0000-01-01T00:00:00Z');
@@ -66,6 +77,42 @@ test('the start of a key stands before all captures of it and behind all of less
     { numRuns: 500 },
   );
 });
+
+/** Keys of about the length at which they are cut, with few differences between them. */
+const anyLength = fc
+  .tuple(
+    fc.integer({ min: KEY_BYTES_MAX - 4, max: KEY_BYTES_MAX }),
+    fc.array(fc.constantFrom('', 'a', '\0', '\x01', '\u{10000}'), { maxLength: 6 }),
+  )
+  .map(([length, end]) => 'k'.repeat(length) + end.join(''));
+
+test('rows of long keys are short, and stand by their beginning and then by their digest', () => {
+  fc.assert(
+    fc.property(anyLength, anyLength, anyParts, (one, other, parts) => {
+      const [a, b] = [one, other].map((key) => written({ ...parts, urlKey: key as UrlKey }));
+      assert.ok(a!.length < 2 * KEY_BYTES_MAX);
+      assert.equal(Math.sign(a!.compare(b!)), Math.sign(compareRowsOfKeys(one, other)));
+      const areAlike = isLongKey(one) && isLongKey(other) && compare(cut(one), cut(other)) === 0;
+      if (!areAlike) assert.equal(Math.sign(a!.compare(b!)), Math.sign(compareKeys(one, other)));
+      assert.deepEqual(readCaptureKey(a!, one as UrlKey), { ...parts, urlKey: one });
+      if (isLongKey(one)) assert.equal(isBetween(a!, one), true);
+      if (isLongKey(one)) assert.equal(isBetween(b!, one), areAlike);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+function cut(key: string): Uint8Array {
+  return utf8(key).subarray(0, KEY_BYTES_MAX);
+}
+
+function isBetween(row: Buffer, longKey: string): boolean {
+  const writer = new RowWriter();
+  writeBesideLongKeys(writer, longKey, 'before');
+  const before = writer.finish();
+  writeBesideLongKeys(writer, longKey, 'behind');
+  return before.compare(row) < 0 && row.compare(writer.finish()) < 0;
+}
 
 test('any bytes are a key or damage', () => {
   fc.assert(

@@ -7,22 +7,36 @@
  * The URL key is its UTF-8. Bytes 00 and 01 in it are written 01 01 and 01 02, so that 00 ends it, and a key that is the beginning of another
  * stands before it, whatever follows.
  *
+ * Of a key longer than KEY_BYTES_MAX only so many bytes are written, then 01 03 and 32 letters of its digest; the whole key stands in the row's value.
+ * LevelDB keeps a key of every block of rows in memory, so that a few long URLs with one beginning would fill it. Long keys that begin alike thus stand
+ * in the order of their digests, behind the key that ends where they are cut.
+ *
  * The time is twice the seconds since the year 0, in five bytes, highest first; when milliseconds follow, plus one, and then those in two.
  * Whole seconds, which most dates are, thus stand before the same second's milliseconds. Every year of four digits fits.
  *
  * Segment and offset are `ordered` numbers (see row-bytes.ts).
  */
-import { assert, type EpochMs, utf8 } from '../base/index.ts';
+import { hash } from 'node:crypto';
+import { assert, compare, type EpochMs, utf8 } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
 import { TABLE } from './table.ts';
 
 const KEY_END = 0x00;
 const ESCAPE = 0x01;
+/** Behind ESCAPE: the key was cut here, and its digest follows. */
+const CUT = 0x03;
+
+/** Most URLs are far shorter. */
+export const KEY_BYTES_MAX = 512;
+const DIGEST_LETTERS = 32;
 
 const YEAR_0_SECONDS = -62_167_219_200;
 const TIME_MIN: EpochMs = YEAR_0_SECONDS * 1000;
 const TIME_MAX: EpochMs = 253_402_300_799_999;
+
+/** Of one UTF-16 unit. */
+const UTF8_BYTES_MAX = 3;
 
 const PLAIN_KEY = /^[\x02-\x7f]*$/;
 
@@ -40,10 +54,11 @@ export function writeCaptureKey(writer: RowWriter, parts: CaptureKeyParts): void
   writer.ordered(parts.offset);
 }
 
-export function readCaptureKey(row: Buffer): CaptureKeyParts {
+/** What a row's key says; of a long URL key the row's value has to tell it. */
+export function readCaptureKey(row: Buffer, longKey?: UrlKey): CaptureKeyParts {
   const end = row.indexOf(KEY_END, 1);
   if (end < 0) throw new DamagedRow('the key of a capture has no end');
-  const urlKey = readUrlKey(row.subarray(1, end)) as UrlKey;
+  const urlKey = longKey ?? (readUrlKey(row.subarray(1, end)) as UrlKey);
   const reader = new RowReader(row, end + 1);
   const time = readTime(reader);
   const segment = reader.ordered();
@@ -57,17 +72,48 @@ export function timeOfCaptureKey(row: Buffer): EpochMs {
   return readTime(new RowReader(row, row.indexOf(KEY_END, 1) + 1));
 }
 
-/** The key up to and without its end mark: what stands before every capture of this URL key and all that begin with it. */
-export function writeKeyStart(writer: RowWriter, key: string): void {
-  writer.byte(TABLE.captures);
-  if (PLAIN_KEY.test(key)) writer.latin1(key);
-  else writer.bytes(escaped(utf8(key)));
+/** Whether only the beginning of a URL key fits into a row's key. */
+export function isLongKey(key: string): boolean {
+  if (key.length > KEY_BYTES_MAX) return true;
+  return key.length > KEY_BYTES_MAX / UTF8_BYTES_MAX && Buffer.byteLength(key) > KEY_BYTES_MAX;
+}
+
+/** The order of URL keys themselves, which is that of rows but for long keys that begin alike. */
+export function compareKeys(a: string, b: string): number {
+  return compare(utf8(a), utf8(b));
+}
+
+/** The order in which the rows of two URL keys stand. */
+export function compareRowsOfKeys(a: string, b: string): number {
+  if (!isLongKey(a) || !isLongKey(b)) return compareKeys(a, b);
+  const isSameStart = compare(startOf(a), startOf(b)) === 0;
+  return isSameStart ? compareKeys(digestOfKey(a), digestOfKey(b)) : compareKeys(a, b);
 }
 
 /** Stands before every capture of exactly this URL key, and behind all before it. */
 export function writeKeyAndEnd(writer: RowWriter, key: string): void {
-  writeKeyStart(writer, key);
+  writeKey(writer, key);
   writer.byte(KEY_END);
+}
+
+/** Stands behind every capture of exactly this URL key, and before all behind it. */
+export function writeKeyAndAllOfIt(writer: RowWriter, key: string): void {
+  writeKey(writer, key);
+  writer.byte(ESCAPE);
+}
+
+/** Stands before every URL key that begins with this one, and behind all that are less. Not for long keys. */
+export function writeKeyStart(writer: RowWriter, key: string): void {
+  assert(!isLongKey(key), 'a long key has no start of its own');
+  writer.byte(TABLE.captures);
+  writeWhole(writer, key);
+}
+
+/** Stands before or behind all long URL keys that begin like this one. */
+export function writeBesideLongKeys(writer: RowWriter, longKey: string, side: 'before' | 'behind'): void {
+  writer.byte(TABLE.captures);
+  writeCut(writer, longKey);
+  if (side === 'behind') writer.byte(0xff);
 }
 
 /** Stands before the captures of this URL key at this time or later, and behind the earlier ones. */
@@ -114,6 +160,36 @@ function readTime(reader: RowReader): EpochMs {
   const doubled = reader.fixed(5);
   const time = (Math.floor(doubled / 2) + YEAR_0_SECONDS) * 1000;
   return doubled % 2 === 0 ? time : time + reader.fixed(2);
+}
+
+function writeKey(writer: RowWriter, key: string): void {
+  writer.byte(TABLE.captures);
+  if (isLongKey(key)) {
+    writeCut(writer, key);
+    writer.latin1(digestOfKey(key));
+  } else {
+    writeWhole(writer, key);
+  }
+}
+
+function writeWhole(writer: RowWriter, key: string): void {
+  if (PLAIN_KEY.test(key)) writer.latin1(key);
+  else writer.bytes(escaped(utf8(key)));
+}
+
+function writeCut(writer: RowWriter, longKey: string): void {
+  writer.bytes(escaped(startOf(longKey)));
+  writer.byte(ESCAPE);
+  writer.byte(CUT);
+}
+
+function startOf(longKey: string): Uint8Array {
+  // One more, lest a surrogate pair is cut in its middle.
+  return utf8(longKey.slice(0, KEY_BYTES_MAX + 1)).subarray(0, KEY_BYTES_MAX);
+}
+
+function digestOfKey(key: string): string {
+  return hash('sha256', key, 'base64url').slice(0, DIGEST_LETTERS);
 }
 
 function escaped(bytes: Uint8Array): Uint8Array {

@@ -9,16 +9,17 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { assert, type EpochMs } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import type {
-  Block,
-  BlockKey,
-  Capture,
-  CaptureRange,
-  Catalog,
-  CatalogBatch,
-  CatalogView,
-  Segment,
-  Totals,
+import {
+  type Block,
+  type BlockKey,
+  type Capture,
+  type CaptureRange,
+  type Catalog,
+  type CatalogBatch,
+  type CatalogView,
+  onlyKeyOf,
+  type Segment,
+  type Totals,
 } from './catalog.ts';
 import { planBatch } from './level-batch.ts';
 import {
@@ -156,7 +157,7 @@ class LevelCatalog implements Catalog {
 
   async *captures(range: CaptureRange, pageSize = PAGE_SIZE): AsyncGenerator<Capture[]> {
     assert(pageSize > 0, 'a page holds at least one capture');
-    const key = onlyKeyOf(range);
+    const key = range.after ? undefined : onlyKeyOf(range);
     const few = key === undefined ? undefined : await this.capturesOf(key);
     if (few) {
       const wanted = within(few, range);
@@ -214,11 +215,6 @@ class LevelCatalog implements Catalog {
     this.#lastChange = change.catch(() => undefined);
     return change;
   }
-}
-
-/** The key of a range that has captures of one key from their beginning; undefined for other ranges. */
-function onlyKeyOf({ keyFrom, keyTo, after }: CaptureRange): UrlKey | undefined {
-  return keyFrom !== undefined && keyTo === `${keyFrom}\0` && !after ? (keyFrom as UrlKey) : undefined;
 }
 
 /** Those of the captures of a key that lie in a range of times, in the order asked for. */

@@ -42,7 +42,7 @@ const SETTINGS = {
 } as const;
 
 /** Of the rows; changes whenever any codec does. */
-const ROWS_VERSION = 1;
+const ROWS_VERSION = 2;
 const VERSION = `${ROWS_VERSION} ${URL_KEY_VERSION}`;
 
 const VERSION_KEY = tableKey(TABLE.meta, 'version');

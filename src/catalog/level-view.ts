@@ -125,7 +125,9 @@ export class LevelView implements CatalogView {
         const rows: Row[] = await iterator.nextv(pageSize);
         const last = rows.at(-1);
         if (!last) return;
-        const page = await this.#readCaptures(rows.filter(([key]) => bounds.holds(timeOfCaptureKey(key))));
+        const read = await this.#readCaptures(rows.filter(([key]) => bounds.holds(timeOfCaptureKey(key))));
+        const { holdsKey } = bounds;
+        const page = holdsKey ? read.filter(({ urlKey }) => holdsKey(urlKey)) : read;
         if (page.length > 0) yield page;
         const next = bounds.skipFrom(last[0]);
         if (next) iterator.seek(next);

@@ -7,12 +7,14 @@ import type { UrlKey } from '../url/index.ts';
 import { ALIAS_CANDIDATES_MAX, aliasStart } from './alias-key.ts';
 import { assertBlockKey } from './block-codec.ts';
 import { compareBlockKeys } from './block-order.ts';
+import { sideOf } from './capture-bounds.ts';
 import { assertCapture } from './capture-codec.ts';
 import {
   type Alias,
   type Block,
   type BlockKey,
   type Capture,
+  type CapturePosition,
   type CaptureRange,
   type Catalog,
   type CatalogBatch,
@@ -21,6 +23,7 @@ import {
   type Segment,
   type Totals,
 } from './catalog.ts';
+import { compareRowsOfKeys } from './key-order.ts';
 
 const PAGE_SIZE = 1000;
 
@@ -210,13 +213,9 @@ function ownKey(key: BlockKey): BlockKey {
   return { digest: copyOf(key.digest), overflow: key.overflow };
 }
 
-function compareKeys(a: string, b: string): number {
-  return compare(utf8(a), utf8(b));
-}
-
-function compareCaptures(a: Capture, b: Capture): number {
+function compareCaptures(a: CapturePosition, b: CapturePosition): number {
   return (
-    compareKeys(a.urlKey, b.urlKey) ||
+    compareRowsOfKeys(a.urlKey, b.urlKey) ||
     a.time - b.time ||
     a.place.segment - b.place.segment ||
     a.place.offset - b.place.offset
@@ -224,10 +223,11 @@ function compareCaptures(a: Capture, b: Capture): number {
 }
 
 function isInRange(capture: Capture, range: CaptureRange): boolean {
-  const { keyFrom, keyTo, timeFrom = Number.NEGATIVE_INFINITY, timeTo = Number.POSITIVE_INFINITY, after } = range;
-  if (keyFrom !== undefined && compareKeys(capture.urlKey, keyFrom) < 0) return false;
-  if (keyTo !== undefined && compareKeys(capture.urlKey, keyTo) >= 0) return false;
+  const { timeFrom = Number.NEGATIVE_INFINITY, timeTo = Number.POSITIVE_INFINITY, after } = range;
+  if (sideOf(capture.urlKey, range) !== 'inside') return false;
   if (capture.time < timeFrom || capture.time > timeTo) return false;
   if (!after) return true;
+  const side = sideOf(after.urlKey, range);
+  if (side !== 'inside') return side === (range.reverse ? 'above' : 'below');
   return range.reverse ? compareCaptures(capture, after) < 0 : compareCaptures(capture, after) > 0;
 }

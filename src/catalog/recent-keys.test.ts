@@ -5,7 +5,8 @@ import type { Capture } from './catalog.ts';
 import { RecentKeys } from './recent-keys.ts';
 
 const key = (text: string) => text as UrlKey;
-const capturesOf = (urlKey: string, count = 1) => Array.from({ length: count }, () => ({ urlKey }) as Capture);
+const capturesOf = (urlKey: string, count = 1) =>
+  Array.from({ length: count }, () => ({ urlKey, url: urlKey }) as Capture);
 
 describe('keys asked for lately', () => {
   it('gives the captures that were kept, none included', () => {
@@ -50,5 +51,16 @@ describe('keys asked for lately', () => {
     assert.equal(recent.get(key('a'))?.length, 2);
     assert.equal(recent.get(key('c'))?.length, 3);
     assert.deepEqual(recent.get(key('empty')), []);
+  });
+
+  it('counts long URLs as several captures and keeps no long keys', () => {
+    const recent = new RecentKeys(6);
+    const long = capturesOf('long').map((capture) => ({ ...capture, url: 'x'.repeat(2500) }));
+    recent.keep(key('a'), capturesOf('a', 2), recent.changes);
+    recent.keep(key('long'), long, recent.changes);
+    assert.equal(recent.get(key('a')), undefined);
+    assert.equal(recent.get(key('long'))?.length, 1);
+    recent.keep(key('x'.repeat(2500)), [], recent.changes);
+    assert.equal(recent.get(key('x'.repeat(2500))), undefined);
   });
 });

@@ -8,16 +8,18 @@
 import { Recent } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import type { Capture, CatalogBatch } from './catalog.ts';
+import { isLongKey } from './key-order.ts';
 
-/** So many captures are held, and keys without any count as one; about 20 MB. */
+/** So many captures are held, and keys without any count as one; about 20 MB. Long URLs count as several captures, and long keys are not held. */
 const CAPTURES_MAX = 32 * 1024;
+const URL_LENGTH = 512;
 
 export class RecentKeys {
   readonly #captures: Recent<UrlKey, readonly Capture[]>;
   #changes = 0;
 
   constructor(capturesMax = CAPTURES_MAX) {
-    this.#captures = new Recent(capturesMax, (captures) => Math.max(1, captures.length));
+    this.#captures = new Recent(capturesMax, (captures) => Math.max(1, captures.reduce(addWeight, 0)));
   }
 
   /** Changes so far; told by `keep` from before its captures were asked for. */
@@ -31,7 +33,7 @@ export class RecentKeys {
 
   /** Keeps what was found out since so many changes, unless there were more meanwhile. */
   keep(key: UrlKey, captures: readonly Capture[], changes: number): void {
-    if (changes === this.#changes) this.#captures.keep(key, captures);
+    if (changes === this.#changes && !isLongKey(key)) this.#captures.keep(key, captures);
   }
 
   /** A batch was applied, or perhaps was. */
@@ -46,4 +48,8 @@ export class RecentKeys {
     this.#changes++;
     this.#captures.clear();
   }
+}
+
+function addWeight(weight: number, { url }: Capture): number {
+  return weight + Math.ceil(url.length / URL_LENGTH);
 }

@@ -1,11 +1,12 @@
 /** A question to the CDX server, read from the parameters of a request in the words of one of three dialects. */
 import type { EpochMs } from '../base/index.ts';
+import type { CapturePosition } from '../catalog/index.ts';
 import { type KeyRange, keyRange, type MatchType, parseUrlPattern, urlKey as urlKeyOf } from '../url/index.ts';
 import { type Collapse, parseCollapse } from './cdx-collapse.ts';
 import { COUNTER_FIELDS } from './cdx-counters.ts';
 import { type CdxDialect, type CdxOutput, DIALECTS } from './cdx-dialect.ts';
 import { type CdxFilter, parseFilter } from './cdx-filter.ts';
-import { parseResumeKey, type ResumePlace } from './cdx-resume-key.ts';
+import { parseResumeKey } from './cdx-resume-key.ts';
 import { type CdxRow, FIELD_NAMES, fieldValue } from './cdx-row.ts';
 import { parseClosest, parseFrom, parseTo } from './cdx-time.ts';
 import { badRequest } from './problem.ts';
@@ -34,7 +35,7 @@ export type CdxQuery = {
   /** At most so many lines; the last ones when `isLast`. */
   readonly limit: number | undefined;
   readonly isLast: boolean;
-  readonly resume: ResumePlace | undefined;
+  readonly resume: CapturePosition | undefined;
   readonly showsResumeKey: boolean;
   readonly resolvesRevisits: boolean;
   /** Whether duplicates and skipped lines are counted. */

@@ -2,20 +2,12 @@
  * Where a CDX answer stopped, as a small text that the client hands back: `urlkey timestamp!`, percent-encoded, as the Internet Archive writes it. Several
  * captures can share a second there, and would be lost between two answers; ours goes on with `milliseconds segment offset`.
  */
-import type { EpochMs } from '../base/index.ts';
 import { formatTimestamp, parseTimestamp } from '../base/index.ts';
-import type { Capture } from '../catalog/index.ts';
+import { type CapturePosition, LAST_PLACE } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { badRequest } from './problem.ts';
 
-export type ResumePlace = {
-  readonly urlKey: UrlKey;
-  readonly time: EpochMs;
-  readonly segment: number;
-  readonly offset: number;
-};
-
-export function formatResumeKey({ urlKey, time, place }: Capture): string {
+export function formatResumeKey({ urlKey, time, place }: CapturePosition): string {
   const millisecond = ((time % 1000) + 1000) % 1000;
   const text = `${urlKey} ${formatTimestamp(time)}! ${millisecond} ${place.segment} ${place.offset}`;
   return encodeURIComponent(text)
@@ -28,7 +20,7 @@ export function formatResumeKey({ urlKey, time, place }: Capture): string {
 const FORM = /^(\S+) (\d{14})!?(?: (\d{1,3}) (\d{1,15}) (\d{1,15}))?$/;
 
 /** Takes the key as it was shown, whether or not the client encoded it once more. */
-export function parseResumeKey(text: string | null): ResumePlace | undefined {
+export function parseResumeKey(text: string | null): CapturePosition | undefined {
   if (!text) return undefined;
   const decoded = text.includes(' ') ? text : decode(text.replaceAll('+', ' '));
   const match = decoded === undefined ? null : FORM.exec(decoded);
@@ -39,8 +31,7 @@ export function parseResumeKey(text: string | null): ResumePlace | undefined {
   return {
     urlKey: match[1]! as UrlKey,
     time: time + (isExact ? Number(match[3]) : 999),
-    segment: isExact ? Number(match[4]) : Number.MAX_SAFE_INTEGER,
-    offset: isExact ? Number(match[5]) : Number.MAX_SAFE_INTEGER,
+    place: isExact ? { segment: Number(match[4]), offset: Number(match[5]) } : LAST_PLACE,
   };
 }
 

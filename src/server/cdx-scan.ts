@@ -193,7 +193,7 @@ async function* captures(scan: CdxScan, range: CaptureRange): AsyncGenerator<Cap
   const bounded: CaptureRange = {
     ...(query.from !== undefined && { timeFrom: query.from }),
     ...(query.to !== undefined && { timeTo: query.to }),
-    ...(query.resume && { after: afterOf(query.resume) }),
+    ...(query.resume && { after: query.resume }),
     ...range,
   };
   const isFew = query.limit !== undefined && query.filters.length === 0 && !query.collapse && !query.hasCounters;
@@ -202,23 +202,6 @@ async function* captures(scan: CdxScan, range: CaptureRange): AsyncGenerator<Cap
     signal.throwIfAborted();
     yield collection === undefined ? page : page.filter((capture) => capture.collection === collection);
   }
-}
-
-/** Scans look at key, time and place of the capture they go on behind, and at nothing else. */
-function afterOf({ urlKey, time, segment, offset }: NonNullable<CdxQuery['resume']>): Capture {
-  const place = { segment, offset, length: 0 };
-  return {
-    urlKey,
-    time,
-    place,
-    url: '',
-    kind: 'response',
-    collection: 0,
-    status: 0,
-    mime: '',
-    block: undefined,
-    hash: 0,
-  };
 }
 
 /** The captures of one URL, the nearest in time first: one walk back from the time and one forth, merged. */

@@ -20,6 +20,7 @@ import {
   type CatalogView,
   MemoryCatalog,
   openLevelCatalog,
+  rangeOfKey,
   type Segment,
 } from '../../src/catalog/index.ts';
 import type { UrlKey } from '../../src/url/index.ts';
@@ -27,6 +28,9 @@ import { all } from './catalog-fixture.ts';
 
 const RUNS = 8;
 const BATCHES = 40;
+
+/** Keys from here on are long for a catalog that shortens them. */
+const START = 'com,a)/'.padEnd(512, 'x');
 
 const KEYS = [
   'com,a)/',
@@ -41,6 +45,14 @@ const KEYS = [
   'k',
   'k\u{10000}',
   'k\ufffd',
+  START,
+  `${START}a`,
+  `${START}b`,
+  `${START}b/c`,
+  `${START}b\0`,
+  `${START.slice(0, 511)}\u{10000}`,
+  `${START.slice(0, 511)}\u{10001}y`,
+  `${START}${'z'.repeat(20_000)}`,
 ];
 const URLS = [
   'http://a.com/',
@@ -143,12 +155,14 @@ class World {
   }
 
   range(): CaptureRange {
+    const isOfOneKey = this.below(6) === 0;
     return {
       ...(this.below(2) ? { keyFrom: this.pick(KEYS) } : {}),
       ...(this.below(2) ? { keyTo: this.pick(KEYS) } : {}),
       ...(this.below(2) ? { timeFrom: this.pick(TIMES) } : {}),
       ...(this.below(2) ? { timeTo: this.pick(TIMES) } : {}),
       ...(this.below(2) ? { after: this.capture() } : {}),
+      ...(isOfOneKey ? rangeOfKey(this.pick(KEYS) as UrlKey) : {}),
       reverse: this.below(2) === 0,
     };
   }

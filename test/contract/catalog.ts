@@ -3,7 +3,15 @@
  */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import { type BlockKey, type Catalog, FEW_CAPTURES, type Segment } from '../../src/catalog/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type BlockKey,
+  behindKey,
+  type CaptureRange,
+  FEW_CAPTURES,
+  rangeOfKey,
+  type Segment,
+} from '../../src/catalog/index.ts';
 import { type UrlKey, urlKey } from '../../src/url/index.ts';
 import { catalogBatches } from './catalog-batches.ts';
 import {
@@ -167,7 +175,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
         [10, 20, 30].map((time) => captureAt(key, { time })),
       );
       await catalog.write({ putCaptures: captures });
-      const found = async (range: Parameters<Catalog['captures']>[0], pageSize?: number) =>
+      const found = async (range: CaptureRange, pageSize?: number) =>
         (await all(catalog.captures(range, pageSize))).map((item) => `${item.urlKey}${item.time}`).join(' ');
       for (const pageSize of [1, 2, 1000]) {
         assert.equal(await found({ keyFrom: 'ab', keyTo: 'ba' }, pageSize), 'ab10 ab20 ab30 b10 b20 b30');
@@ -185,6 +193,43 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
         assert.equal(await found({ timeTo: Number.NEGATIVE_INFINITY }, pageSize), '');
         assert.equal(await found({ keyFrom: 'c', timeTo: Number.POSITIVE_INFINITY }, pageSize), 'c10 c20 c30');
       }
+    });
+
+    behaviour('keys of any length that begin alike are told apart, found and bounded', async (catalog) => {
+      const start = 'com,example)/'.padEnd(600, 'x');
+      const keys = ['', 'a', 'b', 'b/c', 'b?d', `b${'z'.repeat(30_000)}`, 'c'].map((end) => start + end);
+      const captures = keys.flatMap((key) => [10, 20, 30].map((time) => captureAt(key, { time })));
+      const others = [captureAt('com,example)/'), captureAt('com,example)/y')];
+      await catalog.write({ putCaptures: [...captures.toReversed(), ...others] });
+      const inOrder = await all(catalog.captures({}));
+      assert.deepEqual([inOrder[0], inOrder.at(-1)], others);
+      const groups = Array.from({ length: keys.length }, (_, index) => inOrder.slice(1 + index * 3, 4 + index * 3));
+      for (const [index, key] of keys.entries()) {
+        const own = captures.slice(index * 3, index * 3 + 3);
+        assert.ok(groups.some((group) => isDeepStrictEqual(group, own)));
+        assert.deepEqual(await all(catalog.captures(rangeOfKey(key as UrlKey))), own);
+        assert.deepEqual(await catalog.capturesOf(key as UrlKey), own);
+        assert.deepEqual(await catalog.findCaptures([{ urlKey: key as UrlKey, time: 20 }]), [[own[1]]]);
+        assert.deepEqual(await catalog.nearest(key as UrlKey, 29), own[2]);
+      }
+      const found = async (range: CaptureRange) =>
+        [...new Set((await all(catalog.captures(range, 2))).map(({ urlKey: key }) => keys.indexOf(key)))].sort();
+      assert.deepEqual(await found({ keyFrom: keys[2]!, keyTo: `${keys[2]!}!` }), [2]);
+      assert.deepEqual(await found({ keyFrom: `${keys[2]!}/`, keyTo: `${keys[2]!}0` }), [3]);
+      assert.deepEqual(await found({ keyFrom: keys[2]!, keyTo: keys[6]! }), [2, 3, 4, 5]);
+      assert.deepEqual(await found({ keyTo: keys[2]!, keyFrom: start.slice(0, 20), timeTo: 15 }), [0, 1]);
+      assert.deepEqual(await found({ keyFrom: keys[5]!, reverse: true }), [-1, 5, 6]);
+      for (const [index, after] of inOrder.entries()) {
+        assert.deepEqual(await all(catalog.captures({ after }, 2)), inOrder.slice(index + 1));
+        assert.deepEqual(await all(catalog.captures({ after, reverse: true })), inOrder.slice(0, index).reverse());
+      }
+      const past = behindKey(keys[2] as UrlKey);
+      assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past }), []);
+      assert.deepEqual(await found({ keyFrom: keys[3]!, keyTo: keys[5]!, after: past }), [3, 4]);
+      assert.deepEqual(await found({ keyFrom: keys[0]!, keyTo: keys[2]!, after: past, reverse: true }), [0, 1]);
+      await catalog.write({ removeCaptures: captures.slice(6, 9) });
+      assert.deepEqual(await catalog.capturesOf(keys[2] as UrlKey), []);
+      assert.equal((await catalog.totals()).captures, captures.length + others.length - 3);
     });
 
     behaviour('a scan goes on after any capture, there or not, in both directions', async (catalog) => {

@@ -5,7 +5,7 @@
  */
 import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
-import { type Capture, type CaptureRange, rangeOfKey } from '../../catalog/index.ts';
+import { type Capture, type CapturePosition, type CaptureRange, rangeOfKey } from '../../catalog/index.ts';
 import { type UrlKey, urlKey } from '../../url/index.ts';
 import { badRequest } from '../problem.ts';
 import type { WithPrevious } from './capture-item.ts';
@@ -30,7 +30,7 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
     reverse: isReverse,
     ...(from !== undefined && { timeFrom: from }),
     ...(to !== undefined && { timeTo: to }),
-    ...(question.after !== undefined && { after: standIn(key, question.after) }),
+    ...(question.after !== undefined && { after: positionOf(key, question.after) }),
   };
   const take = async (wanted: CaptureRange, count: number): Promise<Capture[]> => {
     const found: Capture[] = [];
@@ -69,21 +69,10 @@ function cursorOf({ time, place }: Capture): string {
   return [time, place.segment, place.offset].map((number) => number.toString(36)).join('.');
 }
 
-/** What the catalog needs to know of a capture to go on behind it, whether it is still there or not. */
-function standIn(key: UrlKey, cursor: string): Capture {
+/** The place behind which a page goes on, whether its capture is still there or not. */
+function positionOf(key: UrlKey, cursor: string): CapturePosition {
   const match = /^(-?[0-9a-z]{1,11})\.([0-9a-z]{1,9})\.([0-9a-z]{1,11})$/.exec(cursor);
   if (!match) throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
   const [time, segment, offset] = match.slice(1).map((part) => Number.parseInt(part, 36));
-  return {
-    urlKey: key,
-    time: time!,
-    place: { segment: segment!, offset: offset!, length: 0 },
-    url: '',
-    kind: 'response',
-    collection: 0,
-    status: 0,
-    mime: '',
-    block: undefined,
-    hash: 0,
-  };
+  return { urlKey: key, time: time!, place: { segment: segment!, offset: offset! } };
 }

@@ -5,10 +5,10 @@
  * The cursor is the key of the last URL of a page, as base64url.
  */
 import { type Static, Type } from 'typebox';
-import type { Archive } from '../../archive/index.ts';
+import { type Archive, keyRanges } from '../../archive/index.ts';
 import { formatW3cDate, fromUtf8, utf8 } from '../../base/index.ts';
-import type { Capture } from '../../catalog/index.ts';
-import { type KeyRange, keyRange, parseUrlPattern } from '../../url/index.ts';
+import { behindKey, type Capture } from '../../catalog/index.ts';
+import type { UrlKey } from '../../url/index.ts';
 import { badRequest } from '../problem.ts';
 import { DistinctCount } from './distinct-count.ts';
 import { Count, closed, When } from './shape.ts';
@@ -42,8 +42,9 @@ export async function listUrls(
   const items: UrlItem[] = [];
   let sum: UrlSum | undefined;
   let scanned = 0;
-  for (const { from, to } of rangesOf(question)) {
-    for await (const page of archive.catalog.captures({ keyFrom: from, keyTo: to })) {
+  const after = question.after === undefined ? {} : { after: behindKey(lastKeyOf(question.after)) };
+  for (const range of keyRanges({ prefix: question.prefix })) {
+    for await (const page of archive.catalog.captures({ ...range, ...after })) {
       signal.throwIfAborted();
       for (const capture of page) {
         scanned++;
@@ -62,24 +63,12 @@ export async function listUrls(
   return { items };
 }
 
-/** The ranges of keys that are left of the question. */
-function rangesOf({ prefix, after }: UrlQuestion): KeyRange[] {
-  const ranges = prefix === undefined ? [{ from: '', to: '\u{10ffff}' }] : prefixRanges(prefix);
-  if (after === undefined) return ranges;
-  const key = fromUtf8(Buffer.from(after, 'base64url'));
+/** The key of the last URL of the page before. */
+function lastKeyOf(cursor: string): UrlKey {
+  const key = fromUtf8(Buffer.from(cursor, 'base64url'));
   if (key === '')
     throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
-  // Ranges are in the order of the catalog, which is that of UTF-8.
-  const isBehind = (end: string) => Buffer.compare(utf8(end), utf8(key)) > 0;
-  return ranges
-    .filter(({ to }) => isBehind(to))
-    .map(({ from, to }) => ({ from: isBehind(from) ? from : `${key}\0`, to }));
-}
-
-function prefixRanges(prefix: string): KeyRange[] {
-  if (!prefix.includes('*')) return keyRange(prefix, 'prefix');
-  const pattern = parseUrlPattern(prefix);
-  return keyRange(pattern.url, pattern.matchType);
+  return key as UrlKey;
 }
 
 class UrlSum {
