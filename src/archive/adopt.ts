@@ -12,7 +12,7 @@ import type { ArchiveParts } from './archive-parts.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import { recordsOf } from './cataloguing.ts';
 import type { RecordFacts } from './record-facts.ts';
-import { unresolvedNote, unresolvedNotesOf } from './registrar.ts';
+import { formatClues, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { APPLIED_NOTE } from './tombstones.ts';
 
 /** Says, by name, which segment is taking which one's place right now. */
@@ -35,6 +35,7 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
   let group: RecordFacts[] = [];
   const parts = {
     catalog,
+    arrivals: archive.arrivals,
     volumes,
     access: archive.access,
     fingerprint: (digest: Uint8Array) => archive.fingerprint(digest),
@@ -156,7 +157,7 @@ function moveCapture(draft: CatalogDraft, known: Capture, facts: RecordFacts, pl
   });
   if (known.kind === 'revisit' && !known.block) {
     draft.removeNote(unresolvedNote(known.place));
-    draft.putNote(unresolvedNote(place), JSON.stringify([known.urlKey, known.time]));
+    draft.putNote(unresolvedNote(place), formatClues(facts));
   }
   const block = known.block && draft.block(known.block);
   if (!block || facts.type === 'revisit') return;

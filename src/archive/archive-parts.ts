@@ -1,6 +1,7 @@
 /** The parts of an opened archive, as its works (healing, deleting, compacting...) get them. */
 import type { Clock, Finding, IdSource } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';
+import type { Arrivals } from './arrivals.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import type { Collections } from './collections.ts';
 import type { NamedSnapshots } from './named-snapshots.ts';
@@ -24,6 +25,7 @@ export interface ArchiveParts {
   report(finding: Finding): void;
   /** Runs one change of the archive at a time. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
+  readonly arrivals: Arrivals;
   newDraft(): CatalogDraft;
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */
   commit(draft: CatalogDraft): Promise<void>;

@@ -11,6 +11,7 @@ import { formatPageId, type PageId } from '../url/index.ts';
 import type { AddOptions, AddReport } from './add.ts';
 import { addInPlace } from './add-in-place.ts';
 import { addInputs } from './add-input.ts';
+import { Arrivals } from './arrivals.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
 import { CatalogDraft } from './catalog-draft.ts';
@@ -125,6 +126,7 @@ export class Archive implements StreamParts {
   readonly volumes: VolumeSet;
   readonly shelf: SegmentShelf;
   readonly access: RecordAccess;
+  readonly arrivals = new Arrivals();
   readonly collections: Collections;
   readonly tombstones: Tombstones;
   readonly snapshots: NamedSnapshots;
@@ -220,6 +222,7 @@ export class Archive implements StreamParts {
   cataloguingParts(signal?: AbortSignal): CataloguingParts {
     return {
       catalog: this.catalog,
+      arrivals: this.arrivals,
       volumes: this.volumes,
       access: this.access,
       fingerprint: (digest) => this.fingerprint(digest),
@@ -229,7 +232,7 @@ export class Archive implements StreamParts {
   }
 
   newDraft(): CatalogDraft {
-    return new CatalogDraft(this.catalog);
+    return new CatalogDraft(this.catalog, this.arrivals);
   }
 
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */

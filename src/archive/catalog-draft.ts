@@ -2,10 +2,12 @@
  * Changes to the catalog while they are being thought out: what will be written together, and what the catalog will answer once it is.
  *
  * A draft keeps reference counts right: every capture that is put adds one to its block, every one that is removed takes one away, and a block
- * that nothing refers to any more leaves with the same batch.
+ * that nothing refers to any more leaves with the same batch. What it brings in is told to those who wait for it.
  */
 import { assert, equal, fromHex, toHex } from '../base/index.ts';
 import type { Alias, Block, BlockKey, Capture, CatalogBatch, CatalogView, Place, Segment } from '../catalog/index.ts';
+import type { Arrivals } from './arrivals.ts';
+import { unresolvedNote } from './revisit-clues.ts';
 
 export function blockId(key: BlockKey): string {
   return `${toHex(key.digest)}~${key.overflow}`;
@@ -28,6 +30,7 @@ type Contents = {
 
 export class CatalogDraft {
   readonly #catalog: CatalogView;
+  readonly #arrivals: Arrivals;
   /** By the first bytes of the digest; asked many times a record, so no text is made of it. */
   readonly #contents = new Map<number, Contents[]>();
   readonly #touched: Contents[] = [];
@@ -42,8 +45,9 @@ export class CatalogDraft {
   readonly #keepsUnreferenced: boolean;
 
   /** `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild. */
-  constructor(catalog: CatalogView, options: { keepUnreferenced?: boolean } = {}) {
+  constructor(catalog: CatalogView, arrivals: Arrivals, options: { keepUnreferenced?: boolean } = {}) {
     this.#catalog = catalog;
+    this.#arrivals = arrivals;
     this.#keepsUnreferenced = options.keepUnreferenced ?? false;
   }
 
@@ -79,6 +83,7 @@ export class CatalogDraft {
   /** A block that no capture refers to yet. */
   addBlock(key: BlockKey, size: number, holder: Place): void {
     assert(!this.block(key), 'a block is made once');
+    this.#arrivals.addDigest(key.digest);
     this.#set({ key, size, holder, references: 0 });
   }
 
@@ -90,18 +95,21 @@ export class CatalogDraft {
 
   putCapture(capture: Capture): void {
     this.#put.push(capture);
+    this.#arrivals.addCapture(capture);
     if (capture.block) this.#count(capture.block, 1);
   }
 
   removeCapture(capture: Capture): void {
     this.#removed.push(capture);
     if (capture.block) this.#count(capture.block, -1);
+    else if (capture.kind === 'revisit') this.removeNote(unresolvedNote(capture.place));
   }
 
-  /** The same capture at another place; nothing else about it changes. */
+  /** The same capture at another place, or with the block that it lacked. */
   moveCapture(from: Capture, to: Capture): void {
     this.#removed.push(from);
     this.#put.push(to);
+    this.#arrivals.addCapture(to);
     if (from.block) this.#count(from.block, -1, true);
     if (to.block) this.#count(to.block, 1);
   }
@@ -121,6 +129,7 @@ export class CatalogDraft {
 
   putAlias(alias: Alias): void {
     this.#aliases.push(alias);
+    this.#arrivals.addDigest(alias.declared);
   }
 
   putNote(name: string, value: string): void {

@@ -4,6 +4,7 @@
 import type { Finding } from '../base/index.ts';
 import type { Catalog, Segment } from '../catalog/index.ts';
 import { BlockScanner, readRecords } from '../warc/index.ts';
+import type { Arrivals } from './arrivals.ts';
 import { CatalogDraft } from './catalog-draft.ts';
 import type { RecordAccess } from './record-access.ts';
 import { factsOfRecord, type RecordFacts } from './record-facts.ts';
@@ -14,6 +15,7 @@ const BATCH_RECORDS = 1000;
 
 export type CataloguingParts = {
   readonly catalog: Catalog;
+  readonly arrivals: Arrivals;
   readonly volumes: VolumeSet;
   readonly access: RecordAccess;
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
@@ -61,7 +63,7 @@ export async function catalogueSegment(
   let group: RecordFacts[] = [];
   const commit = async () => {
     if (group.length === 0) return;
-    const draft = new CatalogDraft(parts.catalog, { keepUnreferenced: true });
+    const draft = new CatalogDraft(parts.catalog, parts.arrivals, { keepUnreferenced: true });
     const registrar = new Registrar(parts.catalog, draft, parts.fingerprint, { isOwn: true });
     await registrar.prepare(group);
     for (const facts of group) {

@@ -4,15 +4,15 @@
  * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every record is a capture: one
  * that stands twice, in files that were added in place, is entered twice. One that would be copied a second time is not (see `findKnown`).
  */
-import { assert, copyOf, type Digest, type EpochMs, equal, parseDigest, parseW3cDate } from '../base/index.ts';
+import { assert, copyOf, type Digest, equal, parseDigest } from '../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../catalog/index.ts';
-import { type UrlKey, urlKey } from '../url/index.ts';
+import type { UrlKey } from '../url/index.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import type { OwnCaptures } from './own-captures.ts';
 import type { RecordFacts } from './record-facts.ts';
-import { aliasBytes, BatchMemory, resolveRevisit, visitAlias } from './revisit-resolution.ts';
+import { formatClues, unresolvedNote } from './revisit-clues.ts';
+import { aliasBytes, RevisitResolver, visitAlias } from './revisit-resolution.ts';
 
-const UNRESOLVED_NOTE = 'unresolved:';
 const NONE: readonly Capture[] = [];
 
 export type Registration = {
@@ -25,7 +25,7 @@ export type Registration = {
 export class Registrar {
   readonly #catalog: CatalogView;
   readonly #draft: CatalogDraft;
-  readonly #memory = new BatchMemory();
+  readonly #revisits: RevisitResolver;
   /** Captures of the same URLs and times, by their keys: those of the catalog that were asked for, and those entered here. */
   readonly #known = new Map<UrlKey, Capture[]>();
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
@@ -52,6 +52,7 @@ export class Registrar {
     this.#catalog = catalog;
     this.#draft = draft;
     this.#fingerprint = fingerprint;
+    this.#revisits = new RevisitResolver(catalog, draft, { fingerprint, isOwn: this.#isOwn });
   }
 
   /**
@@ -62,9 +63,9 @@ export class Registrar {
     const copyingFor = this.#copyingFor;
     const captures = records.filter((facts) => facts.kind !== undefined);
     await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
+    await this.#revisits.load(captures.filter((facts) => facts.type === 'revisit'));
     const asked = copyingFor ? captures.filter((facts) => !this.#isCertainlyNew(facts, copyingFor)) : captures;
     const questions = asked.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! }));
-    if (copyingFor) questions.push(...captures.flatMap((facts) => namedBy(facts) ?? []));
     if (questions.length === 0) return;
     const found = await this.#catalog.findCaptures(questions);
     const places = new Set<string>();
@@ -153,8 +154,7 @@ export class Registrar {
     }
     const capture = captureOf(facts, facts.kind!, place, collection, block);
     this.#put(capture);
-    if (facts.kind === 'revisit' && !block)
-      this.#draft.putNote(unresolvedNote(place), JSON.stringify([capture.urlKey, capture.time]));
+    if (facts.kind === 'revisit' && !block) this.#draft.putNote(unresolvedNote(place), formatClues(facts));
     return { facts, capture, isKnown: false };
   }
 
@@ -166,24 +166,18 @@ export class Registrar {
 
   #put(capture: Capture): void {
     this.#draft.putCapture(capture);
-    this.#memory.addCapture(capture);
+    this.#revisits.addCapture(capture);
     this.#know(capture);
   }
 
   /** Whether a foreign revisit that is about to be copied names a capture that is itself a revisit here, since the archive held its content. */
   namesRevisit(facts: RecordFacts): boolean {
-    const named = namedBy(facts);
-    const found = named ? (this.#known.get(named.urlKey) ?? []) : [];
-    const same = found.filter((capture) => capture.time === named?.time && capture.url === facts.refersToUri);
-    return same.length > 0 && same.every(({ kind }) => kind === 'revisit');
+    return this.#revisits.namesRevisit(facts);
   }
 
   /** The content of a revisit, as far as the archive has it. */
   resolve(facts: RecordFacts): Promise<BlockKey | undefined> {
-    return resolveRevisit(facts, this.#catalog, this.#draft, this.#memory, {
-      fingerprint: this.#fingerprint,
-      isOwn: this.#isOwn,
-    });
+    return this.#revisits.resolve(facts);
   }
 
   /** The record that holds a block, when it was entered here and may not be readable yet. */
@@ -237,7 +231,7 @@ export class Registrar {
   }
 
   #putAlias(declared: Digest, block: BlockKey): void {
-    this.#memory.addAlias(declared, block);
+    this.#revisits.addAlias(declared, block);
     this.#draft.putAlias({ declared: aliasBytes(declared), block });
   }
 }
@@ -250,21 +244,6 @@ function captureOf(
   block: BlockKey | undefined,
 ): Capture {
   return { urlKey: key, time: time!, place, url, kind, collection, status, mime, block, hash };
-}
-
-/** The capture that a revisit names by URI and date. */
-function namedBy({ type, refersToUri, refersToDate }: RecordFacts): { urlKey: UrlKey; time: EpochMs } | undefined {
-  const time = type === 'revisit' && refersToUri !== '' ? parseW3cDate(refersToDate) : undefined;
-  return time === undefined ? undefined : { urlKey: urlKey(refersToUri), time };
-}
-
-export function unresolvedNote(place: Place): string {
-  return `${unresolvedNotesOf(place.segment)}${place.offset}`;
-}
-
-/** What the notes of all unresolved revisits of a segment begin with. */
-export function unresolvedNotesOf(segment: number): string {
-  return `${UNRESOLVED_NOTE}${segment}:`;
 }
 
 function isAt(place: Place, other: Place): boolean {

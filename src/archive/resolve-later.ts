@@ -2,79 +2,70 @@
  * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any order, and a rebuild reads
  * segments in the order of their names.
  *
- * What was tried in vain is tried again only when records came in since: the catalog notes which segments there were then, and how long.
+ * What was tried in vain is tried again only when records came in since: the catalog notes which segments there were then, and how long. What there
+ * is to try stands in notes (see revisit-clues.ts).
  *
  * ```
- *   note  unresolved:<segment>:<offset>     [URL key, time] of a revisit whose content is not known
- *   note  resolution                        digest of the numbers and lengths of all segments when all of these had been tried
+ *   note  resolution     digest of the numbers and lengths of all segments when all of these had been tried
  * ```
  */
-import { PinakesError, parseDigest } from '../base/index.ts';
-import type { Capture } from '../catalog/index.ts';
-import type { UrlKey } from '../url/index.ts';
-import { BlockScanner } from '../warc/index.ts';
+import { parseDigest } from '../base/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { factsOfRecord } from './record-facts.ts';
-import { unresolvedNote, unresolvedNotesOf } from './registrar.ts';
-import { aliasBytes, BatchMemory, resolveRevisit } from './revisit-resolution.ts';
+import { parseClues, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
+import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.ts';
 import { segmentsMark } from './segments-mark.ts';
 
 const RESOLUTION_NOTE = 'resolution';
 
 /** How many found their content. */
 export async function resolveLater(archive: ArchiveParts): Promise<number> {
-  const { catalog, shelf } = archive;
+  const { catalog, shelf, arrivals } = archive;
   const mark = segmentsMark(archive);
-  if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) return 0;
-  let resolved = 0;
-  for (const { number } of shelf.all()) resolved += await resolveIn(archive, number);
-  await catalog.write({ putNotes: { [RESOLUTION_NOTE]: mark } });
-  return resolved;
-}
-
-async function resolveIn(archive: ArchiveParts, segment: number): Promise<number> {
-  let resolved = 0;
-  for (const [note, value] of Object.entries(await archive.catalog.notes(unresolvedNotesOf(segment)))) {
-    const [urlKey, time] = JSON.parse(value) as [UrlKey, number];
-    const [found] = await archive.catalog.findCaptures([{ urlKey, time }]);
-    const capture = found!.find((candidate) => unresolvedNote(candidate.place) === note);
-    if (!capture || capture.block) {
-      await archive.catalog.write({ removeNotes: [note] });
-    } else if (await resolveCapture(archive, capture, note)) {
-      resolved++;
-    }
+  if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) {
+    arrivals.restart();
+    return 0;
   }
+  let resolved = 0;
+  for (const { number } of shelf.all())
+    for await (const notes of catalog.notePages(unresolvedNotesOf(number))) resolved += await tryAgain(archive, notes);
+  await catalog.write({ putNotes: { [RESOLUTION_NOTE]: mark } });
+  arrivals.restart();
   return resolved;
 }
 
-async function resolveCapture(archive: ArchiveParts, capture: Capture, note: string): Promise<boolean> {
-  const opened = await archive.access.open(capture.place).catch((error: unknown) => {
-    if (!(error instanceof PinakesError)) throw error;
-    return undefined;
-  });
-  // A record that cannot be read, in a volume that is not there, may be another time.
-  if (!opened) return false;
-  const { head, http } = opened;
-  const scanner = new BlockScanner(head, { payload: ['sha256'] });
-  const facts = factsOfRecord(head, { ...scanner.end(), http }, capture.place.length, true);
+async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, text: string][]): Promise<number> {
+  const { catalog, arrivals } = archive;
+  const fingerprint = (digest: Uint8Array) => archive.fingerprint(digest);
+  const revisits = notes
+    .map(([note, text]) => ({ note, clues: parseClues(text) }))
+    .filter(({ clues }) => !arrivals.isComplete || isConcerned(clues, arrivals, fingerprint));
+  if (revisits.length === 0) return 0;
   const draft = archive.newDraft();
-  const block = await resolveRevisit(facts, archive.catalog, draft, new BatchMemory(), {
-    fingerprint: (digest) => archive.fingerprint(digest),
-    isOwn: false,
-  });
-  if (!block) return false;
-  draft.moveCapture(capture, { ...capture, block });
-  draft.removeNote(note);
-  const alsoDeclared = parseDigest(facts.alsoDeclared);
-  if (alsoDeclared) draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
-  await archive.catalog.write(draft.batch());
-  return true;
+  const resolver = new RevisitResolver(catalog, draft, { fingerprint, isOwn: false });
+  const found = await catalog.findCaptures(revisits.map(({ clues }) => clues));
+  await resolver.load(revisits.map(({ clues }) => clues));
+  let resolved = 0;
+  for (const [index, { note, clues }] of revisits.entries()) {
+    const capture = found[index]!.find((candidate) => unresolvedNote(candidate.place) === note);
+    const block = capture && (capture.block ?? (await resolver.resolve(clues)));
+    if (capture && !block) continue;
+    draft.removeNote(note);
+    if (!capture || !block || capture.block) continue;
+    resolved++;
+    const known = { ...capture, block };
+    draft.moveCapture(capture, known);
+    resolver.addCapture(known);
+    const alsoDeclared = parseDigest(clues.alsoDeclared);
+    if (alsoDeclared) draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
+  }
+  await catalog.write(draft.batch());
+  return resolved;
 }
 
 /** Captures whose content is not known. */
 export async function countUnresolved(archive: ArchiveParts): Promise<number> {
   let count = 0;
   for (const { number } of archive.shelf.all())
-    count += Object.keys(await archive.catalog.notes(unresolvedNotesOf(number))).length;
+    for await (const notes of archive.catalog.notePages(unresolvedNotesOf(number))) count += notes.length;
   return count;
 }

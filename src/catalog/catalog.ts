@@ -102,6 +102,13 @@ export type CatalogBatch = {
   readonly durable?: boolean;
 };
 
+/** Captures of a key at a time; with `timeTo` all from the one to the other, both inclusive. */
+export type CaptureQuestion = Pick<Capture, 'urlKey' | 'time'> & {
+  readonly timeTo?: EpochMs;
+  /** No more than so many. */
+  readonly limit?: number;
+};
+
 /** Where a capture stands among all. */
 export type CapturePosition = Pick<Capture, 'urlKey' | 'time'> & { readonly place: Pick<Place, 'segment' | 'offset'> };
 
@@ -156,8 +163,8 @@ export interface CatalogView {
    * 512 bytes in common may stand in another order, always the same one; the captures of each still stand together.
    */
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
-  /** For each question, the captures of this key at exactly this time. */
-  findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]>;
+  /** For each question, the captures it asks for, in their order. */
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]>;
   /** All captures of the key in their order, when there are at most FEW_CAPTURES; undefined when there are more. The question replay asks. */
   capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined>;
   /** The capture of the key nearest to the time, the earlier of two equally near, of one time the last; `notAfter` looks only back. */
@@ -165,6 +172,8 @@ export interface CatalogView {
   blocks(pageSize?: number): AsyncIterable<Block[]>;
   segments(): Promise<Segment[]>;
   notes(prefix?: string): Promise<Record<string, string>>;
+  /** The same in pages of names and texts, where there may be very many. */
+  notePages(prefix: string): AsyncIterable<[name: string, text: string][]>;
   totals(): Promise<Totals>;
 }
 

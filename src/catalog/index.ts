@@ -11,6 +11,7 @@ export {
   type Capture,
   type CaptureKind,
   type CapturePosition,
+  type CaptureQuestion,
   type CaptureRange,
   type Catalog,
   type CatalogBatch,

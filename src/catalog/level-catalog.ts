@@ -13,6 +13,7 @@ import {
   type Block,
   type BlockKey,
   type Capture,
+  type CaptureQuestion,
   type CaptureRange,
   type Catalog,
   type CatalogBatch,
@@ -125,7 +126,7 @@ class LevelCatalog implements Catalog {
     return this.#ask((view) => view.findAliases(declared));
   }
 
-  findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
     return this.#ask((view) => view.findCaptures(questions));
   }
 
@@ -166,6 +167,11 @@ class LevelCatalog implements Catalog {
     }
     await using view = await this.view();
     yield* view.captures(range, pageSize);
+  }
+
+  async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
+    await using view = await this.view();
+    yield* view.notePages(prefix);
   }
 
   async *blocks(pageSize?: number): AsyncGenerator<Block[]> {
@@ -247,7 +253,7 @@ class GuardedView implements CatalogView {
     return this.#guard(this.#view.findAliases(declared));
   }
 
-  findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
     return this.#guard(this.#view.findCaptures(questions));
   }
 
@@ -271,17 +277,21 @@ class GuardedView implements CatalogView {
     return this.#guard(this.#view.totals());
   }
 
-  async *captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
-    try {
-      yield* this.#view.captures(range, pageSize);
-    } catch (error) {
-      throw levelError(error, this.#directory);
-    }
+  captures(range: CaptureRange, pageSize?: number): AsyncGenerator<Capture[]> {
+    return this.#guardPages(this.#view.captures(range, pageSize));
   }
 
-  async *blocks(pageSize?: number): AsyncGenerator<Block[]> {
+  blocks(pageSize?: number): AsyncGenerator<Block[]> {
+    return this.#guardPages(this.#view.blocks(pageSize));
+  }
+
+  notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
+    return this.#guardPages(this.#view.notePages(prefix));
+  }
+
+  async *#guardPages<Page>(pages: AsyncGenerator<Page>): AsyncGenerator<Page> {
     try {
-      yield* this.#view.blocks(pageSize);
+      yield* pages;
     } catch (error) {
       throw levelError(error, this.#directory);
     }

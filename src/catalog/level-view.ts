@@ -23,13 +23,14 @@ import {
   type Block,
   type BlockKey,
   type Capture,
+  type CaptureQuestion,
   type CaptureRange,
   type CatalogView,
   FEW_CAPTURES,
   type Segment,
   type Totals,
 } from './catalog.ts';
-import { clampTime, timeOfCaptureKey, writeKeyAndEnd, writeKeyAndTime } from './key-order.ts';
+import { atTimeOf, clampTime, timeOfCaptureKey, writeKeyAndEnd, writeKeyAndTime } from './key-order.ts';
 import { type Database, readRows, TOTALS_KEY, totalsOf } from './level-database.ts';
 import type { MimeDictionary } from './mime-dictionary.ts';
 import { DamagedRow, RowWriter } from './row-bytes.ts';
@@ -47,6 +48,9 @@ const PAGE_BYTES_MAX = 1024 * 1024;
 const ALL_AT_ONCE = 2 ** 31;
 
 type Row = [Buffer, Buffer];
+
+/** Questions that no lane has taken yet, with their places among all. */
+type Questions<Question> = Iterable<[number, Question]>;
 
 export class LevelView implements CatalogView {
   readonly #database: Database;
@@ -81,11 +85,21 @@ export class LevelView implements CatalogView {
   }
 
   async findAliases(declared: readonly Uint8Array[]): Promise<BlockKey[][]> {
-    const references: BlockReference[][] = [];
+    const references: BlockReference[][] = declared.map(() => []);
+    await inLanes(declared, (left) => this.#findAliasesInLane(left, references));
+    const keys = await this.#blockKeys(references.flat());
+    let at = 0;
+    return references.map((found) => {
+      at += found.length;
+      return keys.slice(at - found.length, at).sort(compareBlockKeys);
+    });
+  }
+
+  async #findAliasesInLane(left: Questions<Uint8Array>, references: BlockReference[][]): Promise<void> {
     const { from, to } = tableRange(TABLE.aliases);
     const iterator = this.#database.keys({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
     try {
-      for (const digest of declared) {
+      for (const [index, digest] of left) {
         const start = aliasStart(digest);
         const found: BlockReference[] = [];
         iterator.seek(start);
@@ -95,17 +109,11 @@ export class LevelView implements CatalogView {
           found.push(...matching.map(referenceOfAlias));
           isDone = keys.length === 0 || matching.length < keys.length || found.length >= ALIAS_CANDIDATES_MAX;
         }
-        references.push(found.slice(0, ALIAS_CANDIDATES_MAX));
+        references[index] = found.slice(0, ALIAS_CANDIDATES_MAX);
       }
     } finally {
       await iterator.close();
     }
-    const keys = await this.#blockKeys(references.flat());
-    let at = 0;
-    return references.map((found) => {
-      at += found.length;
-      return keys.slice(at - found.length, at).sort(compareBlockKeys);
-    });
   }
 
   async *captures(range: CaptureRange, pageSize = PAGE_SIZE): AsyncGenerator<Capture[]> {
@@ -137,13 +145,9 @@ export class LevelView implements CatalogView {
     }
   }
 
-  async findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
+  async findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
     const found: LinkedCapture[][] = questions.map(() => []);
-    const left = questions.entries();
-    const lanes = Array.from({ length: Math.min(LANES, questions.length) }, () => this.#findInLane(left, found));
-    // All of them end before the answer does, also when one fails: their iterators must be closed.
-    const ended = await Promise.allSettled(lanes);
-    for (const lane of ended) if (lane.status === 'rejected') throw lane.reason;
+    await inLanes(questions, (left) => this.#findCapturesInLane(left, found));
     const resolved = await this.#resolve(found.flat());
     let at = 0;
     return found.map((captures) => {
@@ -152,24 +156,21 @@ export class LevelView implements CatalogView {
     });
   }
 
-  /** Answers questions that are left until there are none. */
-  async #findInLane(
-    left: Iterable<[number, { urlKey: UrlKey; time: EpochMs }]>,
-    found: readonly LinkedCapture[][],
-  ): Promise<void> {
+  async #findCapturesInLane(left: Questions<CaptureQuestion>, found: readonly LinkedCapture[][]): Promise<void> {
     const { from, to } = tableRange(TABLE.captures);
     const iterator = this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
     const writer = new RowWriter();
     try {
-      for (const [index, { urlKey, time }] of left) {
+      for (const [index, { urlKey, time, timeTo = time, limit = Number.POSITIVE_INFINITY }] of left) {
         if (clampTime(time) !== time || !Number.isInteger(time)) continue;
         const captures = found[index]!;
         writeKeyAndTime(writer, urlKey, time);
         const start = writer.finish();
+        const end = atTimeOf(start, writer, clampTime(timeTo + 1));
         iterator.seek(start);
         for (let isDone = false; !isDone; ) {
           const rows: Row[] = await iterator.nextv(captures.length === 0 ? 2 : PAGE_SIZE);
-          const matching = rows.filter(([key]) => key.subarray(0, start.length).equals(start));
+          const matching = rows.filter(([key]) => key.compare(end) < 0).slice(0, limit - captures.length);
           captures.push(...matching.map(([key, value]) => readCapture(key, value, this.#mimes)));
           isDone = rows.length === 0 || matching.length < rows.length;
         }
@@ -242,14 +243,31 @@ export class LevelView implements CatalogView {
   }
 
   async notes(prefix = ''): Promise<Record<string, string>> {
+    const notes: [string, string][] = [];
+    for await (const page of this.notePages(prefix)) notes.push(...page);
+    return Object.fromEntries(notes);
+  }
+
+  async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
     const from = tableKey(TABLE.notes, prefix);
     const { to } = tableRange(TABLE.notes);
-    const notes: [string, string][] = [];
-    for await (const [key, value] of this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot })) {
-      if (!key.subarray(0, from.length).equals(from)) break;
-      notes.push([key.toString('utf8', 1), value.toString('utf8')]);
+    const iterator = this.#database.iterator({
+      gte: from,
+      lt: to,
+      snapshot: this.#snapshot,
+      highWaterMarkBytes: PAGE_BYTES_MAX,
+    });
+    try {
+      for (let isDone = false; !isDone; ) {
+        const rows: Row[] = await iterator.nextv(PAGE_SIZE);
+        const matching = rows.filter(([key]) => key.subarray(0, from.length).equals(from));
+        isDone = matching.length === 0 || matching.length < rows.length;
+        if (matching.length > 0)
+          yield matching.map(([key, value]) => [key.toString('utf8', 1), value.toString('utf8')]);
+      }
+    } finally {
+      await iterator.close();
     }
-    return Object.fromEntries(notes);
   }
 
   async totals(): Promise<Totals> {
@@ -304,6 +322,17 @@ export class LevelView implements CatalogView {
     const rows = new Map(distinct.map((prefix, index) => [prefix, readBlockRow(prefix, values[index])]));
     return prefixes.map((prefix) => rows.get(prefix)!);
   }
+}
+
+/** Answers questions in a few lanes, each taking the next until there are none. All of them end before the answer does, also when one fails: their iterators must be closed. */
+async function inLanes<Question>(
+  questions: readonly Question[],
+  answer: (left: Questions<Question>) => Promise<void>,
+): Promise<void> {
+  const left = questions.entries();
+  const lanes = Array.from({ length: Math.min(LANES, questions.length) }, () => answer(left));
+  const ended = await Promise.allSettled(lanes);
+  for (const lane of ended) if (lane.status === 'rejected') throw lane.reason;
 }
 
 function heldBlocks(entries: readonly BlockEntry[]): Block[] {

@@ -15,6 +15,7 @@ import {
   type BlockKey,
   type Capture,
   type CapturePosition,
+  type CaptureQuestion,
   type CaptureRange,
   type Catalog,
   type CatalogBatch,
@@ -67,10 +68,12 @@ class MemoryView implements CatalogView {
     for (let at = 0; at < found.length; at += pageSize) yield found.slice(at, at + pageSize);
   }
 
-  async findCaptures(questions: readonly { urlKey: UrlKey; time: EpochMs }[]): Promise<Capture[][]> {
+  async findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
     const captures = this.#sortedCaptures();
-    return questions.map(({ urlKey, time }) =>
-      captures.filter((capture) => capture.urlKey === urlKey && capture.time === time),
+    return questions.map(({ urlKey, time, timeTo = time, limit }) =>
+      captures
+        .filter((capture) => capture.urlKey === urlKey && capture.time >= time && capture.time <= timeTo)
+        .slice(0, limit),
     );
   }
 
@@ -101,6 +104,11 @@ class MemoryView implements CatalogView {
   async notes(prefix = ''): Promise<Record<string, string>> {
     const notes = [...this.contents.notes].filter(([name]) => name.startsWith(prefix));
     return Object.fromEntries(notes.sort(([a], [b]) => compare(utf8(a), utf8(b))));
+  }
+
+  async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
+    const notes = Object.entries(await this.notes(prefix));
+    for (let at = 0; at < notes.length; at += PAGE_SIZE) yield notes.slice(at, at + PAGE_SIZE);
   }
 
   async totals(): Promise<Totals> {

@@ -1,23 +1,27 @@
 /** Revisits whose original is missing: looked for again when something came in, and left in peace when nothing did. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openArchive } from '../../src/archive/index.ts';
-import { response, revisitOf, warcinfo, writeForeign } from './foreign-file.ts';
+import { type Archive, openArchive } from '../../src/archive/index.ts';
+import { type ForeignRecord, response, revisitOf, warcinfo, writeForeign } from './foreign-file.ts';
 import { audit, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 const URL_OF = (n: number) => `http://revisit.example/${n}`;
 
-test('an unresolved revisit is read again only after records came in, and finds its original when that does', async (t) => {
+test('an unresolved revisit is looked for again only after records came in, and finds its original when that does', async (t) => {
   const archive = await makeArchive(t);
   const original = response('http://original.example/', NOON, contentOf('original'));
   const revisits = Array.from({ length: 5 }, (_, n) => revisitOf(original, URL_OF(n), NOON + 1000 * (n + 1)));
   const early = await writeForeign(join(archive.directory, 'early.warc.gz'), [warcinfo(), ...revisits]);
   const late = await writeForeign(join(archive.directory, 'late.warc.gz'), [warcinfo(), original]);
   assert.equal((await archive.add([early], { workers: 0 })).unresolved, 5);
-  const reads = t.mock.method(archive.access, 'open');
+  const searches = t.mock.method(archive.catalog, 'findAliases');
   await archive.add([early], { workers: 0 });
-  assert.equal(reads.mock.callCount(), 0, 'adding what is there already costs nothing');
+  assert.equal(countOfDigests(searches), 0, 'adding what is there already costs nothing');
+  const unrelated = response('http://unrelated.example/', NOON, contentOf('unrelated'));
+  await archive.add([await writeForeign(join(archive.directory, 'unrelated.warc.gz'), [unrelated])], { workers: 0 });
+  assert.equal(countOfDigests(searches), 0, 'nor does adding what has nothing to do with it');
   await archive.store(page('http://other.example/', NOON, contentOf('other')));
   await archive.close();
   const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
@@ -25,6 +29,7 @@ test('an unresolved revisit is read again only after records came in, and finds 
   assert.equal((await again.stats()).unresolvedRevisits, 5);
   // One of them leaves, its segment is written anew, and the notes of the others move with them.
   await again.delete({ url: URL_OF(0) });
+  assert.equal((await again.stats()).unresolvedRevisits, 4);
   await again.compact();
   assert.equal((await again.stats()).unresolvedRevisits, 4);
   assert.equal((await again.add([late], { workers: 0 })).captures, 1);
@@ -33,3 +38,70 @@ test('an unresolved revisit is read again only after records came in, and finds 
     assert.deepEqual(await bytesOf((await again.get(URL_OF(n))).payload), Buffer.from(contentOf('original')));
   assert.deepEqual(await audit(again), []);
 });
+
+/** How many digests were looked for. */
+function countOfDigests(searches: { readonly mock: { readonly calls: readonly { arguments: unknown[] }[] } }): number {
+  return searches.mock.calls.reduce((sum, call) => sum + (call.arguments[0] as Uint8Array[]).length, 0);
+}
+
+/** What a revisit may be known by, and what has to come in for it. */
+const original = () => response('http://original.example/', NOON, contentOf('original'));
+const notModified = (): ForeignRecord => {
+  const { record, block } = revisitOf(original(), 'http://original.example/', NOON + 60_000, false);
+  return { record: { ...record, payloadDigest: undefined, revisit: { profile: 'server-not-modified' } }, block };
+};
+type Way = { readonly name: string; readonly revisit: () => ForeignRecord; readonly arrivals?: readonly Arrival[] };
+type Arrival = 'in a file' | 'in a file added in place' | 'from a crawl' | 'before the next start';
+const ARRIVALS: readonly Arrival[] = ['in a file', 'in a file added in place', 'from a crawl', 'before the next start'];
+
+const ways: readonly Way[] = [
+  {
+    name: 'the digest that another writer gave it',
+    revisit: () => revisitOf(original(), URL_OF(1), NOON + 60_000, false),
+    arrivals: ['in a file', 'in a file added in place'],
+  },
+  { name: 'URI and date', revisit: () => withoutDigest(revisitOf(original(), URL_OF(1), NOON + 60_000)) },
+  { name: 'a SHA-256', revisit: () => withSha256(revisitOf(original(), URL_OF(1), NOON + 60_000, false)) },
+  { name: 'its URL, being not modified', revisit: notModified },
+];
+
+function withoutDigest({ record, block }: ForeignRecord): ForeignRecord {
+  return { record: { ...record, payloadDigest: undefined }, block };
+}
+
+function withSha256({ record, block }: ForeignRecord): ForeignRecord {
+  const sha256 = createHash('sha256').update(contentOf('original')).digest('hex');
+  return { record: { ...record, payloadDigest: `sha256:${sha256}` }, block };
+}
+
+for (const { name, revisit, arrivals = ARRIVALS } of ways) {
+  for (const arrival of arrivals) {
+    test(`a revisit known by ${name} finds the original that comes ${arrival}`, async (t) => {
+      const archive = await makeArchive(t);
+      const fileOf = (file: string, records: ForeignRecord[]) =>
+        writeForeign(join(archive.directory, `${file}.warc.gz`), [warcinfo(), ...records]);
+      const early = await archive.add([await fileOf('early', [revisit()])], { workers: 0 });
+      assert.equal(early.unresolved, 1);
+      const other = response('http://other.example/', NOON, contentOf('other'));
+      await archive.add([await fileOf('other', [other])], { workers: 0 });
+      assert.equal((await archive.stats()).unresolvedRevisits, 1);
+      let later: Archive = archive;
+      if (arrival === 'in a file' || arrival === 'in a file added in place')
+        await archive.add([await fileOf('late', [original()])], { workers: 0, inPlace: arrival !== 'in a file' });
+      else {
+        await archive.store(page('http://original.example/', NOON, contentOf('original')));
+        if (arrival === 'from a crawl') {
+          const next = response('http://next.example/', NOON, contentOf('next'));
+          await archive.add([await fileOf('next', [next])], { workers: 0 });
+        } else {
+          await archive.close();
+          later = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+          t.after(() => later.close());
+        }
+      }
+      assert.equal((await later.stats()).unresolvedRevisits, 0);
+      const { payload } = await later.get(revisit().record.targetUri!, NOON + 60_000);
+      assert.deepEqual(await bytesOf(payload), Buffer.from(contentOf('original')));
+    });
+  }
+}

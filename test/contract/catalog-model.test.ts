@@ -174,7 +174,11 @@ class World {
     const digests = this.some(12, () => this.digest());
     const blockKeys = this.some(12, () => this.blockKey());
     const declared = this.some(3, () => this.alias().declared);
-    const moments = this.some(5, () => this.capture());
+    const moments = this.some(5, () => ({
+      ...this.capture(),
+      ...(this.below(2) ? { timeTo: this.pick(TIMES) } : {}),
+      ...(this.below(3) === 0 ? { limit: this.below(4) } : {}),
+    }));
     const nearest = { ...this.capture(), time: this.pick(TIMES) + this.below(3) - 1 };
     const side = this.pick(['either', 'notAfter'] as const);
     return this.pick<(catalog: CatalogView) => Promise<unknown>>([

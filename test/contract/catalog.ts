@@ -284,6 +284,29 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.findCaptures([]), []);
     });
 
+    behaviour('captures are found by key and span of time, and no more than asked for', async (catalog) => {
+      const captures = Array.from({ length: 70 }, (_, index) => captureAt('a', { time: 990 + index }));
+      await catalog.write({
+        putCaptures: [...captures, captureAt('ab', { time: 1000 }), captureAt('Z', { time: 1000 })],
+      });
+      const ask = (time: number, timeTo: number, limit?: number) => ({
+        urlKey: 'a' as UrlKey,
+        time,
+        timeTo,
+        ...(limit !== undefined && { limit }),
+      });
+      const questions = [
+        ask(1000, 1009),
+        ask(0, 5000),
+        ask(0, 5000, 64),
+        ask(990, 990),
+        ask(2000, 5000),
+        ask(1001, 1000),
+      ];
+      const found = [captures.slice(10, 20), captures, captures.slice(0, 64), captures.slice(0, 1), [], []];
+      assert.deepEqual(await catalog.findCaptures(questions), found);
+    });
+
     behaviour('the nearest capture is the earlier of two, and of one time the last', async (catalog) => {
       const captures = [10, 10, 20, 30, 30].map((time) => captureAt('k', { time }));
       await catalog.write({ putCaptures: [...captures, captureAt('j', { time: 15 }), captureAt('k\0', { time: 15 })] });
@@ -500,8 +523,24 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
       assert.deepEqual(await catalog.notes(), notes);
       assert.deepEqual(await catalog.notes('a/'), { 'a/1': 'one', 'a/2': '' });
       assert.deepEqual(await catalog.notes('c'), {});
+      assert.deepEqual(await all(catalog.notePages('a/')), Object.entries({ 'a/1': 'one', 'a/2': '' }));
+      assert.deepEqual(await all(catalog.notePages('c')), []);
       await catalog.write({ removeNotes: ['a/1', 'absent', '__proto__'], putNotes: { b: 'changed' } });
       assert.deepEqual(await catalog.notes(), { 'a/2': '', b: 'changed', '': 'empty name', '\uffff': 'last' });
+    });
+  });
+
+  describe(`${name}: very many notes`, () => {
+    behaviour('they come in pages of bounded size, in order', async (catalog) => {
+      const notes = Array.from({ length: 3000 }, (_, index) => [`n${10_000 + index}`, 'x'.repeat(1000)] as const);
+      await catalog.write({ putNotes: { ...Object.fromEntries(notes), m: 'before', o: 'behind' } });
+      const pages: [string, string][][] = [];
+      for await (const page of catalog.notePages('n')) pages.push(page);
+      assert.deepEqual(pages.flat(), notes);
+      assert.ok(
+        pages.length > 1 && pages.every((page) => page.length <= 1100),
+        `pages of ${pages.map((page) => page.length)}`,
+      );
     });
   });
 
