@@ -62,7 +62,8 @@ export class FileSource implements StepSource {
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
   #ledger: Ledger;
-  readonly #encoder: MemberEncoder;
+  /** Made when a record of our own is written; most files of few records need none. */
+  #madeEncoder: MemberEncoder | undefined;
   readonly #referents: Referents;
   readonly #own: OwnCaptures;
   #warcinfoId = '';
@@ -94,7 +95,6 @@ export class FileSource implements StepSource {
     this.#kind = kind;
     this.#note = note;
     this.#ledger = ledger;
-    this.#encoder = new MemberEncoder({ coding: kind.coding, dictionary: kind.dictionary });
     this.#referents = new Referents(parts.access, parts.shelf);
     this.#own = new OwnCaptures(parts.catalog);
   }
@@ -131,12 +131,18 @@ export class FileSource implements StepSource {
     }
   }
 
+  get #encoder(): MemberEncoder {
+    const { coding, dictionary } = this.#kind;
+    this.#madeEncoder ??= new MemberEncoder({ coding, dictionary });
+    return this.#madeEncoder;
+  }
+
   get isDone(): boolean {
     return this.#ledger.done;
   }
 
   async close(): Promise<void> {
-    this.#encoder.close();
+    this.#madeEncoder?.close();
     await this.#reader?.return(undefined);
     await this.#handle.close();
   }
@@ -219,9 +225,9 @@ export class FileSource implements StepSource {
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
   async #moveWindow(open: OpenSegment, at: number): Promise<void> {
     await this.#parts.shelf.flush(open);
-    this.#window ??= Buffer.allocUnsafeSlow(WINDOW_BYTES);
+    this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, Math.max(1, (await this.#handle.stat()).size)));
     this.#windowBytes = 0;
-    const { bytesRead } = await this.#handle.read(this.#window, 0, WINDOW_BYTES, at);
+    const { bytesRead } = await this.#handle.read(this.#window, 0, this.#window.length, at);
     if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
     this.#windowAt = at;
     this.#windowBytes = bytesRead;
@@ -337,10 +343,14 @@ async function* whole(head: Uint8Array, spool: Spool): AsyncGenerator<Uint8Array
 async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Array> {
   const hash = createHash('sha256').update(String(size));
   const piece = Buffer.alloc(FINGERPRINT_BYTES);
+  let readAt = -1;
+  let bytes = 0;
   for (let sample = 0; sample < FINGERPRINT_SAMPLES; sample++) {
     const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
-    const { bytesRead } = await handle.read(piece, 0, piece.length, position);
-    hash.update(piece.subarray(0, bytesRead));
+    // All samples of a small file are the same.
+    if (position !== readAt) bytes = (await handle.read(piece, 0, piece.length, position)).bytesRead;
+    readAt = position;
+    hash.update(piece.subarray(0, bytes));
   }
   return hash.digest();
 }
