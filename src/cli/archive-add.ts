@@ -4,7 +4,7 @@ import { type InputFile, inputFiles } from '../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { FindingTally } from './finding-tally.ts';
-import { limitHeapGrowth } from './heap-growth.ts';
+import { limitHeapGrowth, limitYoungSpace } from './heap-growth.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { counted, formatBytes } from './terminal.ts';
@@ -23,6 +23,7 @@ export async function archiveAdd(
 ): Promise<number> {
   const { terminal, signal } = context;
   limitHeapGrowth();
+  limitYoungSpace();
   const { files, failures, bytes } = await inputFiles(paths.map((path) => pathFrom(context, path)));
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);
