@@ -52,7 +52,11 @@ export class Registrar {
     this.#catalog = catalog;
     this.#draft = draft;
     this.#fingerprint = fingerprint;
-    this.#revisits = new RevisitResolver(catalog, draft, { fingerprint, isOwn: this.#isOwn });
+    this.#revisits = new RevisitResolver(catalog, draft, {
+      fingerprint,
+      isOwn: this.#isOwn,
+      asksNames: this.#copyingFor !== undefined,
+    });
   }
 
   /**

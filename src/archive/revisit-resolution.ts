@@ -33,6 +33,8 @@ export type ResolutionOptions = {
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
   /** Whether segments of the archive are being read in whatever order: then the content may be one that is still to come. */
   readonly isOwn: boolean;
+  /** Whether `namesRevisit` will be asked, for which the captures have to be known that revisits name. */
+  readonly asksNames?: boolean;
 };
 
 /** A question that is settled, be it that the content is not there. */
@@ -85,8 +87,8 @@ export class RevisitResolver {
     for (const clues of revisits) this.#leads.set(clues, leadsOf(clues));
     const all = revisits.map((clues) => this.#leads.get(clues)!);
     await this.#draft.load(all.flatMap((leads) => this.#ownDigests(leads)));
-    await this.#loadVisits(all.flatMap(({ visit }) => visit ?? []));
     const open = all.filter((leads) => !this.#own(leads));
+    await this.#loadVisits((this.#options.asksNames ? all : open).flatMap(({ visit }) => visit ?? []));
     await this.#loadAliases(open.flatMap(({ declared }) => declared ?? []));
     const left = open.filter((leads) => !this.#found(leads));
     await this.#loadAliases(left.flatMap(({ visit }) => (visit ? aliasOfVisit(visit) : [])));
@@ -103,6 +105,7 @@ export class RevisitResolver {
 
   /** Whether the capture that a revisit names is itself a revisit here. */
   namesRevisit(clues: RevisitClues): boolean {
+    assert(this.#options.asksNames, 'that this will be asked has to be said before');
     this.#takeNew();
     const { visit } = this.#leadsOf(clues);
     const named = visit ? this.#capturesOf(visit) : [];
