@@ -105,6 +105,27 @@ test('URLs are listed by prefix and by domain, in pages', async (t) => {
   ]);
 });
 
+test('long URLs that begin alike are listed each once, in pages', async (t) => {
+  const one = await served(t);
+  const start = `http://a.test/${'x'.repeat(600)}`;
+  const all = ['', '/1', '/2', '/2/a', '/2/b?c', '/3'].map((end) => start + end);
+  for (const url of [...all, 'http://a.test/', 'http://b.test/']) await storeDays(one.archive, url, [1, 2]);
+  const listed = async (query: string) => (await allPages(one, `/api/urls?limit=1&${query}`)).map(({ url }) => url);
+  assert.deepEqual((await listed('')).sort(), [...all, 'http://a.test/', 'http://b.test/'].sort());
+  assert.deepEqual((await listed(`prefix=${start}/2/`)).sort(), all.slice(2, 5));
+  assert.deepEqual((await listed(`prefix=${start}/2`)).sort(), all.slice(2, 5));
+  const seen: string[] = [];
+  for (let key = ''; ; ) {
+    const target = `/cdx?url=${start}/*&fl=original,timestamp&limit=1&showResumeKey=true${key}`;
+    const [line, next] = (await one.call(target)).bytes.toString().split('\n\n');
+    seen.push(line!.trim());
+    if (!next) break;
+    key = `&resumeKey=${next.trim()}`;
+  }
+  assert.equal(new Set(seen).size, 12);
+  assert.equal(seen.length, 12);
+});
+
 test('one capture is told with its heads and with the record that holds its content', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 1]);
