@@ -3,7 +3,7 @@
  * the last.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 import {
@@ -58,6 +58,7 @@ export class FileSource implements StepSource {
   readonly #parts: AddParts;
   readonly #options: AddOptions;
   readonly #handle: FileHandle;
+  readonly #size: number;
   readonly #note: string;
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
@@ -82,6 +83,7 @@ export class FileSource implements StepSource {
     path: string,
     options: AddOptions,
     handle: FileHandle,
+    size: number,
     coding: Coding,
     kind: SegmentKind,
     note: string,
@@ -91,6 +93,7 @@ export class FileSource implements StepSource {
     this.path = path;
     this.#options = options;
     this.#handle = handle;
+    this.#size = size;
     this.#coding = coding;
     this.#kind = kind;
     this.#note = note;
@@ -104,7 +107,8 @@ export class FileSource implements StepSource {
       const handle = await open(path, 'r');
       try {
         const { coding, dictionary } = readFileStart(path);
-        const print = await fingerprintOf(handle, (await stat(path)).size);
+        const { size } = await handle.stat();
+        const print = await fingerprintOf(handle, size);
         const collectionName = options.collection ?? 'default';
         const collection = await parts.collections.number(collectionName);
         const volume = options.volume ?? (await parts.volumeChoice())(print);
@@ -121,7 +125,7 @@ export class FileSource implements StepSource {
         const ledger: Ledger = held
           ? (JSON.parse(held) as Ledger)
           : { file: basename(path), offset: -1, innerOffset: -1, done: false };
-        return new FileSource(parts, path, options, handle, coding, kind, note, ledger);
+        return new FileSource(parts, path, options, handle, size, coding, kind, note, ledger);
       } catch (error) {
         await handle.close();
         throw error;
@@ -225,7 +229,7 @@ export class FileSource implements StepSource {
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
   async #moveWindow(open: OpenSegment, at: number): Promise<void> {
     await this.#parts.shelf.flush(open);
-    this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, Math.max(1, (await this.#handle.stat()).size)));
+    this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, this.#size));
     this.#windowBytes = 0;
     const { bytesRead } = await this.#handle.read(this.#window, 0, this.#window.length, at);
     if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });

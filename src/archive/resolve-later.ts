@@ -45,10 +45,12 @@ async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, te
   const found = await catalog.findCaptures(revisits.map(({ clues }) => clues));
   await resolver.load(revisits.map(({ clues }) => clues));
   let resolved = 0;
+  let isChanged = false;
   for (const [index, { note, clues }] of revisits.entries()) {
     const capture = found[index]!.find((candidate) => unresolvedNote(candidate.place) === note);
     const block = capture && (capture.block ?? (await resolver.resolve(clues)));
     if (capture && !block) continue;
+    isChanged = true;
     draft.removeNote(note);
     if (!capture || !block || capture.block) continue;
     resolved++;
@@ -58,7 +60,7 @@ async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, te
     const alsoDeclared = parseDigest(clues.alsoDeclared);
     if (alsoDeclared) draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
   }
-  await catalog.write(draft.batch());
+  if (isChanged) await catalog.write(draft.batch());
   return resolved;
 }
 

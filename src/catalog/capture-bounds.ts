@@ -15,9 +15,9 @@ import {
   timeOfCaptureKey,
   writeBesideLongKeys,
   writeCaptureKey,
-  writeKeyAndAllOfIt,
   writeKeyAndTime,
   writeKeyStart,
+  writePastKey,
 } from './key-order.ts';
 import { RowWriter } from './row-bytes.ts';
 import { TABLE, tableRange } from './table.ts';
@@ -81,7 +81,7 @@ function rangeStart(writer: RowWriter, range: CaptureRange, timeFrom: number): B
 function rangeEnd(writer: RowWriter, range: CaptureRange): Buffer {
   const key = range.keyTo!;
   const only = onlyKeyOf(range);
-  if (only !== undefined) writeKeyAndAllOfIt(writer, only);
+  if (only !== undefined) writePastKey(writer, only);
   else if (isLongKey(key)) writeBesideLongKeys(writer, key, 'behind');
   else writeKeyStart(writer, key);
   return writer.finish();

@@ -97,7 +97,7 @@ export function writeKeyAndEnd(writer: RowWriter, key: string): void {
 }
 
 /** Stands behind every capture of exactly this URL key, and before all behind it. */
-export function writeKeyAndAllOfIt(writer: RowWriter, key: string): void {
+export function writePastKey(writer: RowWriter, key: string): void {
   writeKey(writer, key);
   writer.byte(ESCAPE);
 }

@@ -35,7 +35,7 @@ import { type Database, readRows, TOTALS_KEY, totalsOf } from './level-database.
 import type { MimeDictionary } from './mime-dictionary.ts';
 import { DamagedRow, RowWriter } from './row-bytes.ts';
 import { readSegment } from './segment-codec.ts';
-import { TABLE, tableKey, tableRange } from './table.ts';
+import { nameRange, TABLE, tableRange } from './table.ts';
 
 export const PAGE_SIZE = 1000;
 
@@ -217,22 +217,9 @@ export class LevelView implements CatalogView {
 
   async *blocks(pageSize = PAGE_SIZE): AsyncGenerator<Block[]> {
     assert(pageSize > 0, 'a page holds at least one block');
-    const { from, to } = tableRange(TABLE.blocks);
-    const iterator = this.#database.iterator({
-      gte: from,
-      lt: to,
-      snapshot: this.#snapshot,
-      highWaterMarkBytes: PAGE_BYTES_MAX,
-    });
-    try {
-      for (;;) {
-        const rows: Row[] = await iterator.nextv(pageSize);
-        if (rows.length === 0) return;
-        const page = rows.flatMap(([key, value]) => heldBlocks(readBlockRow(prefixOfRowKey(key), value)));
-        for (let at = 0; at < page.length; at += pageSize) yield page.slice(at, at + pageSize);
-      }
-    } finally {
-      await iterator.close();
+    for await (const rows of this.#rowPages(tableRange(TABLE.blocks), pageSize)) {
+      const page = rows.flatMap(([key, value]) => heldBlocks(readBlockRow(prefixOfRowKey(key), value)));
+      for (let at = 0; at < page.length; at += pageSize) yield page.slice(at, at + pageSize);
     }
   }
 
@@ -249,8 +236,11 @@ export class LevelView implements CatalogView {
   }
 
   async *notePages(prefix: string): AsyncGenerator<[name: string, text: string][]> {
-    const from = tableKey(TABLE.notes, prefix);
-    const { to } = tableRange(TABLE.notes);
+    for await (const rows of this.#rowPages(nameRange(TABLE.notes, prefix), PAGE_SIZE))
+      yield rows.map(([key, value]) => [key.toString('utf8', 1), value.toString('utf8')]);
+  }
+
+  async *#rowPages({ from, to }: { from: Buffer; to: Buffer }, pageSize: number): AsyncGenerator<Row[]> {
     const iterator = this.#database.iterator({
       gte: from,
       lt: to,
@@ -258,12 +248,10 @@ export class LevelView implements CatalogView {
       highWaterMarkBytes: PAGE_BYTES_MAX,
     });
     try {
-      for (let isDone = false; !isDone; ) {
-        const rows: Row[] = await iterator.nextv(PAGE_SIZE);
-        const matching = rows.filter(([key]) => key.subarray(0, from.length).equals(from));
-        isDone = matching.length === 0 || matching.length < rows.length;
-        if (matching.length > 0)
-          yield matching.map(([key, value]) => [key.toString('utf8', 1), value.toString('utf8')]);
+      for (;;) {
+        const rows: Row[] = await iterator.nextv(pageSize);
+        if (rows.length === 0) return;
+        yield rows;
       }
     } finally {
       await iterator.close();

@@ -27,6 +27,15 @@ export function tableRange(table: number): { readonly from: Buffer; readonly to:
   return { from: Buffer.of(table), to: Buffer.of(table + 1) };
 }
 
+/** The keys of a table whose names begin so lie from `from` up to and without `to`. */
+export function nameRange(table: number, prefix: string): { readonly from: Buffer; readonly to: Buffer } {
+  const from = tableKey(table, prefix);
+  const to = Buffer.from(from);
+  // No byte of a text in UTF-8 is the highest, so nothing is carried over.
+  to[to.length - 1]! += 1;
+  return { from, to };
+}
+
 export function tableKey(table: number, name: string): Buffer {
   return Buffer.concat([Buffer.of(table), Buffer.from(name, 'utf8')]);
 }
