@@ -317,7 +317,7 @@ export class FileSource implements StepSource {
       const document = {
         isHttp: spool.facts.http !== undefined,
         payloadDigest: spool.facts.payloadDigests[0]!,
-        blockDigest: spool.facts.blockDigests[0]!,
+        blockDigest: spool.blockDigest,
       };
       const conversion = { newId: this.#parts.newId, warcinfoId: this.#warcinfoId };
       const converted = convertArcHead(head, document, conversion);

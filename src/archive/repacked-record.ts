@@ -55,12 +55,12 @@ export class RepackedRecord implements AsyncDisposable {
 }
 
 function headOf(head: RecordHead, spool: Spool, newId: IdSource): Uint8Array {
-  const { http, payloadDigests, blockDigests } = spool.facts;
+  const { http, payloadDigests } = spool.facts;
   if (head.format === 'arc') {
     const document = {
       isHttp: http !== undefined,
       payloadDigest: payloadDigests[0]!,
-      blockDigest: blockDigests[0]!,
+      blockDigest: spool.blockDigest,
     };
     const converted = convertArcHead(head, document, { newId, warcinfoId: '' });
     const id = captureIdOf({

@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { fileError } from '../base/index.ts';
+import { type Digest, digestOf, fileError } from '../base/index.ts';
 import { type BlockFacts, BlockScanner, type HttpHead, RecordHead } from '../warc/index.ts';
 
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
@@ -81,9 +81,14 @@ export class Spool {
 
   static #ofWhole(kind: BlockKind, block: Buffer, path: string): Spool {
     const head = headOf(kind, block.length);
-    const scanner = new BlockScanner(head, { ...WANTS, http: kind.http });
+    const scanner = new BlockScanner(head, { payload: WANTS.payload, http: kind.http });
     if (block.length > 0) scanner.push(block);
     return new Spool(head, scanner.end(), [block], path);
+  }
+
+  /** Of every byte of the block. */
+  get blockDigest(): Digest {
+    return this.facts.blockDigests[0] ?? digestOf('sha256', this.bytes!);
   }
 
   /** The whole block, when it is small enough to be in memory in one piece. */

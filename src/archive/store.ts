@@ -21,6 +21,7 @@ import {
   MemberEncoder,
   MemberThreads,
   type NewRecord,
+  openHead,
   RECORD_TRAILER,
   type RevisitProfile,
   recordParts,
@@ -62,6 +63,8 @@ export type StoreInput =
       readonly fields?: readonly Field[];
     }
   | { readonly kind: 'bytes'; readonly time: EpochMs; readonly mime?: string; readonly body: BlockSource };
+
+type HttpInput = Extract<StoreInput, { kind: 'http' }>;
 
 export type StoreOptions = { readonly collection?: string; readonly mode?: StoreMode; readonly volume?: string };
 
@@ -206,10 +209,14 @@ export class StoreQueue {
     for (const waiting of fresh) {
       const { input } = waiting;
       const recordId = this.#parts.newId();
+      const block = waiting.spool.bytes!;
       const record = this.#newRecord(waiting, recordId, 0);
-      const request = input.kind === 'http' ? this.#requestParts(input, recordId) : undefined;
-      loose.push({ parts: recordParts(record, waiting.spool.bytes!), level: levelOf(waiting) });
-      if (request) loose.push({ parts: request, level: TEXT_LEVEL });
+      loose.push({ head: openHead(record, block.length), block, level: levelOf(waiting) });
+      const request = input.kind === 'http' ? input.request : undefined;
+      if (input.kind === 'http' && request) {
+        const head = headBytes(fieldsOf(this.#requestRecord(input, recordId), request.length));
+        loose.push({ head, block: request, level: TEXT_LEVEL });
+      }
       made.push({ waiting, record, hasRequest: request !== undefined });
     }
     // Without the thread it only takes longer.
@@ -293,11 +300,10 @@ export class StoreQueue {
       : spool.bytes
         ? this.#parts.shelf.append(
             open,
-            made?.member ?? this.#encoderOf(waiting).encode(recordParts(record, spool.bytes)),
+            made?.member ?? this.#encoderOf(waiting).encode(recordParts(withDigest(record, spool), spool.bytes)),
           )
         : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
-    const request =
-      made?.request ?? (input.kind === 'http' && this.#encodeRequest(this.#requestParts(input, record.recordId)));
+    const request = made?.request ?? this.#encodeRequest(input, record.recordId);
     if (request) this.#parts.shelf.append(open, request);
     if (!held) {
       draft.addBlock(key, size, place);
@@ -343,7 +349,7 @@ export class StoreQueue {
     return undefined;
   }
 
-  /** The record of a content that the archive does not hold. */
+  /** The record of a content that the archive does not hold, but for the digest of its block. */
   #newRecord(waiting: Waiting, recordId: string, overflow: number): NewRecord {
     const { input, spool } = waiting;
     const overflowField = { name: OVERFLOW_FIELD, value: String(overflow) };
@@ -353,7 +359,6 @@ export class StoreQueue {
       date: formatW3cDate(input.time),
       targetUri: targetUriOf(waiting),
       payloadDigest: spool.facts.payloadDigests[0]!,
-      blockDigest: spool.facts.blockDigests[0]!,
       contentType: contentTypeOf(input),
       fields: overflow > 0 ? [...givenFields(input), overflowField] : givenFields(input),
     };
@@ -399,7 +404,7 @@ export class StoreQueue {
   async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
     const { shelf } = this.#parts;
     const offset = open.position;
-    const head = headBytes(fieldsOf(record, spool.length));
+    const head = headBytes(fieldsOf(withDigest(record, spool), spool.length));
     const total = head.length + spool.length + RECORD_TRAILER.length;
     for await (const piece of encoder.encodeStream(whole(head, spool.stream()), total)) {
       shelf.append(open, piece, 0);
@@ -409,22 +414,25 @@ export class StoreQueue {
     return { segment: open.segment.number, offset, length: open.position - offset };
   }
 
-  #requestParts(input: Extract<StoreInput, { kind: 'http' }>, responseId: string): Uint8Array[] | undefined {
-    if (!input.request) return undefined;
-    const record: NewRecord = {
+  #requestRecord({ time, url }: HttpInput, responseId: string): NewRecord {
+    return {
       type: 'request',
       recordId: this.#parts.newId(),
-      date: formatW3cDate(input.time),
-      targetUri: input.url,
+      date: formatW3cDate(time),
+      targetUri: url,
       contentType: 'application/http; msgtype=request',
       fields: [{ name: 'WARC-Concurrent-To', value: responseId }],
     };
-    return recordParts(record, input.request);
   }
 
-  #encodeRequest(parts: readonly Uint8Array[] | undefined): Uint8Array | undefined {
-    return parts && this.#text.encode(parts);
+  #encodeRequest(input: StoreInput, responseId: string): Uint8Array | undefined {
+    if (input.kind !== 'http' || !input.request) return undefined;
+    return this.#text.encode(recordParts(this.#requestRecord(input, responseId), input.request));
   }
+}
+
+function withDigest(record: NewRecord, spool: Spool): NewRecord {
+  return { ...record, blockDigest: spool.blockDigest };
 }
 
 async function* whole(head: Uint8Array, block: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,21 +1,35 @@
 /** Many records, or the members they became, as one piece of memory that can be handed from thread to thread. */
 import { MemberEncoder } from './member-encoder.ts';
+import { closeHead, type OpenHead, RECORD_TRAILER } from './new-record.ts';
 
-/** One behind the other. */
-export type MemberBatch = {
+/** Records, one behind the other. */
+export type RecordBatch = {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly lengths: readonly number[];
-  /** How hard each is to be compressed. */
-  readonly levels: readonly number[];
+  /** Of each record four: lengths of its head and its block, how hard it is to be compressed, and where in its head its block digest belongs, 0 when nowhere. */
+  readonly numbers: readonly number[];
 };
 
-/** A record as `recordParts` gives it. */
-export type LooseRecord = { readonly parts: readonly Uint8Array[]; readonly level: number };
+/** Members, one behind the other. */
+export type MemberBatch = { readonly bytes: Uint8Array<ArrayBuffer>; readonly lengths: readonly number[] };
 
-export function packRecords(records: readonly LooseRecord[]): MemberBatch {
-  const lengths = records.map(({ parts }) => parts.reduce((sum, part) => sum + part.length, 0));
-  const bytes = joined(records.flatMap(({ parts }) => parts));
-  return { bytes, lengths, levels: records.map(({ level }) => level) };
+/** A record to be put into a member. */
+export type LooseRecord = {
+  readonly head: Uint8Array | OpenHead;
+  readonly block: Uint8Array;
+  readonly level: number;
+};
+
+const NUMBERS = 4;
+
+export function packRecords(records: readonly LooseRecord[]): RecordBatch {
+  const numbers: number[] = [];
+  const parts: Uint8Array[] = [];
+  for (const { head, block, level } of records) {
+    const [bytes, digestAt] = head instanceof Uint8Array ? [head, 0] : [head.bytes, head.digestAt];
+    numbers.push(bytes.length, block.length, level, digestAt);
+    parts.push(bytes, block, RECORD_TRAILER);
+  }
+  return { bytes: joined(parts), numbers };
 }
 
 export function unpackMembers({ bytes, lengths }: MemberBatch): Uint8Array[] {
@@ -25,10 +39,25 @@ export function unpackMembers({ bytes, lengths }: MemberBatch): Uint8Array[] {
 
 const encoders = new Map<number, MemberEncoder>();
 
-/** Puts each record into a gzip member. */
-export function encodeBatch(batch: MemberBatch): MemberBatch {
-  const members = unpackMembers(batch).map((record, index) => encoderOf(batch.levels[index]!).encode([record]));
-  return { bytes: joined(members), lengths: members.map(({ length }) => length), levels: batch.levels };
+/** Puts each record into a gzip member, with the digest of its block where that was left open. */
+export function encodeBatch({ bytes, numbers }: RecordBatch): MemberBatch {
+  const members: Uint8Array[] = [];
+  let at = 0;
+  for (let index = 0; index < numbers.length; index += NUMBERS) {
+    const [headBytes, blockBytes, level, digestAt] = numbers.slice(index, index + NUMBERS) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    const blockAt = at + headBytes;
+    const end = blockAt + blockBytes + RECORD_TRAILER.length;
+    if (digestAt > 0)
+      closeHead({ bytes: bytes.subarray(at, blockAt), digestAt }, bytes.subarray(blockAt, blockAt + blockBytes));
+    members.push(encoderOf(level).encode([bytes.subarray(at, end)]));
+    at = end;
+  }
+  return { bytes: joined(members), lengths: members.map(({ length }) => length) };
 }
 
 function encoderOf(level: number): MemberEncoder {

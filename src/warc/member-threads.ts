@@ -3,10 +3,10 @@
  * to do meanwhile. The members are those that a `MemberEncoder` makes of records in one piece.
  */
 import { ThreadPool } from '../base/index.ts';
-import { type LooseRecord, type MemberBatch, packRecords, unpackMembers } from './member-batch.ts';
+import { type LooseRecord, type MemberBatch, packRecords, type RecordBatch, unpackMembers } from './member-batch.ts';
 
 export class MemberThreads {
-  readonly #threads = new ThreadPool<MemberBatch, MemberBatch>(new URL('./member-worker.ts', import.meta.url), {
+  readonly #threads = new ThreadPool<RecordBatch, MemberBatch>(new URL('./member-worker.ts', import.meta.url), {
     threads: 1,
     // A batch makes little garbage; more room would only be filled with it.
     limits: { maxYoungGenerationSizeMb: 4 },

@@ -7,7 +7,7 @@
  * Values are written on one line as they are, in UTF-8; a value with a line end in it is a bug of the caller. Digests are those of the standard: the
  * block digest covers every byte of the block, the payload digest the body without transfer coding (see block-scanner.ts).
  */
-import { assert, type Digest, formatDigest, utf8 } from '../base/index.ts';
+import { assert, type Digest, digestOf, formatDigest, utf8, view } from '../base/index.ts';
 import type { Field } from './record-head.ts';
 
 export type RecordType =
@@ -80,7 +80,7 @@ export function fieldsOf(record: NewRecord, contentLength: number): Field[] {
     put('WARC-Refers-To-Date', record.revisit.refersToDate);
   }
   put('WARC-Payload-Digest', digestText(record.payloadDigest));
-  put('WARC-Block-Digest', digestText(record.blockDigest));
+  put(BLOCK_DIGEST, digestText(record.blockDigest));
   if (record.revisit?.truncated) put('WARC-Truncated', 'length');
   fields.push(...(record.fields ?? []));
   put('Content-Type', record.contentType);
@@ -106,6 +106,28 @@ export function headBytes(fields: readonly Field[], version = '1.1'): Uint8Array
 /** The parts of a whole record, ready for an encoder. */
 export function recordParts(record: NewRecord, block: Uint8Array): Uint8Array[] {
   return [headBytes(fieldsOf(record, block.length)), block, RECORD_TRAILER];
+}
+
+/** The head of a record whose block digest is left open: hashing can wait until somebody has time for it. */
+export type OpenHead = {
+  readonly bytes: Uint8Array;
+  /** Where in it the text of the block digest belongs. */
+  readonly digestAt: number;
+};
+
+const BLOCK_DIGEST = 'WARC-Block-Digest';
+const BLOCK_DIGEST_LINE = utf8(`\r\n${BLOCK_DIGEST}: `);
+/** As long as any of its kind. */
+const OPEN_DIGEST: Digest = { algorithm: 'sha256', bytes: new Uint8Array(32) };
+
+export function openHead(record: NewRecord, contentLength: number): OpenHead {
+  const bytes = headBytes(fieldsOf({ ...record, blockDigest: OPEN_DIGEST }, contentLength));
+  return { bytes, digestAt: view(bytes).indexOf(BLOCK_DIGEST_LINE) + BLOCK_DIGEST_LINE.length };
+}
+
+/** Writes the digest of its block into a head that was left open. */
+export function closeHead({ bytes, digestAt }: OpenHead, block: Uint8Array): void {
+  bytes.set(utf8(formatDigest(digestOf(OPEN_DIGEST.algorithm, block))), digestAt);
 }
 
 /** A block of `application/warc-fields`. */
