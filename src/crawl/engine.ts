@@ -13,7 +13,7 @@ import { Renderer } from './browser-renderer.ts';
 import { type Turn, Turns } from './browser-turns.ts';
 import type { Exchange, Fetcher } from './exchange.ts';
 import { Frontier, originOf, type QueuedUrl, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
-import { type ChoiceParts, offerLinks, offerSitemap } from './link-choice.ts';
+import { type ChoiceParts, isDecisive, offerLinks, offerSitemap } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, Tally } from './report.ts';
@@ -38,8 +38,8 @@ const UNNOTED_MAX = 256;
 const UNNOTED_LINKS_MAX = 10_000;
 const NOTE_AFTER_MS = 500;
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
-const UNACKNOWLEDGED_MAX = 384;
-const UNACKNOWLEDGED_BYTES_MAX = 8 * 1024 * 1024;
+const UNACKNOWLEDGED_MAX = 768;
+const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 const PROGRESS_MS = 500;
 
 type Unnoted = {
@@ -398,7 +398,9 @@ export class Engine {
         options.onReceived(undefined, 0);
         const rendered = await this.#renderer?.render(outcome);
         const { visited, learn } = rendered ?? { visited: outcome, learn: outcome.learn };
-        if (visited.isAtHand && !rendered) this.#done(host, item, visited, await learn());
+        // A recrawl reads only what has changed, and seeds do not come first there.
+        const onlyUntold = run.kind === 'first' && isDecisive(this.frontier, run.settings, item);
+        if (visited.isAtHand && !rendered) this.#done(host, item, visited, await learn(onlyUntold));
         else await this.#inTurn(async () => this.#done(host, item, visited, await learn()));
       } else this.#done(host, item, outcome);
     });

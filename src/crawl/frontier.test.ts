@@ -37,6 +37,40 @@ test('only what can be fetched is a URL to the frontier, and secrets in it are l
   assert.equal(frontierUrl('http://user:secret@a.test/x'), 'http://a.test/x');
 });
 
+test('seeds are left as long as a page of depth 0 is queued, also one that a seed led to, and after a new start', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));
+  const state = CrawlState.open(directory);
+  t.after(() => {
+    state.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
+  const offer = (frontier: Frontier, path: string, role: 'page' | 'embed', depth: number, hops = 0) =>
+    frontier.transaction(() => frontier.offer({ url: `http://a.test/${path}`, role, depth, hops }, false));
+  const settle = (frontier: Frontier, path: string) =>
+    frontier.transaction(() => {
+      const { id } = frontier.waitingHosts(-1, 1)[0]!;
+      const item = frontier.peek(id, -1, 100).find(({ url }) => url === `http://a.test/${path}`)!;
+      frontier.settle(failedSettlement(item), item.rank, 1000);
+    });
+  const frontier = new Frontier(state, 'default', number, 1000);
+  assert.equal(frontier.hasSeedsLeft, false);
+  offer(frontier, 'seed', 'page', 0);
+  offer(frontier, 'page', 'page', 1);
+  offer(frontier, 'picture', 'embed', 0, 1);
+  assert.equal(frontier.hasSeedsLeft, true);
+  settle(frontier, 'page');
+  offer(frontier, 'moved', 'page', 0, 1);
+  settle(frontier, 'seed');
+  assert.equal(frontier.hasSeedsLeft, true);
+  const later = new Frontier(state, 'default', number, 1000);
+  assert.equal(later.hasSeedsLeft, true);
+  settle(later, 'moved');
+  assert.equal(later.hasSeedsLeft, false);
+  offer(later, 'page-2', 'page', 1);
+  assert.equal(later.hasSeedsLeft, false);
+});
+
 test('what a recrawl queued and what its pages bring up have ranks of their own, and each leaves the queue by itself', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));
   const state = CrawlState.open(directory);

@@ -105,6 +105,10 @@ const ENQUEUE_MANY = ENQUEUE_ONE + ', (?, ?, ?, ?)'.repeat(ENQUEUED_TOGETHER - 1
 const DEQUEUE = `DELETE FROM queue WHERE host = ? AND (rank, key, page) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`;
 const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
 
+/** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
+const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
+  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${3 * RANK_STEP} AND url.depth = 0 AND url.role = 0`;
+
 /** What is known of a host, and what has changed since its row was written. */
 type HostMemory = { readonly id: number; known: number; newKnown: number; newQueued: number };
 
@@ -125,6 +129,8 @@ export class Frontier {
   #lastNumber: number | undefined;
   /** Of the URL that was queued last. */
   lastRank = 0;
+  /** Pages of depth 0 that are queued; undefined when nobody has asked. */
+  #seedsLeft: number | undefined;
   /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
   readonly #settled = new Map<number, (readonly [number, number, number])[]>();
 
@@ -143,6 +149,12 @@ export class Frontier {
   /** Remembers a URL for a while: that it was offered, or need not be. */
   remember(url: string, isEmbed: boolean): void {
     (isEmbed ? this.#seenEmbeds : this.#seen).add(url);
+  }
+
+  /** Whether a page is queued that a seed is, or led to: what it brings may yet widen the scope. */
+  get hasSeedsLeft(): boolean {
+    this.#seedsLeft ??= this.#state.get<{ count: number }>(SEEDS_LEFT, this.#collection)!.count;
+    return this.#seedsLeft > 0;
   }
 
   /** Forgets all that: when a transaction failed, or the scope grew. */
@@ -198,6 +210,7 @@ export class Frontier {
     }
     this.lastRank = rankOf(offer) * RANK_STEP + this.#nextNumber();
     this.#enqueue(host, this.lastRank, key, page);
+    if (this.#seedsLeft !== undefined && isSeed(offer)) this.#seedsLeft++;
     return 'queued';
   }
 
@@ -307,6 +320,7 @@ export class Frontier {
       this.#changed.clear();
       this.#settled.clear();
       this.#enqueued = [];
+      this.#seedsLeft = undefined;
       this.forget();
       throw error;
     }
@@ -329,7 +343,10 @@ export class Frontier {
   /** Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. */
   settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number): void {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
-    if (rank !== undefined) this.#dequeue(item, rank);
+    if (rank !== undefined) {
+      this.#dequeue(item, rank);
+      if (this.#seedsLeft !== undefined && isSeed(item)) this.#seedsLeft--;
+    }
     const watched =
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
     this.#state.run(
@@ -395,6 +412,7 @@ export class Frontier {
       this.#state.run('DELETE FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ?)', this.#collection);
       this.#state.run('UPDATE host SET queued = 0 WHERE collection = ?', this.#collection);
     });
+    this.#seedsLeft = undefined;
     this.forget();
   }
 
@@ -448,6 +466,11 @@ function itemOf(row: Row): QueuedUrl {
     modified: row.modified ?? undefined,
     digest: row.digest ?? undefined,
   };
+}
+
+/** Whether this is a seed, or what one led to by redirects. */
+function isSeed({ role, depth }: Offer): boolean {
+  return role === 'page' && depth === 0;
 }
 
 /** Sitemaps first, then what a page needs to be shown, then pages, breadth first. */

@@ -15,11 +15,13 @@ import {
   contentOf,
   type FoundLink,
   type FoundLinks,
+  MENU_LINKS_MAX,
   type Reading,
   readLinks,
   readSitemapLinks,
   type SitemapReading,
 } from './page-links.ts';
+import { RecentTexts } from './recent-texts.ts';
 
 /** A page, or a sitemap, to be read. */
 export type UnreadPage = {
@@ -31,6 +33,8 @@ export type UnreadPage = {
   /** Whether these are all bytes that there are. */
   readonly isWhole: boolean;
   readonly isSitemap: boolean;
+  /** Whether links may be left out that were told of a page like this before. */
+  readonly onlyUntold: boolean;
 };
 
 export type PageFindings = {
@@ -40,7 +44,12 @@ export type PageFindings = {
   readonly unread?: string;
 };
 
-export type LinkBatch = { readonly bytes: Uint8Array<ArrayBuffer>; readonly pages: number };
+export type LinkBatch = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly pages: number;
+  /** The number of the reader that asks; see `Told`. */
+  readonly reader: number;
+};
 
 /** What was found on the first pages of a batch: on so many of them as fit into one answer. */
 export type FoundBatch = {
@@ -57,10 +66,11 @@ const DECODED = 1;
 const WHOLE = 2;
 const SITEMAP = 4;
 const NOFOLLOW = 8;
+const ONLY_UNTOLD = 16;
 /** An answer that is longer than this is sent, though there are pages left. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-export function packPages(unread: readonly UnreadPage[]): LinkBatch {
+export function packPages(unread: readonly UnreadPage[], reader: number): LinkBatch {
   const urls = unread.map(({ url }) => utf8(url));
   const start = unread.length * NUMBERS_BYTES;
   const total = unread.reduce(
@@ -70,20 +80,25 @@ export function packPages(unread: readonly UnreadPage[]): LinkBatch {
   const bytes = new Uint8Array(total);
   const numbers = new Uint32Array(bytes.buffer, 0, unread.length * NUMBERS);
   let at = start;
-  for (const [index, { head, bytes: own, isDecoded, isWhole, isSitemap }] of unread.entries()) {
+  for (const [index, page] of unread.entries()) {
+    const { head, bytes: own } = page;
     const url = urls[index]!;
-    const marks = (isDecoded ? DECODED : 0) + (isWhole ? WHOLE : 0) + (isSitemap ? SITEMAP : 0);
-    numbers.set([url.length, head.bytes.length, own.length, marks], index * NUMBERS);
+    numbers.set([url.length, head.bytes.length, own.length, marksOf(page)], index * NUMBERS);
     bytes.set(url, at);
     bytes.set(head.bytes, at + url.length);
     bytes.set(own, at + url.length + head.bytes.length);
     at += url.length + head.bytes.length + own.length;
   }
-  return { bytes, pages: unread.length };
+  return { bytes, pages: unread.length, reader };
+}
+
+function marksOf({ isDecoded, isWhole, isSitemap, onlyUntold }: UnreadPage): number {
+  return (isDecoded ? DECODED : 0) + (isWhole ? WHOLE : 0) + (isSitemap ? SITEMAP : 0) + (onlyUntold ? ONLY_UNTOLD : 0);
 }
 
 /** Reads the pages of a batch, or the first of them. */
 export async function readBatch(batch: LinkBatch): Promise<FoundBatch> {
+  const told = toldTo(batch.reader);
   const kinds: LinkKind[] = [];
   const numbers: number[] = [];
   const parts: Uint8Array[] = [];
@@ -92,9 +107,10 @@ export async function readBatch(batch: LinkBatch): Promise<FoundBatch> {
   for (const page of unpackPages(batch)) {
     const { reading, sitemap: found } = await readUnread(page);
     sitemap = found;
-    const packed = reading ? packLinks(reading.links, kinds) : NOTHING;
+    const links = reading && page.onlyUntold && !reading.isNofollow ? told.untold(reading.links) : reading?.links;
+    const packed = links ? packLinks(links, kinds) : NOTHING;
     const marks = reading ? (reading.isWhole ? WHOLE : 0) + (reading.isNofollow ? NOFOLLOW : 0) : SITEMAP;
-    numbers.push(reading?.links.length ?? 0, length, length + packed.length, marks);
+    numbers.push(links?.length ?? 0, length, length + packed.length, marks);
     parts.push(packed);
     length += packed.length;
     if (sitemap || length > ANSWER_BYTES_MAX) break;
@@ -110,6 +126,39 @@ export async function readBatch(batch: LinkBatch): Promise<FoundBatch> {
 }
 
 const NOTHING = new Uint8Array(0);
+
+/** The links that a thread has told its reader lately, so that those which all pages of a site have in common are told once. */
+class Told {
+  readonly reader: number;
+  readonly #links = new RecentTexts(TOLD_REMEMBERED_MAX);
+  readonly #embeds = new RecentTexts(TOLD_REMEMBERED_MAX / 4);
+
+  constructor(reader: number) {
+    this.reader = reader;
+  }
+
+  /** Those that were not told. A list is told whole. */
+  untold(links: FoundLinks): FoundLinks {
+    if (links.length > MENU_LINKS_MAX) return links;
+    const untold: FoundLink[] = [];
+    for (const link of links) {
+      const recent = link.isEmbed ? this.#embeds : this.#links;
+      if (recent.has(link.url) && !link.isNofollow) continue;
+      // What is decided about a link that is not to be followed does not hold for the same link where it is.
+      if (!link.isNofollow) recent.add(link.url);
+      untold.push(link);
+    }
+    return untold;
+  }
+}
+
+const TOLD_REMEMBERED_MAX = 64_000;
+let lastTold = new Told(-1);
+
+function toldTo(reader: number): Told {
+  if (lastTold.reader !== reader) lastTold = new Told(reader);
+  return lastTold;
+}
 
 function* unpackPages({ bytes, pages }: LinkBatch): Generator<UnreadPage> {
   const numbers = new Uint32Array(bytes.buffer, 0, pages * NUMBERS);
@@ -127,6 +176,7 @@ function* unpackPages({ bytes, pages }: LinkBatch): Generator<UnreadPage> {
       isDecoded: (marks! & DECODED) !== 0,
       isWhole: (marks! & WHOLE) !== 0,
       isSitemap: (marks! & SITEMAP) !== 0,
+      onlyUntold: (marks! & ONLY_UNTOLD) !== 0,
     };
   }
 }

@@ -1,7 +1,7 @@
 /** Decides which of the URLs that a visit brought up are offered to the frontier, and as what. */
 import type { EpochMs } from '../base/index.ts';
 import { type Frontier, frontierUrl, hostName, type Offer, type QueuedUrl } from './frontier.ts';
-import type { FoundLink } from './page-links.ts';
+import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -10,9 +10,6 @@ import type { Learned, Visited } from './visit.ts';
 
 const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
-/** A page with more links is a list, and what it names stands on few others. */
-const MENU_LINKS_MAX = 2000;
-
 export type ChoiceParts = {
   readonly frontier: Frontier;
   readonly scope: Scope;
@@ -26,6 +23,11 @@ export type ChoiceParts = {
   /** Something was queued for this host. */
   readonly onQueued: (host: string, rank: number) => void;
 };
+
+/** Whether what is decided about the links of a page is what would be decided about them on any other: it is not too deep, and the scope cannot grow any more. */
+export function isDecisive(frontier: Frontier, settings: CrawlSettings, item: QueuedUrl): boolean {
+  return item.depth < settings.depthMax && item.hops < EMBED_HOPS_MAX && !frontier.hasSeedsLeft;
+}
 
 /** Offers everything that a visit brought up. To be called within a transaction. */
 export function offerLinks(parts: ChoiceParts, visited: Visited, { reading, sitemap }: Learned): void {

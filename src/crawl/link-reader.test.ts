@@ -41,7 +41,8 @@ function page(number: number, links: readonly string[]): UnreadPage {
   const fields = ['Content-Type: text/html', ...(isCoded ? ['Content-Encoding: gzip'] : [])];
   if (isChunked) fields.push('Transfer-Encoding: chunked');
   const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`));
-  return { url: `http://host.test/${number}`, head, bytes: framed, isDecoded: false, isWhole: true, isSitemap: false };
+  const kind = { isDecoded: false, isWhole: true, isSitemap: false, onlyUntold: false } as const;
+  return { url: `http://host.test/${number}`, head, bytes: framed, ...kind };
 }
 
 /** Findings in a form that can be compared. */
@@ -85,6 +86,33 @@ test('pages with more links than one answer holds are all read', async (t) => {
     const urls = [...reading!.links].map(({ url }) => url);
     assert.equal(new Set(urls).size, links.length);
     assert.equal(urls.at(-1), 'http://host.test/a-link-of-an-ordinary-length/19999.html');
+  }
+});
+
+test('links that were told are left out where they may be, and told again to another reader', async (t) => {
+  const everywhere = '<a href=/menu>m</a><img src=/logo.png><a rel=nofollow href=/login>l</a>';
+  const pages = Array.from({ length: 6 }, (_, number) => ({
+    ...page(number, [everywhere, `<a href="/own/${number}">x</a><img src=/menu>`]),
+    onlyUntold: number !== 4,
+  }));
+  pages[5] = { ...page(5, [everywhere, '<meta name=robots content=nofollow>']), onlyUntold: true };
+  for (let round = 0; round < 2; round++) {
+    const reader = new LinkReader();
+    t.after(() => reader.close());
+    const found = await Promise.all(pages.map((one) => reader.read(one)));
+    const paths = found.map(({ reading }) => [...reading!.links].map(({ url }) => new URL(url).pathname));
+    const all = ['/menu', '/logo.png', '/login', '/own/0', '/menu'];
+    assert.deepEqual(paths, [
+      all,
+      ['/login', '/own/1'],
+      ['/login', '/own/2'],
+      ['/login', '/own/3'],
+      all.with(3, '/own/4'),
+      ['/menu', '/logo.png', '/login'],
+    ]);
+    // What is read off the thread is read whole.
+    assert.equal((await reader.read(pages[1]!)).reading!.links.length, 5);
+    await reader.close();
   }
 });
 

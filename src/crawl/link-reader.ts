@@ -46,9 +46,13 @@ export type LinkReaderOptions = {
   readonly script?: URL;
 };
 
+let readers = 0;
+
 export class LinkReader {
   readonly #threads: ThreadPool<LinkBatch, FoundBatch>;
   readonly #batchMsMax: number;
+  /** Threads are left to other readers; what one has told here is nothing to them. */
+  readonly #number = readers++;
   #waiting: Waiting[] = [];
   #isAwake = false;
 
@@ -110,7 +114,10 @@ export class LinkReader {
       isLate = true;
       void this.#threads.end();
     });
-    const packed = packPages(batch.map(({ page }) => page));
+    const packed = packPages(
+      batch.map(({ page }) => page),
+      this.#number,
+    );
     let found: FoundBatch;
     deadline.start(this.#batchMsMax);
     try {

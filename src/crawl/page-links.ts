@@ -5,6 +5,9 @@ import { ChunkedBody, ContentDecoders, type HttpHead, onlyChunk } from '../warc/
 /** What is read back of a body. */
 export const READ_BYTES_MAX = 16 * 1024 * 1024;
 
+/** A page with more links is a list, and what it names stands on few others. */
+export const MENU_LINKS_MAX = 2000;
+
 /** A link as far as it matters to a crawl. */
 export type FoundLink = Pick<Link, 'url' | 'kind' | 'isEmbed' | 'isNofollow'>;
 

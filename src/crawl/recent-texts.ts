@@ -1,3 +1,6 @@
+/** Longer ones come up once, and would fill the memory. */
+const TEXT_LENGTH_MAX = 1000;
+
 /** Texts that came up lately, up to about so many: the older half is forgotten at once. */
 export class RecentTexts {
   readonly #halfMax: number;
@@ -13,6 +16,7 @@ export class RecentTexts {
   }
 
   add(text: string): void {
+    if (text.length > TEXT_LENGTH_MAX) return;
     // A text that was cut out of a longer one would keep that in memory.
     this.#later.add(Buffer.from(text).toString());
     if (this.#later.size <= this.#halfMax) return;

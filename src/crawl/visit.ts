@@ -55,8 +55,8 @@ export type Visited = {
   readonly bytes: number;
   readonly truncated: Truncation | undefined;
   readonly redirect: string | undefined;
-  /** Reads what the page names. To be called once; its result can be large. */
-  readonly learn: () => Promise<Learned>;
+  /** Reads what the page names; with `onlyUntold`, links may be left out that a page named which was read so before. To be called once; its result can be large. */
+  readonly learn: (onlyUntold?: boolean) => Promise<Learned>;
   /** Whether what is to be read is small and in memory. */
   readonly isAtHand: boolean;
   /** Whether the visit was one of an earlier process. */
@@ -241,7 +241,7 @@ export class Visitor {
       bytes: body.bytes,
       truncated,
       redirect: redirectOf(item.url, exchange.status, exchange.head),
-      learn: learns ? () => this.#learn(item, source, truncated) : learnNothing,
+      learn: learns ? (onlyUntold) => this.#learn(item, source, truncated, onlyUntold) : learnNothing,
       isAtHand: kept !== undefined || !learns,
       isRecovered: false,
       isCounted: false,
@@ -317,6 +317,7 @@ export class Visitor {
     item: QueuedUrl,
     open: () => Promise<Unread | undefined>,
     truncated: Truncation | undefined,
+    onlyUntold = false,
   ): Promise<Learned> {
     let source: Unread | undefined;
     try {
@@ -336,6 +337,7 @@ export class Visitor {
       isDecoded,
       isWhole: hasAll,
       isSitemap,
+      onlyUntold,
     });
     if (learned.unread !== undefined) return learned;
     const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
@@ -392,7 +394,9 @@ export class Visitor {
       bytes: 0,
       truncated,
       redirect: http && redirectOf(item.url, capture.status, http),
-      learn: learns ? () => this.#learn(item, () => this.#unread(capture), truncated) : learnNothing,
+      learn: learns
+        ? (onlyUntold) => this.#learn(item, () => this.#unread(capture), truncated, onlyUntold)
+        : learnNothing,
       isAtHand: !learns,
       isRecovered: !isCounted,
       isCounted,
