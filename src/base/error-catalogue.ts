@@ -179,6 +179,10 @@ export const ERROR_CATALOGUE = {
     true,
   ),
   RECORD_TOO_LARGE: entry('the record is too large to be held in memory', 'Read its body in pieces.'),
+  SCAN_TOO_LARGE: entry(
+    'what stands here takes more memory to read than there is for it',
+    'Everything before it was read. Look at the file from there with `pinakes warc ls`, leave out what stands at the place, and run it again with the rest.',
+  ),
   SERVER_GONE: entry(
     'the server that has the archive open cannot be reached',
     'Look whether it still runs. When it is gone, run the command again: it then opens the archive itself.',

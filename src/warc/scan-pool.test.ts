@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { digestOf, seededRandom, toHex } from '../base/index.ts';
 import { type EncoderOptions, MemberEncoder } from './member-encoder.ts';
@@ -268,6 +269,42 @@ test('a scan of which nobody takes the rest leaves nothing waiting', async () =>
     }
   }
   assert.equal((await scan([path], { workers: 2 })).records.length, 600);
+});
+
+/** A thread's script that scans as others do, and dies of ranges that begin behind `from`: always, or once. */
+function deadlyScript(name: string, from: number, isOnce: boolean): URL {
+  const path = join(directory, `${name}.ts`);
+  const died = join(directory, `${name}.died`);
+  writeFileSync(
+    path,
+    `import { existsSync, writeFileSync } from 'node:fs';
+     import { parentPort } from 'node:worker_threads';
+     import ${JSON.stringify(import.meta.resolve('./scan-worker.ts'))};
+     parentPort.on('message', ({ job }) => {
+       if (!job.path.endsWith('deadly.warc.gz') || job.from < ${from} || (${isOnce} && existsSync(${JSON.stringify(died)}))) return;
+       writeFileSync(${JSON.stringify(died)}, '');
+       process.exit(1);
+     });`,
+  );
+  return pathToFileURL(path);
+}
+
+test('a thread that dies costs nothing when it dies once, and else the rest of its file', async () => {
+  const { members } = records({ coding: 'gzip' }, 120);
+  const names = ['before', 'deadly', 'after'].map((name) => join(directory, `${name}.warc.gz`));
+  for (const name of names) writeFileSync(name, Buffer.concat(members));
+  const rangeBytes = Math.floor(Buffer.concat(members).length / 5);
+  const expected = await scan(names, { workers: 2, rangeBytes });
+  const once = { workers: 2, rangeBytes, script: deadlyScript('once', 2 * rangeBytes, true) };
+  assert.deepEqual(await scan(names, once), expected);
+  const always = { workers: 2, rangeBytes, script: deadlyScript('always', 2 * rangeBytes, false) };
+  const { ends, records: found } = await scan(names, always);
+  assert.deepEqual(ends, [expected.ends[0], `${names[1]} SCAN_TOO_LARGE`, expected.ends[2]]);
+  assert.deepEqual(found.slice(0, 120), expected.records.slice(0, 120));
+  assert.deepEqual(found.slice(-120), expected.records.slice(-120));
+  const read = found.length - 240;
+  assert.ok(read > 0 && read < 120, `${read} records of the deadly file`);
+  assert.deepEqual(found.slice(120, -120), expected.records.slice(120, 120 + read));
 });
 
 test('a scan can be called off', async () => {

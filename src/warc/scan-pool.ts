@@ -8,9 +8,9 @@
  * A range comes in pieces of bounded size, and a thread waits when some of its pieces are not taken yet; so memory is bounded, whatever the files hold (I9).
  */
 import { statSync } from 'node:fs';
-import { type DigestAlgorithm, fileError, PinakesError, ThreadPool } from '../base/index.ts';
+import { type DigestAlgorithm, fileError, PinakesError, ThreadDied, ThreadPool } from '../base/index.ts';
 import { readFileStart } from './record-reader.ts';
-import type { ScanJob } from './scan.ts';
+import type { ScanJob, ScanPiece } from './scan.ts';
 import { ScanBatch } from './scan-batch.ts';
 import { PiecesHere, PiecesOfThread, type RangePieces, type ScanThreads } from './scan-pieces.ts';
 
@@ -26,6 +26,8 @@ export type ScanOptions = {
   readonly httpHeads?: boolean;
   readonly rangeBytes?: number;
   readonly signal?: AbortSignal | undefined;
+  /** The threads' script. */
+  readonly script?: URL;
 };
 
 /** The facts of a range or of a part of one, in order; or a file that could not be read. */
@@ -36,7 +38,7 @@ export type ScanItem =
 
 /** Scans the files in order. A file that cannot be read costs only itself. */
 export async function* scanFiles(files: readonly string[], options: ScanOptions = {}): AsyncGenerator<ScanItem> {
-  const pool = new ScanPool(options.workers ?? 0);
+  const pool = new ScanPool(options.workers ?? 0, options.script ?? new URL('./scan-worker.ts', import.meta.url));
   try {
     yield* inOrder(pool, files, options);
   } finally {
@@ -99,15 +101,12 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
     }
     try {
       if (plan.failure) throw plan.failure;
-      const seamless = await seamlessPieces(pool, job!, current.pieces!, mustBegin);
-      let piece = await seamless?.next();
-      while (piece) {
+      for await (const piece of seamlessPieces(pool, job!, current.pieces!, mustBegin)) {
         const bytes = piece.reached - mustBegin;
         mustBegin = piece.reached;
         records += piece.columns.count;
         yield { kind: 'batch', batch: new ScanBatch(plan.file, piece.columns), bytes };
         options.signal?.throwIfAborted();
-        piece = piece.isLast ? undefined : await seamless!.next();
       }
       if (isLast) yield { kind: 'file-end', file: plan.file, records };
     } catch (error) {
@@ -119,16 +118,37 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
   }
 }
 
-/** The pieces of a range, made again if it began in the wrong place; undefined when a record of an earlier range covers it whole. */
-async function seamlessPieces(
+/**
+ * The pieces of a range from where it must begin; none when a record of an earlier range covers it whole. A range that began in the wrong place is scanned again. So is
+ * what is left of one whose thread died, for it may have died of another range that it had at hand; when that thread dies too, it is the file that is too much.
+ */
+async function* seamlessPieces(
   pool: ScanPool,
   job: ScanJob,
-  pieces: RangePieces,
+  first: RangePieces,
   mustBegin: number,
-): Promise<RangePieces | undefined> {
-  if (job.exact || (await pieces.first()) === mustBegin) return pieces;
-  pieces.giveUp();
-  return mustBegin >= job.to ? undefined : pool.scanAgain({ ...job, from: mustBegin, exact: true });
+): AsyncGenerator<ScanPiece> {
+  let pieces: RangePieces | undefined = first;
+  let at = mustBegin;
+  const again = () => (at >= job.to ? undefined : pool.scanAgain({ ...job, from: at, exact: true }));
+  for (let deaths = 0; ; ) {
+    try {
+      if (pieces === first && !job.exact && (await first.first()) !== at) {
+        first.giveUp();
+        pieces = again();
+      }
+      for (let piece = await pieces?.next(); piece; piece = piece.isLast ? undefined : await pieces!.next()) {
+        at = piece.reached;
+        yield piece;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof ThreadDied)) throw error;
+      if (++deaths > 1)
+        throw new PinakesError('SCAN_TOO_LARGE', { where: `${job.path}:${at}`, detail: error.message, cause: error });
+      pieces = again();
+    }
+  }
 }
 
 function* jobsOf(
@@ -145,14 +165,16 @@ function* jobsOf(
 /** Scans ranges on threads, or on the caller's own when there are none. */
 class ScanPool {
   readonly #workers: number;
+  readonly #script: URL;
   readonly #threads: ScanThreads;
   #spare: ScanThreads | undefined;
   /** What is being scanned on the caller's thread. */
   #here: RangePieces | undefined;
 
-  constructor(workers: number) {
+  constructor(workers: number, script: URL) {
     this.#workers = workers;
-    this.#threads = newThreads(workers);
+    this.#script = script;
+    this.#threads = newThreads(script, workers);
   }
 
   /** How many ranges should be under way or waiting, so that no thread stands idle. */
@@ -167,7 +189,7 @@ class ScanPool {
   /** The same on a thread of its own: the others may all wait until this range was taken. */
   scanAgain(job: ScanJob): RangePieces {
     if (this.#workers === 0) return this.#scanHere(job);
-    this.#spare ??= newThreads(1);
+    this.#spare ??= newThreads(this.#script, 1);
     return new PiecesOfThread(this.#spare, job);
   }
 
@@ -182,8 +204,8 @@ class ScanPool {
   }
 }
 
-function newThreads(threads: number): ScanThreads {
-  return new ThreadPool(new URL('./scan-worker.ts', import.meta.url), {
+function newThreads(script: URL, threads: number): ScanThreads {
+  return new ThreadPool(script, {
     threads,
     // Several times of what the largest piece takes. With more, garbage would fill it.
     limits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 64 },
