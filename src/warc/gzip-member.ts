@@ -58,6 +58,7 @@ export class GzipMembers implements MemberSource {
   #prober: CodecHandle | undefined;
   readonly #report: FindingSink;
   readonly #lookBackBytes: number;
+  readonly #outputBytes: number;
   #state: 'between' | 'deflate' | 'trailer' | 'resync' = 'between';
   #member: Member | undefined;
   #crc = 0;
@@ -67,9 +68,16 @@ export class GzipMembers implements MemberSource {
   #skippedAreNul = false;
 
   /** `seek`: the offset is anywhere in the file, and reading begins with the first record after it. */
-  constructor(offset: number, report: FindingSink, seek = false, lookBackBytes = RESYNC_WINDOW_BYTES) {
+  constructor(
+    offset: number,
+    report: FindingSink,
+    seek = false,
+    lookBackBytes = RESYNC_WINDOW_BYTES,
+    windowBytes = 4 * READ_CHUNK_BYTES,
+  ) {
     this.#lookBackBytes = lookBackBytes;
-    this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
+    this.input = new ByteWindow(offset, windowBytes);
+    this.#outputBytes = Math.min(OUTPUT_BYTES, windowBytes);
     this.#report = report;
     this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
     if (seek) this.#state = 'resync';
@@ -132,7 +140,7 @@ export class GzipMembers implements MemberSource {
   #inflate(output: ByteWindow): PullResult {
     const { input } = this;
     const inflater = this.#inflater;
-    output.reserve(OUTPUT_BYTES);
+    output.reserve(this.#outputBytes);
     const at = output.end;
     const room = Math.min(output.buffer.length, at + OUTPUT_BYTES);
     inflater.write(input.buffer, input.read, input.end, output.buffer, at, room);

@@ -1,5 +1,4 @@
 /** Uncompressed files: what is read is what the records are made of, so input and output are one window and nothing is copied. */
-import { READ_CHUNK_BYTES } from '../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import type { Member, MemberSource, PullResult } from './member-source.ts';
 
@@ -8,8 +7,8 @@ export class IdentitySource implements MemberSource {
   inputEnded = false;
   readonly members: Member[];
 
-  constructor(offset: number) {
-    this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
+  constructor(offset: number, windowBytes: number) {
+    this.input = new ByteWindow(offset, windowBytes);
     this.members = [{ offset, from: offset, to: undefined, length: undefined, damaged: false }];
   }
 

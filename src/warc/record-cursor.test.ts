@@ -182,6 +182,17 @@ test('a file compressed as a whole is read', () => {
   assert.deepEqual(got.findings, ['member-shared 0']);
 });
 
+test('what was said to be little is read alike, in any coding, though it is much', () => {
+  const long = record('a long body '.repeat(30_000));
+  const packed = (pack: (bytes: Buffer) => Buffer) => Buffer.concat([A, long, B, C].map(pack));
+  for (const file of [
+    packed((bytes) => bytes),
+    packed((bytes) => gzipSync(bytes)),
+    packed((bytes) => zstdCompressSync(bytes)),
+  ])
+    for (const inputBytes of [0, 10, 5000]) assert.deepEqual(read(file, undefined, { inputBytes }), read(file));
+});
+
 test('heads with LF alone and folded lines are read', () => {
   const text = `WARC/1.0\nWARC-Type: resource\n${ID}\n${DATE}\nX-Long: one\n two\n\t three\nContent-Length: 4\n\nbody\n\n`;
   const { records, findings } = read(Buffer.concat([Buffer.from(text), A]));

@@ -66,10 +66,13 @@ export type CursorOptions = {
   coding?: Coding | undefined;
   /** The dictionary of the file's first frame, when the input begins after it. */
   dictionary?: Buffer | undefined;
+  /** How much will come, where that is known: little needs little room. More may come. */
+  inputBytes?: number | undefined;
   /** How much of what was read stays in memory, to look for records in it after damage. Who reads a single record needs nothing of it. */
   lookBackBytes?: number | undefined;
 };
 
+const ROOM_BYTES_MIN = 4 * 1024;
 const TRAILER_BYTES = 4;
 const ARC_TRAILER_BYTES_MAX = 2;
 /** More line ends than this after a record are not a trailer any more. */
@@ -89,11 +92,12 @@ export class RecordCursor {
   coding: Coding | undefined;
   readonly #options: CursorOptions;
   readonly #lookBackBytes: number;
+  readonly #roomBytes: number;
   readonly #findings: Finding[] = [];
   #source: MemberSource | undefined;
   #out!: ByteWindow;
   #isIdentity = false;
-  #sniffed = Buffer.allocUnsafeSlow(READ_CHUNK_BYTES);
+  #sniffed: Buffer;
   #sniffedBytes = 0;
   #inputEnded = false;
 
@@ -125,6 +129,8 @@ export class RecordCursor {
     this.file = file;
     this.#options = options;
     this.#lookBackBytes = options.lookBackBytes ?? RESYNC_WINDOW_BYTES;
+    this.#roomBytes = Math.max(ROOM_BYTES_MIN, Math.min(READ_CHUNK_BYTES, options.inputBytes ?? READ_CHUNK_BYTES));
+    this.#sniffed = Buffer.allocUnsafeSlow(options.coding ? 0 : this.#roomBytes);
     if (options.coding) this.#start(options.coding);
   }
 
@@ -136,7 +142,7 @@ export class RecordCursor {
   reserve(): Uint8Array {
     if (!this.#source) return this.#sniffed.subarray(this.#sniffedBytes);
     const { input } = this.#source;
-    input.reserve(READ_CHUNK_BYTES);
+    input.reserve(this.#roomBytes);
     return input.buffer.subarray(input.end);
   }
 
@@ -163,16 +169,16 @@ export class RecordCursor {
   }
 
   #start(coding: Coding): void {
-    const offset = this.#options.offset ?? 0;
+    const { offset = 0, seek = false, dictionary } = this.#options;
     const report = (code: FindingCode, at: number, detail?: string) => this.#report(code, at, detail);
-    const seek = this.#options.seek ?? false;
-    if (coding === 'gzip') this.#source = new GzipMembers(offset, report, seek, this.#lookBackBytes);
+    const windowBytes = 4 * this.#roomBytes;
+    if (coding === 'gzip') this.#source = new GzipMembers(offset, report, seek, this.#lookBackBytes, windowBytes);
     else if (coding === 'zstd')
-      this.#source = new ZstdFrames(offset, report, this.#options.dictionary, seek, this.#lookBackBytes);
-    else this.#source = new IdentitySource(offset);
+      this.#source = new ZstdFrames(offset, report, dictionary, seek, this.#lookBackBytes, windowBytes);
+    else this.#source = new IdentitySource(offset, windowBytes);
     this.coding = coding;
     this.#isIdentity = coding === 'none';
-    this.#out = this.#isIdentity ? this.#source.input : new ByteWindow(0, 2 * READ_CHUNK_BYTES);
+    this.#out = this.#isIdentity ? this.#source.input : new ByteWindow(0, 2 * this.#roomBytes);
     if (seek && this.#isIdentity) this.#beginResync(this.#out.position, true);
     this.#source.inputEnded = this.#inputEnded;
     if (this.#sniffedBytes > 0) this.#source.input.push(this.#sniffed.subarray(0, this.#sniffedBytes));

@@ -57,7 +57,9 @@ function planFile(file: string, options: ScanOptions): FileScan {
     for (let from = 0; from < size || from === 0; from += rangeBytes) {
       const to = from + rangeBytes >= size ? Number.POSITIVE_INFINITY : from + rangeBytes;
       const { algorithm = 'sha256', fields = [], httpHeads = false } = options;
-      jobs.push({ path: file, algorithm, fields, httpHeads, coding, dictionary, from, to, exact: from === 0 });
+      const inputBytes = size - from;
+      const range = { from, to, inputBytes, exact: from === 0 };
+      jobs.push({ path: file, algorithm, fields, httpHeads, coding, dictionary, ...range });
     }
     return { file, jobs };
   } catch (cause) {

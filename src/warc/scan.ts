@@ -30,6 +30,8 @@ export type ScanJob = {
   /** Records that begin in [from, to) are this job's. */
   readonly from: number;
   readonly to: number;
+  /** How much there is in the file from there on. */
+  readonly inputBytes: number;
   /** Whether `from` is known to be where a record begins. */
   readonly exact: boolean;
 };
@@ -74,6 +76,7 @@ export class RangeScan {
       coding: job.coding,
       dictionary: job.dictionary && Buffer.from(job.dictionary),
       seek: !job.exact,
+      inputBytes: job.inputBytes,
     });
   }
 

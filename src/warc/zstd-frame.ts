@@ -138,6 +138,7 @@ export class ZstdFrames implements MemberSource {
   #decoder: CodecHandle | undefined;
   #state: 'between' | 'frame' | 'resync' = 'between';
   readonly #lookBackBytes: number;
+  readonly #outputBytes: number;
   #walk: FrameWalk | undefined;
   #member: Member | undefined;
   /** File position up to which the input belongs to the frame at hand. */
@@ -154,9 +155,11 @@ export class ZstdFrames implements MemberSource {
     dictionary?: Buffer,
     seek = false,
     lookBackBytes = RESYNC_WINDOW_BYTES,
+    windowBytes = 4 * READ_CHUNK_BYTES,
   ) {
     this.#lookBackBytes = lookBackBytes;
-    this.input = new ByteWindow(offset, 4 * READ_CHUNK_BYTES);
+    this.input = new ByteWindow(offset, windowBytes);
+    this.#outputBytes = Math.min(OUTPUT_BYTES, windowBytes);
     this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
     if (seek) this.#state = 'resync';
     this.#report = report;
@@ -251,7 +254,7 @@ export class ZstdFrames implements MemberSource {
     const walkFrom = input.indexOfPosition(this.#frameTo);
     if (walkFrom < input.end) this.#frameTo = input.base + walk.advance(input.buffer, walkFrom, input.end);
     const inputTo = Math.min(input.end, input.indexOfPosition(this.#frameTo));
-    output.reserve(OUTPUT_BYTES);
+    output.reserve(this.#outputBytes);
     const at = output.end;
     const room = Math.min(output.buffer.length, at + OUTPUT_BYTES);
     decoder.write(input.buffer, input.read, inputTo, output.buffer, at, room);
