@@ -394,9 +394,7 @@ export class Visitor {
       bytes: 0,
       truncated,
       redirect: http && redirectOf(item.url, capture.status, http),
-      learn: learns
-        ? (onlyUntold) => this.#learn(item, () => this.#unread(capture), truncated, onlyUntold)
-        : learnNothing,
+      learn: learns ? () => this.#learn(item, () => this.#unread(capture), truncated) : learnNothing,
       isAtHand: !learns,
       isRecovered: !isCounted,
       isCounted,

@@ -19,8 +19,6 @@ export type LooseRecord = {
   readonly level: number;
 };
 
-const NUMBERS = 4;
-
 export function packRecords(records: readonly LooseRecord[]): RecordBatch {
   const numbers: number[] = [];
   const parts: Uint8Array[] = [];
@@ -43,17 +41,13 @@ const encoders = new Map<number, MemberEncoder>();
 export function encodeBatch({ bytes, numbers }: RecordBatch): MemberBatch {
   const members: Uint8Array[] = [];
   let at = 0;
-  for (let index = 0; index < numbers.length; index += NUMBERS) {
-    const [headBytes, blockBytes, level, digestAt] = numbers.slice(index, index + NUMBERS) as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    const blockAt = at + headBytes;
-    const end = blockAt + blockBytes + RECORD_TRAILER.length;
-    if (digestAt > 0)
-      closeHead({ bytes: bytes.subarray(at, blockAt), digestAt }, bytes.subarray(blockAt, blockAt + blockBytes));
+  for (let index = 0; index < numbers.length; ) {
+    const blockAt = at + numbers[index++]!;
+    const blockEnd = blockAt + numbers[index++]!;
+    const level = numbers[index++]!;
+    const digestAt = numbers[index++]!;
+    if (digestAt > 0) closeHead({ bytes: bytes.subarray(at, blockAt), digestAt }, bytes.subarray(blockAt, blockEnd));
+    const end = blockEnd + RECORD_TRAILER.length;
     members.push(encoderOf(level).encode([bytes.subarray(at, end)]));
     at = end;
   }
