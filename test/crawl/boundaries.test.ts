@@ -33,6 +33,43 @@ test('a crawl that may not reach private addresses brings nothing home from them
   assert.deepEqual(await allCaptures(archive), []);
 });
 
+test('what lay outside when many pages named it is taken from pages that come after a seed has led there', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const numbers = Array.from({ length: 24 }, (_, number) => number);
+  const lateAsked = Promise.withResolvers<void>();
+  const scopeGrown = Promise.withResolvers<void>();
+  const answerAfter = (host: string, path: string, gate: Promise<void>, status: number, body: string, fields = {}) =>
+    web.at(host, path, (_, response, end) => {
+      if (path.startsWith('/late')) lateAsked.resolve();
+      if (host === 'new.test') scopeGrown.resolve();
+      void gate.then(() => {
+        response.writeHead(status, { 'content-type': 'text/html', ...fields });
+        end();
+        response.end(body);
+      });
+    });
+  const outside = `<a href="${web.url('new.test', '/only-named')}">x</a>`;
+  const late = numbers.map((number) => `<a href="/late${number}">x</a>`).join('');
+  web.put('site.test', '/', html('home', numbers.map((number) => `<a href="/early${number}">x</a>`).join('')));
+  for (const number of numbers) {
+    web.put('site.test', `/early${number}`, html(`early ${number}`, outside + late));
+    // The first ones may be read by themselves, the others are read many at a time.
+    const named = number < 12 ? '' : outside;
+    answerAfter('site.test', `/late${number}`, scopeGrown.promise, 200, html(`late ${number}`, named));
+  }
+  // Read long after the early pages were.
+  answerAfter('old.test', '/', lateAsked.promise, 302, '', { location: web.url('new.test') });
+  answerAfter('new.test', '/', Promise.resolve(), 200, html('new', ''));
+  answerAfter('new.test', '/only-named', Promise.resolve(), 200, html('only named', ''));
+  const settings = { ...QUICK, hostConcurrency: 24, concurrency: 32, allowPrivate: true, robots: 'ignore' } as const;
+  const seeds = [web.url('site.test'), web.url('old.test')];
+  const { counts } = await crawl(archive, seeds, settings, { resolve: web.resolve });
+  assert.equal(web.requests('new.test', '/only-named').length, 1);
+  assert.equal(counts.pages, 1 + 24 + 24 + 1 + 2);
+});
+
 test('scopes keep to the host, the domain, the prefix or the list, and seeds that move take theirs along', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
