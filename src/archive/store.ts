@@ -64,8 +64,6 @@ export type StoreInput =
     }
   | { readonly kind: 'bytes'; readonly time: EpochMs; readonly mime?: string; readonly body: BlockSource };
 
-type HttpInput = Extract<StoreInput, { kind: 'http' }>;
-
 export type StoreOptions = { readonly collection?: string; readonly mode?: StoreMode; readonly volume?: string };
 
 export type Stored = { readonly key: ContentKey; readonly capture: Capture; readonly isNew: boolean };
@@ -212,11 +210,8 @@ export class StoreQueue {
       const block = waiting.spool.bytes!;
       const record = this.#newRecord(waiting, recordId, 0);
       loose.push({ head: openHead(record, block.length), block, level: levelOf(waiting) });
-      const request = input.kind === 'http' ? input.request : undefined;
-      if (input.kind === 'http' && request) {
-        const head = headBytes(fieldsOf(this.#requestRecord(input, recordId), request.length));
-        loose.push({ head, block: request, level: TEXT_LEVEL });
-      }
+      const request = this.#requestOf(input, recordId);
+      if (request) loose.push({ ...request, level: TEXT_LEVEL });
       made.push({ waiting, record, hasRequest: request !== undefined });
     }
     // Without the thread it only takes longer.
@@ -414,20 +409,23 @@ export class StoreQueue {
     return { segment: open.segment.number, offset, length: open.position - offset };
   }
 
-  #requestRecord({ time, url }: HttpInput, responseId: string): NewRecord {
-    return {
+  /** The record of the request that brought a content, if there was one. */
+  #requestOf(input: StoreInput, responseId: string): { head: Uint8Array; block: Uint8Array } | undefined {
+    if (input.kind !== 'http' || !input.request) return undefined;
+    const record: NewRecord = {
       type: 'request',
       recordId: this.#parts.newId(),
-      date: formatW3cDate(time),
-      targetUri: url,
+      date: formatW3cDate(input.time),
+      targetUri: input.url,
       contentType: 'application/http; msgtype=request',
       fields: [{ name: 'WARC-Concurrent-To', value: responseId }],
     };
+    return { head: headBytes(fieldsOf(record, input.request.length)), block: input.request };
   }
 
   #encodeRequest(input: StoreInput, responseId: string): Uint8Array | undefined {
-    if (input.kind !== 'http' || !input.request) return undefined;
-    return this.#text.encode(recordParts(this.#requestRecord(input, responseId), input.request));
+    const request = this.#requestOf(input, responseId);
+    return request && this.#text.encode([request.head, request.block, RECORD_TRAILER]);
   }
 }
 

@@ -398,10 +398,11 @@ export class Engine {
         options.onReceived(undefined, 0);
         const rendered = await this.#renderer?.render(outcome);
         const { visited, learn } = rendered ?? { visited: outcome, learn: outcome.learn };
-        // A recrawl reads only what has changed, and seeds do not come first there.
-        const onlyUntold = run.kind === 'first' && isDecisive(this.frontier, run.settings, item);
-        if (visited.isAtHand && !rendered) this.#done(host, item, visited, await learn(onlyUntold));
-        else await this.#inTurn(async () => this.#done(host, item, visited, await learn()));
+        if (visited.isAtHand && !rendered) {
+          // A recrawl reads only what has changed, and seeds do not come first there.
+          const onlyUntold = run.kind === 'first' && isDecisive(this.frontier, run.settings, item);
+          this.#done(host, item, visited, await learn(onlyUntold));
+        } else await this.#inTurn(async () => this.#done(host, item, visited, await learn()));
       } else this.#done(host, item, outcome);
     });
   }

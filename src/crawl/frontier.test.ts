@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { normalUrl } from '../url/index.ts';
 import { Frontier, frontierUrl, hostName } from './frontier.ts';
 import { planRecrawl } from './recrawl-plan.ts';
@@ -18,6 +18,16 @@ const HOSTS = (
 const PORTS = ['', ':80', ':443', ':8080', ':08080', ':59999', ':65536', ':70000'];
 const PATHS =
   ' / /a /a/ /a.. /.. /. /a/./b /a/../b /a//b /.a /a.b/c.html /%41 /%zz /~x/-y_z /a?b=c /a#b /a%20b /\u00e9'.split(' ');
+
+function openState(t: TestContext): CrawlState {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));
+  const state = CrawlState.open(directory);
+  t.after(() => {
+    state.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return state;
+}
 
 test('the short way for plain URLs gives what the parser gives', () => {
   for (const scheme of ['http', 'https'])
@@ -38,12 +48,7 @@ test('only what can be fetched is a URL to the frontier, and secrets in it are l
 });
 
 test('seeds are left as long as a page of depth 0 is queued, also one that a seed led to, and after a new start', (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));
-  const state = CrawlState.open(directory);
-  t.after(() => {
-    state.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  const state = openState(t);
   const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
   const offer = (frontier: Frontier, path: string, role: 'page' | 'embed', depth: number, hops = 0) =>
     frontier.transaction(() => frontier.offer({ url: `http://a.test/${path}`, role, depth, hops }, false));
@@ -72,12 +77,7 @@ test('seeds are left as long as a page of depth 0 is queued, also one that a see
 });
 
 test('what a recrawl queued and what its pages bring up have ranks of their own, and each leaves the queue by itself', (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));
-  const state = CrawlState.open(directory);
-  t.after(() => {
-    state.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  const state = openState(t);
   const settings = { ...CRAWL_DEFAULTS, fixed: true };
   const first = new Frontier(state, 'default', beginRun(state, 'first', [], settings, 0).number, 1000);
   first.transaction(() => {

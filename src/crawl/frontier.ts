@@ -107,7 +107,7 @@ const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE ho
 
 /** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
 const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
-  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${3 * RANK_STEP} AND url.depth = 0 AND url.role = 0`;
+  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${3 * RANK_STEP} AND url.depth = 0 AND url.role = ${ROLES.indexOf('page')}`;
 
 /** What is known of a host, and what has changed since its row was written. */
 type HostMemory = { readonly id: number; known: number; newKnown: number; newQueued: number };

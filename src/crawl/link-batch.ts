@@ -143,9 +143,11 @@ class Told {
     const untold: FoundLink[] = [];
     for (const link of links) {
       const recent = link.isEmbed ? this.#embeds : this.#links;
-      if (recent.has(link.url) && !link.isNofollow) continue;
       // What is decided about a link that is not to be followed does not hold for the same link where it is.
-      if (!link.isNofollow) recent.add(link.url);
+      if (!link.isNofollow) {
+        if (recent.has(link.url)) continue;
+        recent.add(link.url);
+      }
       untold.push(link);
     }
     return untold;
