@@ -91,7 +91,8 @@ const BUCKET_STEP = 2 ** 32;
 const VARIANTS_MAX = 16;
 const HOSTS_REMEMBERED_MAX = 20_000;
 const SEEN_REMEMBERED_MAX = 64_000;
-const RANK_STEP = 2 ** 40;
+/** A rank is a band, counted in these, and a number within it. */
+export const RANK_STEP = 2 ** 40;
 
 // Made once: a text that is made for every URL is also hashed for every URL.
 const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?)

@@ -6,7 +6,15 @@
  */
 import type { EpochMs } from '../base/index.ts';
 import { changeLikelihood } from './change-rate.ts';
-import { STATE_DONE, STATE_DROPPED, STATE_FORBIDDEN, STATE_GONE, STATE_QUEUED, STATE_UNVERIFIED } from './frontier.ts';
+import {
+  RANK_STEP,
+  STATE_DONE,
+  STATE_DROPPED,
+  STATE_FORBIDDEN,
+  STATE_GONE,
+  STATE_QUEUED,
+  STATE_UNVERIFIED,
+} from './frontier.ts';
 import { noCounts } from './report.ts';
 import { noteCounts, type Run } from './run.ts';
 import { UNBOUNDED } from './settings.ts';
@@ -14,7 +22,6 @@ import type { CrawlState } from './state.ts';
 
 /** A page counts as expiring when less than this share of its lifetime is left: it would outlive it before the next crawl. */
 const EXPIRING_SHARE = 0.1;
-const RANK_STEP = 2 ** 40;
 
 export type RecrawlPlan = { readonly unverified: number; readonly expiring: number; readonly likely: number };
 
