@@ -6,7 +6,7 @@
  * a part of what is tested.
  */
 import { execFile } from 'node:child_process';
-import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -120,18 +120,27 @@ async function unpackedPath(): Promise<string> {
   const { version } = createRequire(import.meta.url)('../../node_modules/@sparticuz/chromium/package.json') as {
     version: string;
   };
-  const shared = join(tmpdir(), `pinakes-chromium-${version}`);
+  const shared = join(tmpdir(), `pinakes-chromium-${version}-with-fonts`);
   const path = join(shared, 'chromium');
   if (await isThere(path, constants.X_OK)) return path;
   const own = await mkdtemp(`${shared}-`);
   const program = `import('@sparticuz/chromium').then((module) => module.default.executablePath())`;
   const cwd = new URL('../..', import.meta.url).pathname;
   await promisify(execFile)(process.execPath, ['-e', program], { cwd, env: { ...process.env, TMPDIR: own } });
+  await writeFile(join(own, 'fonts', 'fonts.conf'), fontList(join(shared, 'fonts')));
   await rename(own, shared).catch(async () => {
     // Another process was first.
     await rm(own, { recursive: true, force: true });
   });
   return path;
+}
+
+/** The list that the package brings names directories of the place it was made for; a browser that finds no font at all crashes. */
+function fontList(directory: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${directory}</dir><cachedir>${join(directory, 'cache')}</cachedir></fontconfig>
+`;
 }
 
 async function isThere(path: string, mode: number): Promise<boolean> {
