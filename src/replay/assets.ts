@@ -8,7 +8,6 @@ export type Asset = { readonly mime: string; readonly bytes: Uint8Array };
 const WOMBAT_FILES: Readonly<Record<string, string>> = {
   'wombat.js': import.meta.resolve('@webrecorder/wombat/dist/wombat.js'),
   'wombatWorkers.js': import.meta.resolve('@webrecorder/wombat/dist/wombatWorkers.js'),
-  'autoFetchWorker.js': import.meta.resolve('@webrecorder/wombat/dist/autoFetchWorker.js'),
 };
 const SCRIPT_MIME = 'text/javascript; charset=utf-8';
 

@@ -71,8 +71,9 @@ function rankOf(capture: Capture): 'good' | 'spare' | 'unusable' {
 
 function isSelfRedirect(capture: Capture, { http }: Retrieved): boolean {
   if (capture.status < 300 || capture.status > 399 || capture.status === 304) return false;
-  const location = http?.get('location');
-  const target = location === undefined ? undefined : URL.parse(location.trim(), capture.url)?.href;
+  // One that names nothing leads nowhere, and what was sent with it can be shown.
+  const location = http?.get('location')?.trim() || undefined;
+  const target = location === undefined ? undefined : URL.parse(location, capture.url)?.href;
   return target !== undefined && urlKey(target) === capture.urlKey;
 }
 

@@ -16,10 +16,19 @@ export type ContentKind =
   | 'module'
   | 'worker'
   | 'module-worker'
+  | 'worker-import'
   | 'manifest'
   | 'hls'
   | 'dash'
   | 'bytes';
+
+const SCRIPT_KINDS: ReadonlySet<ContentKind> = new Set([
+  'script',
+  'module',
+  'worker',
+  'module-worker',
+  'worker-import',
+]);
 
 const HTML = /^text\/html\b/;
 const XHTML = /^application\/(?:xhtml\+xml|vnd\.wap\.xhtml\+xml)\b/;
@@ -74,6 +83,9 @@ export function contentKind(question: ContentQuestion, start: Uint8Array): Conte
 }
 
 function wantedKind(modifier: Modifier, destination: string | undefined): ContentKind | undefined {
+  // A style sheet that a module imports, `with { type: 'css' }`; and a module that the module of a worker imports.
+  if (modifier === 'esm_' && destination === 'style') return 'css';
+  if (modifier === 'wkrf_' && (destination === 'worker' || destination === 'sharedworker')) return 'worker-import';
   const byModifier = MODIFIER_KINDS[modifier];
   if (byModifier !== undefined) return byModifier;
   if (destination === undefined) return undefined;
@@ -82,7 +94,7 @@ function wantedKind(modifier: Modifier, destination: string | undefined): Conten
 }
 
 function isScriptKind(kind: ContentKind): boolean {
-  return kind === 'script' || kind === 'module' || kind === 'worker' || kind === 'module-worker';
+  return SCRIPT_KINDS.has(kind);
 }
 
 function kindOfMime(mime: string, start: Uint8Array): ContentKind {

@@ -16,31 +16,74 @@ const INTEGRATION: Readonly<Record<string, readonly string[]>> = {
   math: ['annotation-xml', 'mi', 'mo', 'mn', 'ms', 'mtext'],
 };
 
+/** Those that have no end, and those of which one ends the other. */
+const VOID: ReadonlySet<string> = new Set(
+  'area base br col embed hr img input link meta param source track wbr'.split(' '),
+);
+const ALONE: ReadonlySet<string> = new Set('a button dd dt li nobr option p td th tr'.split(' '));
+
 const DEPTH_MAX = 256;
+const NAMES_MAX = 1000;
 
 export class ForeignContext {
+  /** Roots and the elements in them where it is HTML again, outermost first. */
   readonly #open: string[] = [];
+  /** By name, how many of those were open around each element that has not ended. */
+  readonly #around = new Map<string, number[]>();
 
   get isForeign(): boolean {
     const top = this.#open.at(-1);
-    return top === 'svg' || top === 'math';
+    return top !== undefined && isRoot(top);
   }
 
   opened(element: string, isSelfClosing: boolean): void {
+    if (this.isForeign && BREAKOUT.has(element)) this.#leave();
+    if (isSelfClosing && (this.isForeign || isRoot(element))) return;
     const top = this.#open.at(-1);
-    if (top === undefined && element !== 'svg' && element !== 'math') return;
-    if (this.isForeign && BREAKOUT.has(element)) {
-      while (this.isForeign) this.#open.pop();
-      return;
-    }
-    if (isSelfClosing && (this.isForeign || element === 'svg' || element === 'math')) return;
-    const isRoot = element === 'svg' || element === 'math';
     const isIntegration = this.isForeign && INTEGRATION[top!]!.includes(element);
-    if ((isRoot || isIntegration) && this.#open.length < DEPTH_MAX) this.#open.push(element);
+    if (!isRoot(element) && !isIntegration) this.#remember(element);
+    else if (this.#open.length < DEPTH_MAX) this.#open.push(element);
   }
 
   closed(element: string): void {
     const at = this.#open.lastIndexOf(element);
-    if (at >= 0) this.#open.length = at;
+    if (at >= 0) {
+      this.#open.length = at;
+      return;
+    }
+    const around = this.#aroundOf(element);
+    const depth = around?.at(-1);
+    if (depth === undefined) {
+      if (this.isForeign && (element === 'p' || element === 'br')) this.#leave();
+    } else if (this.#open.slice(depth).every(isRoot)) {
+      // The end of an element outside ends what was not ended within it, but not from where it is HTML again.
+      around!.pop();
+      this.#open.length = depth;
+    }
   }
+
+  #leave(): void {
+    while (this.isForeign) this.#open.pop();
+  }
+
+  #remember(element: string): void {
+    if (VOID.has(element) && !this.isForeign) return;
+    const around = this.#aroundOf(element) ?? [];
+    const depth = this.#open.length;
+    const endsAnother = ALONE.has(element) && !this.isForeign && around.at(-1) === depth;
+    if (endsAnother || around.length >= DEPTH_MAX) return;
+    around.push(depth);
+    if (this.#around.size < NAMES_MAX) this.#around.set(element, around);
+  }
+
+  /** Without those that ended with something around them. */
+  #aroundOf(element: string): number[] | undefined {
+    const around = this.#around.get(element);
+    while (around && around.length > 0 && around.at(-1)! > this.#open.length) around.pop();
+    return around;
+  }
+}
+
+function isRoot(element: string): boolean {
+  return element === 'svg' || element === 'math';
 }

@@ -221,10 +221,15 @@ function rewriteContent(
 
 /** `5; url=next.html`, as `meta` and the Refresh field have it. */
 export function rewriteRefresh(value: string, links: LinkRewriter): string {
-  const match = /^(\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?)(["']?)(.*?)(\2\s*)$/is.exec(value);
-  if (!match || match[3] === '') return value;
-  const change = rewriteNavigation(match[3]!, links);
-  return change && 'value' in change ? match[1]! + match[2]! + change.value + match[4]! : value;
+  const trimmed = value.trimEnd();
+  const match = /^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)/i.exec(trimmed);
+  if (!match) return value;
+  const start = match[0].length;
+  const quote = match[1]!;
+  const isClosed = quote !== '' && trimmed.length > start && trimmed.endsWith(quote);
+  const end = isClosed ? trimmed.length - 1 : trimmed.length;
+  const change = start === end ? undefined : rewriteNavigation(trimmed.slice(start, end), links);
+  return change && 'value' in change ? match[0] + change.value + value.slice(end) : value;
 }
 
 /** Parameters of plug-ins that name what they load. */

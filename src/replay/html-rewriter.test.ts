@@ -342,6 +342,35 @@ test('cutting the text into other pieces changes nothing', () => {
   assert.equal(rewritten(all, { head: HEAD, cuts: every }), rewritten(all, { head: HEAD }));
 });
 
+for (const html of [
+  '<a><svg></a><iframe><a href="/x"></iframe>',
+  '<div><svg></div><script>"<p>".x = location</script>',
+  '<p><svg></p><style>a { b: url(/c) }</style>',
+  '<a><svg><a></a><style>&quot;</style></svg></a>',
+  '<div><svg><foreignObject><p></div><style>x</style></foreignObject><style>&amp;</style></svg>',
+  '<div><svg><foreignObject><div><svg></div><style>&amp;</style></div></foreignObject></svg>',
+]) {
+  test(`${html} has the tree that it had`, () => {
+    assert.deepEqual(treeOf(rewritten(html), false), treeOf(html, false));
+  });
+}
+
+/** Each so long that looking twice at what was seen already, for all of it, would take hours. */
+const LONG = 1_000_000;
+for (const [name, html] of [
+  ['attributes of one name', `<param ${'value=a '.repeat(LONG)}>`],
+  ['attributes of one name on a meta element', `<meta http-equiv=refresh ${'content=a '.repeat(LONG)}>`],
+  ['spaces in a refresh', `<meta http-equiv=refresh content="0;url=x${' '.repeat(LONG)}y">`],
+  ['spaces before a refresh', `<meta http-equiv=refresh content="${' '.repeat(LONG)}x">`],
+  ['commas in a srcset', `<img srcset="a${','.repeat(LONG)}x">`],
+  ['openings of CDATA sections', `<svg><style>${'<![CDATA['.repeat(LONG / 10)}</style></svg>`],
+  ['elements of different names', Array.from({ length: LONG / 10 }, (_, index) => `<x${index}>`).join('')],
+] as const) {
+  test(`a page with very many ${name} is rewritten`, () => {
+    assert.ok(rewritten(html).length >= html.length);
+  });
+}
+
 test('a tag and a script without end pass in bounded memory, unrewritten', () => {
   const links = new LinkRewriter(URL_OF_PAGE, TIME);
   const rewriter = new HtmlRewriter({ links, head: '' });

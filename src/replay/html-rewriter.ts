@@ -60,6 +60,8 @@ export class HtmlRewriter implements TextRewriter {
   #tagStart = -1;
   #isTagLost = false;
   #attributes: Attribute[] = [];
+  /** The first of each name, which is the one that counts. */
+  readonly #byName = new Map<string, Attribute>();
   #raw: RawText | undefined;
   #isHeadDone: boolean;
   #hasBase = false;
@@ -160,6 +162,7 @@ export class HtmlRewriter implements TextRewriter {
     this.#element = this.#slice(start, end).toLowerCase();
     this.#tagStart = start - 1;
     this.#attributes = [];
+    this.#byName.clear();
     // Only in SVG and XML can a tag come here, and then the text is not all there is to the element.
     this.#raw = undefined;
     if (this.#isHeadDone || this.#element === 'html' || this.#element === 'head') return;
@@ -179,7 +182,9 @@ export class HtmlRewriter implements TextRewriter {
   #onAttributeName(start: number, end: number): void {
     if (this.#isTagLost) return;
     const name = this.#slice(start, end).toLowerCase();
-    this.#attributes.push({ name, nameStart: start, nameEnd: end, valueStart: -1, valueEnd: -1, quote: 0 });
+    const attribute: Attribute = { name, nameStart: start, nameEnd: end, valueStart: -1, valueEnd: -1, quote: 0 };
+    this.#attributes.push(attribute);
+    if (!this.#byName.has(name)) this.#byName.set(name, attribute);
   }
 
   #onAttributeData(start: number, end: number): void {
@@ -219,7 +224,7 @@ export class HtmlRewriter implements TextRewriter {
   }
 
   #valueOf(name: string): string | undefined {
-    const attribute = this.#attributes.find((other) => other.name === name);
+    const attribute = this.#byName.get(name);
     if (!attribute) return undefined;
     return attribute.valueStart < 0
       ? ''
@@ -230,6 +235,7 @@ export class HtmlRewriter implements TextRewriter {
     const element = this.#element;
     for (const attribute of this.#attributes) {
       const { name, valueStart, valueEnd, quote } = attribute;
+      if (this.#byName.get(name) !== attribute) continue;
       if (name === 'srcdoc' && element === 'iframe') {
         this.#changeSrcdoc(attribute);
         continue;
@@ -332,14 +338,25 @@ function mayHideScheme(raw: string): boolean {
   return question < 0 || question > reference;
 }
 
+const CDATA_START = '<![CDATA[';
+const CDATA_END = ']]>';
+
+function rewriteSections(text: string, rewrite: (text: string) => string): string {
+  let rewritten = '';
+  let from = 0;
+  for (;;) {
+    const open = text.indexOf(CDATA_START, from);
+    const start = open + CDATA_START.length;
+    const end = open < 0 ? -1 : text.indexOf(CDATA_END, start);
+    if (end < 0) return rewritten + text.slice(from);
+    rewritten += text.slice(from, start) + rewrite(text.slice(start, end));
+    from = end;
+  }
+}
+
 /** The text of an element in XML or SVG, where references and CDATA sections count. */
 function rewriteMarkup(text: string, isXml: boolean, rewrite: (text: string) => string): string {
-  if (text.includes('<![CDATA[')) {
-    return text.replace(
-      /(<!\[CDATA\[)(.*?)(\]\]>)/gs,
-      (_, open: string, inner: string, close: string) => open + rewrite(inner) + close,
-    );
-  }
+  if (text.includes(CDATA_START)) return rewriteSections(text, rewrite);
   const isUnclear = text.includes('&') && text.includes('"') && text.includes("'");
   if (isUnclear) return text;
   const plain = decodeAttribute(text, isXml);

@@ -20,4 +20,4 @@ export { type Alternatives, neighboursOf } from './neighbours.ts';
 export { REPLAY_FRAME_NAME, STATIC_ROOT } from './page-head.ts';
 export { parseReplayPath, REPLAY_ROOT, type ReplayPath, replayPath } from './replay-path.ts';
 export { Replayer, type ReplayOptions, type ReplayRequest, type ReplayResponse } from './replayer.ts';
-export { FRAME_SANDBOX } from './security-fields.ts';
+export { ASSET_POLICY, FRAME_SANDBOX } from './security-fields.ts';

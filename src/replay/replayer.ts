@@ -96,7 +96,7 @@ export class Replayer {
 
   /** A window shows pages in the frame of the web page, which keeps them inside the archive. */
   #framing({ url, at, modifier, fields }: ReplayRequest): ReplayResponse | undefined {
-    if (fields('sec-fetch-dest') !== 'document' || !isPageModifier(modifier)) return undefined;
+    if (fields('sec-fetch-dest') !== 'document' || modifier === 'id_') return undefined;
     const stamp = at === undefined ? '' : formatTimestamp(at);
     const shown = modifier === 'if_' || modifier === 'fr_' ? 'if_' : '';
     const slash = stamp === '' && shown === '' ? '' : '/';
@@ -167,9 +167,14 @@ export class Replayer {
     const { start, body } = await withStart(isRaw ? stored : await decodedBody(stored, codings));
     const contentType = contentTypeOf(retrieved, head);
     const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);
-    const status = statusOf(head);
+    const { isForScript } = askerOf(request);
+    const status = statusOf(head, isForScript && start.length === 0);
     const links = new LinkRewriter(capture.url, capture.time);
     const fields = this.#commonFields(capture, head, links, request.modifier, neighbours);
+    if (NO_BODY.has(status)) {
+      await releaseBody(body);
+      return { status, fields: [...fields, ...this.#security.resource], body: undefined, capture };
+    }
     if (kind === 'bytes') {
       if (contentType !== '') fields.push(['Content-Type', safeValue(contentType)]);
       if (isRaw && codings.length > 0) fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
@@ -300,9 +305,13 @@ function headOf({ http, holderHttp }: Retrieved): HttpHead | undefined {
   return http === undefined || http.status === 304 ? (holderHttp ?? http) : http;
 }
 
-/** A status that browsers take with a body and without asking back. */
-function statusOf(head: HttpHead | undefined): number {
+/** Of answers that never have one. */
+const NO_BODY: ReadonlySet<number> = new Set([204, 205]);
+
+/** A status that browsers take with a body and without asking back. A script may be told that there is none, a window would stay where it is. */
+function statusOf(head: HttpHead | undefined, mayBeEmpty: boolean): number {
   const status = head?.status ?? 200;
+  if (mayBeEmpty && NO_BODY.has(status)) return status;
   if (status < 200 || status === 204 || status === 205 || status === 206 || status === 304) return 200;
   if (status === 407) return 403;
   return status > 599 ? 500 : status;

@@ -30,6 +30,7 @@ const MIMES: Readonly<Record<RewritingParts['kind'], string>> = {
   module: 'text/javascript',
   worker: 'text/javascript',
   'module-worker': 'text/javascript',
+  'worker-import': 'text/javascript',
   manifest: 'application/manifest+json',
   hls: 'application/vnd.apple.mpegurl',
   dash: 'application/dash+xml',
@@ -88,6 +89,8 @@ function rewriterOf({ kind, linksFor, head, replayOrigin }: RewritingParts, char
       return new WholeText((text) => rewriteScript(text, 'classic', links));
     case 'module':
       return new WholeText((text) => rewriteScript(text, 'module', links));
+    case 'worker-import':
+      return new WholeText((text) => rewriteScript(text, 'module-worker', links));
     case 'worker':
     case 'module-worker':
       return new WholeText(

@@ -54,6 +54,12 @@ const CLASSIC: readonly [code: string, expected: string][] = [
   ],
   ['document; import("./x.js")', 'document; ____wb_rewrite_import__("https://example.org/js/app.js","./x.js")'],
   ['a.import("x"); import_("y")', 'a.import("x"); import_("y")'],
+  [
+    "<!-- don't show this\nlocation = '/x'\n--> isn't shown",
+    `<!-- don't show this\nlocation =${LOCATION} '/x'\n--> isn't shown`,
+  ],
+  ["window; x = a\n--> 0 isn't\nthis", `window; x = a\n--> 0 isn't\n${THIS}`],
+  ['window; while (n --> 0) f(this)', `window; while (n --> 0) f(${THIS})`],
 ];
 
 for (const [code, expected] of CLASSIC) {
@@ -96,6 +102,29 @@ for (const [code, name] of [
     assert.doesNotThrow(() => new Script(text));
   });
 }
+
+for (const [code, name] of [
+  ['var { location: place } = window', 'location'],
+  ['const { a = window.b } = c', 'window'],
+  ['let [a = self.b, { top: d }] = window', 'self'],
+  ['let [a = self.b, { top: d }] = window', 'top'],
+] as const) {
+  test(`${JSON.stringify(code)} declares no ${name}`, () => {
+    const text = rewriteScript(code, 'classic', links());
+    assert.ok(text.includes(`let ${name}=`), text);
+    assert.doesNotThrow(() => new Script(text));
+  });
+}
+
+for (const code of ['window; var { ...top } = x', 'window; var { a: top } = x', 'window; var [, top = 1] = x']) {
+  test(`${JSON.stringify(code)} keeps its own top`, () => {
+    assert.ok(!rewriteScript(code, 'classic', links()).includes('let top='));
+  });
+}
+
+test('a module may compare with what it counts down', () => {
+  assert.equal(body('window; if (a <!--b) f(this)', 'module'), `window; if (a <!--b) f(${THIS})`);
+});
 
 test('what a wrapped script declares is seen by the next one, and its top is the stand-in', () => {
   const context = createContext({});
@@ -164,6 +193,11 @@ test('a rewritten script is still one, whatever it holds', () => {
     { numRuns: 4000 },
   );
   assert.ok(valid > 50, `only ${valid} of them were scripts`);
+});
+
+test('a script of one line in which very many divisions may begin expressions is rewritten', () => {
+  const code = `window;${"x=/'[';".repeat(200_000)}`;
+  assert.ok(rewriteScript(code, 'classic', links()).length > code.length);
 });
 
 test('any text at all is rewritten without an error', () => {

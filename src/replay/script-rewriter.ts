@@ -16,12 +16,14 @@
  * All of it stays on the line where it was, so that messages name the right lines.
  */
 import type { LinkRewriter } from './link-rewriter.ts';
-import { type ScannedName, ScriptScanner } from './script-scanner.ts';
+import { type ScanHandler, type ScannedName, ScriptScanner } from './script-scanner.ts';
 
 export type ScriptKind = 'classic' | 'module' | 'worker' | 'module-worker' | 'handler';
 
 const STAND_INS = ['window', 'self', 'document', 'location', 'top', 'parent', 'frames', 'opener'] as const;
 const STAND_IN_SET: ReadonlySet<string> = new Set(STAND_INS);
+/** In a pattern that takes something apart, what stands before a name that it declares. */
+const BEFORE_BOUND_NAME: ReadonlySet<string> = new Set(['{', '[', ',', ':', '...']);
 const ASSIGN = '_____WB$wombat$assign$function_____';
 const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 /** Asks for the location only when it is there: in the default value of a parameter of this name it is not yet. */
@@ -68,11 +70,12 @@ class ScriptRewriting {
   }
 
   result(): string {
-    const scanner = new ScriptScanner(this.#text, {
+    const handler: ScanHandler = {
       onName: (name) => this.#onName(name),
       onString: (start, end, before, depth) => this.#onString(start, end, before, depth),
       onPunctuation: (character, at, depth) => this.#onPunctuation(character, at, depth),
-    });
+    };
+    const scanner = new ScriptScanner(this.#text, handler, !this.#isModule);
     scanner.scan();
     if (!scanner.isWhole) this.#declareAllFound();
     const isWrapped = !this.#isWorker && MENTIONS_STAND_IN.test(this.#text);
@@ -170,8 +173,10 @@ class ScriptRewriting {
     const { name, start, end, before, depth, functionDepth } = token;
     const isTop = depth === 0;
     if (this.#isNameNext || (this.#patternDepth >= 0 && depth > this.#patternDepth)) {
+      // In a pattern a key before a colon, and what stands in a default, are no names that it declares.
+      const isBound = this.#isNameNext || (BEFORE_BOUND_NAME.has(before) && this.#nextCharacter(end) !== ':');
       this.#isNameNext = false;
-      this.#declared.add(name);
+      if (isBound) this.#declared.add(name);
       return;
     }
     if (before === 'function' || (before === '*' && this.#isGenerator)) {
@@ -283,6 +288,7 @@ export function workerPrelude(
   const library = `${replayOrigin}/static/wombatWorkers.js`;
   const prefix = `${replayOrigin}/web/`;
   const info = JSON.stringify({ prefix, prefixMod: `${prefix}${stamp}wkrf_/`, originalURL: originalUrl });
-  if (kind === 'module-worker') return `import ${JSON.stringify(library)};new self.WBWombat(${info});`;
+  if (kind === 'module-worker')
+    return `import ${JSON.stringify(library)};self.__pinakes_wombat??=new self.WBWombat(${info});`;
   return `self.importScripts(${JSON.stringify(library)});new WBWombat(${info});`;
 }

@@ -42,23 +42,30 @@ function isNameCode(code: number): boolean {
 }
 
 const NESTING_MAX = 10_000;
+/** Characters that may be looked at in vain: in a script of one long line each wrong guess costs the rest of it. */
+const WASTED_MAX = 32 * 1024 * 1024;
 
 export class ScriptScanner {
   isWhole = true;
   readonly #text: string;
   readonly #handler: ScanHandler;
+  readonly #hasHtmlComments: boolean;
   readonly #frames: Frame[] = [];
   #at = 0;
   #before = '';
   #isOperandBefore = false;
   #isNewLine = false;
   #functionDepth = 0;
+  /** Characters that were looked at for regular expressions which were none. */
+  #wasted = 0;
   /** Whether the bracket that was closed last held the head of a control statement. */
   #wasControl = false;
 
-  constructor(text: string, handler: ScanHandler) {
+  /** `hasHtmlComments`: whether `<!--` begins a comment, as in every script that is no module. */
+  constructor(text: string, handler: ScanHandler, hasHtmlComments: boolean) {
     this.#text = text;
     this.#handler = handler;
+    this.#hasHtmlComments = hasHtmlComments;
   }
 
   scan(): void {
@@ -70,6 +77,7 @@ export class ScriptScanner {
         this.#isNewLine = true;
         this.#at++;
       } else if (code <= 0x20 || code === 0xa0 || code === 0xfeff) this.#at++;
+      else if (this.#hasHtmlComments && this.#isHtmlComment(code)) this.#at = lineEnd(text, this.#at);
       else if (code === 0x2f) this.#slash();
       else if (code === 0x22 || code === 0x27) this.#string(code);
       else if (code === 0x60) this.#template(this.#at + 1);
@@ -77,6 +85,12 @@ export class ScriptScanner {
       else this.#punctuation(code);
     }
     if (this.#frames.length > 0) this.isWhole = false;
+  }
+
+  /** `<!--` anywhere, and `-->` as the first thing of a line: how old pages hid scripts from older browsers. */
+  #isHtmlComment(code: number): boolean {
+    if (code === 0x3c) return this.#text.startsWith('<!--', this.#at);
+    return code === 0x2d && (this.#isNewLine || this.#before === '') && this.#text.startsWith('-->', this.#at);
   }
 
   #token(before: string, isOperand: boolean): void {
@@ -127,6 +141,7 @@ export class ScriptScanner {
     } else {
       const end = this.#isOperandBefore ? -1 : regularExpressionEnd(text, this.#at);
       if (end < 0) {
+        if (!this.#isOperandBefore) this.#waste(lineEnd(text, this.#at) - this.#at);
         this.#at++;
         this.#token('/', false);
       } else {
@@ -134,6 +149,11 @@ export class ScriptScanner {
         this.#token('/re/', true);
       }
     }
+  }
+
+  #waste(characters: number): void {
+    this.#wasted += characters;
+    if (this.#wasted > WASTED_MAX) this.isWhole = false;
   }
 
   #string(quote: number): void {

@@ -5,6 +5,7 @@
  *   is refused here, so the policy and not the rewriting is what one relies on.
  * - Only the web page and replay itself may frame a replayed page (`frame-ancestors`).
  * - A replayed page cannot open windows or navigate the topmost one (`sandbox`), and gets no camera, place or other device (`Permissions-Policy`).
+ * - Workers are kept as pages are, also those that are started from a script of replay itself.
  * - Stored bytes that are asked for as they are run and load nothing at all.
  */
 import type { ReplayOrigins } from './memento.ts';
@@ -46,6 +47,9 @@ const SHARED: readonly [string, string][] = [
   ['Origin-Agent-Cluster', '?1'],
   ['X-DNS-Prefetch-Control', 'off'],
 ];
+
+/** For the scripts of replay itself: a page could start a worker from one, and a worker is ruled by the policy that its own script came with. */
+export const ASSET_POLICY = "default-src 'self' data: blob: 'unsafe-eval'";
 
 export class SecurityFields {
   /** For documents, which run scripts. */

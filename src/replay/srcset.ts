@@ -18,7 +18,7 @@ export function rewriteSrcset(value: string, rewrite: (url: string) => string | 
       const url = rewrite(value.slice(start, end));
       if (url !== undefined) {
         // A URL that ends with a comma would lose it.
-        rewritten += value.slice(from, start) + url.replace(/,+$/, (commas) => '%2C'.repeat(commas.length));
+        rewritten += value.slice(from, start) + withLastCommasEscaped(url);
         from = end;
       }
     }
@@ -36,4 +36,10 @@ export function rewriteSrcset(value: string, rewrite: (url: string) => string | 
 
 function isSpace(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d && code !== 0x0b);
+}
+
+function withLastCommasEscaped(url: string): string {
+  let end = url.length;
+  while (end > 0 && url[end - 1] === ',') end--;
+  return url.slice(0, end) + '%2C'.repeat(url.length - end);
 }

@@ -10,6 +10,7 @@ import { CdxCounters } from './cdx-counters.ts';
 import { DIALECTS } from './cdx-dialect.ts';
 import { BLOCK_LINES, type CdxQuery, SORTED_LINES_MAX } from './cdx-query.ts';
 import { type CdxRow, CdxRows } from './cdx-row.ts';
+import { badRequest } from './problem.ts';
 
 const PAGE_LINES = 1000;
 
@@ -74,7 +75,12 @@ function needsSorting(query: CdxQuery): boolean {
 async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
   const { query } = scan;
   const wanted = Math.min(query.limit ?? SORTED_LINES_MAX, SORTED_LINES_MAX);
-  if (query.order === 'closest') return (await nearestRows(scan, wanted + query.offset)).slice(query.offset);
+  if (query.order === 'closest') {
+    if (query.offset >= SORTED_LINES_MAX)
+      throw badRequest('the offset is too far', `The nearest ${SORTED_LINES_MAX} lines can be had.`, `${query.offset}`);
+    const count = Math.min(wanted + query.offset, SORTED_LINES_MAX);
+    return (await nearestRows(scan, count)).slice(query.offset);
+  }
   // Without collapsing and counting, the last lines are the first ones of the way back.
   if (!query.collapse && !query.hasCounters) {
     const rows = await firstOf(plainRows(scan, true), wanted);

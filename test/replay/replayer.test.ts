@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { utf8 } from '../../src/base/index.ts';
+import type { Modifier } from '../../src/replay/index.ts';
 import { contentOf } from '../archive/trial-archive.ts';
 import { PIXEL, type SiteFile, SPRING, SUMMER } from '../browser/sample-site.ts';
 import { ReplayTrial } from './replay-trial.ts';
@@ -162,6 +163,14 @@ test('a URL that only redirects to itself is missing, not a loop', async (t) => 
   assert.deepEqual([status, missing], [404, { url: 'http://site.example/' }]);
 });
 
+test('a redirection that names nothing is shown with what was sent along', async (t) => {
+  const url = 'http://site.example/nowhere';
+  const trial = await ReplayTrial.with(t, [{ url, status: '302 Found', fields: ['Location: '], body: 'a page' }]);
+  const { missing, text } = await trial.ask({ url, at: SPRING });
+  assert.equal(missing, undefined);
+  assert.match(text, /a page$/);
+});
+
 test('redirections elsewhere stay inside and keep their modifier', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://site.example/go', status: '302 Found', fields: ['Location: //other.example/x?a b'], body: '' },
@@ -280,7 +289,7 @@ test('what is missing is said in the language of who asked', async (t) => {
 
 test('a window is led to the frame page, a frame is not', async (t) => {
   const trial = await ReplayTrial.with(t, [PAGE]);
-  const ask = (destination: string, modifier: 'mp_' | 'if_' | 'id_') =>
+  const ask = (destination: string, modifier: Modifier) =>
     trial.ask({ url: PAGE.url, at: SPRING, modifier, fields: { 'sec-fetch-dest': destination } });
   const window = await ask('document', 'mp_');
   assert.deepEqual(
@@ -291,6 +300,9 @@ test('a window is led to the frame page, a frame is not', async (t) => {
     (await ask('document', 'if_')).field('location'),
     'http://localhost:8080/web/20200401100000if_/https://site.example/',
   );
+  for (const modifier of ['js_', 'oe_', 'wkr_'] as const) {
+    assert.equal((await ask('document', modifier)).field('location'), window.field('location'), modifier);
+  }
   assert.equal((await ask('iframe', 'mp_')).status, 200);
   assert.equal((await ask('document', 'id_')).status, 200);
 });
@@ -383,6 +395,14 @@ test('statuses that need no body or would ask back become ones that show what wa
     assert.ok(answer.field('memento-datetime'));
   }
   assert.deepEqual(seen, [404, 500, 403, 401, 200]);
+});
+
+test('a script is told of an answer without content, a window gets an empty page', async (t) => {
+  const url = 'http://odd.example/ping';
+  const trial = await ReplayTrial.with(t, [{ url, status: '204 No Content', type: '', body: '' }]);
+  const script = await trial.ask({ url, at: SPRING, fields: { 'sec-fetch-dest': 'empty' } });
+  assert.deepEqual([script.status, script.bytes.length, script.field('content-length')], [204, 0, undefined]);
+  assert.equal((await trial.ask({ url, at: SPRING })).status, 200);
 });
 
 test('a large page streams, is rewritten throughout, and a body that swells beyond measure ends', async (t) => {

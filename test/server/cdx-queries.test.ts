@@ -197,6 +197,7 @@ test('questions to the CDX server', async (t) => {
       '/cdx?url=site.test&to=20201301',
       '/cdx?url=site.test&sort=random',
       '/cdx?url=site.test&sort=closest',
+      '/cdx?url=site.test/*&sort=closest&closest=2020&limit=1&offset=999999999999',
       '/cdx?url=site.test&fl=urlkey,password',
       '/cdx?url=site.test&filter=password:x',
       '/cdx?url=site.test&filter=mimetype:(',

@@ -120,7 +120,9 @@ test('a browser window gets the frame page, everybody else the memento', async (
   assert.deepEqual(stored.body, Buffer.from(body));
   assert.match(String(stored.headers['content-security-policy']), /default-src 'none'.*sandbox/);
   assert.equal((await replay('/web/20240301100000mp_/http://site.test/', { 'service-worker': 'script' })).status, 403);
-  assert.equal((await replay('/static/wombat.js')).status, 200);
+  const script = await replay('/static/wombat.js');
+  assert.equal(script.status, 200);
+  assert.match(String(script.headers['content-security-policy']), /^default-src 'self'/, 'for workers made of it');
   assert.equal((await replay('/api/info')).status, 404);
   assert.equal((await replay('/cdx?url=http://site.test/')).status, 404);
   assert.equal((await replay('/metrics')).status, 404);
