@@ -111,3 +111,41 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
   );
   assert.equal(frontier.totals().queued, 70);
 });
+
+test('of the URLs that share a key a run takes a few, whatever earlier runs took, and though they knew the very same', (t) => {
+  const state = openState(t);
+  const crawl = (session: (number: number) => string) => {
+    const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
+    const frontier = new Frontier(state, 'default', number, 1000);
+    const verdicts = new Map<string, number>();
+    frontier.transaction(() => {
+      for (let visit = 0; visit < 40; visit++) {
+        const url = `http://a.test/page?jsessionid=${session(visit).padStart(32, 'a')}`;
+        const verdict = frontier.offer({ url, role: 'page', depth: 1, hops: 0 }, false);
+        verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
+      }
+    });
+    const { id } = frontier.waitingHosts(-1, 1)[0]!;
+    const queued = frontier.peek(id, -1, 1000);
+    assert.equal(queued.length, 16);
+    frontier.transaction(() => {
+      for (const item of queued) frontier.settle(failedSettlement(item), item.rank, 1000);
+    });
+    return Object.fromEntries(verdicts);
+  };
+  const expected = { queued: 16, variant: 24 };
+  assert.deepEqual(
+    crawl((visit) => `1x${visit}`),
+    expected,
+  );
+  assert.deepEqual(
+    crawl((visit) => `2x${visit}`),
+    expected,
+    'other session ids',
+  );
+  assert.deepEqual(
+    crawl((visit) => `1x${visit}`),
+    expected,
+    'the same once more',
+  );
+});

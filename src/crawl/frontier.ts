@@ -2,7 +2,7 @@
  * The frontier: which URLs of a collection are known, and which are still to be fetched, host by host and in order of rank.
  *
  * A URL is known by its normal form, found by the hash of its key: forms that differ only in scheme, `www.`, letter case, session id or a trailing slash
- * lie side by side, and beyond a few of them the rest is a trap. A URL is queued once a run. It leaves the queue only by `settle`, after its captures were
+ * lie side by side, and beyond a few of them in one run the rest is a trap. A URL is queued once a run. It leaves the queue only by `settle`, after its captures were
  * acknowledged; whatever was under way when a process died is still queued (see `CrawlState`).
  */
 import { hash } from 'node:crypto';
@@ -87,7 +87,7 @@ type Row = {
 
 const BUCKETS = 1024;
 const BUCKET_STEP = 2 ** 32;
-/** URLs of one key; more are session ids or the like. */
+/** URLs of one key in a run; more are session ids or the like. */
 const VARIANTS_MAX = 16;
 const HOSTS_REMEMBERED_MAX = 20_000;
 const SEEN_REMEMBERED_MAX = 64_000;
@@ -97,6 +97,9 @@ export const RANK_STEP = 2 ** 40;
 // Made once: a text that is made for every URL is also hashed for every URL.
 const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
+
+const COUNT_VARIANTS = `SELECT count(*) AS count FROM url WHERE host = ? AND key = ? AND run = ? AND state <> ${STATE_DROPPED}`;
+const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
 
 const QUEUE_COLUMNS = 4;
 const ENQUEUED_TOGETHER = 16;
@@ -179,20 +182,6 @@ export class Frontier {
       host.known++;
       host.newKnown++;
       this.#changed.add(host);
-      const variants = this.#state.get<{ count: number }>(
-        'SELECT count(*) AS count FROM url WHERE host = ? AND key = ?',
-        host.id,
-        key,
-      )!.count;
-      if (variants > VARIANTS_MAX) {
-        this.#state.run(
-          `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`,
-          host.id,
-          key,
-          page,
-        );
-        return 'variant';
-      }
     } else {
       if (onlyNew) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
       const renewed = this.#state.run(
@@ -208,6 +197,10 @@ export class Frontier {
         this.#run,
       );
       if (renewed === 0) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
+    }
+    if (this.#variants(host.id, key) > VARIANTS_MAX) {
+      this.#state.run(DROP_URL, host.id, key, page);
+      return 'variant';
     }
     this.lastRank = rankOf(offer) * RANK_STEP + this.#nextNumber();
     this.#enqueue(host, this.lastRank, key, page);
@@ -252,6 +245,11 @@ export class Frontier {
       this.#changed.add(host);
     }
     return { ...item, host: host.id };
+  }
+
+  /** URLs of a key that this run took in. What earlier ones knew does not count: a site may give out other session ids each time. */
+  #variants(host: number, key: number): number {
+    return this.#state.get<{ count: number }>(COUNT_VARIANTS, host, key, this.#run)!.count;
   }
 
   #isKnown(host: number, key: number, page: number): boolean {
