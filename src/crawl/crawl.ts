@@ -80,11 +80,15 @@ export function recrawl(
 ): Promise<CrawlReport> {
   return withState(archive, collection, async (state) => {
     const left = unfinishedRun(state, collection);
-    if (left) return runCrawl(archive, state, resumeRun(state, left, { ...left.settings, ...settings }), options, true);
+    // What a limit left over is asked for first by a run that has the limit to itself.
+    if (left?.state === 'limited') dropRun(state, left);
+    else if (left)
+      return runCrawl(archive, state, resumeRun(state, left, { ...left.settings, ...settings }), options, true);
     const first = lastFirstRun(state, collection);
+    const grownSeeds = [...new Set([...first.grownSeeds, ...lastRun(state, collection).grownSeeds])];
     const run = beginRun(state, 'again', first.seeds, { ...first.settings, ...settings, collection }, archive.clock());
-    noteGrownSeeds(state, run, first.grownSeeds);
-    return runCrawl(archive, state, { ...run, grownSeeds: first.grownSeeds }, options, false);
+    noteGrownSeeds(state, run, grownSeeds);
+    return runCrawl(archive, state, { ...run, grownSeeds }, options, false);
   });
 }
 

@@ -1,8 +1,9 @@
 /**
  * What a recrawl visits, of all that a collection knows.
  *
- * First what could not be verified the last time, then what is about to outlive its allowed lifetime, whatever the budget; then, within the budget, pages by
- * how likely they have changed. With `fixed` everything is visited. What is gone stays gone until a crawl from seeds comes by it again.
+ * First what could not be verified the last time or was left over by a limit, and seeds that are gone, since all else hangs on them; then what is about to
+ * outlive its allowed lifetime, whatever the budget; then, within the budget, pages by how likely they have changed. With `fixed` everything is visited.
+ * What else is gone stays gone until a crawl from seeds comes by it again.
  */
 import type { EpochMs } from '../base/index.ts';
 import { changeLikelihood } from './change-rate.ts';
@@ -32,7 +33,13 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
     changeLikelihood(visits, changes, watched, since),
   );
   return state.transaction(() => {
-    const queue = (band: number, where: string, order: string, limit: number, ...values: number[]): number => {
+    const queue = (
+      band: number,
+      where: string,
+      order: string,
+      limit: number,
+      ...values: (number | string)[]
+    ): number => {
       const count = state.run(
         `INSERT INTO queue (host, rank, key, page)
          SELECT url.host, ${band} * ${RANK_STEP} + row_number() OVER (ORDER BY ${order}), url.key, url.page
@@ -56,9 +63,11 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
     const oldest = 'coalesce(url.verified, 0), url.host, url.key, url.page';
     const unverified = queue(
       0,
-      `url.state IN (${STATE_UNVERIFIED}, ${STATE_FORBIDDEN}, ${STATE_QUEUED})`,
+      `url.state IN (${STATE_UNVERIFIED}, ${STATE_FORBIDDEN}, ${STATE_QUEUED})
+         OR url.state IN (${STATE_GONE}, ${STATE_DROPPED}) AND url.url IN (SELECT value FROM json_each(?))`,
       oldest,
       UNBOUNDED,
+      JSON.stringify([...run.seeds, ...run.grownSeeds]),
     );
     const soon = now + settings.lifetimeMs * EXPIRING_SHARE;
     const expiring = queue(1, `url.state = ${STATE_DONE} AND url.expires <= ?`, oldest, UNBOUNDED, soon);

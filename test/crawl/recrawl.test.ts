@@ -233,3 +233,58 @@ test('crawling the same seeds again follows links through pages that did not cha
   assert.equal(report.counts.notModified, 2);
   assert.equal((await payloadAt(site.archive, site.url('/b'))).toString(), site.pages.get('/b'));
 });
+
+test('a crawl that reached its limit is crawled again with the same limit, and what was left comes first', async (t) => {
+  const site = await ChangingSite.start(t);
+  const paths = ['/a', '/b', '/c', '/d'];
+  site.put('/', front(paths));
+  for (const path of paths) site.put(path, html(path, ''));
+  const first = await site.crawl({ pagesMax: 3, hostConcurrency: 1 });
+  assert.equal(first.outcome, 'limited');
+  const left = paths.filter((path) => site.web.requests(HOST, path).length === 0);
+  site.later(1);
+  const second = await site.again();
+  assert.deepEqual([second.report.kind, second.report.counts.pages], ['again', 3]);
+  assert.ok(
+    left.every((path) => second.asked.includes(path)),
+    `${second.asked} without ${left}`,
+  );
+  site.later(1);
+  assert.equal((await site.again()).asked.length, 3, 'and again');
+  assert.equal((await site.again({ pagesMax: 100 })).report.outcome, 'done');
+});
+
+test('a seed that was gone for a day is asked for again', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a']));
+  site.put('/a', html('a', ''));
+  await site.crawl();
+  site.remove('/');
+  site.remove('/a');
+  site.later(1);
+  await site.again();
+  site.put('/', front(['/a', '/b']));
+  site.put('/b', html('b', ''));
+  site.later(1);
+  assert.deepEqual((await site.again()).asked, ['/', '/b']);
+});
+
+test('a scope that grew while a site was crawled again stays so', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', html('home', ''));
+  await site.crawl();
+  const moved = site.web.url('new.test');
+  site.web.redirect(HOST, '/', moved);
+  site.web.put('new.test', '/', html('new', ''));
+  site.later(1);
+  await site.again();
+  // The seed does not lead there any more.
+  site.put('/', html('home', 'other'));
+  for (const generation of [1, 2]) {
+    site.web.put('new.test', '/', html('new', `<a href="/${generation}">x</a>`));
+    site.web.put('new.test', `/${generation}`, html(`page ${generation}`, ''));
+    site.later(1);
+    await site.again();
+    assert.equal(site.web.requests('new.test', `/${generation}`).length, 1);
+  }
+});
