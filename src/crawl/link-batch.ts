@@ -143,8 +143,8 @@ class Told {
     const untold: FoundLink[] = [];
     for (const link of links) {
       const recent = link.isEmbed ? this.#embeds : this.#links;
-      // What is decided about a link that is not to be followed does not hold for the same link where it is.
-      if (!link.isNofollow) {
+      // Nothing is decided about forms, and what is about a link that is not to be followed does not hold for the same link where it is.
+      if (!link.isNofollow && link.kind !== 'form') {
         if (recent.has(link.url)) continue;
         recent.add(link.url);
       }

@@ -116,6 +116,18 @@ test('links that were told are left out where they may be, and told again to ano
   }
 });
 
+test('a link to where a form of another page leads is told', async (t) => {
+  const reader = new LinkReader();
+  t.after(() => reader.close());
+  const pages = Array.from({ length: 6 }, (_, number) => ({
+    ...page(number, [number < 3 ? '<form action=/contact></form>' : '<a href=/contact>c</a>']),
+    onlyUntold: true,
+  }));
+  const found = await Promise.all(pages.map((one) => reader.read(one)));
+  const kinds = found.map(({ reading }) => [...reading!.links].map(({ kind }) => kind));
+  assert.deepEqual(kinds, [['form'], ['form'], ['form'], ['anchor'], [], []]);
+});
+
 test('a page that is too much for the thread is told as not read, and costs the others nothing', async (t) => {
   const reader = new LinkReader({ threadMegabytesMax: 24 });
   t.after(() => reader.close());
