@@ -1,5 +1,6 @@
 /** Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill. */
 import { readPage } from '../page/index.ts';
+import { isPageRole } from './frontier.ts';
 import type { BrowserUse } from './settings.ts';
 import type { Source, Visited } from './visit.ts';
 
@@ -15,7 +16,7 @@ export async function needsBrowser(
   open: () => Promise<Source | undefined>,
 ): Promise<boolean> {
   const { item, status } = settlement;
-  if (use === 'none' || item.role !== 'page' || status !== 200 || redirect !== undefined || !capture.block)
+  if (use === 'none' || !isPageRole(item.role) || status !== 200 || redirect !== undefined || !capture.block)
     return false;
   // A 304 need not say of what kind the page is.
   if (mime !== '' && !HTML.has(mime)) return false;

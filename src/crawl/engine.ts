@@ -77,6 +77,8 @@ export class Engine {
   readonly #hosts = new Map<number, ActiveHost>();
   readonly #byName = new Map<string, ActiveHost>();
   readonly #grown: string[];
+  /** Rules whose sitemaps were offered. */
+  readonly #sitemapsOffered = new WeakSet<RobotsRules>();
   #unnoted: Unnoted[] = [];
   #unnotedLinks = 0;
   #noteBy: EpochMs | undefined;
@@ -297,6 +299,8 @@ export class Engine {
         this.#startRobots(host, origin, now);
         return true;
       }
+      // Sitemaps come before what was looked at.
+      if (this.#offerSitemaps(origin, rules)) continue;
       host.pace.heedCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
@@ -355,14 +359,20 @@ export class Engine {
   #takeRules(origin: string, outcome: RobotsOutcome): RobotsRules {
     this.tally.counts.captures += outcome.captures;
     this.tally.counts.bytes += outcome.bytes;
-    const rules = this.#robots.put(origin, outcome);
+    return this.#robots.put(origin, outcome);
+  }
+
+  /** Offers the sitemaps that rules name when they are first used, which an earlier crawl may have fetched. Says whether there were any. */
+  #offerSitemaps(origin: string, rules: RobotsRules): boolean {
+    if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
+    this.#sitemapsOffered.add(rules);
     this.frontier.transaction(() => {
       for (const sitemap of rules.sitemaps) {
         const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
         if (url !== undefined) offerSitemap(this.#choiceParts(), url, 0);
       }
     });
-    return rules;
+    return true;
   }
 
   /** Fetches robots.txt for what a page asks for. */

@@ -22,8 +22,13 @@ export const STATE_GONE = 4;
 /** A trap, or of a kind that is not wanted. */
 export const STATE_DROPPED = 5;
 
-export type Role = 'page' | 'embed' | 'sitemap';
-const ROLES: readonly Role[] = ['page', 'embed', 'sitemap'];
+/** `frame`: a page of the crawl that another one shows within itself. */
+export type Role = 'page' | 'embed' | 'sitemap' | 'frame';
+const ROLES: readonly Role[] = ['page', 'embed', 'sitemap', 'frame'];
+
+export function isPageRole(role: Role): boolean {
+  return role === 'page' || role === 'frame';
+}
 
 /** A URL that something named. */
 export type Offer = {
@@ -111,7 +116,7 @@ const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE ho
 
 /** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
 const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
-  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${3 * RANK_STEP} AND url.depth = 0 AND url.role = ${ROLES.indexOf('page')}`;
+  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${3 * RANK_STEP} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
 /** What is known of a host, and what has changed since its row was written. */
 type HostMemory = { readonly id: number; known: number; newKnown: number; newQueued: number };
@@ -155,7 +160,7 @@ export class Frontier {
     (isEmbed ? this.#seenEmbeds : this.#seen).add(url);
   }
 
-  /** Whether a page is queued that a seed is, or led to: what it brings may yet widen the scope. */
+  /** Whether a page is queued that may be a seed, or what one led to: what it brings may yet widen the scope. */
   get hasSeedsLeft(): boolean {
     this.#seedsLeft ??= this.#state.get<{ count: number }>(SEEDS_LEFT, this.#collection)!.count;
     return this.#seedsLeft > 0;
@@ -467,9 +472,9 @@ function itemOf(row: Row): QueuedUrl {
   };
 }
 
-/** Whether this is a seed, or what one led to by redirects. */
+/** Whether this may be a seed, or what one led to by redirects. */
 function isSeed({ role, depth }: Offer): boolean {
-  return role === 'page' && depth === 0;
+  return isPageRole(role) && depth === 0;
 }
 
 /** Sitemaps first, then what a page needs to be shown, then pages, breadth first. */

@@ -1,6 +1,6 @@
 /** Decides which of the URLs that a visit brought up are offered to the frontier, and as what. */
 import type { EpochMs } from '../base/index.ts';
-import { type Frontier, frontierUrl, hostName, type Offer, type QueuedUrl } from './frontier.ts';
+import { type Frontier, frontierUrl, hostName, isPageRole, type Offer, type QueuedUrl } from './frontier.ts';
 import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
@@ -35,7 +35,7 @@ export function offerLinks(parts: ChoiceParts, visited: Visited, { reading, site
   if (visited.redirect !== undefined) offerRedirect(parts, item, visited.redirect);
   if (sitemap) {
     for (const url of sitemap.sitemaps) offerSitemap(parts, url, item.hops + 1);
-    for (const url of sitemap.pages) offerPage(parts, url, Math.min(1, parts.settings.depthMax), 0);
+    for (const url of sitemap.pages) offerPage(parts, url, 1, 0);
   }
   const isList = (reading?.links.length ?? 0) > MENU_LINKS_MAX;
   for (const link of reading?.links ?? []) {
@@ -69,7 +69,7 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   if (url === undefined) return;
   const isPage = link.kind === 'frame' && parts.scope.hasPage(url, item.depth);
   if (isPage || parts.scope.hasEmbed(url))
-    offer(parts, { url, role: isPage ? 'page' : 'embed', depth: item.depth, hops });
+    offer(parts, { url, role: isPage ? 'frame' : 'embed', depth: item.depth, hops });
   else parts.counts.outOfScope++;
   if (remembers) parts.frontier.remember(link.url, true);
 }
@@ -82,12 +82,15 @@ function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): voi
     return;
   }
   const hops = item.hops + 1;
-  if (item.role === 'page' && item.depth === 0 && parts.scope.addSeed(url)) {
+  if (isPageRole(item.role) && parts.scope.isSeed(item.url) && parts.scope.addSeed(url)) {
     parts.frontier.forget();
     parts.onSeedMoved(url);
   }
-  const isIn = item.role === 'page' ? parts.scope.hasPage(url, item.depth) : parts.scope.hasEmbed(url);
+  const isIn = isPageRole(item.role) ? parts.scope.hasPage(url, item.depth) : parts.scope.hasEmbed(url);
   if (isIn) offer(parts, { url, role: item.role, depth: item.depth, hops });
+  // A frame that leads out of scope is needed to show its page, as an image is.
+  else if (item.role === 'frame' && parts.scope.hasEmbed(url))
+    offer(parts, { url, role: 'embed', depth: item.depth, hops });
   else parts.counts.outOfScope++;
 }
 
@@ -99,9 +102,12 @@ function offerPage(parts: ChoiceParts, target: string, depth: number, hops: numb
 }
 
 export function offerSitemap(parts: ChoiceParts, target: string, hops: number): void {
+  const { sitemaps, depthMax } = parts.settings;
   const url = frontierUrl(target);
-  if (url === undefined || !parts.settings.sitemaps) return;
-  if (hops <= EMBED_HOPS_MAX) offer(parts, { url, role: 'sitemap', depth: 0, hops });
+  // What a sitemap names is one link away from the seeds.
+  if (url === undefined || !sitemaps || depthMax < 1) return;
+  if (!parts.scope.hasEmbed(url)) parts.counts.outOfScope++;
+  else if (hops <= EMBED_HOPS_MAX) offer(parts, { url, role: 'sitemap', depth: 0, hops });
   else {
     parts.counts.trapped++;
     count(parts.counts.traps, 'sitemaps');

@@ -1,11 +1,12 @@
 /** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
 import type { EpochMs } from '../base/index.ts';
+import { isPageRole } from './frontier.ts';
 import type { Learned, Outcome, Visited } from './visit.ts';
 
 export type CrawlCounts = {
   /** Captures made, of robots.txt files too. */
   captures: number;
-  /** URLs visited as pages. */
+  /** URLs visited as pages, in frames too. */
   pages: number;
   /** Bytes of bodies as received. */
   bytes: number;
@@ -131,13 +132,13 @@ export class Tally {
     const { counts } = this;
     const { item, status } = settlement;
     if (isCounted) {
-      if (item.role === 'page') counts.pages++;
+      if (isPageRole(item.role)) counts.pages++;
       return;
     }
     counts.captures++;
     counts.bytes += bytes;
     counts[novelty]++;
-    if (item.role === 'page') counts.pages++;
+    if (isPageRole(item.role)) counts.pages++;
     if (isNotModified) counts.notModified++;
     if (truncated) counts.truncated++;
     if (redirect !== undefined) counts.redirects++;

@@ -36,6 +36,11 @@ export class Scope {
     return true;
   }
 
+  /** Whether this is a seed, or what one led to by redirects. */
+  isSeed(url: string): boolean {
+    return this.#seeds.has(url);
+  }
+
   hasPage(url: string, depth: number): boolean {
     if (url.length > URL_LENGTH_MAX || this.#isExcluded(url)) return false;
     if (this.#seeds.has(url)) return true;

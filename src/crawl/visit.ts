@@ -18,6 +18,7 @@ import {
   type Truncation,
 } from './exchange.ts';
 import {
+  isPageRole,
   type QueuedUrl,
   type Settlement,
   STATE_DONE,
@@ -202,7 +203,7 @@ export class Visitor {
       const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
       return { kind: 'retry', isBusy: true, waitMs, why: `status ${fetched.status}` };
     }
-    if (this.#settings.htmlOnly && item.role === 'page' && fetched.status === 200 && !HTML.has(mimeOf(fetched.head))) {
+    if (this.#settings.htmlOnly && isPageRole(item.role) && fetched.status === 200 && !HTML.has(mimeOf(fetched.head))) {
       fetched.abandon();
       return {
         kind: 'skipped',

@@ -111,6 +111,30 @@ test('scopes keep to the host, the domain, the prefix or the list, and seeds tha
   assert.deepEqual(moved, ['old.test/', 'site.test/dir/a', 'site.test/dir/b', 'site.test/other']);
 });
 
+test('a frame that leads elsewhere is captured, as a picture is, and takes no scope along', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  web.put('site.test', '/', html('home', '<iframe src="/frame"></iframe><a href="/deep">x</a>'));
+  web.put('site.test', '/deep', html('deep', '<iframe src="/frame2"></iframe><img src="/image"><a href="/out">x</a>'));
+  web.redirect('site.test', '/frame', '/moved-frame');
+  web.redirect('site.test', '/moved-frame', web.url('far.test', '/player'));
+  web.redirect('site.test', '/frame2', web.url('far.test', '/player2'));
+  web.redirect('site.test', '/image', web.url('far.test', '/image.png'));
+  web.redirect('site.test', '/out', web.url('far.test', '/page'));
+  for (const path of ['/player', '/player2']) web.put('far.test', path, html(path, '<a href="/more">x</a>'));
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const };
+  const { counts } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual(
+    web
+      .requests('far.test')
+      .map(({ path }) => path)
+      .sort(),
+    ['/image.png', '/player', '/player2'],
+  );
+  assert.equal(counts.pages, 6, 'frames of the site are pages of it');
+});
+
 test('limits stop a crawl, and it goes on from there', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
