@@ -72,6 +72,19 @@ test('pages are read alike on the thread and off it, in batches of any size', as
   assert.deepEqual(plain(await reader.read(pages[3]!)), expected[3]);
 });
 
+test('every X-Robots-Tag counts, and those for other robots do not', async (t) => {
+  const reader = new LinkReader();
+  t.after(() => reader.close());
+  const isNofollow = async (...tags: string[]) => {
+    const fields = ['Content-Type: text/html', ...tags.map((tag) => `X-Robots-Tag: ${tag}`)];
+    const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`));
+    return (await reader.read({ ...page(1, ['<a href=/a>a</a>']), head })).reading!.isNofollow;
+  };
+  assert.equal(await isNofollow('noarchive'), false);
+  assert.equal(await isNofollow('noarchive', 'nofollow'), true);
+  assert.equal(await isNofollow('googlebot: nofollow'), false);
+});
+
 test('pages with more links than one answer holds are all read', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());

@@ -1,5 +1,13 @@
 /** Reads the links out of a response, from the bytes that passed by on their way to the store, or from what the archive has. */
-import { isPageMime, type Link, linksOfHeaders, PAGE_BYTES_MAX, readPage, readSitemap } from '../page/index.ts';
+import {
+  isPageMime,
+  type Link,
+  linksOfHeaders,
+  PAGE_BYTES_MAX,
+  readPage,
+  readSitemap,
+  robotsTagDirectives,
+} from '../page/index.ts';
 import { ChunkedBody, ContentDecoders, type HttpHead, onlyChunk } from '../warc/index.ts';
 
 /** What is read back of a body. */
@@ -77,8 +85,9 @@ const ENOUGH = new Error('enough was decoded');
 export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }: Content): Promise<Reading> {
   const fields = head.fields.map(({ name, value }) => [name, value] as const);
   const named = linksOfHeaders(fields, url);
-  const says = head.get('x-robots-tag')?.toLowerCase() ?? '';
-  const isNofollow = /\b(nofollow|none)\b/.test(says);
+  const isNofollow = head.fields.some(
+    ({ name, value }) => name.toLowerCase() === 'x-robots-tag' && robotsTagDirectives(value).nofollow,
+  );
   if (bytes.length === 0 || !mayHaveLinks(head)) return { links: named, isNofollow, isWhole: true };
   const contentType = head.get('content-type');
   const page = await readPage(

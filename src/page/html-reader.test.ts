@@ -125,6 +125,11 @@ test('what the document says of itself is read: description, robots, dates', asy
   assert.equal(page.modifiedAt, Date.UTC(2024, 3, 2));
 });
 
+test('a page that shows no previews of its images may be followed', async () => {
+  const { robots } = await read('<meta name=robots content="index, follow, max-image-preview:none">');
+  assert.deepEqual(robots, { nofollow: false, noindex: false });
+});
+
 test('in XHTML an empty script element does not swallow the page', async () => {
   const page = await read('<html xmlns="x"><script src="a.js"/><p>seen</p></html>', 'application/xhtml+xml');
   assert.equal(page.text, 'seen');

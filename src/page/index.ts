@@ -14,5 +14,6 @@ export {
   pageKind,
   readPage,
 } from './page.ts';
+export { robotsTagDirectives } from './robots-directives.ts';
 export { readSitemap, type Sitemap, type SitemapUrl } from './sitemap.ts';
 export { srcsetUrls } from './srcset.ts';

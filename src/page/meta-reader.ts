@@ -3,6 +3,7 @@ import type { EpochMs } from '../base/index.ts';
 import type { Attributes } from './element-links.ts';
 import { type LinkCollector, type LinkKind, tidyText } from './link.ts';
 import { parsePageDate } from './page-date.ts';
+import { isForUs, robotsDirectives } from './robots-directives.ts';
 
 const TITLE_LENGTH_MAX = 1000;
 const DESCRIPTION_LENGTH_MAX = 4000;
@@ -95,7 +96,7 @@ export class MetaReader {
   }
 
   #readProperty(name: string, content: string, links: LinkCollector): void {
-    if (name === 'robots' || name === 'pinakes') this.#readRobots(content.toLowerCase());
+    if (isForUs(name)) this.#readRobots(content);
     else if (name === 'description' || name === 'dc.description')
       this.description ||= tidyText(content, DESCRIPTION_LENGTH_MAX);
     else if (name === 'og:description' || name === 'twitter:description') {
@@ -109,8 +110,9 @@ export class MetaReader {
   }
 
   #readRobots(content: string): void {
-    if (/\b(nofollow|none)\b/.test(content)) this.robots.nofollow = true;
-    if (/\b(noindex|none)\b/.test(content)) this.robots.noindex = true;
+    const { nofollow, noindex } = robotsDirectives(content);
+    this.robots.nofollow ||= nofollow;
+    this.robots.noindex ||= noindex;
   }
 
   /** Fills what is missing from what was meant for other readers. */
