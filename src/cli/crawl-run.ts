@@ -21,7 +21,7 @@ import type { CommandContext } from './command.ts';
 import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED } from './outcome.ts';
-import { counted, formatBytes } from './terminal.ts';
+import { counted, formatBytes, printable } from './terminal.ts';
 
 export async function crawlCommand(
   context: CommandContext,
@@ -78,7 +78,11 @@ class Shown {
 
   options(): CrawlOptions {
     const { terminal, signal } = this.#context;
-    return { signal, onProgress: (progress) => terminal.status(progressLine(progress)) };
+    return {
+      signal,
+      onProgress: (progress) => terminal.status(progressLine(progress)),
+      onSeedTrouble: (url, why) => terminal.say(printable(`${url}: ${why}; it is tried again`)),
+    };
   }
 
   async end(report: CrawlReport, { json }: CrawlCommandOptions): Promise<number> {

@@ -21,7 +21,7 @@ export type TurnParts = {
   readonly paceOf: (host: string) => Pace;
   /** The rules of an origin, when they are known. */
   readonly rulesOf: (origin: string) => RobotsRules | undefined;
-  /** Fetches the rules of an origin within a turn; undefined when they could not be had and it is worth another try. */
+  /** Fetches the rules of an origin within a turn; undefined when they could not be had, and the host was left alone for another try. */
   readonly fetchRules: (origin: string, turn: Turn, isLastTry: boolean) => Promise<RobotsRules | undefined>;
   readonly retries: number;
   /** Something changed that may let others go. */
@@ -123,7 +123,6 @@ export class Turns {
       try {
         const rules = await fetchRules(origin, turn, tries >= retries);
         if (rules) return rules;
-        turn.refuse(undefined);
       } finally {
         turn.end(undefined);
       }

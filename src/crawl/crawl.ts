@@ -130,7 +130,19 @@ async function runCrawl(
   const links = new LinkReader();
   try {
     const { signal, onProgress } = options;
-    const engine = new Engine({ archive, state, run, fetcher, links, browsers, isResumed, signal, onProgress });
+    const onRetry = seedTrouble(run, options);
+    const engine = new Engine({
+      archive,
+      state,
+      run,
+      fetcher,
+      links,
+      browsers,
+      isResumed,
+      signal,
+      onProgress,
+      onRetry,
+    });
     // A process can die before the first note of a run; then it has nothing queued yet.
     if (run.counts === undefined) {
       if (run.kind === 'again') planRecrawl(state, run, archive.clock());
@@ -150,6 +162,14 @@ async function runCrawl(
     await fetcher.close();
     await links.close();
   }
+}
+
+/** A seed that cannot be had may be mistyped: whoever waits for it learns that before all tries are over. */
+function seedTrouble({ seeds }: Run, { onSeedTrouble }: CrawlOptions): (url: string, why: string) => void {
+  const untold = new Set(seeds);
+  return (url, why) => {
+    if (untold.delete(url)) onSeedTrouble?.(url, why);
+  };
 }
 
 async function checkBrowser({ browser, browserPath, htmlOnly }: CrawlSettings): Promise<void> {

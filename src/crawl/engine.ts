@@ -15,6 +15,7 @@ import type { Exchange, Fetcher } from './exchange.ts';
 import { Frontier, originOf, type QueuedUrl, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
 import { type ChoiceParts, isDecisive, offerLinks, offerSitemap } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
+import { retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
@@ -25,6 +26,7 @@ import type { CrawlProgress } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import {
   failedSettlement,
+  LATER,
   type Learned,
   type Outcome,
   type RobotsOutcome,
@@ -62,6 +64,8 @@ export type EngineParts = {
   readonly isResumed: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: CrawlProgress) => void) | undefined;
+  /** Called when a URL could not be had, and will be tried again. */
+  readonly onRetry?: ((url: string, why: string) => void) | undefined;
 };
 
 export class Engine {
@@ -296,7 +300,7 @@ export class Engine {
       const origin = originOf(next.url);
       const rules = this.#rulesOf(origin, now);
       if (!rules) {
-        this.#startRobots(host, origin, now);
+        this.#startRobots(host, next.url, now);
         return true;
       }
       // Sitemaps come before what was looked at.
@@ -335,8 +339,10 @@ export class Engine {
     });
   }
 
-  #startRobots(host: ActiveHost, origin: string, now: EpochMs): void {
+  /** Fetches the robots.txt that a URL waits for. */
+  #startRobots(host: ActiveHost, url: string, now: EpochMs): void {
     const { archive, run } = this.#parts;
+    const origin = originOf(url);
     const tries = host.robotsTries.get(origin) ?? 0;
     const isLastTry = tries >= run.settings.retries;
     host.robotsUnderWay = origin;
@@ -344,11 +350,12 @@ export class Engine {
     this.#launch(host, async (options) => {
       try {
         const outcome = await this.#visitor.visitRobots(origin, { ...options, isLastTry, maybeDone: this.#maybeDone });
-        if (outcome) this.#takeRules(origin, outcome);
+        if (outcome.kind === 'robots') this.#takeRules(origin, outcome);
         else {
           this.tally.counts.retried++;
           host.robotsTries.set(origin, tries + 1);
-          host.pace.refuse(archive.clock(), undefined);
+          host.pace.refuse(archive.clock(), outcome.waitMs);
+          this.#parts.onRetry?.(url, outcome.why);
         }
       } finally {
         host.robotsUnderWay = undefined;
@@ -385,8 +392,9 @@ export class Engine {
         maybeDone: this.#maybeDone,
         onReceived: (exchange) => turn.end(exchange),
       });
-      if (outcome) return this.#takeRules(origin, outcome);
+      if (outcome.kind === 'robots') return this.#takeRules(origin, outcome);
       this.tally.counts.retried++;
+      turn.refuse(outcome.waitMs);
       return undefined;
     } finally {
       this.#running--;
@@ -403,7 +411,7 @@ export class Engine {
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
       else if (outcome.kind === 'visited') {
-        host.pace.accept();
+        if (!LATER.has(outcome.capture.status)) host.pace.accept();
         // The host is free before the page asks it for more.
         options.onReceived(undefined, 0);
         const rendered = await this.#renderer?.render(outcome);
@@ -424,9 +432,10 @@ export class Engine {
     return turn;
   }
 
-  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs }: Extract<Outcome, { kind: 'retry' }>): void {
+  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why }: Extract<Outcome, { kind: 'retry' }>): void {
     const { archive, run, state } = this.#parts;
     this.tally.counts.retried++;
+    this.#parts.onRetry?.(item.url, why);
     state.transaction(() => this.frontier.countTry(item));
     const now = archive.clock();
     if (isBusy) host.pace.refuse(now, waitMs);
@@ -445,7 +454,13 @@ export class Engine {
       this.#receiving--;
       heldBytes = bytes;
       this.#unacknowledgedBytes += heldBytes;
-      host.pace.end(this.#parts.archive.clock(), exchange);
+      const now = this.#parts.archive.clock();
+      if (exchange && LATER.has(exchange.status)) {
+        // The last try; others are not received. The pause is heeded all the same, and the next URL has all its tries before it.
+        host.pace.accept();
+        host.pace.refuse(now, retryAfterMs(exchange.head.get('retry-after'), now));
+      }
+      host.pace.end(now, exchange);
       this.#wake?.();
     };
     work({ signal: this.#stop.signal, onReceived })

@@ -119,6 +119,8 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
 export type CrawlOptions = {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CrawlProgress) => void;
+  /** Called when a seed cannot be fetched, the first time it cannot. It is tried again. */
+  readonly onSeedTrouble?: (url: string, why: string) => void;
   /** Looks names up; the system's by default. */
   readonly resolve?: LookupFunction;
 };

@@ -93,6 +93,7 @@ export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
 export type Unreachable = { readonly reason: FailureReason | 'robots-unreachable'; readonly detail: string };
 
 export type RobotsOutcome = {
+  readonly kind: 'robots';
   /** Set when the verdict is `forbid`. */
   readonly unreachable?: Unreachable;
   readonly verdict: RobotsVerdict;
@@ -101,6 +102,9 @@ export type RobotsOutcome = {
   readonly captures: number;
   readonly bytes: number;
 };
+
+/** Rules could not be had, and are worth another try. */
+export type RobotsRetry = Pick<Extract<Outcome, { kind: 'retry' }>, 'kind' | 'waitMs' | 'why'>;
 
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
@@ -127,7 +131,7 @@ export type Asked = {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Answers that say "later": not kept while there are tries left. */
-const LATER = new Set([429, 502, 503, 504]);
+export const LATER: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 const ROBOTS_REDIRECTS_MAX = 5;
 const DIGEST_BYTES = 8;
@@ -195,7 +199,7 @@ export class Visitor {
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;
       if (isPassing(reason) && !options.isLastTry)
-        return { kind: 'retry', isBusy: false, waitMs: undefined, why: reason };
+        return { kind: 'retry', isBusy: false, waitMs: undefined, why: `${reason}: ${detail}` };
       return { kind: 'failed', settlement: failedSettlement(item), reason, detail };
     }
     if (LATER.has(fetched.status) && !options.isLastTry) {
@@ -296,7 +300,7 @@ export class Visitor {
     }: { digest: Uint8Array | undefined; isSame: boolean; truncated: Truncation | undefined },
   ): Settlement {
     const isGone = status === 404 || status === 410;
-    const isSure = status < 429 && truncated !== 'time' && truncated !== 'disconnect';
+    const isSure = status < 429 && !isLost(truncated);
     // Validators of a body that was cut would have the server say that the cut body is still right.
     const keepsValidators = truncated === undefined && (status === 200 || status === 304);
     const etag = head?.get('etag');
@@ -423,19 +427,20 @@ export class Visitor {
     return { head, content: bytes > READ_BYTES_MAX ? { ...content, isWhole: false } : content };
   }
 
-  /** Fetches and keeps the robots.txt of an origin. Undefined when it could not be had, and it is worth another try. */
-  async visitRobots(origin: string, options: VisitOptions): Promise<RobotsOutcome | undefined> {
+  /** Fetches and keeps the robots.txt of an origin. */
+  async visitRobots(origin: string, options: VisitOptions): Promise<RobotsOutcome | RobotsRetry> {
     let url = `${origin}/robots.txt`;
     let captures = 0;
     let bytes = 0;
-    for (let redirects = 0; ; redirects++) {
-      const found = options.maybeDone ? await this.findDone(url) : undefined;
-      // What this very crawl captured days ago does not hold any more.
-      const done = found && found.time >= this.#archive.clock() - ROBOTS_FRESH_MS ? found : undefined;
-      const answer = done ? await this.#storedRobots(done) : await this.#fetchRobots(url, options);
-      if (!answer) return undefined;
+    const forbid = (unreachable: Unreachable): RobotsOutcome => {
       const time = this.#archive.clock();
-      if ('reason' in answer) return { verdict: 'forbid', unreachable: answer, body: EMPTY, time, captures, bytes };
+      return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures, bytes };
+    };
+    for (let redirects = 0; ; redirects++) {
+      const done = options.maybeDone ? await this.#storedRobots(url) : undefined;
+      const answer = done ?? (await this.#fetchRobots(url, options));
+      if ('kind' in answer) return answer;
+      if ('reason' in answer) return forbid(answer);
       captures += done ? 0 : 1;
       bytes += answer.bytes;
       const next = redirectOf(url, answer.status, answer.head);
@@ -443,39 +448,49 @@ export class Visitor {
         url = next;
         continue;
       }
-      if (answer.status >= 500) {
-        const unreachable = { reason: 'robots-unreachable', detail: `${url} answered ${answer.status}` } as const;
-        return { verdict: 'forbid', unreachable, body: EMPTY, time, captures, bytes };
-      }
       const hasRules = answer.status >= 200 && answer.status < 300;
+      const fault = answer.status >= 500 ? `answered ${answer.status}` : answer.isCut ? 'was cut' : undefined;
+      if (fault !== undefined) return forbid({ reason: 'robots-unreachable', detail: `${url} ${fault}` });
       const body = hasRules ? answer.content : EMPTY;
-      return { verdict: hasRules ? 'rules' : 'allow', body, time: answer.time, captures, bytes };
+      const { time } = answer;
+      return { kind: 'robots', verdict: hasRules ? 'rules' : 'allow', body, time, captures, bytes };
     }
   }
 
-  async #fetchRobots(url: string, options: VisitOptions): Promise<RobotsAnswer | Unreachable | undefined> {
+  async #fetchRobots(url: string, options: VisitOptions): Promise<RobotsAnswer | Unreachable | RobotsRetry> {
     const fetched = await this.#fetcher.fetch({ url }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
-      const { reason, detail } = fetched;
-      return isPassing(reason) && !options.isLastTry ? undefined : { reason, detail: `${url}: ${detail}` };
+      const { reason } = fetched;
+      const detail = `${url}: ${fetched.detail}`;
+      if (!isPassing(reason) || options.isLastTry) return { reason, detail };
+      return { kind: 'retry', waitMs: undefined, why: `${reason}: ${detail}` };
     }
-    if (fetched.status >= 500 && !options.isLastTry) {
+    const { status, head, time } = fetched;
+    if (status >= 500 && !options.isLastTry) {
       fetched.abandon();
-      return undefined;
+      const waitMs = retryAfterMs(head.get('retry-after'), this.#archive.clock());
+      return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
     }
     const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
+    // Rules without their end may lack those that forbid. Of a long file it is known only when it is stored.
+    const isCut = () => status >= 200 && status < 300 && isLost(fetched.truncated());
+    const again: RobotsRetry = { kind: 'retry', waitMs: undefined, why: `${url} was cut` };
+    if (isCut() && !options.isLastTry) return again;
     const { capture } = await this.#store(fetched, body, undefined);
-    const { status, head, time } = fetched;
+    if (isCut() && !options.isLastTry) return again;
     const content = body.whole ? contentOf(body.whole, head, true) : (await this.stored(capture))?.content;
-    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time };
+    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut() };
   }
 
-  async #storedRobots(capture: Capture): Promise<RobotsAnswer | undefined> {
+  /** What this very crawl captured; days ago, or cut, it does not hold any more. */
+  async #storedRobots(url: string): Promise<RobotsAnswer | undefined> {
+    const capture = await this.findDone(url);
+    if (!capture || capture.time < this.#archive.clock() - ROBOTS_FRESH_MS) return undefined;
     const stored = await this.stored(capture);
-    const { http } = await this.#archive.open(capture);
-    if (!http) return undefined;
+    const { http, head } = await this.#archive.open(capture);
+    if (!http || isLost(head.get('warc-truncated'))) return undefined;
     const content = stored?.content.bytes ?? EMPTY;
-    return { status: capture.status, head: http, bytes: 0, content, time: capture.time };
+    return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false };
   }
 }
 
@@ -485,7 +500,13 @@ type RobotsAnswer = {
   readonly bytes: number;
   readonly content: Uint8Array;
   readonly time: EpochMs;
+  readonly isCut: boolean;
 };
+
+/** Whether a body lacks what another try may bring. */
+function isLost(truncated: string | undefined): boolean {
+  return truncated === 'time' || truncated === 'disconnect';
+}
 
 const EMPTY = new Uint8Array(0);
 

@@ -65,3 +65,18 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   assert.equal((await run(cwd, 'crawl', 'ftp://a.test/')).code, 2);
   assert.match((await run(cwd, 'verify')).out, /0 errors/);
 });
+
+test('of a seed that cannot be reached the person learns at once, though it is tried again', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  await run(cwd, 'init', 'archive');
+  const child = startPinakes(cwd, 'crawl', 'http://127.0.0.1:1/', '--allow-private');
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  let told = '';
+  for await (const data of child.stderr!) {
+    told += String(data);
+    if (told.includes('\n')) break;
+  }
+  child.kill('SIGINT');
+  await ended;
+  assert.match(told, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it is tried again$/m);
+});

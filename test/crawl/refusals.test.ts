@@ -1,0 +1,101 @@
+/** Hosts that ask to be left alone, and hosts whose rules cannot be had. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Archive } from '../../src/archive/index.ts';
+import { type CrawlOptions, type CrawlReport, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
+import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
+import { html, TestWeb } from './test-web.ts';
+
+const HOST = 'site.test';
+const MINUTE_MS = 60_000;
+const FOREVER_MS = 1e9;
+
+/** A site, and an archive whose clock runs so fast that minutes are nothing. */
+class HastySite {
+  readonly web: TestWeb;
+  readonly archive: Archive;
+  /** When each path was asked for, by the archive's clock. */
+  readonly asked = new Map<string, number[]>();
+
+  private constructor(web: TestWeb, archive: Archive) {
+    this.web = web;
+    this.archive = archive;
+  }
+
+  static async start(t: TestContext): Promise<HastySite> {
+    const web = await TestWeb.start();
+    t.after(() => web.stop());
+    const start = Date.now();
+    return new HastySite(web, await makeArchive(t, { clock: () => start + (Date.now() - start) * 1000 }));
+  }
+
+  /** The answers at a path, one after the other; the last of them for good. */
+  put(path: string, ...answers: { status?: number; body?: string; fields?: Record<string, string> }[]): void {
+    const times: number[] = [];
+    this.asked.set(path, times);
+    this.web.at(HOST, path, (_, response, end) => {
+      const { status = 200, body = '', fields = {} } = answers[Math.min(times.length, answers.length - 1)]!;
+      times.push(this.archive.clock());
+      response.writeHead(status, { 'content-type': 'text/html', ...fields });
+      end();
+      response.end(body);
+    });
+  }
+
+  crawl(settings: Partial<CrawlSettings>, options: CrawlOptions = {}): Promise<CrawlReport> {
+    const fetch = { headTimeoutMs: FOREVER_MS, exchangeTimeoutMs: FOREVER_MS, slowAfterMs: FOREVER_MS };
+    const whole = { allowPrivate: true, delayMs: 0, retries: 0, retryDelayMs: 5, fetch, ...settings };
+    return crawl(this.archive, [this.web.url(HOST)], whole, { resolve: this.web.resolve, ...options });
+  }
+}
+
+test('a pause that the last answer asks for is made, though there is no further try', async (t) => {
+  const site = await HastySite.start(t);
+  site.put('/', { body: html('home', '<a href="/busy">x</a><a href="/next">x</a>') });
+  site.put('/busy', { status: 429, fields: { 'retry-after': '600' } });
+  site.put('/next', { body: html('next', '') });
+  const { counts } = await site.crawl({ robots: 'ignore' });
+  assert.deepEqual(counts.statuses, { 200: 2, 429: 1 });
+  assert.ok(site.asked.get('/next')![0]! - site.asked.get('/busy')![0]! >= 10 * MINUTE_MS);
+});
+
+test('a pause that robots.txt is refused with is made', async (t) => {
+  const site = await HastySite.start(t);
+  const fields = { 'retry-after': '600', 'content-type': 'text/plain' };
+  site.put('/robots.txt', { status: 503, fields }, { body: 'User-agent: *\nAllow: /\n' });
+  site.put('/', { body: html('home', '') });
+  const { counts } = await site.crawl({ retries: 1 });
+  assert.deepEqual([counts.pages, counts.retried], [1, 1]);
+  const [first, second] = site.asked.get('/robots.txt')!;
+  assert.ok(second! - first! >= 10 * MINUTE_MS);
+});
+
+test('a robots.txt that was cut is asked for again, and forbids everything when it stays so', async (t) => {
+  const site = await HastySite.start(t);
+  site.put('/', { body: html('home', '<a href="/secret">x</a>') });
+  site.put('/secret', { body: html('secret', '') });
+  site.web.raw(HOST, '/robots.txt', 'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nUser-agent: *\n');
+  const first = await site.crawl({ retries: 1 });
+  assert.deepEqual(first.counts.failures, { 'robots-unreachable': 1 });
+  assert.deepEqual(
+    site.web.ledger.map(({ path }) => path),
+    ['/robots.txt', '/robots.txt'],
+  );
+  assert.equal((await allCaptures(site.archive)).length, 1, 'only the last answer is kept');
+  site.put('/robots.txt', { body: 'User-agent: *\nDisallow: /secret\n' });
+  const second = await site.crawl({ retries: 1 });
+  assert.deepEqual([second.counts.pages, second.counts.forbidden], [1, 1]);
+});
+
+test('of a seed that cannot be had it is told when the first try fails, once', async (t) => {
+  const site = await HastySite.start(t);
+  const told: string[] = [];
+  const onSeedTrouble = (url: string, why: string) => told.push(`${url} ${why}`);
+  const seeds = ['http://nowhere.invalid/', site.web.url(HOST, '/broken')];
+  site.web.raw(HOST, '/broken', '', 'reset');
+  const settings = { allowPrivate: true, delayMs: 0, retries: 2, retryDelayMs: 5 };
+  const report = await crawl(site.archive, seeds, settings, { resolve: site.web.resolve, onSeedTrouble });
+  assert.equal(report.counts.failed, 2);
+  assert.equal(told.length, 2, told.join('\n'));
+  assert.match(told.sort()[0]!, /^http:\/\/nowhere\.invalid\/ dns: .*ENOTFOUND/);
+});
