@@ -223,11 +223,12 @@ export class Visitor {
     earlier: Capture | undefined,
     { onReceived, recordFields }: VisitOptions,
   ): Promise<Visited> {
-    const isUnmodified = exchange.status === 304 && earlier !== undefined;
     const isRead =
       exchange.status >= 200 && exchange.status < 300 && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
     const body = await ReceivedBody.receive(exchange, (bytes) => onReceived(exchange, bytes));
-    const { capture, isNew } = await this.#store(exchange, body, isUnmodified ? earlier : undefined, recordFields);
+    const notModified = exchange.status === 304 ? earlier : undefined;
+    const { capture, isNew } = await this.#store(exchange, body, notModified, recordFields);
+    const isUnmodified = saysUnmodified(capture);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
     const isSame =
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
@@ -300,20 +301,23 @@ export class Visitor {
     }: { digest: Uint8Array | undefined; isSame: boolean; truncated: Truncation | undefined },
   ): Settlement {
     const isGone = status === 404 || status === 410;
-    const isSure = status < 429 && !isLost(truncated);
+    const isUnmodified = saysUnmodified(capture);
+    const isSure = status < 429 && !isLost(truncated) && (status !== 304 || isUnmodified);
     // Validators of a body that was cut would have the server say that the cut body is still right.
-    const keepsValidators = truncated === undefined && (status === 200 || status === 304);
-    const etag = head?.get('etag');
-    const modified = head?.get('last-modified');
+    const keepsValidators = truncated === undefined && (status === 200 || isUnmodified);
+    // What a server that fails says is no content of the page; what was known of that holds still.
+    const earlier = isUnmodified || status >= 429 ? item : undefined;
+    const etag = keepsValidators ? head?.get('etag') : undefined;
+    const modified = keepsValidators ? head?.get('last-modified') : undefined;
     return {
       item,
       state: isGone ? STATE_GONE : isSure ? STATE_DONE : STATE_UNVERIFIED,
-      status: status === 304 ? item.status : status,
+      status: isUnmodified ? item.status : status,
       verified: isSure ? capture.time : undefined,
       captured: keepsValidators ? capture.time : undefined,
-      etag: keepsValidators ? (etag ?? (status === 304 ? item.etag : undefined)) : undefined,
-      modified: keepsValidators ? (modified ?? (status === 304 ? item.modified : undefined)) : undefined,
-      digest,
+      etag: etag ?? earlier?.etag,
+      modified: modified ?? earlier?.modified,
+      digest: isSure ? digest : undefined,
       isChanged: item.digest === undefined || !isSure ? undefined : !isSame,
     };
   }
@@ -381,7 +385,7 @@ export class Visitor {
 
   async #recover(item: QueuedUrl, capture: Capture, isCounted: boolean): Promise<Visited> {
     const { http, head } = await this.#archive.open(capture);
-    const isUnmodified = capture.status === 304;
+    const isUnmodified = saysUnmodified(capture);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
     const isSame =
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
@@ -502,6 +506,11 @@ type RobotsAnswer = {
   readonly time: EpochMs;
   readonly isCut: boolean;
 };
+
+/** Whether a server said of the content before that it is still right. Said to a request that had not asked for it, that brings nothing. */
+function saysUnmodified({ status, kind }: Capture): boolean {
+  return status === 304 && kind === 'revisit';
+}
 
 /** Whether a body lacks what another try may bring. */
 function isLost(truncated: string | undefined): boolean {

@@ -288,3 +288,37 @@ test('a scope that grew while a site was crawled again stays so', async (t) => {
     assert.equal(site.web.requests('new.test', `/${generation}`).length, 1);
   }
 });
+
+test('what a failing server says is no other content of the page, and its validators hold still', async (t) => {
+  const site = await ChangingSite.start(t);
+  const body = html('home', '');
+  site.put('/', body);
+  await site.crawl();
+  site.web.put(HOST, '/', 'something went wrong', { etag: '"wrong"' }, 500);
+  site.later(1);
+  await site.again();
+  site.put('/', body);
+  site.later(1);
+  const { counts } = (await site.again()).report;
+  assert.deepEqual([counts.unchanged, counts.notModified], [1, 1]);
+  assert.equal((await payloadAt(site.archive, site.url())).toString(), body);
+});
+
+test('a server that says unchanged unasked leaves nothing to go by', async (t) => {
+  const site = await ChangingSite.start(t);
+  const fields = { etag: '"one"' };
+  site.web.put(HOST, '/', '', fields, 304);
+  assert.deepEqual((await site.crawl()).counts.statuses, { 304: 1 });
+  site.web.at(HOST, '/', ({ headers }, response, end) => {
+    const isSame = headers['if-none-match'] === '"one"';
+    response.writeHead(isSame ? 304 : 200, { 'content-type': 'text/html', ...fields });
+    end();
+    response.end(isSame ? '' : html('home', ''));
+  });
+  site.later(1);
+  await site.again();
+  assert.equal((await payloadAt(site.archive, site.url())).toString(), html('home', ''));
+  site.later(1);
+  assert.equal((await site.again()).report.counts.notModified, 1);
+  assert.deepEqual(await audit(site.archive), []);
+});
