@@ -43,6 +43,8 @@ const NOTE_AFTER_MS = 500;
 const UNACKNOWLEDGED_MAX = 768;
 const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 const PROGRESS_MS = 500;
+/** How long visits that are under way when the time is over may still take. */
+const GRACE_MS = 5000;
 
 type Unnoted = {
   /** Undefined for what a page asked for while it was rendered: that was never queued. */
@@ -195,10 +197,16 @@ export class Engine {
     }
   }
 
-  /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once. */
+  /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or soon, since its time is over. */
   async #settleDown(): Promise<void> {
     if (this.#failure !== undefined) this.#stop.abort();
-    while (this.#running > 0) await this.#sleep(this.#startTurns());
+    const { archive } = this.#parts;
+    const graceEnd = this.#limit === 'time' ? archive.clock() + GRACE_MS : Number.POSITIVE_INFINITY;
+    while (this.#running > 0) {
+      await this.#sleep(Math.min(graceEnd, this.#startTurns()));
+      // What is not received by now stays queued.
+      if (archive.clock() >= graceEnd) this.#stop.abort();
+    }
   }
 
   /** What rendered pages ask for goes first, as what a page needs does. */
@@ -209,9 +217,8 @@ export class Engine {
   #checkLimits(): void {
     const { settings } = this.#parts.run;
     const { counts } = this.tally;
-    if (counts.pages + this.#running >= settings.pagesMax) {
-      if (counts.pages >= settings.pagesMax) this.#limit = 'pages';
-    } else if (counts.bytes >= settings.bytesMax) this.#limit = 'bytes';
+    if (counts.pages >= settings.pagesMax) this.#limit = 'pages';
+    else if (counts.bytes >= settings.bytesMax) this.#limit = 'bytes';
     else if (this.#parts.archive.clock() - this.#resumedAt >= settings.timeMsMax) this.#limit = 'time';
   }
 

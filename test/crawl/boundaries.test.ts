@@ -162,6 +162,26 @@ test('limits stop a crawl, and it goes on from there', async (t) => {
   assert.equal(new Set(asked).size, 30, 'nothing was asked for twice');
 });
 
+test('a limit of time ends what trickles without an end, also the last page that is allowed; it stays queued', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const start = Date.now();
+  const archive = await makeArchive(t, { clock: () => start + (Date.now() - start) * 20 });
+  web.put('site.test', '/', html('home', '<a href="/endless">x</a>'));
+  web.at('site.test', '/endless', (_, response, end) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    end();
+    const trickle = setInterval(() => response.write('<p>and on, and on, and on, and on'), 5);
+    response.on('close', () => clearInterval(trickle));
+  });
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, timeMsMax: 3000, pagesMax: 2 };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([report.outcome, report.limit, report.counts.pages, report.queued], ['limited', 'time', 1, 1]);
+  web.put('site.test', '/endless', html('not so endless', ''));
+  const later = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([later.counts.pages, later.queued], [2, 0]);
+});
+
 test('a crawl that is taken up after days asks for robots.txt anew, though it has captured it', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
