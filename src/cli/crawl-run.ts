@@ -20,8 +20,8 @@ import { openingOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
-import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED } from './outcome.ts';
-import { counted, formatBytes, printable } from './terminal.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED, tellFailure } from './outcome.ts';
+import { counted, formatBytes, OutputFailed, printable } from './terminal.ts';
 
 export async function crawlCommand(
   context: CommandContext,
@@ -179,13 +179,25 @@ async function listSchedules(
   return EXIT_FINE;
 }
 
+/** Runs what is due. A crawl that cannot run keeps none of the others from it. */
 async function runDue(context: CommandContext, archive: Archive, options: CrawlCommandOptions): Promise<number> {
+  const { terminal, signal } = context;
+  const failures: { readonly collection: string; readonly error: unknown }[] = [];
   let code = EXIT_FINE;
   for (const schedule of dueCrawls(archive)) {
     const shown = new Shown(context);
-    const report = await runScheduled(archive, schedule, shown.options());
-    code = Math.max(code, await shown.end(report, options));
-    if (context.signal.aborted) break;
+    try {
+      const report = await runScheduled(archive, schedule, shown.options());
+      code = Math.max(code, await shown.end(report, options));
+    } catch (error) {
+      if (error instanceof OutputFailed) throw error;
+      failures.push({ collection: schedule.collection, error });
+    }
+    if (signal.aborted) break;
+  }
+  for (const { collection, error } of failures) {
+    terminal.say(printable(`${collection} was due and could not be crawled:`));
+    code = Math.max(code, tellFailure(terminal, error));
   }
   return code;
 }

@@ -37,7 +37,7 @@ export function crawl(
   settings: Partial<CrawlSettings> = {},
   options: CrawlOptions & { readonly fresh?: boolean } = {},
 ): Promise<CrawlReport> {
-  const urls = seeds.map(seedUrl);
+  const urls = seedUrls(seeds);
   if (urls.length === 0)
     throw new PinakesError('BAD_ARGUMENT', { where: 'seeds', detail: 'a crawl needs at least one URL' });
   return withState(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
@@ -235,6 +235,11 @@ async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<n
     }
   }
   return removed;
+}
+
+/** Seeds in normal form, as people may type them. */
+export function seedUrls(seeds: readonly string[]): string[] {
+  return seeds.map(seedUrl);
 }
 
 function seedUrl(text: string): string {

@@ -35,6 +35,7 @@ const RANGES: readonly (readonly [number, number])[] = [
 /** The first moment after `now` that a recurrence means. */
 export function nextTime(every: string, now: EpochMs): EpochMs {
   const period = /^(\d{1,5})\s*(m|h|d|w)$/i.exec(every.trim());
+  if (period && Number(period[1]) === 0) throw notUnderstood(every, 'this is no time at all');
   if (period)
     return now + Number(period[1]) * { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }[period[2]!.toLowerCase() as 'm']!;
   const fields = parseFields(WORDS[every.trim().toLowerCase()] ?? every);

@@ -4,11 +4,12 @@
  */
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
-import { crawl, recrawl } from './crawl.ts';
+import { crawl, recrawl, seedUrls } from './crawl.ts';
 import { nextTime } from './recurrence.ts';
 import type { CrawlReport } from './report.ts';
-import { runsOf } from './run.ts';
-import type { CrawlOptions, CrawlSettings } from './settings.ts';
+import { lastFirstRun, runsOf } from './run.ts';
+import { Scope } from './scope.ts';
+import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
 import { CrawlState } from './state.ts';
 
 export type Schedule = {
@@ -44,13 +45,16 @@ function withState<T>(archive: Archive, work: (state: CrawlState) => T): T {
   }
 }
 
-/** Sets the schedule of a collection, in place of the one it had. It is due for the first time after now. */
+/** Sets the schedule of a collection, in place of the one it had. Seeds are needed unless the collection was crawled before. It is due for the first time after now. */
 export function putSchedule(
   archive: Archive,
   { collection, every, seeds, settings }: Pick<Schedule, 'collection' | 'every' | 'seeds' | 'settings'>,
 ): Schedule {
   const due = nextTime(every, archive.clock());
+  // What could never run is refused while somebody is there to hear of it.
+  new Scope({ ...CRAWL_DEFAULTS, ...settings }, seedUrls(seeds));
   return withState(archive, (state) => {
+    if (seeds.length === 0) lastFirstRun(state, collection);
     state.run(
       'INSERT OR REPLACE INTO schedule (collection, every, seeds, settings, due) VALUES (?, ?, ?, ?, ?)',
       collection,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { CrawlReport } from '../../src/crawl/index.ts';
 import { temporaryDirectory } from '../archive/trial-archive.ts';
@@ -79,4 +81,30 @@ test('of a seed that cannot be reached the person learns at once, though it is t
   child.kill('SIGINT');
   await ended;
   assert.match(told, /^http:\/\/127\.0\.0\.1:1\/: connection: .*; it is tried again$/m);
+});
+
+test('of several crawls that are due one that cannot run keeps none from it, and is told at the end', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const cwd = await temporaryDirectory(t);
+  await run(cwd, 'init', 'archive');
+  const host = '127.0.0.1';
+  web.put(host, '/', html('home', ''));
+  const seed = `http://${host}:${web.port}/`;
+  const options = ['--allow-private', '--delay', '0', '--every', '1m'];
+  for (const collection of ['broken', 'sound'])
+    assert.equal((await run(cwd, 'crawl', seed, '--collection', collection, ...options)).code, 0);
+  const database = new DatabaseSync(join(cwd, 'archive', 'crawl.sqlite'));
+  database.exec(`UPDATE schedule SET due = CASE collection WHEN 'broken' THEN 0 ELSE 1 END`);
+  // As a later program may have written it.
+  database.exec(
+    `UPDATE schedule SET settings = json_set(settings, '$.include', json('["("]')) WHERE collection = 'broken'`,
+  );
+  database.close();
+  web.ledger.length = 0;
+  const due = await run(cwd, 'crawl', '--due');
+  assert.equal(due.code, 2, due.err);
+  assert.match(due.out, /^1 capture of 1 page/m);
+  assert.match(due.err, /broken was due and could not be crawled:\npinakes: .*\[BAD_ARGUMENT\]/);
+  assert.equal(web.requests(host, '/').length, 1);
 });

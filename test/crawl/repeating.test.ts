@@ -47,6 +47,18 @@ test('a scheduled crawl is due when its time has come, runs from its seeds, and 
   assert.deepEqual(schedules(archive), []);
 });
 
+test('a schedule that could never run is refused', async (t) => {
+  const archive = await makeArchive(t, { clock: Date.now });
+  const put = (every: string, seeds: string[], settings = {}) =>
+    putSchedule(archive, { collection: 'site', every, seeds, settings });
+  const seeds = ['https://site.test/'];
+  assert.throws(() => put('day', []), { code: 'CRAWL_UNKNOWN' });
+  assert.throws(() => put('day', ['ftp://site.test/']), { code: 'BAD_ARGUMENT' });
+  assert.throws(() => put('day', seeds, { include: ['('] }), { code: 'BAD_ARGUMENT' });
+  for (const never of ['0m', '00d']) assert.throws(() => put(never, seeds), { code: 'BAD_ARGUMENT' }, never);
+  assert.deepEqual(schedules(archive), []);
+});
+
 test('an archive is played into another: same pages, same times, each content once', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
