@@ -7,13 +7,13 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
 import { type Capture, type Catalog, openLevelCatalog, removeLevelCatalog, type Segment } from '../catalog/index.ts';
-import { formatPageId, type PageId } from '../url/index.ts';
+import { formatPageId, type PageId, typedUrl } from '../url/index.ts';
 import type { AddOptions, AddReport } from './add.ts';
 import { addInPlace } from './add-in-place.ts';
 import { addInputs } from './add-input.ts';
 import { Arrivals } from './arrivals.ts';
 import { findCaptureById } from './capture-id.ts';
-import { type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
+import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
 import { CatalogDraft } from './catalog-draft.ts';
 import { type CataloguingParts, sweepBlocks } from './cataloguing.ts';
 import { Collections } from './collections.ts';
@@ -290,6 +290,11 @@ export class Archive implements StreamParts {
     return parseCaptureQuery(text, { collection: (name) => this.collections.find(name) });
   }
 
+  /** The same of what is asked in parts: a query, a status, a media type. Undefined when nothing is asked. */
+  askedQuery(asked: AskedFacts): CaptureQuery | undefined {
+    return askedQuery(asked, { collection: (name) => this.collections.find(name) });
+  }
+
   /** What a deletion would take. */
   previewDelete(selection: Selection): Promise<DeletePreview> {
     return previewDelete(this, selection);
@@ -311,7 +316,8 @@ export class Archive implements StreamParts {
 
   /** The capture of a URL nearest to a time, or the latest. */
   async get(url: string, at?: EpochMs): Promise<Retrieved> {
-    const capture = at === undefined ? await this.retrieval.latest(url) : await this.retrieval.nearest(url, at);
+    const typed = typedUrl(url);
+    const capture = at === undefined ? await this.retrieval.latest(typed) : await this.retrieval.nearest(typed, at);
     if (!capture) throw new PinakesError('CONTENT_MISSING', { where: url });
     return this.retrieval.open(capture);
   }

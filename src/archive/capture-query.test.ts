@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
-import { parseCaptureQuery, type QueriedFacts } from './capture-query.ts';
+import { askedQuery, parseCaptureQuery, type QueriedFacts } from './capture-query.ts';
 
 const NAMES = { collection: (name: string) => ({ main: 1, news: 2 })[name] };
 
@@ -96,4 +96,26 @@ test('what cannot be read is refused, with the place marked', () => {
       (error: PinakesError) => error.code === 'BAD_QUERY' && error.where === where && says.test(error.message),
       query.slice(0, 60),
     );
+});
+
+test('a status and a media type that are asked for alone mean what they mean in a query, and hold beside one', () => {
+  const met = (asked: Parameters<typeof askedQuery>[0], facts: Partial<QueriedFacts>) =>
+    askedQuery(asked, NAMES)!.isMet({ ...FACTS, ...facts });
+  assert.ok(met({ status: '4xx' }, { status: 404 }) && !met({ status: '4xx' }, { status: 500 }));
+  assert.ok(met({ status: '404,5XX' }, { status: 503 }) && met({ status: '404' }, { status: 404 }));
+  assert.ok(met({ mime: 'image/*' }, { mime: 'image/png' }) && !met({ mime: 'IMAGE/PNG' }, { mime: 'image/gif' }));
+  const both = { query: 'status:200', mime: 'text/html,text/plain' };
+  assert.ok(met(both, { status: 200, mime: 'text/plain' }) && !met(both, { status: 404, mime: 'text/plain' }));
+  assert.equal(askedQuery(both, NAMES)!.text, 'status:200 type:text/html,text/plain');
+  assert.equal(askedQuery({}, NAMES), undefined);
+});
+
+test('a status or a media type that no capture can have is refused as an argument', () => {
+  const words = {
+    status: ['', 'abc', '4x', '0xx', '-1', '2000', '200 ', '200,', '4xx size>1'],
+    mime: ['', 'html', '*/*', 'a/b c', 'image/', '"a/b"'],
+  };
+  for (const [name, values] of Object.entries(words))
+    for (const value of values)
+      assert.throws(() => askedQuery({ [name]: value }, NAMES), { code: 'BAD_ARGUMENT', where: `${name} ${value}` });
 });

@@ -44,6 +44,11 @@ export class CaptureQuery {
     this.#terms = [...terms].sort((a, b) => Number(a.name === 'size') - Number(b.name === 'size'));
   }
 
+  /** What asks for all that either of the two asks for. */
+  and(other: CaptureQuery): CaptureQuery {
+    return new CaptureQuery(`${this.text} ${other.text}`, [...this.#terms, ...other.#terms]);
+  }
+
   /** Ranges that hold every capture it can mean; undefined when it may mean any. */
   get ranges(): readonly KeyRange[] | undefined {
     return this.#terms.find(({ isNegated, ranges }) => ranges !== undefined && !isNegated)?.ranges;
@@ -106,6 +111,44 @@ export function parseCaptureQuery(text: string, names: QueryNames): CaptureQuery
   }
   if (terms.length === 0) throw problem(text, 0, 1, 'the query says nothing; an empty one would mean everything');
   return new CaptureQuery(text, terms);
+}
+
+/** What is asked by a query, by values of two of its fields that stand alone, or by both. */
+export type AskedFacts = {
+  readonly query?: string | undefined;
+  readonly status?: string | undefined;
+  readonly mime?: string | undefined;
+};
+
+const LONE_FIELDS = [
+  {
+    name: 'status',
+    field: 'status',
+    form: /^(\d{1,3}|[1-9]xx)$/i,
+    says: 'a status is 200, or 4xx for all from 400 to 499',
+  },
+  {
+    name: 'mime',
+    field: 'type',
+    form: /^[^\s"/*]+\/([^\s"/*]+|\*)$/,
+    says: 'a media type is text/html, or image/* for all of a kind',
+  },
+] as const;
+
+/**
+ * The query that is asked; undefined when nothing is. A value that stands alone means what it means in a query, and is refused as an argument when no
+ * capture could ever have it: what means nothing would look as if nothing were there.
+ */
+export function askedQuery(asked: AskedFacts, names: QueryNames): CaptureQuery | undefined {
+  const queries = asked.query === undefined ? [] : [parseCaptureQuery(asked.query, names)];
+  for (const { name, field, form, says } of LONE_FIELDS) {
+    const value = asked[name];
+    if (value === undefined) continue;
+    if (!value.split(',').every((one) => form.test(one)))
+      throw new PinakesError('BAD_ARGUMENT', { where: `${name} ${value}`, detail: says });
+    queries.push(parseCaptureQuery(`${field}:${value}`, names));
+  }
+  return queries.length === 0 ? undefined : queries.reduce((all, query) => all.and(query));
 }
 
 function unreadable(text: string, at: number): PinakesError {

@@ -3,7 +3,13 @@ export { type Capture, rangeOfKey } from '../catalog/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add.ts';
 export { Archive, type ArchiveOptions, createArchive, dropCatalog, type InitOptions, openArchive } from './archive.ts';
 export { captureId } from './capture-id.ts';
-export { CaptureQuery, parseCaptureQuery, type QueriedFacts, type QueryNames } from './capture-query.ts';
+export {
+  type AskedFacts,
+  CaptureQuery,
+  parseCaptureQuery,
+  type QueriedFacts,
+  type QueryNames,
+} from './capture-query.ts';
 export type { CompactOptions, CompactReport } from './compact.ts';
 export { type Connector, type Policies, parseConnector, readConnector, type VolumeSetting } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';

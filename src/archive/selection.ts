@@ -1,7 +1,7 @@
 /** Which captures are meant: by collection, URL, URL prefix or pattern, content, time, media type, status, query. All that is given must hold. */
 import type { EpochMs } from '../base/index.ts';
 import { type BlockKey, type Capture, type CaptureRange, type CatalogView, rangeOfKey } from '../catalog/index.ts';
-import { type KeyRange, keyRange, parseUrlPattern, type UrlKey, urlKey } from '../url/index.ts';
+import { type KeyRange, keyRange, parseUrlPattern, typedUrl, type UrlKey, urlKey } from '../url/index.ts';
 import type { CaptureQuery } from './capture-query.ts';
 
 export type Selection = {
@@ -12,6 +12,7 @@ export type Selection = {
   readonly block?: BlockKey | undefined;
   readonly from?: EpochMs | undefined;
   readonly to?: EpochMs | undefined;
+  /** A media type in small letters, and a status, as they are; `Archive.askedQuery` makes queries of `image/*` and `4xx`. */
   readonly mime?: string | undefined;
   readonly status?: number | undefined;
   /** Types of records: `response`, `revisit`... */
@@ -38,7 +39,7 @@ export async function* selectCaptures(catalog: CatalogView, selection: Selection
 /** The ranges of URL keys that a selection is bounded by; one without bounds when it names no URL. */
 export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 'keyTo'>[] {
   if (selection.url !== undefined) {
-    return [rangeOfKey(urlKey(selection.url))];
+    return [rangeOfKey(urlKey(typedUrl(selection.url)))];
   }
   const ranges = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
   return ranges?.map(({ from, to }) => ({ keyFrom: from, keyTo: to })) ?? [{}];
@@ -46,7 +47,7 @@ export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 
 
 /** A prefix without a wildcard means everything that begins with it. */
 function prefixRanges(prefix: string): KeyRange[] {
-  if (!prefix.includes('*')) return keyRange(prefix, 'prefix');
+  if (!prefix.includes('*')) return keyRange(typedUrl(prefix), 'prefix');
   const pattern = parseUrlPattern(prefix);
   return keyRange(pattern.url, pattern.matchType);
 }

@@ -56,18 +56,23 @@ export async function archiveDelete(
 
 /** The captures that the options of a command mean. A collection that is not there is refused: nobody means nothing. */
 export function selectionOf(archive: Archive, options: SelectionOptions): Selection {
-  const { collection, url, prefix, key, from, to, mime, status, query } = options;
+  const { collection, url, prefix, key, from, to } = options;
+  const query = archive.askedQuery(options);
   return {
     ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
-    ...(url !== undefined && { url }),
-    ...(prefix !== undefined && { prefix }),
+    ...(url !== undefined && { url: saying(url, '--url') }),
+    ...(prefix !== undefined && { prefix: saying(prefix, '--prefix') }),
     ...(key !== undefined && { block: parseContentKey(key) }),
     ...(from !== undefined && { from: timeOf(from) }),
     ...(to !== undefined && { to: timeOf(to, 'end') }),
-    ...(mime !== undefined && { mime: mime.toLowerCase() }),
-    ...(status !== undefined && { status: Number(status) }),
-    ...(query !== undefined && { query: archive.query(query) }),
+    ...(query !== undefined && { query }),
   };
+}
+
+/** A URL that names something. An empty one comes of a variable that was never set, and would mean nothing. */
+function saying(url: string, option: string): string {
+  if (!/^\s*([a-z][a-z0-9+.-]*:\/*)?\**\s*$/i.test(url)) return url;
+  throw new PinakesError('BAD_ARGUMENT', { where: `${option} '${url}'`, detail: 'it names no URL' });
 }
 
 function collectionNumber(archive: Archive, name: string): number {

@@ -20,8 +20,8 @@ export function addSelection(command: Command): Command {
     .option('--prefix <url>', 'captures whose URL begins so; *.example.org for a domain with all below it')
     .option('--from <time>', 'captures of this time or later')
     .option('--to <time>', 'captures of this time or earlier')
-    .option('--mime <type>', 'captures of this media type')
-    .option('--status <number>', 'captures with this HTTP status')
+    .option('--mime <type>', 'captures of this media type: text/html, or image/* for all of a kind')
+    .option('--status <status>', 'captures with this HTTP status: 404, or 4xx for all from 400 to 499')
     .option('--query <query>', "captures of which all this holds: 'status:200 type:text/html site:.edu size>1000'");
 }
 

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { EpochMs } from '../base/index.ts';
 import type { Link } from '../page/index.ts';
-import { type UrlKey, urlKey } from '../url/index.ts';
+import { typedUrl, type UrlKey, urlKey } from '../url/index.ts';
 import { unpackLinks } from './document-links.ts';
 import { hashOfKey, targetWord } from './url-hash.ts';
 
@@ -44,7 +44,7 @@ export class LinkGraph {
   }
 
   links(url: string, options: LinkOptions): LinkList {
-    const key = urlKey(url);
+    const key = urlKey(typedUrl(url));
     return options.direction === 'in' ? this.#linksTo(key, options) : this.#linksFrom(key, options);
   }
 

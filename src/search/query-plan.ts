@@ -4,7 +4,7 @@
  */
 import { OFFICE_MIMES } from '../page/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { type KeyRange, keyRange, parseUrlPattern, urlKey } from '../url/index.ts';
+import { type KeyRange, keyRange, parseUrlPattern, typedUrl, urlKey } from '../url/index.ts';
 import type { NumberField, Query, WordField } from './query.ts';
 import { matchForm } from './token-form.ts';
 import { targetWord } from './url-hash.ts';
@@ -158,12 +158,12 @@ function conditionOf(query: Query, level: PlanLevel, source: PlanSource): Condit
     case 'links-to':
       return {
         sql: 'v.id IN (SELECT rowid FROM targets WHERE targets MATCH ?)',
-        values: [`"${targetWord(urlKey(query.url))}"`],
+        values: [`"${targetWord(urlKey(typedUrl(query.url)))}"`],
       };
     case 'linked-from':
       return {
         sql: 'u.hash IN (SELECT value FROM json_each(?))',
-        values: [JSON.stringify(source.targetsOf(urlKey(query.url)))],
+        values: [JSON.stringify(source.targetsOf(urlKey(typedUrl(query.url))))],
       };
     case 'status':
       return { sql: 'c.status BETWEEN ? AND ?', values: [query.from, query.to] };

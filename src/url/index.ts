@@ -9,4 +9,4 @@ export { normalUrl } from './normal-url.ts';
 export { formatPageId, PAGE_ID_VERSION, type PageId, pageId, parsePageId } from './page-id.ts';
 export { requestBodyQuery, requestKey } from './request-key.ts';
 export { URL_KEY_VERSION, type UrlKey, urlKey } from './url-key.ts';
-export { parseUrlPattern, type UrlPattern } from './url-pattern.ts';
+export { parseUrlPattern, typedUrl, type UrlPattern } from './url-pattern.ts';

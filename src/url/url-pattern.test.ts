@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseUrlPattern } from './url-pattern.ts';
+import { parseUrlPattern, typedUrl } from './url-pattern.ts';
 
 test('a pattern tells what is asked for', () => {
   const patterns: Record<string, ReturnType<typeof parseUrlPattern>> = {
@@ -24,4 +24,18 @@ test('a typed host with a port is not taken for a scheme', () => {
   assert.equal(parseUrlPattern('example.com:8080/a').url, 'http://example.com:8080/a');
   assert.equal(parseUrlPattern('localhost:8080').url, 'http://localhost:8080');
   assert.equal(parseUrlPattern('urn:123').url, 'urn:123');
+});
+
+test('a URL that somebody typed is one with a host when it can be', () => {
+  assert.equal(typedUrl(' www.example.com:80/images/ '), 'http://www.example.com:80/images/');
+  assert.equal(typedUrl('LOCALHOST:18099/git.html'), 'http://LOCALHOST:18099/git.html');
+  for (const url of [
+    'example.com/a',
+    'https://example.com:80/',
+    'dns:example.com',
+    'urn:uuid:1',
+    'metadata:a.b:80x',
+    '',
+  ])
+    assert.equal(typedUrl(url), url);
 });

@@ -16,10 +16,10 @@ export function parseUrlPattern(pattern: string): UrlPattern {
   if (text.startsWith('*.', schemeEnd)) {
     const rest = text.slice(schemeEnd + 2);
     const host = rest.slice(0, indexOrEnd(rest, '/'));
-    return { url: withScheme(text.slice(0, schemeEnd) + host), matchType: 'domain' };
+    return { url: typedUrl(text.slice(0, schemeEnd) + host), matchType: 'domain' };
   }
-  if (text.endsWith('*')) return { url: withScheme(text.slice(0, -1)), matchType: 'prefix' };
-  return { url: withScheme(text), matchType: 'exact' };
+  if (text.endsWith('*')) return { url: typedUrl(text.slice(0, -1)), matchType: 'prefix' };
+  return { url: typedUrl(text), matchType: 'exact' };
 }
 
 function indexOrEnd(text: string, part: string): number {
@@ -29,7 +29,11 @@ function indexOrEnd(text: string, part: string): number {
 
 const HOST_AND_PORT = /^(?:localhost|[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63}){1,126}):\d{1,5}(?=[/?#]|$)/i;
 
-/** Someone who types `example.com:8080/a` means a host and a port, though by the letter of the rules `example.com` is a scheme. */
-function withScheme(text: string): string {
+/**
+ * The URL that somebody typed. Someone who types `example.com:8080/a` means a host and a port, though by the letter of the rules `example.com` is a
+ * scheme; wherever a person's URL is taken it passes through here, or what is there would not be found. URLs out of records do not.
+ */
+export function typedUrl(url: string): string {
+  const text = url.trim();
   return HOST_AND_PORT.test(text) ? `http://${text}` : text;
 }

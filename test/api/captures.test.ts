@@ -225,3 +225,24 @@ test('stats, collections and growth follow the archive, and say when they were c
     { month: '2024-03', captures: 3, payloadBytes: 3 * size, newBytes: size, duplicateCaptures: 2 },
   ]);
 });
+
+test('a host with a port and no scheme finds what a whole URL finds', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://localhost:18099/git.html', [1, 2]);
+  await storeDays(one.archive, 'http://www.a.test/images/one.png', [3]);
+  const count = async (path: string) => ((await one.call(path)).json.items as unknown[]).length;
+  assert.equal(await count('/api/captures?url=localhost:18099/git.html'), 2);
+  assert.equal(await count('/api/captures?url=www.a.test:80/images/one.png'), 1);
+  assert.equal(await count('/api/urls?prefix=www.a.test:80/images/'), 1);
+  assert.equal((await one.call('/api/calendar?url=localhost:18099/git.html')).json.captures, 2);
+  for (const [selection, captures] of [
+    [{ url: 'localhost:18099/git.html' }, 2],
+    [{ prefix: 'www.a.test:80/images/' }, 1],
+    [{ mime: 'text/*' }, 3],
+  ] as const) {
+    const { preview } = (await one.call('/api/deletes/preview', { json: { selection } })).json;
+    assert.equal((preview as { captures: number }).captures, captures);
+  }
+  const refused = await one.call('/api/deletes/preview', { json: { selection: { mime: 'html' } } });
+  assert.deepEqual([refused.status, (refused.json.error as { code: string }).code], [400, 'BAD_ARGUMENT']);
+});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
 import { linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
-import { JPEG, scratch, writeSample, writeSite } from './warc-sample.ts';
+import { JPEG, PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
 test('delete shows what would go, wants a yes, and compact takes the bytes out', async (t) => {
   const at = scratch(t);
@@ -40,6 +40,59 @@ test('delete without saying what, or of a collection that is not there, is refus
     /collection spring.*no collections yet/,
   );
   assert.match((await pinakes(at, 'delete', '--from', 'yesterday', '--yes')).err, /yesterday.*a time is/);
+});
+
+test('a status and a media type choose as a query does; one that can mean nothing is refused, and an empty URL too', async (t) => {
+  const at = scratch(t);
+  await writeSample(join(at, 'a.warc.gz'));
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'a.warc.gz');
+  const counts = async (...args: string[]) =>
+    (await pinakesJson(at, 'delete', '--dry-run', '--json', ...args))[0]!.captures;
+  for (const [option, query] of [
+    [['--status', '3xx'], 'status:3xx'],
+    [['--status', '200'], 'status:200'],
+    [['--mime', 'text/*'], 'type:text/*'],
+    [['--mime', 'TEXT/HTML', '--status', '2xx'], 'type:text/html status:2xx'],
+  ] as const) {
+    const meant = await counts(...option);
+    assert.ok((meant as number) > 0, query);
+    assert.equal(meant, await counts('--query', query));
+  }
+  for (const command of [['delete', '--yes'], ['export', 'z.warc.gz'], ['stream']]) {
+    for (const [option, says] of [
+      [['--status', 'abc'], /status abc.*200, or 4xx.*BAD_ARGUMENT/],
+      [['--mime', 'html'], /mime html.*image\/\*.*BAD_ARGUMENT/],
+      [['--url', ''], /--url ''.*names no URL.*BAD_ARGUMENT/],
+      [['--prefix', ''], /--prefix ''.*names no URL.*BAD_ARGUMENT/],
+      [['--prefix', 'http://*'], /--prefix 'http:\/\/\*'.*names no URL/],
+    ] as const) {
+      const refused = await pinakes(at, ...command, ...option);
+      assert.equal(refused.code, 2, `${command} ${option}`);
+      assert.match(refused.err, says);
+    }
+  }
+  assert.ok(!existsSync(join(at, 'z.warc.gz')));
+});
+
+test('a host with a port and no scheme means the host, wherever a URL is taken', async (t) => {
+  const at = scratch(t);
+  await writeSample(join(at, 'a.warc.gz'));
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'a.warc.gz');
+  const typed = 'www.example.test:80/a';
+  assert.equal((await pinakes(at, 'get', typed)).out, PAGE);
+  const whole = await pinakes(at, 'export', '--prefix', 'http://www.example.test/');
+  assert.ok(linesOf(whole.out).length > 1);
+  assert.equal((await pinakes(at, 'export', '--prefix', 'www.example.test:80/')).out, whole.out);
+  const streamed = await pinakesJson(at, 'stream', '--json', '--url', typed, '--type', 'response');
+  assert.equal(streamed.length, 1);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await pinakes(at, 'add', 'one.warc.gz');
+  await pinakes(at, 'index');
+  assert.equal(linesOf((await pinakes(at, 'links', '--direction', 'out', 'one.test:80/2')).out).length, 12);
+  assert.match((await pinakes(at, 'delete', '--prefix', 'www.example.test:80/', '--yes')).out, /^deleted [1-9]/);
+  assert.match((await pinakes(at, 'get', typed)).err, /CONTENT_MISSING/);
 });
 
 test('volumes are added, listed, made read-only, emptied into each other, and one that is missing is named', async (t) => {

@@ -14,8 +14,9 @@ export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
 }
 
 /** The selection that a question asks for. A collection that is not there is refused: nobody means nothing. */
-export function selectionOf(archive: Archive, asked: AskedSelection): Selection {
+export function selectionOf(archive: Archive, asked: AskedSelection & { readonly query?: string }): Selection {
   const { collection, url, prefix, key, from, to, mime, status } = asked;
+  const query = archive.askedQuery({ mime, query: asked.query });
   return {
     ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
     ...(url !== undefined && { url }),
@@ -23,8 +24,8 @@ export function selectionOf(archive: Archive, asked: AskedSelection): Selection 
     ...(key !== undefined && { block: parseContentKey(key) }),
     ...(from !== undefined && { from: askedTime(from, 'start') }),
     ...(to !== undefined && { to: askedTime(to, 'end') }),
-    ...(mime !== undefined && { mime: mime.toLowerCase() }),
     ...(status !== undefined && { status }),
+    ...(query !== undefined && { query }),
   };
 }
 

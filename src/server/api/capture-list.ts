@@ -6,7 +6,7 @@
 import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
 import { type Capture, type CapturePosition, type CaptureRange, rangeOfKey } from '../../catalog/index.ts';
-import { type UrlKey, urlKey } from '../../url/index.ts';
+import { typedUrl, type UrlKey, urlKey } from '../../url/index.ts';
 import { badRequest } from '../problem.ts';
 import type { WithPrevious } from './capture-item.ts';
 
@@ -22,7 +22,7 @@ export type CaptureQuestion = {
 export type CapturePage = { readonly list: WithPrevious[]; readonly next: string | undefined };
 
 export async function listCaptures(archive: Archive, question: CaptureQuestion): Promise<CapturePage> {
-  const key = urlKey(question.url);
+  const key = urlKey(typedUrl(question.url));
   const { from, to, limit, isReverse } = question;
   await using view = await archive.catalog.view();
   const range: CaptureRange = {

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { type Archive, releasePayload } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
-import { urlKey } from '../../url/index.ts';
+import { typedUrl, urlKey } from '../../url/index.ts';
 import type { Field } from '../../warc/index.ts';
 import type { ApiTools } from './api-tools.ts';
 import { askedTime } from './asked-selection.ts';
@@ -110,7 +110,8 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       query: closed({ url: AskedUrl }),
       reply: { status: 200, schema: Calendar, says: 'Days that have captures, by year.' },
       handle: async ({ query, signal }) => {
-        const calendar = await calendars.get(urlKey(query.url), () => calendarOf(archive, query.url, signal));
+        const url = typedUrl(query.url);
+        const calendar = await calendars.get(urlKey(url), () => calendarOf(archive, url, signal));
         return calendar.captures === 0 ? { ...calendar, url: query.url } : calendar;
       },
     }),

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import { type LinkEnd, parseQuery, type SearchResult } from '../../search/index.ts';
-import { urlKey } from '../../url/index.ts';
+import { typedUrl, urlKey } from '../../url/index.ts';
 import { HttpProblem } from '../problem.ts';
 import type { ApiTools } from './api-tools.ts';
 import { askedTime } from './asked-selection.ts';
@@ -166,7 +166,7 @@ export function searchRoutes({ search, indexing }: ApiTools): ApiRoute[] {
       problems: SEARCH_PROBLEMS,
       handle: async ({ query, signal }) => {
         checkQuery(query.q);
-        const found = await search.ask((thread) => thread.appearances(urlKey(query.url), query.q), signal);
+        const found = await search.ask((thread) => thread.appearances(urlKey(typedUrl(query.url)), query.q), signal);
         const { captures, found: fitting, first, last, spans } = found;
         return {
           captures,

@@ -51,7 +51,13 @@ export const Selection = closed(
     key: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Captures of this content key.' })),
     from: Type.Optional(AskedTime),
     to: Type.Optional(AskedTime),
-    mime: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
+    mime: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 300,
+        description: 'A media type: text/html, or image/* for all of a kind.',
+      }),
+    ),
     status: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
   },
   'Which captures are meant. All that is given must hold.',

@@ -80,10 +80,7 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
       problems: [404, 410],
       handle: async ({ query: asked, signal, reply }) => {
         const { format = 'warc', share = false, resolve, text, links, frames = false, limit, rows = ROWS_MAX } = asked;
-        const selection = {
-          ...selectionOf(archive, asked),
-          ...(asked.query !== undefined && { query: archive.query(asked.query) }),
-        };
+        const selection = selectionOf(archive, asked);
         const { order: orderName = 'storage', cursor, snapshot } = asked;
         const order = orderName === 'inlinks' || orderName === 'rank' ? rankings.ranking(orderName) : orderName;
         const query: StreamQuery = { selection, order, cursor, snapshot };
