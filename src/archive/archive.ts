@@ -35,6 +35,7 @@ import type { ParquetExportOptions, ParquetExportReport } from './export-parquet
 import { exportWacz, type WaczExportReport } from './export-wacz.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
 import { healArchive } from './heal.ts';
+import { makeDirectory } from './made-directory.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { type MigrateOptions, type MigrateReport, migrateVolume } from './migrate.ts';
 import { NamedSnapshots } from './named-snapshots.ts';
@@ -93,7 +94,8 @@ export type InitOptions = { readonly name?: string; readonly policies?: Partial<
 
 /** Makes an archive in a directory that has none. */
 export async function createArchive(directory: string, options: InitOptions = {}): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  if (directory === '') throw new PinakesError('BAD_ARGUMENT', { where: "''", detail: 'name the directory to make' });
+  await makeDirectory(directory);
   const exists = await stat(join(directory, CONNECTOR_NAME)).then(
     () => true,
     () => false,

@@ -1,6 +1,6 @@
 /**
  * The connector: `archive.yaml`, which makes a directory an archive. It names the volumes and the policies, and together with the segments it
- * is all that has to be kept to keep the archive.
+ * is all that has to be kept to keep the captures.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -42,8 +42,9 @@ export async function readConnector(directory: string): Promise<Connector> {
   try {
     text = await readFile(path, 'utf8');
   } catch (cause) {
-    if ((cause as { code?: string }).code === 'ENOENT')
-      throw new PinakesError('ARCHIVE_MISSING', { where: directory, cause });
+    const { code } = cause as { code?: string };
+    if (code === 'ENOENT') throw new PinakesError('ARCHIVE_MISSING', { where: directory, cause });
+    if (code === 'ENOTDIR') throw new PinakesError('FILE_NOT_DIRECTORY', { where: directory, cause });
     throw fileError(cause, path);
   }
   return parseConnector(text, path);
@@ -58,7 +59,11 @@ export function parseConnector(text: string, where: string): Connector {
     throw bad((cause as Error).message.split('\n')[0]!, cause);
   }
   if (!isRecord(value)) throw bad('it is not a mapping');
-  if (value.version !== CONNECTOR_VERSION) throw bad(`version ${String(value.version)} is not understood`);
+  if (value.version !== CONNECTOR_VERSION) {
+    const version = String(value.version);
+    if (Number(version) > CONNECTOR_VERSION) throw bad(`version ${version} was made by a newer Pinakes; use that one`);
+    throw bad(`version ${version} is not understood`);
+  }
   if (typeof value.name !== 'string') throw bad('name is missing');
   const volumes = value.volumes;
   if (!Array.isArray(volumes) || volumes.length === 0) throw bad('volumes are missing');

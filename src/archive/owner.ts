@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { type Clock, fileError, formatW3cDate, PinakesError } from '../base/index.ts';
 
 const OWNER_NAME = 'owner.json';
+/** What the system says of a directory that this user may not write to, or nobody. */
+const DENIED = ['EACCES', 'EPERM', 'EROFS'];
 
 /** Where the owner can be asked to do things with the archive that it has open. */
 export type AnnouncedServer = {
@@ -47,7 +49,9 @@ export class OwnerFile {
         }
         return new OwnerFile(path, owner);
       } catch (cause) {
-        if ((cause as { code?: string }).code !== 'EEXIST') throw fileError(cause, path, 'writing');
+        const { code = '' } = cause as { code?: string };
+        if (DENIED.includes(code)) throw new PinakesError('ARCHIVE_UNWRITABLE', { where: directory, cause });
+        if (code !== 'EEXIST') throw fileError(cause, path, 'writing');
         const other = await readOwner(path);
         if (attempt > 3 || (other && isAlive(other))) throw busy(directory, other);
         await unlink(path).catch(() => {});

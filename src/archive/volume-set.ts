@@ -1,5 +1,5 @@
 /** The volumes of an archive, opened. One that is not there costs only its own contents: whoever needs it is told its name. */
-import { mkdir } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { PinakesError } from '../base/index.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type Volume,
 } from '../volume/index.ts';
 import type { VolumeSetting } from './connector.ts';
+import { makeDirectory } from './made-directory.ts';
 
 type Opened = {
   readonly setting: VolumeSetting;
@@ -96,7 +97,9 @@ export class VolumeSet {
 
 export async function createVolume(directory: string, setting: VolumeSetting): Promise<void> {
   const path = resolve(directory, setting.path);
-  await mkdir(dirname(path), { recursive: true });
+  await makeDirectory(dirname(path));
+  const found = setting.kind === 'directory' ? await stat(path).catch(() => undefined) : undefined;
+  if (found?.isDirectory() === false) throw new PinakesError('FILE_NOT_DIRECTORY', { where: path });
   if (setting.kind === 'linked') await createLinkedVolume(setting.name, path);
   else await createDirectoryVolume(setting.name, path);
 }

@@ -18,10 +18,14 @@ export const ERROR_CATALOGUE = {
     'Choose another directory, or use the archive that is there.',
   ),
   ARCHIVE_MISSING: entry('there is no archive here', 'Make one with `pinakes init`, or name one with --archive.'),
+  ARCHIVE_UNWRITABLE: entry(
+    'the directory of the archive may not be written to',
+    'Even reading takes a directory that can be written to: check its permissions, or look at its volumes from an archive of your own, as docs/archive.md shows.',
+  ),
   BAD_ARGUMENT: entry('the argument is not understood', 'See the command with --help for what it takes.'),
   BAD_QUERY: entry(
     'the query cannot be read',
-    'Mend it at the place that is marked; docs/search.md has the whole language.',
+    'Mend it at the place that is marked. docs/search.md has the language of `search`, docs/archive.md that of `delete`, `export` and `stream`.',
   ),
   BROWSER_FAILED: entry(
     'the browser does not start',
@@ -51,7 +55,7 @@ export const ERROR_CATALOGUE = {
   ),
   CONNECTOR_INVALID: entry(
     'the archive.yaml of the archive cannot be understood',
-    'Mend the file; docs/archive.md shows what stands in it.',
+    'Mend the file; docs/storage.md shows what stands in it.',
   ),
   CONTENT_KEY_INVALID: entry(
     'this is no content key',
@@ -59,7 +63,7 @@ export const ERROR_CATALOGUE = {
   ),
   CONTENT_MISSING: entry(
     'the archive does not hold this',
-    'Look with `pinakes get URL --at TIME`, or list with `pinakes export --format cdxj`.',
+    'Check the URL, the time or the key; `pinakes export --prefix URL` lists the captures whose URL begins so.',
   ),
   CONVERSION_DIFFERS: entry(
     'the converted file does not hold the same payloads as its source',
@@ -113,6 +117,10 @@ export const ERROR_CATALOGUE = {
   FILE_EXISTS: entry('the file exists already', 'Choose another name, move it away, or give --force to replace it.'),
   FILE_IS_DIRECTORY: entry('this is a directory where a file is needed', 'Name a file inside it.'),
   FILE_MISSING: entry('there is no such file or directory', 'Check the spelling of the path.'),
+  FILE_NOT_DIRECTORY: entry(
+    'a file stands where a directory is needed',
+    'Name a directory; no part of its path may be a file.',
+  ),
   FILE_NOT_SEEKABLE: entry(
     'this is a pipe or a device where a file is needed',
     'Save what comes out of it to a file, and name that.',
@@ -120,7 +128,7 @@ export const ERROR_CATALOGUE = {
   FILE_UNREADABLE: entry('the file may not be read', 'Check its permissions, or run as a user who may read it.'),
   FILE_UNWRITABLE: entry(
     'the file may not be written',
-    'Check the permissions of its directory, or write to another place with --out.',
+    'Check the permissions of its directory, or write to another place.',
   ),
   INDEX_DAMAGED: entry(
     'the search index is damaged',

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { scratch, writeSite } from './warc-sample.ts';
+
+const GUIDE = readFileSync(resolve(import.meta.dirname, '../../docs/archive.md'), 'utf8');
+
+/** The first shell block under a heading of the guide. */
+function recipeOf(heading: string): string {
+  const section = GUIDE.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
+  return /^```sh\n([^`]+)```$/m.exec(section)![1]!;
+}
+
+function follow(at: string, recipe: string): void {
+  execFileSync('sh', ['-ec', recipe], { cwd: at });
+}
+
+test('an archive that is put back from a backup as the guide tells has its captures, deletions, snapshots and schedules', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 8);
+  await pinakes(at, 'init', '--name', 'kept');
+  await pinakes(at, 'add', 'one.warc.gz', '--collection', 'spring');
+  await pinakes(at, 'snapshot', 'create', 'before');
+  await pinakes(at, 'delete', '--url', 'http://one.test/3', '--yes');
+  await pinakes(at, 'crawl', 'http://site.test/', '--collection', 'site', '--every', 'week');
+  const commands = [
+    ['export'],
+    ['snapshot', 'ls', '--json'],
+    ['crawl', '--schedules', '--json'],
+    ['volume', 'ls', '--json'],
+  ];
+  const told = async () => {
+    const answers = [];
+    for (const command of commands) answers.push((await pinakes(at, ...command)).out.replace(/"freeBytes":\d+/, ''));
+    return answers;
+  };
+  const before = await told();
+  assert.equal(before[0]!.split('\n').length, 8);
+  for (const answer of before) assert.notEqual(answer, '');
+  mkdirSync(join(at, 'backup'));
+  follow(at, recipeOf('Back up, and recover').replaceAll('/mnt/backup', 'backup'));
+  rmSync(join(at, 'archive'), { recursive: true });
+  follow(at, 'cp -a backup archive');
+  assert.deepEqual(await told(), before);
+  assert.equal((await pinakes(at, 'verify')).code, 0);
+});
+
+test('the volumes of an archive that is only read are looked at from another, as the guide tells', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 4);
+  await pinakes(at, 'init', 'theirs');
+  await pinakes(at, 'add', '-a', 'theirs', 'one.warc.gz');
+  await pinakes(at, 'delete', '-a', 'theirs', '--url', 'http://one.test/3', '--yes');
+  const lines = recipeOf('Read an archive that cannot be written to')
+    .replace('/mnt/theirs', 'theirs')
+    .trim()
+    .split('\n');
+  for (const line of lines.slice(0, 2)) {
+    const done = await pinakes(at, ...line.split(' ').slice(1));
+    assert.equal(done.code, 0, done.err);
+  }
+  assert.match((await pinakes(at, 'get', '-a', 'mine', 'http://one.test/2')).out, /Page 2 of one/);
+  assert.match((await pinakes(at, 'get', '-a', 'mine', 'http://one.test/3')).err, /CONTENT_MISSING/);
+  const [, theirs] = await pinakesJson(at, 'volume', 'ls', '-a', 'mine', '--json');
+  assert.equal(theirs!.state, 'read-only');
+});
+
+test('a place where no archive can be made or opened is named, with what to do', async (t) => {
+  const at = scratch(t);
+  writeFileSync(join(at, 'afile'), 'x');
+  await pinakes(at, 'init');
+  const long = 'x'.repeat(300);
+  for (const [command, says] of [
+    [['init', 'afile'], /^pinakes: afile: a file stands where a directory is needed \[FILE_NOT_DIRECTORY\]/],
+    [['init', 'afile/sub'], /^pinakes: afile\/sub: a file stands.*\[FILE_NOT_DIRECTORY\]/],
+    [['serve', '--init', '-a', 'afile'], /^pinakes: afile: .*\[FILE_NOT_DIRECTORY\]/],
+    [['demo', '--keep', 'afile', '--no-open'], /^pinakes: afile: .*\[FILE_NOT_DIRECTORY\]/],
+    [['stats', '-a', 'afile'], /^pinakes: afile: .*\[FILE_NOT_DIRECTORY\]/],
+    [['volume', 'add', 'second', 'afile'], /afile: .*\[FILE_NOT_DIRECTORY\]/],
+    [['volume', 'add', 'second', 'afile/sub'], /afile: .*\[FILE_NOT_DIRECTORY\]/],
+    [['init', long], /ENAMETOOLONG.*\[FILE_UNWRITABLE\]/],
+    [['init', ''], /name the directory to make.*\[BAD_ARGUMENT\]/],
+  ] as const) {
+    const refused = await pinakes(at, ...command);
+    assert.equal(refused.code, 2, `${command}: ${refused.err}`);
+    assert.match(refused.err, says);
+  }
+  writeFileSync(join(at, 'archive/archive.yaml'), 'version: 7\n');
+  assert.match((await pinakes(at, 'stats')).err, /version 7 was made by a newer Pinakes.*docs\/storage\.md/s);
+});
+
+test('an archive in a directory that may not be written to is refused with advice of its own', {
+  skip: process.getuid?.() === 0 && 'root may write everywhere',
+}, async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  chmodSync(join(at, 'archive'), 0o555);
+  try {
+    assert.match((await pinakes(at, 'stats')).err, /^pinakes: archive: .*\[ARCHIVE_UNWRITABLE\]/);
+    assert.match((await pinakes(at, 'init', 'archive/sub')).err, /\[FILE_UNWRITABLE\]/);
+  } finally {
+    chmodSync(join(at, 'archive'), 0o755);
+  }
+});
