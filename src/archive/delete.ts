@@ -6,6 +6,7 @@
  * out (see finish-delete.ts), so that a deletion is never half done in the answers the archive gives.
  */
 import type { Capture, CatalogView } from '../catalog/index.ts';
+import type { UrlKey } from '../url/index.ts';
 import { sortLines } from '../warc/index.ts';
 import { finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
@@ -16,14 +17,18 @@ import { appliedNote, type TombstoneMark, tombstoneOf } from './tombstones.ts';
 
 export type DeletePreview = {
   captures: number;
+  /** URL keys that they are of. */
+  addresses: number;
   /** Contents that nothing will refer to any more. */
   contents: number;
   /** Their payload bytes, which compaction will free. */
   contentBytes: number;
   /** Contents that other captures share, and that therefore stay. */
   contentsKept: number;
-  /** Some of what would go, for the eye. */
+  /** Some of what would go, for the eye: a URL of each of the first addresses. */
   readonly examples: string[];
+  /** How many captures of each of them would go. */
+  readonly exampleCaptures: number[];
 };
 
 export type DeleteReport = { readonly captures: number; readonly contents: number };
@@ -33,13 +38,31 @@ const STEP_CAPTURES = 2000;
 
 /** What a deletion would take, without taking it. */
 export async function previewDelete(archive: StreamParts, selection: Selection): Promise<DeletePreview> {
-  const preview: DeletePreview = { captures: 0, contents: 0, contentBytes: 0, contentsKept: 0, examples: [] };
+  const preview: DeletePreview = {
+    captures: 0,
+    addresses: 0,
+    contents: 0,
+    contentBytes: 0,
+    contentsKept: 0,
+    examples: [],
+    exampleCaptures: [],
+  };
   await using view = await archive.catalog.view();
   async function* contents(): AsyncGenerator<string> {
+    let key: UrlKey | undefined;
     for await (const page of selectCaptures(view, selection)) {
-      for (const { url, block } of page) {
+      for (const { url, urlKey, block } of page) {
         preview.captures++;
-        if (preview.examples.length < EXAMPLES_MAX) preview.examples.push(url);
+        // They come in the order of their keys, so that those of one address come together.
+        if (urlKey !== key) {
+          preview.addresses++;
+          if (preview.addresses <= EXAMPLES_MAX) {
+            preview.examples.push(url);
+            preview.exampleCaptures.push(0);
+          }
+        }
+        key = urlKey;
+        if (preview.addresses <= EXAMPLES_MAX) preview.exampleCaptures[preview.addresses - 1]!++;
         if (block) yield blockId(block);
       }
     }

@@ -85,14 +85,22 @@ function collectionNumber(archive: Archive, name: string): number {
 
 function described(preview: DeletePreview, going: string): string {
   if (preview.captures === 0) return 'no capture is meant by this; nothing to delete';
-  const examples = preview.examples.map((url) => `  ${printable(url)}`);
-  if (preview.captures > examples.length) examples.push(`  ... and ${preview.captures - examples.length} more`);
+  const { captures, addresses } = preview;
+  const examples = preview.examples.map((url, index) => {
+    const count = preview.exampleCaptures[index]!;
+    return `  ${printable(url)}${count > 1 ? `  (${counted(count, 'capture')})` : ''}`;
+  });
+  if (addresses > examples.length) examples.push(`  ... and ${addresses - examples.length} more`);
   return [
-    `${counted(preview.captures, 'capture')} ${going}:`,
+    `${counted(captures, 'capture')}${captures > addresses ? ` of ${addressesOf(addresses)}` : ''} ${going}:`,
     ...examples,
     `with them ${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to; ` +
       `${counted(preview.contentsKept, 'content')} ${preview.contentsKept === 1 ? 'stays' : 'stay'}, shared with other captures`,
   ].join('\n');
+}
+
+function addressesOf(count: number): string {
+  return count === 1 ? '1 address' : `${count} addresses`;
 }
 
 async function isConfirmed(terminal: Terminal): Promise<boolean> {

@@ -274,10 +274,12 @@ test('a deletion wants the token of a preview of the same selection, and refuses
   const shown = (await one.call('/api/deletes/preview', { json: { selection } })).json;
   assert.deepEqual(shown.preview, {
     captures: 3,
+    addresses: 1,
     contents: 2,
     contentBytes: (shown.preview as { contentBytes: number }).contentBytes,
     contentsKept: 1,
-    examples: ['http://a.test/', 'http://a.test/', 'http://a.test/'],
+    examples: ['http://a.test/'],
+    exampleCaptures: [3],
   });
   const refused = async (json: object, path = '/api/deletes') => {
     const reply = await one.call(path, { json });

@@ -31,6 +31,20 @@ test('delete shows what would go, wants a yes, and compact takes the bytes out',
   assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^no capture is meant/);
 });
 
+test('delete shows each address once, with how many captures of it would go', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 12);
+  await pinakes(at, 'init');
+  for (const collection of ['spring', 'autumn']) await pinakes(at, 'add', 'one.warc.gz', '--collection', collection);
+  const shown = linesOf((await pinakes(at, 'delete', '--prefix', 'one.test/', '--dry-run')).out);
+  assert.equal(shown[0], '24 captures of 12 addresses would go:');
+  assert.equal(shown[1], '  http://one.test/0  (2 captures)');
+  assert.equal(new Set(shown.slice(1, 11)).size, 10);
+  assert.equal(shown[11], '  ... and 2 more');
+  const [one] = linesOf((await pinakes(at, 'delete', '--url', 'one.test/3', '--dry-run')).out);
+  assert.equal(one, '2 captures of 1 address would go:');
+});
+
 test('delete without saying what, or of a collection that is not there, is refused', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');

@@ -129,10 +129,12 @@ export type Selection = Readonly<Record<string, string | number>>;
 
 export type DeletePreview = {
   readonly captures: number;
+  readonly addresses: number;
   readonly contents: number;
   readonly contentBytes: number;
   readonly contentsKept: number;
   readonly examples: readonly string[];
+  readonly exampleCaptures: readonly number[];
 };
 
 export type PreviewedDelete = { readonly preview: DeletePreview; readonly token: string };

@@ -166,10 +166,15 @@ function Consequences({ preview }: { preview: DeletePreview }) {
         <summary>Some of what would go</summary>
         <ul class="examples">
           {preview.examples.map((url, index) => (
-            <li key={index}>{url}</li>
+            <li key={index}>
+              {url}
+              {preview.exampleCaptures[index]! > 1 && (
+                <span class="muted"> ({counted(preview.exampleCaptures[index]!, 'capture')})</span>
+              )}
+            </li>
           ))}
-          {preview.captures > preview.examples.length && (
-            <li class="muted">and {formatCount(preview.captures - preview.examples.length)} more</li>
+          {preview.addresses > preview.examples.length && (
+            <li class="muted">and {formatCount(preview.addresses - preview.examples.length)} more addresses</li>
           )}
         </ul>
       </details>

@@ -13,10 +13,12 @@ const TAG = 'jobs';
 
 const Preview = closed({
   captures: Count,
+  addresses: Type.Integer({ minimum: 0, description: 'URLs that they are of.' }),
   contents: Type.Integer({ minimum: 0, description: 'Contents that nothing will refer to any more.' }),
   contentBytes: Type.Integer({ minimum: 0, description: 'Their payload bytes, which compaction will free.' }),
   contentsKept: Type.Integer({ minimum: 0, description: 'Contents that other captures share, and that stay.' }),
   examples: Type.Array(Type.String(), { description: 'Some of the URLs.' }),
+  exampleCaptures: Type.Array(Count, { description: 'How many captures of each of these.' }),
 });
 
 const ById = closed({ id: Type.String({ minLength: 1, maxLength: 100 }) });
