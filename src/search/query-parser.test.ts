@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Query } from './query.ts';
@@ -103,4 +105,16 @@ test('any text gives a query or a problem within it', () => {
     ),
     { seed },
   );
+});
+
+test('every search that the guide shows can be read, and is bounded by all of its fields', () => {
+  const guide = readFileSync(resolve(import.meta.dirname, '../../docs/search.md'), 'utf8');
+  const shown = Array.from(guide.matchAll(/^pinakes search '([^']+)'/gm), (match) => match[1]!);
+  assert.ok(shown.length >= 2);
+  for (const text of shown) {
+    const parsed = parseQuery(text);
+    assert.ok('query' in parsed, text);
+    // An OR at the top would leave its first words without the fields behind the second.
+    assert.notEqual(parsed.query?.kind, 'or', text);
+  }
 });
