@@ -167,13 +167,14 @@ export class AddStep {
     await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
 
-  #canBeRevisit(facts: RecordFacts): boolean {
-    if (facts.type !== 'response' || !facts.isHttp || !facts.isComplete) return false;
+  /** What is no capture was not asked about, and the first part of a content that goes on in other records says nothing of the whole (I7). */
+  #canBeRevisit(facts: ScanFacts): boolean {
+    if (facts.kind !== 'response' || !facts.isHttp || !facts.isComplete || facts.isSegmented) return false;
     return facts.payloadBytes > 0 && facts.payloadBytes >= this.#parts.dedupBytesMin;
   }
 
   /** Asks in one go what the revisits of this step will say of holders that were there before it. */
-  async #loadReferents(records: readonly RecordFacts[], known: ReadonlySet<RecordFacts>): Promise<void> {
+  async #loadReferents(records: readonly ScanFacts[], known: ReadonlySet<RecordFacts>): Promise<void> {
     const holders: Place[] = [];
     for (const facts of records) {
       const held = this.#canBeRevisit(facts) && !known.has(facts) ? this.#registrar.heldBlock(facts) : undefined;

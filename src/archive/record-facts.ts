@@ -11,6 +11,7 @@ import {
   SCAN_ARC,
   SCAN_COMPLETE,
   SCAN_HTTP,
+  SCAN_SEGMENTED,
   SCAN_TEXTS,
   type ScanBatch,
   type ScanText,
@@ -133,6 +134,11 @@ export class ScanFacts implements RecordFacts {
 
   get isArc(): boolean {
     return this.#batch.has(this.#record, SCAN_ARC);
+  }
+
+  /** Whether the record holds only a part of its block, and others the rest. */
+  get isSegmented(): boolean {
+    return this.#batch.has(this.#record, SCAN_SEGMENTED);
   }
 
   get status(): number {

@@ -51,6 +51,16 @@ test('folded lines are joined with one blank, and a head of nothing else is read
   assert.ok(process.cpuUsage().user - started < 5_000_000, 'more than five seconds');
 });
 
+test('a CR inside a value is a blank, and at its ends it is nothing', () => {
+  const text = 'WARC/1.1\r\nX: \rone\rtwo\r\r three\r\r\n \rfour\r\r\nY: \r\r\nZ: z\r\n\r\n';
+  const { head } = parse(text);
+  assert.deepEqual(
+    ['x', 'y', 'z'].map((name) => head.get(name)),
+    ['one two  three four', '', 'z'],
+  );
+  assert.equal(Buffer.from(head.bytes).toString(), text);
+});
+
 test('of many lines that are no fields the first are told, and how many more there are', () => {
   const faults: HeadFault[] = [];
   const text = `WARC/1.1\r\nX: a\r\n${'bad\r\n'.repeat(200_000)}Y: b\r\n:c\r\nZ: d\r\n\r\n`;

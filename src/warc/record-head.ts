@@ -136,7 +136,7 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   return head;
 }
 
-/** Fields of a head from `at` on. Folded lines are joined with one space. */
+/** Fields of a head from `at` on. Folded lines are joined with one space, and no value has a line end in it. */
 export function parseFields(text: string, at: number, malformed: (line: string) => void): Field[] {
   const fields: { name: string; value: string }[] = [];
   /** The next one; looked for once, however many lines without any come before it. */
@@ -152,7 +152,7 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
     const last = fields[fields.length - 1];
     if ((first === 0x20 || first === 0x09) && last) {
       // Joined without touching what is there, so that a head of nothing but folded lines costs no more than any other.
-      const rest = trimmed(text, start, stop);
+      const rest = valueIn(text, start, stop);
       if (rest !== '') last.value = last.value === '' ? rest : `${last.value} ${rest}`;
       continue;
     }
@@ -164,9 +164,15 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
       malformed(text.slice(start, stop));
       continue;
     }
-    fields.push({ name: text.slice(start, colon).trimEnd(), value: trimmed(text, colon + 1, stop) });
+    fields.push({ name: text.slice(start, colon).trimEnd(), value: valueIn(text, colon + 1, stop) });
   }
   return fields;
+}
+
+/** A CR inside a line ends nothing: it is read as a blank (RFC 9112, section 2.2). */
+function valueIn(text: string, from: number, to: number): string {
+  const value = trimmed(text, from, to);
+  return value.includes('\r') ? value.replace(/\r+/g, ' ').trim() : value;
 }
 
 function trimmed(text: string, from: number, to: number): string {
