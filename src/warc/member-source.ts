@@ -5,6 +5,7 @@
  * no I/O: the caller fills `input` and pulls decoded bytes into a window of its own. A pull does a bounded amount of work and says why it
  * stopped.
  */
+import { assert } from '../base/index.ts';
 import type { ByteWindow } from './byte-window.ts';
 import type { FindingCode } from './finding-catalogue.ts';
 
@@ -35,4 +36,20 @@ export interface MemberSource {
   readonly members: Member[];
   pull(output: ByteWindow): PullResult;
   close(): void;
+}
+
+/** The member that the decoded position stands in; at a border, the one that begins there. */
+export function memberAt(members: readonly Member[], position: number): Member {
+  let at = members.length - 1;
+  while (at > 0 && members[at]!.from > position) at--;
+  const member = members[at];
+  assert(member, 'a decoded byte stands in some member');
+  return member;
+}
+
+/** The member that holds the byte before the position, which is where a body or a head that ends here came from. */
+export function memberBefore(members: readonly Member[], position: number): Member {
+  let at = members.length - 1;
+  while (at > 0 && members[at]!.from >= position) at--;
+  return members[at]!;
 }

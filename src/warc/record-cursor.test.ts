@@ -287,6 +287,26 @@ test('a head without end is given up, and the next record is found', () => {
   }
 });
 
+test('a head without end in which heads begin all the time is given up and told of once', () => {
+  const beginnings = Buffer.from('WARC/1.1\r\nWARC-Type: resource\r\n'.repeat(40_000));
+  for (const compress of [(bytes: Buffer) => bytes, gzipSync]) {
+    const start = compress(beginnings);
+    const got = read(Buffer.concat([start, compress(record('x', { trailer: '' })), compress(A)]), () => 300_000);
+    assert.equal(bodies(got).at(-1), 'first body');
+    const codes = got.findings.map((finding) => finding.split(' ')[0]);
+    assert.equal(codes.filter((code) => code === 'head-unreadable').length, 1);
+  }
+});
+
+test('a head that can be read is found inside one that was given up', () => {
+  const start = Buffer.from(`WARC/1.1\r\n${'X-Field: value\r\n'.repeat(60_000)}`);
+  const rest = Buffer.from('X-Field: value\r\n'.repeat(20_000));
+  const inner = Buffer.from(`WARC/1.1\r\n${ID}\r\n${DATE}\r\nWARC-Type: resource\r\nContent-Length: 5\r\n`);
+  const got = read(Buffer.concat([start, inner, rest, Buffer.from('\r\ninner\r\n\r\n'), A]), () => 100_000);
+  assert.deepEqual(bodies(got), ['inner', 'first body']);
+  assert.deepEqual(got.findings, ['head-unreadable 0']);
+});
+
 test('faults of heads are told of', () => {
   const cases: [lines: string[], finding: string][] = [
     [[ID, DATE, 'WARC-Type: resource', 'no field'], 'field-malformed'],

@@ -13,7 +13,6 @@
  * is kept to look back into after damage.
  */
 import {
-  assert,
   type Finding,
   fromLatin1,
   LF,
@@ -26,7 +25,7 @@ import { type Coding, sniffCoding } from './file-coding.ts';
 import { type FindingCode, findingOf } from './finding-catalogue.ts';
 import { GzipMembers } from './gzip-member.ts';
 import { IdentitySource } from './identity-source.ts';
-import type { Member, MemberSource } from './member-source.ts';
+import { type Member, type MemberSource, memberAt, memberBefore } from './member-source.ts';
 import { arcHead, type HeadFault, headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
 import { couldBeUrl, findRecord, WARC_MAGIC } from './record-search.ts';
 import {
@@ -117,6 +116,8 @@ export class RecordCursor {
   #spanToldOf = false;
   /** Bytes of the head at hand whose lines were looked at. */
   #headScannedBytes = 0;
+  /** No empty line stands before this position since the beginning of the last head that was given up. */
+  #endlessTo = 0;
   #rereadBytes = 0;
   /** Decoded position where the skipped bytes began. */
   #skippedFrom = 0;
@@ -223,22 +224,12 @@ export class RecordCursor {
     this.#findings.push(findingOf(code, this.file, offset, detail));
   }
 
-  /** The member that the decoded position stands in; at a border, the one that begins there. */
   #memberAt(position: number): Member {
-    const { members } = this.#source!;
-    let at = members.length - 1;
-    while (at > 0 && members[at]!.from > position) at--;
-    const member = members[at];
-    assert(member, 'a decoded byte stands in some member');
-    return member;
+    return memberAt(this.#source!.members, position);
   }
 
-  /** The member that holds the byte before the position, which is where a body or a head that ends here came from. */
   #memberBefore(position: number): Member {
-    const { members } = this.#source!;
-    let at = members.length - 1;
-    while (at > 0 && members[at]!.from >= position) at--;
-    return members[at]!;
+    return memberBefore(this.#source!.members, position);
   }
 
   #offsetOf(position: number): number {
@@ -273,7 +264,7 @@ export class RecordCursor {
     this.#recordAt = out.position;
     this.#crossedAt = out.position;
     this.#spanToldOf = false;
-    this.#headScannedBytes = 0;
+    this.#headScannedBytes = Math.max(0, this.#endlessTo - out.position);
     if (isWarcStart(out.buffer, out.read, out.end)) {
       this.#state = 'head';
       return undefined;
@@ -328,11 +319,7 @@ export class RecordCursor {
     const end = headEnd(out.buffer, out.read + this.#headScannedBytes, limit);
     if (end >= 0) return this.#takeHead(end - out.read);
     const bytes = stop - out.read;
-    if (bytes >= RECORD_HEAD_BYTES_MAX) {
-      this.#report('head-unreadable', this.#offsetOf(this.#recordAt), `longer than ${RECORD_HEAD_BYTES_MAX} bytes`);
-      this.#beginResync(this.#recordAt + 1, true);
-      return undefined;
-    }
+    if (bytes >= RECORD_HEAD_BYTES_MAX) return this.#giveUpHead(limit);
     const lineAt = out.buffer.subarray(0, stop).lastIndexOf(LF) + 1;
     this.#headScannedBytes = Math.max(this.#headScannedBytes, lineAt - out.read);
     if (border === undefined) {
@@ -345,6 +332,17 @@ export class RecordCursor {
     }
     this.#report('head-truncated', this.#offsetOf(this.#recordAt));
     return this.#takeHead(bytes);
+  }
+
+  /** What begins like a record inside a head that was given up is tried too, without reading its lines or telling of it again. */
+  #giveUpHead(limit: number): undefined {
+    const out = this.#out;
+    const isTold = this.#recordAt < this.#endlessTo;
+    this.#endlessTo = out.base + out.buffer.subarray(0, limit).lastIndexOf(LF) + 1;
+    const detail = `longer than ${RECORD_HEAD_BYTES_MAX} bytes`;
+    if (!isTold) this.#report('head-unreadable', this.#offsetOf(this.#recordAt), detail);
+    this.#beginResync(this.#recordAt + 1, true);
+    return undefined;
   }
 
   #takeHead(bytes: number): Step {
