@@ -231,7 +231,7 @@ export class AddStep {
   }
 
   #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
-    const fields: Field[] = [{ name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
+    const fields: Field[] = [...facts.carriedFields(), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
     if (/^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
       fields.push({ name: DECLARED_FIELD, value: facts.declaredDigest });

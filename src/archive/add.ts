@@ -9,7 +9,7 @@ import { PinakesError } from '../base/index.ts';
 import { scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
 import { FileSource } from './add-source.ts';
-import { ARCHIVE_FIELDS } from './record-facts.ts';
+import { ARCHIVE_FIELDS, CARRIED_FIELDS } from './record-facts.ts';
 
 export { type AddOptions, type AddParts, type AddProgress, type AddReport, emptyReport } from './add-parts.ts';
 
@@ -20,6 +20,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
   const scan = scanFiles(unread, {
     workers: options.workers ?? 2,
     fields: ARCHIVE_FIELDS,
+    responseFields: CARRIED_FIELDS,
     signal: options.signal!,
     httpHeads: true,
   });

@@ -7,6 +7,7 @@ import type { CaptureKind } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import {
   type BlockFacts,
+  type Field,
   type RecordHead,
   SCAN_ARC,
   SCAN_COMPLETE,
@@ -30,6 +31,19 @@ export const DECLARED_FIELD = 'pinakes-declared-digest';
 
 /** The order in which `factsOfScan` finds them. */
 export const ARCHIVE_FIELDS: readonly string[] = [CAPTURE_ID_FIELD, OVERFLOW_FIELD, CONTENT_FIELD, DECLARED_FIELD];
+
+/** Fields of a response that are true of every record of its capture: of the revisit that takes its place, and of what becomes of that. */
+export const CARRIED_FIELDS: readonly string[] = [
+  'warc-ip-address',
+  'warc-warcinfo-id',
+  'warc-concurrent-to',
+  'warc-protocol',
+  'warc-cipher-suite',
+  'warc-identified-payload-type',
+  'warc-page-id',
+  'warc-resource-type',
+  'warc-json-metadata',
+];
 
 export type RecordFacts = CaptureFacts & {
   readonly offset: number;
@@ -196,6 +210,11 @@ export class ScanFacts implements RecordFacts {
 
   get alsoDeclared(): string {
     return this.#text(AT.alsoDeclared);
+  }
+
+  /** In a scan that was asked for CARRIED_FIELDS of responses. */
+  carriedFields(): Field[] {
+    return this.#batch.responseFields(this.#record);
   }
 
   /** The HTTP head, in a scan that was asked for them. */

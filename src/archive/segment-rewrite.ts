@@ -22,7 +22,7 @@ import {
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
-import { CAPTURE_ID_FIELD, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
+import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
 import { SegmentMoves } from './segment-moves.ts';
@@ -290,15 +290,7 @@ async function* joined(
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
 /** Fields of a revisit that stay true of the full record. */
-export const KEPT_FIELDS = new Set([
-  'warc-ip-address',
-  'warc-warcinfo-id',
-  'warc-concurrent-to',
-  'warc-protocol',
-  'warc-cipher-suite',
-  'warc-identified-payload-type',
-  DECLARED_FIELD,
-]);
+export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD]);
 
 function isCaptureType(head: RecordHead): boolean {
   return CAPTURE_TYPES.has(head.type);

@@ -5,6 +5,7 @@
  * record cost to hash; columns move as a few buffers, and text is cut out only for the records somebody looks at.
  */
 import { assert, type Finding, view } from '../base/index.ts';
+import type { Field } from './record-head.ts';
 
 /** What a scan tells of a record in text; the place in this list is the place in the batch. */
 export const SCAN_TEXTS = [
@@ -23,6 +24,9 @@ export const SCAN_TEXTS = [
 ] as const;
 
 export type ScanText = (typeof SCAN_TEXTS)[number];
+
+/** The name of the text that holds the response fields that were asked for. */
+export const RESPONSE_FIELDS = 'response-fields';
 
 export const SCAN_COMPLETE = 1;
 export const SCAN_HTTP = 2;
@@ -46,7 +50,7 @@ export type ScanColumns = {
   readonly flags: Uint8Array<ArrayBuffer>;
   readonly digestBytes: number;
   readonly digests: Uint8Array<ArrayBuffer>;
-  /** Names of the texts of each record: SCAN_TEXTS, then the head fields that were asked for besides, in lower case. */
+  /** Names of the texts of each record: SCAN_TEXTS, then the head fields that were asked for besides, in lower case, then RESPONSE_FIELDS if any were. */
   readonly textNames: readonly string[];
   readonly text: string;
   /** Where in `text` each value ends; textNames.length values a record. */
@@ -96,6 +100,15 @@ export class ScanBatch {
     const from = at === 0 ? 0 : textEnds[at - 1]!;
     const to = textEnds[at]!;
     return from === to ? '' : text.slice(from, to);
+  }
+
+  /** The fields that a scan was asked for of responses, in the order of the head; some may stand several times. */
+  responseFields(record: number): Field[] {
+    const lines = this.text(record, RESPONSE_FIELDS).split('\n').slice(0, -1);
+    return lines.map((line) => {
+      const colon = line.indexOf(':');
+      return { name: line.slice(0, colon), value: line.slice(colon + 2) };
+    });
   }
 
   digest(record: number): Uint8Array {

@@ -22,6 +22,8 @@ export type ScanOptions = {
   readonly algorithm?: DigestAlgorithm;
   /** Head fields to tell besides the usual ones, in lower case. */
   readonly fields?: readonly string[];
+  /** Fields to tell of responses, all of them, in one text; see `ScanBatch.responseFields`. Names in lower case. */
+  readonly responseFields?: readonly string[];
   /** Whether to hand over the HTTP heads of records. */
   readonly httpHeads?: boolean;
   readonly rangeBytes?: number;
@@ -56,10 +58,10 @@ function planFile(file: string, options: ScanOptions): FileScan {
     const jobs: ScanJob[] = [];
     for (let from = 0; from < size || from === 0; from += rangeBytes) {
       const to = from + rangeBytes >= size ? Number.POSITIVE_INFINITY : from + rangeBytes;
-      const { algorithm = 'sha256', fields = [], httpHeads = false } = options;
+      const { algorithm = 'sha256', fields = [], responseFields = [], httpHeads = false } = options;
       const inputBytes = size - from;
       const range = { from, to, inputBytes, exact: from === 0 };
-      jobs.push({ path: file, algorithm, fields, httpHeads, coding, dictionary, ...range });
+      jobs.push({ path: file, algorithm, fields, responseFields, httpHeads, coding, dictionary, ...range });
     }
     return { file, jobs };
   } catch (cause) {

@@ -5,9 +5,10 @@
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
 import { BlockScanner, type ScanWants } from './block-scanner.ts';
 import { type Coding, RecordCursor } from './record-cursor.ts';
-import type { RecordHead } from './record-head.ts';
+import { isNamed, type RecordHead } from './record-head.ts';
 import { FileFeed } from './record-reader.ts';
 import {
+  RESPONSE_FIELDS,
   SCAN_ARC,
   SCAN_CHUNKED,
   SCAN_COMPLETE,
@@ -23,6 +24,8 @@ export type ScanJob = {
   readonly algorithm: DigestAlgorithm;
   /** Head fields to tell besides the usual ones, in lower case. */
   readonly fields: readonly string[];
+  /** Fields to tell of responses, all of them, in lower case. */
+  readonly responseFields: readonly string[];
   /** Whether to hand over the HTTP heads. */
   readonly httpHeads: boolean;
   readonly coding: Coding;
@@ -153,11 +156,14 @@ class Columns {
   readonly #texts: string[] = [];
   readonly #digestBytes: number;
   readonly #fields: readonly string[];
+  /** By the length of their names, which tells most other fields from them. */
+  readonly #responseFields: readonly (readonly string[] | undefined)[] | undefined;
   readonly #keepsHeads: boolean;
   readonly #httpHeads: Uint8Array[] = [];
 
-  constructor({ algorithm, fields, httpHeads }: ScanJob) {
+  constructor({ algorithm, fields, responseFields, httpHeads }: ScanJob) {
     this.#fields = fields;
+    this.#responseFields = responseFields.length > 0 ? byLength(responseFields) : undefined;
     this.#keepsHeads = httpHeads;
     this.#digestBytes = digestOf(algorithm, new Uint8Array(0)).bytes.length;
   }
@@ -203,12 +209,13 @@ class Columns {
       head.get('warc-concurrent-to') ?? '',
     );
     for (const field of this.#fields) this.#texts.push(head.get(field) ?? '');
+    if (this.#responseFields) this.#texts.push(head.type === 'response' ? linesOf(head, this.#responseFields) : '');
   }
 
   /** Of the findings only those between the first record of this range and the first of the next, so that each is told once. */
   finish(from: number, to: number): ScanColumns {
     const count = this.#offset.length;
-    const textNames = [...SCAN_TEXTS, ...this.#fields];
+    const textNames = [...SCAN_TEXTS, ...this.#fields, ...(this.#responseFields ? [RESPONSE_FIELDS] : [])];
     const digests = new Uint8Array(count * this.#digestBytes);
     for (let i = 0; i < count; i++) digests.set(this.#digests[i]!, i * this.#digestBytes);
     const textEnds = new Uint32Array(count * textNames.length);
@@ -237,4 +244,19 @@ class Columns {
       findings: this.#findings.filter(({ offset }) => offset >= from && offset < to),
     };
   }
+}
+
+function byLength(names: readonly string[]): (readonly string[] | undefined)[] {
+  const lists: string[][] = [];
+  for (const name of names) (lists[name.length] ??= []).push(name);
+  return lists;
+}
+
+/** The fields of these names as they stand in the head, a line each. */
+function linesOf(head: RecordHead, names: readonly (readonly string[] | undefined)[]): string {
+  let lines = '';
+  for (const field of head.fields) {
+    if (names[field.name.length]?.some((name) => isNamed(field, name))) lines += `${field.name}: ${field.value}\n`;
+  }
+  return lines;
 }
