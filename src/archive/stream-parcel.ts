@@ -57,5 +57,6 @@ export async function* parcelsOf(pieces: AsyncIterable<StreamPiece>, start: stri
     begun = [];
     begunBytes = 0;
   }
-  if (cursor !== undefined) yield { pieces: whole, bytes: wholeBytes, cursor };
+  // Without bytes the place behind would be the place before, and who shares it would never come to the end.
+  if (cursor !== undefined && wholeBytes > 0) yield { pieces: whole, bytes: wholeBytes, cursor };
 }

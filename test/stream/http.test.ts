@@ -162,6 +162,22 @@ describe('GET /api/stream', () => {
     assert.equal((await get(one, '?query=kind')).status, 400);
   });
 
+  test('of nothing is an empty body, or one line with a cursor, in every order and with a limit too', async (t) => {
+    const one = await served(t, 20);
+    const nothing = `query=${encodeURIComponent('status:500')}`;
+    for (const order of ['storage', 'url', 'time']) {
+      for (const limit of ['', '&limit=1']) {
+        const warc = await get(one, `?${nothing}&order=${order}${limit}`);
+        assert.equal(warc.body.length, 0);
+        assert.equal(warc.trailers['x-pinakes-end'], 'yes');
+        const { body, trailers } = await get(one, `?format=jsonl&${nothing}&order=${order}${limit}`);
+        assert.deepEqual(linesOf(body), [{ type: 'cursor', cursor: trailers['x-pinakes-cursor'], end: true }]);
+        const again = await get(one, `?format=jsonl&${nothing}&order=${order}&cursor=${trailers['x-pinakes-cursor']}`);
+        assert.ok(again.body.equals(body));
+      }
+    }
+  });
+
   test('with resolve, revisits are full records with the payload they lean on', async (t) => {
     const one = await served(t, 30);
     const { body } = await get(one, '?resolve=true');

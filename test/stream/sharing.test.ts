@@ -168,4 +168,24 @@ describe('clients of one scan', () => {
       assert.ok(together.bytes <= 1.1 * (alone.bytes - together.bytes), `${together.bytes} after ${alone.bytes}`);
     }
   });
+
+  test('a stream of nothing ends at once, in every order and format, and so does one that is taken up at its end', async (t) => {
+    const archive = await sampleArchive(t, 20);
+    const formats: StreamFormat[] = [WARC, { name: 'json', open: streamJson }];
+    for (const format of formats) {
+      for (const order of ['storage', 'url', 'time'] as const) {
+        const sharing = new StreamSharing(archive);
+        const where = `${format.name} in the order of ${order}`;
+        await using nothing = await SharedStream.open(sharing, {
+          format,
+          query: { order, selection: { status: 500 } },
+        });
+        assert.equal(await nothing.next(), undefined, where);
+        await using all = await SharedStream.open(sharing, { format, query: { order } });
+        await drain(all);
+        await using rest = await SharedStream.open(sharing, { format, query: { order, cursor: all.cursor() } });
+        assert.equal(await rest.next(), undefined, `${where}, at its end`);
+      }
+    }
+  });
 });
