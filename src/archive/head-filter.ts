@@ -15,15 +15,17 @@ import type { StreamedRecord } from './streamed-record.ts';
 export class HeadFilter {
   readonly #catalog: CatalogView;
   readonly #selection: Selection;
+  /** Undefined when any URL will do. */
   readonly #ranges: { from: string; to: string }[] | undefined;
 
   constructor(catalog: CatalogView, selection: Selection) {
     this.#catalog = catalog;
     this.#selection = selection;
-    const ranges = keyRanges(selection).flatMap(({ keyFrom, keyTo }) =>
+    const bounds = keyRanges(selection);
+    const ranges = bounds.flatMap(({ keyFrom, keyTo }) =>
       keyFrom === undefined || keyTo === undefined ? [] : [{ from: keyFrom, to: keyTo }],
     );
-    this.#ranges = ranges.length > 0 ? ranges : undefined;
+    this.#ranges = ranges.length === bounds.length ? ranges : undefined;
   }
 
   passes(head: RecordHead): boolean {

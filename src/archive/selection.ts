@@ -36,13 +36,13 @@ export async function* selectCaptures(catalog: CatalogView, selection: Selection
   }
 }
 
-/** The ranges of URL keys that a selection is bounded by; one without bounds when it names no URL. */
+/** The ranges of URL keys that a selection is bounded by; one without bounds when it names no URL, none when what it names has nothing in common. */
 export function keyRanges(selection: Selection): Pick<CaptureRange, 'keyFrom' | 'keyTo'>[] {
-  if (selection.url !== undefined) {
-    return [rangeOfKey(urlKey(typedUrl(selection.url)))];
-  }
-  const ranges = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
-  return ranges?.map(({ from, to }) => ({ keyFrom: from, keyTo: to })) ?? [{}];
+  const named = selection.prefix === undefined ? selection.query?.ranges : prefixRanges(selection.prefix);
+  const ranges = named?.map(({ from, to }) => ({ keyFrom: from, keyTo: to })) ?? [{}];
+  if (selection.url === undefined) return ranges;
+  const key = urlKey(typedUrl(selection.url));
+  return isInKeyRanges(key, ranges) ? [rangeOfKey(key)] : [];
 }
 
 /** A prefix without a wildcard means everything that begins with it. */

@@ -45,6 +45,8 @@ const SELECTIONS: readonly [string, (archive: Archive) => Selection, number[]][]
     (archive) => ({ collection: archive.collections.find('early'), prefix: 'http://odd.example/' }),
     [1, 3],
   ],
+  ['a URL and a prefix of it', () => ({ url: 'http://odd.example/3', prefix: 'http://odd.example/' }), [3]],
+  ['a URL and a prefix that is not its own', () => ({ url: 'http://odd.example/3', prefix: '*.even.example' }), []],
 ];
 
 for (const [what, selection, numbers] of SELECTIONS) {

@@ -200,6 +200,14 @@ describe('a stream in storage order', () => {
     );
     const requests = await names(archive, { selection: { types: ['request'], to: START + 2000 } });
     assert.deepEqual(requests, ['request 0', 'request 1', 'request 2']);
+    const url = 'http://host2.test/page/7';
+    for (const order of ['storage', 'url', 'time'] as const) {
+      const types = ['response', 'revisit'];
+      const both = await names(archive, { order, selection: { url, prefix: '*.host2.test', types } });
+      assert.deepEqual(both, ['capture 7'], order);
+      const neither = await names(archive, { order, selection: { url, prefix: 'http://host3.test/' } });
+      assert.deepEqual(neither, [], order);
+    }
     await archive.close();
   });
 
