@@ -7,7 +7,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { basename } from 'node:path';
-import { type EpochMs, type Finding, formatW3cDate, PinakesError, toHex } from '../base/index.ts';
+import { type Digest, type EpochMs, type Finding, formatW3cDate, PinakesError, toHex } from '../base/index.ts';
 import {
   type BlockFacts,
   BlockScanner,
@@ -24,10 +24,10 @@ import {
 } from '../warc/index.ts';
 import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
-import { hasCodings, hasDigest } from './original-check.ts';
+import { ARC_ALGORITHM, hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
 import { derivedId, revisitParts } from './revisit.ts';
-import type { RewriteJob, RewriteReport, StayReason } from './rewrite.ts';
+import { algorithmOf, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
 
 /** Blocks up to this size are held in memory; larger ones are read twice. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
@@ -71,7 +71,7 @@ class Expectation {
   records = 0;
 
   add(type: string, uri: string | undefined, date: string | undefined, facts: BlockFacts): void {
-    const digests = [...facts.payloadDigests, ...facts.blockDigests].map((digest) => toHex(digest.bytes));
+    const digests = [digestIn(facts.payloadDigests), digestIn(facts.blockDigests)].map((digest) => toHex(digest.bytes));
     this.#hash.update(`${JSON.stringify([type, uri, date, facts.payloadBytes, facts.blockBytes, digests])}\n`);
     this.records++;
   }
@@ -79,6 +79,10 @@ class Expectation {
   finish(): string {
     return this.#hash.digest('hex');
   }
+}
+
+function digestIn(digests: readonly Digest[]): Digest {
+  return digests.find(({ algorithm }) => algorithm === ARC_ALGORITHM)!;
 }
 
 class ArcRewriting {
@@ -113,7 +117,9 @@ class ArcRewriting {
     expectUnchanged(this.#job);
     await this.#writeWarcinfo();
     for await (const record of readRecords(this.#job.path)) {
-      const scanner = new BlockScanner(record.head, { block: ['sha256'], payload: ['sha256'] });
+      const planned = this.#plannedAt(record.head.offset);
+      const algorithms = planned ? [...new Set([ARC_ALGORITHM, algorithmOf(planned)])] : [ARC_ALGORITHM];
+      const scanner = new BlockScanner(record.head, { block: [ARC_ALGORITHM], payload: algorithms });
       const parts: Uint8Array[] = [];
       let length = 0;
       for await (const piece of record.body()) {
@@ -124,7 +130,6 @@ class ArcRewriting {
       const facts = scanner.end();
       const block = length <= MEMORY_BYTES_MAX ? Buffer.concat(parts) : undefined;
       const { head } = record;
-      const planned = this.#plannedAt(head.offset);
       const converted = this.#converted(head, facts);
       if (planned && (await this.#replace(planned, head, facts, converted))) continue;
       await this.#write(head, converted, block, length);
@@ -136,7 +141,7 @@ class ArcRewriting {
     const found = new Expectation();
     let isFirst = true;
     for await (const record of readRecords(path)) {
-      const scanner = new BlockScanner(record.head, { block: ['sha256'], payload: ['sha256'] });
+      const scanner = new BlockScanner(record.head, { block: [ARC_ALGORITHM], payload: [ARC_ALGORITHM] });
       for await (const piece of record.body()) scanner.push(piece);
       if (!isFirst) found.add(record.head.type, record.head.targetUri, record.head.date, scanner.end());
       isFirst = false;
@@ -153,8 +158,8 @@ class ArcRewriting {
   #converted(head: RecordHead, facts: BlockFacts): NewRecord {
     const document = {
       isHttp: facts.http !== undefined,
-      payloadDigest: facts.payloadDigests[0]!,
-      blockDigest: facts.blockDigests[0]!,
+      payloadDigest: digestIn(facts.payloadDigests),
+      blockDigest: digestIn(facts.blockDigests),
     };
     const newId = () => arcRecordId(this.#job.name, head.offset);
     return convertArcHead(head, document, { newId, warcinfoId: this.#warcinfoId });
@@ -168,7 +173,7 @@ class ArcRewriting {
   ): Promise<boolean> {
     const isAsPlanned =
       facts.http &&
-      facts.payloadBytes === planned.payloadBytes &&
+      (planned.payloadBytes === null || facts.payloadBytes === planned.payloadBytes) &&
       hasDigest(facts, planned.digest, this.#job.digestBytes);
     if (!isAsPlanned) {
       this.#stayed.changed++;
@@ -192,7 +197,7 @@ class ArcRewriting {
       return false;
     }
     await this.#writer.writeParts(parts);
-    const scanner = new BlockScanner(head, { block: ['sha256'], payload: ['sha256'] });
+    const scanner = new BlockScanner(head, { block: [ARC_ALGORITHM], payload: [ARC_ALGORITHM] });
     scanner.push(http.bytes);
     this.#expected.add('revisit', head.targetUri, head.date, scanner.end());
     this.#replaced++;

@@ -122,7 +122,7 @@ const TALLY_STATEMENT = `INSERT INTO tally
       SELECT *, row_number() OVER cluster AS copy_number, first_value(uri_length) OVER cluster AS original_uri_length,
         row_number() OVER (PARTITION BY content, file ORDER BY time_ms, record_offset) AS copy_number_in_file
       FROM (
-        SELECT hash(digest, payload_bytes, extension) AS content, file, record_offset, record_length, time_ms, payload_bytes, yields,
+        SELECT hash(digest, payload_bytes, extension, chunked) AS content, file, record_offset, record_length, time_ms, payload_bytes, yields,
           http_head_bytes, length(uri) AS uri_length, coalesce(mime, '-') AS type,
           coalesce(lower(regexp_extract(uri, '^[A-Za-z]+://([^/:?#]*)', 1)), '-') AS host
         FROM manifest WHERE holds

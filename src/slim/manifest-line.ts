@@ -82,7 +82,7 @@ export class ManifestLines {
       const line =
         `${file}\t${columns.offset[record]}\t${columns.length[record]}\t${type}\t${clean(uri)}\t\t${time}\t` +
         `${digest}\t${payloadBytes}\t${holds}\t${yields}\t\t\t${clean(mimeOf(batch.text(record, 'mime')))}\t\t` +
-        `${columns.httpHeadBytes[record]}\t\t\t\t\t\t0\n`;
+        `${columns.httpHeadBytes[record]}\t${batch.has(record, SCAN_CHUNKED)}\t\t\t\t\t0\n`;
       return { line, digestHex: digest.slice(digest.indexOf(':') + 1) };
     }
     const line =

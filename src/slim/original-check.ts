@@ -3,6 +3,7 @@
  * its payload have the digest and the size that its duplicates have? It is read and hashed once more for that, whatever the first pass said.
  */
 import {
+  assert,
   type Digest,
   type DigestAlgorithm,
   formatDigest,
@@ -11,8 +12,20 @@ import {
   sameDigest,
   toHex,
 } from '../base/index.ts';
-import { type BlockFacts, type HttpHead, judgeDigests, type RecordHead, verdictWants } from '../warc/index.ts';
+import {
+  type BlockFacts,
+  type HttpHead,
+  judgeDigests,
+  type RecordHead,
+  type ScanWants,
+  verdictWants,
+} from '../warc/index.ts';
 import { SpanReader, type SpanRecord } from './span-reader.ts';
+
+/** Of the digests that records of ARC files declare once they are converted. */
+export const ARC_ALGORITHM: DigestAlgorithm = 'sha256';
+/** What indexers give a record that declares no digest. */
+const INDEXER_ALGORITHM: DigestAlgorithm = 'sha1';
 
 export type OriginalCheck = {
   readonly file: string;
@@ -36,7 +49,7 @@ export type OriginalVerdict =
       readonly isFine: true;
       /** What revisits give as their payload digest, so that indexes put both under one digest. */
       readonly digestText: string;
-      /** Content codings, joined; a duplicate with others stays what it is. Null when nobody looked. */
+      /** Content codings and chunking, joined; a duplicate with others stays what it is. Null when nobody looked. */
       readonly codings: string | null;
     }
   | { readonly isFine: false; readonly reason: string };
@@ -60,7 +73,7 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
     /** Originals whose declared digest is not one of the plain payload: it may cover something else. */
     const unclear: number[] = [];
     reader.read(originals, {
-      wants: (index, head) => ({ payload: payloadAlgorithms(originals[index]!, head) }),
+      wants: (index, head) => plainWants(originals[index]!, head),
       onRecord: (index, record) => {
         const verdict = judge(originals[index]!, record, check.digestBytes);
         if (verdict === 'unclear') unclear.push(index);
@@ -80,10 +93,13 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
   }
 }
 
-/** Of the manifest, and of the record's own declaration; indexers give records without one a SHA-1. */
-function payloadAlgorithms(original: CheckedOriginal, head: RecordHead): DigestAlgorithm[] {
-  const declared = parseDigest(head.get('warc-payload-digest') ?? '')?.algorithm ?? 'sha1';
-  return [...new Set([algorithmOf(original), declared])];
+/** Of the manifest, and what `plainDigestText` gives: of the record's own declaration, or as indexers and the conversion of ARC files compute it. */
+function plainWants(original: CheckedOriginal, head: RecordHead): ScanWants {
+  const algorithm = algorithmOf(original);
+  if (head.format === 'arc') return { payload: [...new Set([algorithm, ARC_ALGORITHM])] };
+  const declared = head.get('warc-payload-digest');
+  if (declared === undefined) return { payload: [algorithm], framed: [INDEXER_ALGORITHM] };
+  return { payload: [...new Set([algorithm, parseDigest(declared)?.algorithm ?? algorithm])] };
 }
 
 function no(reason: string): OriginalVerdict {
@@ -99,7 +115,7 @@ function judge(
   if (fault !== undefined || !record) return no(fault ?? '');
   const { head, facts } = record;
   const isRight = hasDigest(facts, original.digest, digestBytes);
-  const digestText = isRight ? plainDigestText(head, facts, original) : undefined;
+  const digestText = isRight ? plainDigestText(head, facts) : undefined;
   if (digestText === undefined) return 'unclear';
   return { isFine: true, digestText, codings: codingsOf(facts.http) };
 }
@@ -117,8 +133,8 @@ function judgeClosely(
   const { payload } = judgeDigests(head, facts, true);
   const isTrue = payload === 'payload' || payload === 'framed' || payload === 'decoded';
   const declared = head.get('warc-payload-digest');
-  const digestText = isTrue && declared !== undefined ? declared : formatDigest(digestIn(facts, original));
-  return { isFine: true, digestText, codings: codingsOf(facts.http) };
+  if (!isTrue || declared === undefined) return no('it declares a digest that is not its own');
+  return { isFine: true, digestText: declared, codings: codingsOf(facts.http) };
 }
 
 /** What keeps a record from being leaned on, its digest apart. */
@@ -135,24 +151,24 @@ function faultOf(original: CheckedOriginal, record: SpanRecord | undefined): str
 
 /**
  * Replay tools look for the original of a revisit under the digest that the revisit gives, letter by letter. So a revisit repeats the digest that
- * the original declares, if that is a digest of it at all; for an original without one it gives what indexers compute for such a record, which
- * is the SHA-1 of its stored body. A chunked body's would not be a payload digest, so there the true one stands. Undefined when the declared
- * digest is none of the payload.
+ * the original declares; for an original without one it gives what indexers compute for such a record, which is the SHA-1 of its body as it is stored, in
+ * chunks if it is; and for a record of an ARC file what its conversion will declare. Undefined when the declared digest is none of the plain payload.
  */
-function plainDigestText(head: RecordHead, facts: BlockFacts, original: CheckedOriginal): string | undefined {
-  if (head.format === 'arc') return formatDigest(digestIn(facts, original));
+function plainDigestText(head: RecordHead, facts: BlockFacts): string | undefined {
+  if (head.format === 'arc') return textIn(facts.payloadDigests, ARC_ALGORITHM);
   const declared = head.get('warc-payload-digest');
   if (declared !== undefined) {
     const digest = parseDigest(declared);
     const isTrue = digest !== undefined && facts.payloadDigests.some((found) => sameDigest(found, digest));
     return isTrue ? declared : undefined;
   }
-  const stored = facts.payloadDigests.find((digest) => digest.algorithm === 'sha1');
-  return stored && !facts.isChunked ? formatDigest(stored) : formatDigest(digestIn(facts, original));
+  return textIn(facts.framedDigests, INDEXER_ALGORITHM);
 }
 
-function digestIn(facts: BlockFacts, original: CheckedOriginal): Digest {
-  return facts.payloadDigests.find((digest) => digest.algorithm === algorithmOf(original))!;
+function textIn(digests: readonly Digest[], algorithm: DigestAlgorithm): string {
+  const digest = digests.find((found) => found.algorithm === algorithm);
+  assert(digest !== undefined, `${algorithm} was asked for`);
+  return formatDigest(digest);
 }
 
 function algorithmOf(original: CheckedOriginal): DigestAlgorithm {
@@ -170,7 +186,7 @@ export function hasDigest(facts: BlockFacts, digest: string, digestBytes: number
 }
 
 export function codingsOf(http: HttpHead | undefined): string {
-  return http?.contentCodings.join(',') ?? '';
+  return [...(http?.contentCodings ?? []), ...(http?.isChunked ? ['chunked'] : [])].join(',');
 }
 
 /** Whether a body can be taken for another: replay decodes with the codings of the one and shows it under the head of the other. */

@@ -19,7 +19,7 @@ export type PlannedOriginal = {
   /** Empty when the record has none. */
   readonly recordId: string;
   readonly digestText: string;
-  /** Content codings, joined; null when nobody looked. */
+  /** Content codings and chunking, joined; null when nobody looked. */
   readonly codings: string | null;
 };
 

@@ -2,7 +2,8 @@
  * Resolving is one statement of SQL over a manifest, the same for DuckDB, which Pinakes brings, and for any other engine over the same Parquet
  * files. docs/slim.md explains it; a test keeps the two in agreement.
  *
- * A cluster is all records with one digest, one size and one extension. Its original is the earliest: by date, then by file, then by offset.
+ * A cluster is all records with one digest, one size and one extension, all stored in chunks or none: replay shows the body of the one under the head of the
+ * other, and a head that says nothing of chunks leaves their framing in the text. Its original is the earliest: by date, then by file, then by offset.
  */
 
 export const RESOLVE_STATEMENT = `SELECT
@@ -18,7 +19,7 @@ export const RESOLVE_STATEMENT = `SELECT
 FROM manifest
 WHERE holds
 WINDOW cluster AS (
-  PARTITION BY digest, payload_bytes, extension
+  PARTITION BY digest, payload_bytes, extension, chunked
   ORDER BY time_ms, file, record_offset
 )`;
 

@@ -243,7 +243,7 @@ export function isTruncated(head: RecordHead): boolean {
   return head.get('warc-truncated') !== undefined;
 }
 
-function algorithmOf(planned: PlannedDuplicate): DigestAlgorithm {
+export function algorithmOf(planned: PlannedDuplicate): DigestAlgorithm {
   return planned.digest.slice(0, planned.digest.indexOf(':')) as DigestAlgorithm;
 }
 

@@ -19,6 +19,7 @@ export type ArchivedRecord = {
   /** SHA-256 and size of the payload; undefined for a revisit. */
   readonly payload: string | undefined;
   readonly httpHead: string;
+  readonly isChunked: boolean;
   readonly fields: readonly { readonly name: string; readonly value: string }[];
 };
 
@@ -43,11 +44,17 @@ export async function readAll(files: readonly string[], names: readonly string[]
         profile: head.get('warc-profile') ?? '',
         payload: head.type === 'revisit' ? undefined : `${toHex(facts.payloadDigests[0]!.bytes)} ${facts.payloadBytes}`,
         httpHead: facts.http ? toHex(digestOf('sha256', facts.http.bytes).bytes) : '',
+        isChunked: facts.isChunked,
         fields: head.fields,
       });
     }
   }
   return records;
+}
+
+/** Payload and chunking: what is stored in chunks cannot stand for what is not, nor the other way round. */
+export function storedAs({ payload, isChunked }: ArchivedRecord): string {
+  return `${payload} ${isChunked}`;
 }
 
 /** The record that a revisit leans on: by id, else by URI and date. Never another revisit. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { parseDigest } from '../../src/base/index.ts';
+import { digestOf, formatDigest, parseDigest, utf8 } from '../../src/base/index.ts';
 import { slimRun, slimUndo } from '../../src/slim/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
-import { type ArchivedRecord, capturesOf, originalOf, readAll } from './archived-captures.ts';
-import { bodyOf, SAMPLE_FILES, SampleWriter, writeSampleCollection } from './sample-collection.ts';
+import { type ArchivedRecord, capturesOf, originalOf, readAll, storedAs } from './archived-captures.ts';
+import { bodyOf, chunked, SAMPLE_FILES, SampleWriter, writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, runOptions } from './slim-options.ts';
 
 async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
@@ -45,11 +45,11 @@ describe('a run in place over files of every compression', () => {
     assert.ok(!capturesOf(later).some((line) => line.endsWith('missing')));
   });
 
-  test('turns every duplicate into a revisit and keeps one record for each content', () => {
-    const contents = new Set(earlier.filter(({ type }) => type === 'response').map(({ payload }) => payload));
+  test('turns every duplicate into a revisit and keeps one record for each content, in chunks or not', () => {
+    const contents = new Set(earlier.filter(({ type }) => type === 'response').map(storedAs));
     const responses = later.filter(({ type }) => type === 'response');
     assert.equal(responses.length, contents.size);
-    assert.equal(new Set(responses.map(({ payload }) => payload)).size, contents.size);
+    assert.equal(new Set(responses.map(storedAs)).size, contents.size);
     const revisits = later.filter(({ type }) => type === 'revisit');
     assert.equal(revisits.length, SAMPLE_FILES.length * 20 - contents.size);
     assert.equal(summary.duplicates, revisits.length);
@@ -59,9 +59,9 @@ describe('a run in place over files of every compression', () => {
   });
 
   test('chooses the earliest capture as the original', () => {
-    for (const { payload, date } of later.filter(({ type }) => type === 'response')) {
-      const dates = earlier.filter((record) => record.type === 'response' && record.payload === payload);
-      assert.equal(date, dates.map((record) => record.date).sort()[0]);
+    for (const original of later.filter(({ type }) => type === 'response')) {
+      const same = earlier.filter((record) => record.type === 'response' && storedAs(record) === storedAs(original));
+      assert.equal(original.date, same.map((record) => record.date).sort()[0]);
     }
   });
 
@@ -69,6 +69,7 @@ describe('a run in place over files of every compression', () => {
     for (const revisit of later.filter(({ type }) => type === 'revisit')) {
       const original = originalOf(revisit, later);
       assert.equal(original?.type, 'response');
+      assert.equal(original?.isChunked, revisit.isChunked);
       assert.equal(revisit.refersTo, original?.recordId);
       assert.equal(revisit.refersToUri, original?.uri);
       assert.equal(revisit.refersToDate, original?.date);
@@ -356,17 +357,72 @@ describe('what must not become a revisit', () => {
   });
 });
 
-test('a chunked duplicate keeps its own head, chunked as it says, and leans on an original that is not', async () => {
+test('what is stored in chunks leans on what is, and what is not on what is not, since replay shows the body of the one under the head of the other', async () => {
   await inDirectory(async (directory) => {
+    const body = bodyOf(1);
     const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
-    await sample.page({ uri: 'http://a.example/plain', body: bodyOf(1) });
-    await sample.page({ uri: 'http://a.example/chunked', body: bodyOf(1), isChunked: true });
+    for (const name of ['plain', 'chunked', 'chunked-again', 'plain-again'])
+      await sample.page({ uri: `http://a.example/${name}`, body, isChunked: name.startsWith('chunked') });
     await sample.finish();
     const earlier = await readAll(filesBelow(directory));
     await slimRun(runOptions(directory).options);
     const later = await readAll(filesBelow(directory));
-    assert.equal(later.find(({ uri }) => uri.endsWith('chunked'))?.type, 'revisit');
+    const leansOn = (name: string) => later.find(({ uri }) => uri === `http://a.example/${name}`)?.refersToUri;
+    assert.deepEqual(['plain', 'chunked', 'chunked-again', 'plain-again'].map(leansOn), [
+      '',
+      '',
+      'http://a.example/chunked',
+      'http://a.example/plain',
+    ]);
     assert.deepEqual(capturesOf(later), capturesOf(earlier));
+  });
+});
+
+describe('the digest of a revisit, under which replay looks for its original', () => {
+  const uris = ['http://a.example/1', 'http://a.example/2'] as const;
+  const body = bodyOf(1);
+
+  /** The first record and what the second became, with the findings of the run. */
+  async function slimmed(page: { isChunked?: boolean; withDigest?: boolean; digest?: string }) {
+    let found: { original: ArchivedRecord; other: ArchivedRecord; codes: string[] } | undefined;
+    await inDirectory(async (directory) => {
+      const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
+      for (const uri of uris) await sample.page({ uri, body, ...page });
+      await sample.finish();
+      const { options, findings } = runOptions(directory);
+      await slimRun(options);
+      const later = await readAll(filesBelow(directory));
+      const [original, other] = uris.map(
+        (uri) => later.find((record) => record.uri === uri && record.type !== 'request')!,
+      );
+      found = { original: original!, other: other!, codes: findings.map(({ code }) => code) };
+    });
+    return found!;
+  }
+
+  const digestIn = ({ fields }: ArchivedRecord) => fields.find(({ name }) => name === 'WARC-Payload-Digest')?.value;
+
+  test('is what the original declares', async () => {
+    const { original, other } = await slimmed({});
+    assert.equal(other.type, 'revisit');
+    assert.equal(digestIn(other), digestIn(original));
+  });
+
+  test('is what indexers compute for an original that declares none: the SHA-1 of the body as it is stored', async () => {
+    const plain = await slimmed({ withDigest: false });
+    assert.equal(plain.other.type, 'revisit');
+    assert.equal(digestIn(plain.other), formatDigest(digestOf('sha1', body)));
+    const inChunks = await slimmed({ withDigest: false, isChunked: true });
+    assert.equal(inChunks.other.type, 'revisit');
+    assert.equal(digestIn(inChunks.other), formatDigest(digestOf('sha1', chunked(body))));
+  });
+
+  test('would be nowhere with an original that declares another than its own, so nothing leans on it', async () => {
+    for (const digest of [formatDigest(digestOf('sha1', bodyOf(2))), 'sha1:nonsense']) {
+      const { other, codes } = await slimmed({ digest });
+      assert.equal(other.type, 'response');
+      assert.ok(codes.includes('slim-original-unusable'), digest);
+    }
   });
 });
 
@@ -397,3 +453,39 @@ test('a minimum saving keeps duplicates that save less', async () => {
     assert.equal(summary.filesRewritten, 0);
   });
 });
+
+/** A file of HTTP messages with one body. */
+function arcOf(uris: readonly string[], body: Uint8Array): Uint8Array {
+  const about = '1 0 a-sample\nURL IP-address Archive-date Content-type Archive-length\n\n';
+  const parts = [utf8(`filedesc://one.arc 0.0.0.0 20240101000000 text/plain ${about.length}\n${about}\n`)];
+  for (const [index, uri] of uris.entries()) {
+    const message = Buffer.concat([utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n'), body]);
+    parts.push(utf8(`${uri} 192.0.2.1 2024010100000${index} text/html ${message.length}\n`), message, utf8('\n'));
+  }
+  return Buffer.concat(parts);
+}
+
+for (const algorithm of ['sha256', 'sha512', 'sha1', 'md5'] as const) {
+  test(`an ARC file becomes a WARC file with revisits, told apart by ${algorithm}, under the digests that its records then declare`, async () => {
+    await inDirectory(async (directory) => {
+      const [source, target] = [join(directory, 'source'), join(directory, 'target')];
+      mkdirSync(source);
+      const uris = ['http://a.example/1', 'http://a.example/2', 'http://a.example/3'];
+      writeFileSync(join(source, 'one.arc'), arcOf(uris, bodyOf(1)));
+      const verify = algorithm.startsWith('sha') && algorithm !== 'sha1' ? 'digest' : 'bytes';
+      const { options, findings, failures } = runOptions(source, { target, algorithm, verify });
+      await slimRun(options);
+      assert.deepEqual([findings, failures], [[], []]);
+      const later = await readAll(filesBelow(target));
+      const declaredBy = ({ fields }: ArchivedRecord) =>
+        fields.find(({ name }) => name === 'WARC-Payload-Digest')?.value;
+      const captures = uris.map((uri) => later.find((record) => record.uri === uri)!);
+      assert.deepEqual(
+        captures.map(({ type }) => type),
+        ['response', 'revisit', 'revisit'],
+      );
+      assert.equal(new Set(captures.map(declaredBy)).size, 1);
+      for (const { refersToUri } of captures.slice(1)) assert.equal(refersToUri, uris[0]);
+    });
+  });
+}

@@ -23,6 +23,8 @@ type Page = {
   readonly head?: string;
   readonly isChunked?: boolean;
   readonly withDigest?: boolean;
+  /** What is declared as the payload digest, instead of the true one. */
+  readonly digest?: string;
   readonly request?: string;
   readonly date?: string;
   readonly recordId?: string;
@@ -84,7 +86,7 @@ export class SampleWriter {
         date,
         targetUri,
         contentType: 'application/http; msgtype=response',
-        payloadDigest: page.withDigest === false ? undefined : digestOf('sha1', body),
+        payloadDigest: page.withDigest === false ? undefined : (page.digest ?? digestOf('sha1', body)),
         fields: [{ name: 'WARC-IP-Address', value: '192.0.2.1' }, ...(page.fields ?? [])],
       },
       Buffer.concat([utf8(head), stored]),
@@ -133,7 +135,8 @@ export class SampleWriter {
   }
 }
 
-function chunked(body: Uint8Array): Uint8Array {
+/** A body as it is stored in chunks. */
+export function chunked(body: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [];
   for (let at = 0; at < body.length; at += 700) {
     const piece = body.subarray(at, at + 700);
