@@ -51,7 +51,7 @@ export class Clusters {
   async prepare(): Promise<void> {
     await this.#database.run('CREATE OR REPLACE TEMP TABLE aside (file VARCHAR)');
     await this.#database.run(
-      'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR)',
+      'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR, is_answer BOOLEAN)',
     );
     await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_place (place UBIGINT)');
     await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_id (id UBIGINT)');
@@ -103,6 +103,9 @@ export class Clusters {
         m.yields AND NOT EXISTS (
           SELECT 1 FROM referenced AS r WHERE r.file = m.file AND r.record_offset = m.record_offset
         ) AS yields,
+        m.holds AND NOT EXISTS (
+          SELECT 1 FROM referenced AS r WHERE r.is_answer AND r.file = m.file AND r.record_offset = m.record_offset
+        ) AS holds,
         coalesce(c.extension, m.extension, 0) AS extension
       )
       FROM ${source} AS m

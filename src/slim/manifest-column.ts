@@ -6,7 +6,7 @@
  *   file              path, as it was given
  *   record_offset     bytes from the start of the file; of the compressed member, when there is one
  *   record_length     bytes in the file, compressed as they are, line ends after the record included
- *   type              response, resource, conversion, revisit, or request (only those with a body)
+ *   type              response, resource, conversion, revisit, or request (only those with a body or another method than GET)
  *   uri, date         WARC-Target-URI and WARC-Date, as written; brackets around the URI are taken off
  *   time_ms           the date as milliseconds since 1970
  *   digest            `algorithm:` and lower-case hexadecimal, of the payload

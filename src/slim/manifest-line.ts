@@ -3,7 +3,15 @@
  * into another and no object is made for a record.
  */
 import { type DigestAlgorithm, parseDigest, parseW3cDate, toHex } from '../base/index.ts';
-import { SCAN_ARC, SCAN_CHUNKED, SCAN_COMPLETE, SCAN_HTTP, SCAN_SEGMENTED, type ScanBatch } from '../warc/index.ts';
+import {
+  SCAN_ARC,
+  SCAN_CHUNKED,
+  SCAN_COMPLETE,
+  SCAN_HTTP,
+  SCAN_OTHER_METHOD,
+  SCAN_SEGMENTED,
+  type ScanBatch,
+} from '../warc/index.ts';
 
 export type LineOptions = {
   readonly algorithm: DigestAlgorithm;
@@ -49,7 +57,7 @@ export class ManifestLines {
       case 'revisit':
         return this.#options.brief ? undefined : this.#pointer(batch, record, file, type);
       case 'request':
-        return batch.columns.payloadBytes[record]! > 0 && !this.#options.brief
+        return !this.#options.brief && (batch.columns.payloadBytes[record]! > 0 || batch.has(record, SCAN_OTHER_METHOD))
           ? this.#pointer(batch, record, file, type)
           : undefined;
       default:
@@ -74,8 +82,9 @@ export class ManifestLines {
       isWhole &&
       columns.length[record]! > 0 &&
       canBePointedAt &&
-      (isArc ? this.#options.withArc === true && isHttp : type === 'resource' || (type === 'response' && isHttp));
-    const yields = holds && type === 'response' && isHttp;
+      isHttp &&
+      (isArc ? this.#options.withArc === true : type === 'response');
+    const yields = holds && type === 'response';
     const declared = this.#options.brief ? '' : clean(batch.text(record, 'payloadDigest'));
     const digest = this.#digestOf(batch, record, declared);
     if (this.#options.brief) {
@@ -102,7 +111,7 @@ export class ManifestLines {
     return `${algorithm}:${toHex(computed)}`;
   }
 
-  /** Records that lean on others: revisits, and requests with a body, whose response is found through them. */
+  /** Records that lean on others: revisits, and requests that are more than a plain GET, whose response is found through them. */
   #pointer(batch: ScanBatch, record: number, file: string, type: string): ManifestLine {
     const { columns } = batch;
     const date = batch.text(record, 'date');

@@ -141,7 +141,7 @@ function judgeClosely(
 function faultOf(original: CheckedOriginal, record: SpanRecord | undefined): string | undefined {
   if (!record) return 'the record cannot be read any more';
   const { head, facts } = record;
-  if (head.type !== 'response' && head.type !== 'resource') return `it is a ${head.type || 'nameless'} record`;
+  if (head.type !== 'response') return `it is a ${head.type || 'nameless'} record`;
   if (head.targetUri !== original.uri || head.date !== original.date) return 'another record stands there';
   if (head.get('warc-truncated') !== undefined) return 'it is truncated';
   if (facts.chunkingBroken) return 'its chunks are broken';

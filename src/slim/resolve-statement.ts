@@ -24,24 +24,35 @@ WINDOW cluster AS (
 )`;
 
 /**
- * The records that must stay what they are, because something in the collection finds its content through them: the originals of the revisits
- * that are there already, by id, by URI and second, or by URI alone when the revisit says no more; and responses to requests with a body, which
- * replay finds only beside their request.
+ * The records that must stay what they are, because something in the collection finds its content through them. First the originals of the revisits that are
+ * there already: by id; by URI and about the time; by URI and declared digest, since tools write dates that are a second off; or by URI alone when the
+ * revisit says no more. URIs are compared as replay looks them up, or more loosely: what stays for nothing costs room, what goes costs a content.
+ *
+ * Then the responses to requests with a body or with a method other than GET, which replay finds only beside their request; so nothing leans on them either.
  */
-export const REFERENCED_STATEMENT = `SELECT file, record_offset, digest FROM (
-  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+export const REFERENCED_STATEMENT = String.raw`SELECT file, record_offset, digest, is_answer FROM (
+  SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
     ON m.record_id = p.refers_to AND p.type = 'revisit'
   UNION ALL
-  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
-    ON m.uri = p.refers_to_uri AND m.time_ms // 1000 = p.refers_to_ms // 1000 AND p.type = 'revisit'
+  SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
+    ON regexp_replace(lower(m.uri), '^https?://(www\d*\.)?|/+$', '', 'g')
+      = regexp_replace(lower(p.refers_to_uri), '^https?://(www\d*\.)?|/+$', '', 'g')
+      AND m.time_ms >= p.refers_to_ms - 60000 AND m.time_ms <= p.refers_to_ms + 60000 AND p.type = 'revisit'
   UNION ALL
-  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
-    ON m.uri = coalesce(p.refers_to_uri, p.uri) AND p.type = 'revisit' AND p.refers_to_ms IS NULL AND p.refers_to IS NULL
+  SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
+    ON regexp_replace(lower(m.uri), '^https?://(www\d*\.)?|/+$', '', 'g')
+      = regexp_replace(lower(coalesce(p.refers_to_uri, p.uri)), '^https?://(www\d*\.)?|/+$', '', 'g')
+      AND lower(m.declared_digest) = lower(p.declared_digest) AND p.type = 'revisit'
   UNION ALL
-  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+  SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
+    ON regexp_replace(lower(m.uri), '^https?://(www\d*\.)?|/+$', '', 'g')
+      = regexp_replace(lower(coalesce(p.refers_to_uri, p.uri)), '^https?://(www\d*\.)?|/+$', '', 'g')
+      AND p.refers_to_ms IS NULL AND p.refers_to IS NULL AND p.type = 'revisit'
+  UNION ALL
+  SELECT m.file, m.record_offset, m.digest, true AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
     ON m.record_id = p.concurrent_to AND p.type = 'request'
   UNION ALL
-  SELECT m.file, m.record_offset, m.digest FROM manifest AS m SEMI JOIN pointer AS p
+  SELECT m.file, m.record_offset, m.digest, true AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
     ON m.concurrent_to = p.record_id AND p.type = 'request'
 )`;
 

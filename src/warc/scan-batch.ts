@@ -34,6 +34,8 @@ export const SCAN_HTTP_MISSING = 4;
 export const SCAN_CHUNKED = 8;
 export const SCAN_ARC = 16;
 export const SCAN_SEGMENTED = 32;
+/** A request with another method than GET. */
+export const SCAN_OTHER_METHOD = 64;
 
 /** The columns as they travel. */
 export type ScanColumns = {

@@ -183,7 +183,10 @@ test('undo puts back every file as it was', async () => {
 
 describe('what must not become a revisit', () => {
   /** Writes one file, slims it, and says the type of the record that each URI has afterwards. */
-  async function typesAfter(write: (sample: SampleWriter) => Promise<void>): Promise<Map<string, string>> {
+  async function typesAfter(
+    write: (sample: SampleWriter) => Promise<void>,
+    look?: (later: readonly ArchivedRecord[]) => void,
+  ): Promise<Map<string, string>> {
     const types = new Map<string, string>();
     await inDirectory(async (directory) => {
       const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
@@ -196,6 +199,7 @@ describe('what must not become a revisit', () => {
       assert.deepEqual(failures, []);
       assert.deepEqual(capturesOf(later), capturesOf(earlier));
       for (const { uri, type } of later) if (type !== 'request' && type !== 'warcinfo') types.set(uri, type);
+      look?.(later);
     });
     return types;
   }
@@ -282,6 +286,45 @@ describe('what must not become a revisit', () => {
     );
   });
 
+  for (const [what, start, content] of [
+    ['with a body', 'POST', 'question=1'],
+    ['without a body, but not a GET', 'POST', ''],
+    ['of another kind', 'OPTIONS', ''],
+  ] as const) {
+    test(`the response to a request ${what}, nor does anything lean on it`, async () => {
+      const request = `${start} /1 HTTP/1.1\r\nHost: a.example\r\n\r\n${content}`;
+      let leansOn: string | undefined;
+      const write = async (sample: SampleWriter) => {
+        await sample.page({ uri: first, body, request });
+        await sample.page({ uri: second, body });
+        await sample.page({ uri: third, body });
+        await sample.page({ uri: 'http://a.example/4', body, request });
+      };
+      const types = await typesAfter(write, (later) => {
+        leansOn = later.find(({ type }) => type === 'revisit')?.refersToUri;
+      });
+      assert.deepEqual([...types.values()], ['response', 'response', 'revisit', 'response']);
+      assert.equal(leansOn, second);
+    });
+  }
+
+  for (const [what, uriOf, secondsOff] of [
+    ['whose date is a second off', (uri: string) => uri, 1],
+    ['whose date is an hour off', (uri: string) => uri, 3600],
+    ['whose URI is written otherwise', (uri: string) => uri.replace('http://a.', 'HTTP://A.'), 0],
+    ['whose date is off and whose URI is written otherwise', (uri: string) => uri.replace('a.ex', 'A.EX'), 3600],
+  ] as const) {
+    test(`the original of a revisit that is there already, ${what}`, async () => {
+      const types = await typesAfter(async (sample) => {
+        await sample.page({ uri: first, body });
+        const { date } = await sample.page({ uri: second, body });
+        const off = new Date(Date.parse(date) + secondsOff * 1000).toISOString();
+        await sample.revisit(third, { uri: uriOf(second), date: off }, body);
+      });
+      assert.deepEqual([...types.values()], ['response', 'response', 'revisit']);
+    });
+  }
+
   test('a record that is truncated, nor does anything lean on one', async () => {
     const fields = [{ name: 'WARC-Truncated', value: 'length' }];
     const types = await typesAfter(async (sample) => {
@@ -304,7 +347,7 @@ describe('what must not become a revisit', () => {
     assert.deepEqual([...types.values()], ['response', 'response']);
   });
 
-  test('a resource record, though a response may lean on one', async () => {
+  test('a resource record, nor does a response lean on one, whose head replay would not show', async () => {
     const types = await typesAfter(async (sample) => {
       await sample.resource(first, body);
       await sample.resource(second, body);
@@ -315,7 +358,7 @@ describe('what must not become a revisit', () => {
       [
         [first, 'resource'],
         [second, 'resource'],
-        [third, 'revisit'],
+        [third, 'response'],
       ],
     );
   });
