@@ -1,6 +1,6 @@
 /**
  * A revisit as a full record: its own head and the payload of the record it leans on, under another id and with WARC-Previous-Record-ID. Its HTTP head is its own but
- * for the codings: the transfer coding goes, the content coding is that of the payload.
+ * for the codings: the transfer coding goes, the content coding is that of the payload. It is a response when it has an HTTP head, whatever it leans on.
  */
 import { createHash } from 'node:crypto';
 import type { Block } from '../catalog/index.ts';
@@ -28,9 +28,11 @@ export async function expandedRecord(
   recordId: string,
 ): Promise<{ record: NewRecord; block: StreamedBlock }> {
   const holder = await access.open(block.holder);
-  const message = holder.http ? withCodingsOf(own.http?.bytes ?? holder.http.bytes, holder.http.fields) : undefined;
+  const http = own.http ?? holder.http;
+  // A resource has no codings to tell of; its bytes are those that the revisit stands for, with the codings of its own head.
+  const message = http && withCodingsOf(http.bytes, (holder.http ?? http).fields);
   const length = (message?.length ?? 0) + block.size;
-  const record = recordOf(own.head, holder, block, recordId);
+  const record = recordOf(own.head, holder, block, recordId, message !== undefined);
   return { record, block: { length, pieces: joined(message, holder.payload) } };
 }
 
@@ -73,7 +75,7 @@ async function* wholeRecord(start: Uint8Array, block: AsyncIterable<Uint8Array>)
   yield RECORD_TRAILER;
 }
 
-function recordOf(own: RecordHead, holder: OpenedRecord, block: Block, recordId: string): NewRecord {
+function recordOf(own: RecordHead, holder: OpenedRecord, block: Block, recordId: string, isHttp: boolean): NewRecord {
   const fields: Field[] = own.fields.filter((field) => KEPT_FIELDS.has(field.name.toLowerCase())).map(oneLine);
   const id = own.recordId ?? '';
   fields.push({ name: 'WARC-Previous-Record-ID', value: id });
@@ -81,7 +83,6 @@ function recordOf(own: RecordHead, holder: OpenedRecord, block: Block, recordId:
   if (block.key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.key.overflow) });
   const truncated = holder.head.get('warc-truncated');
   if (truncated !== undefined) fields.push({ name: 'WARC-Truncated', value: truncated });
-  const isHttp = holder.http !== undefined;
   return {
     type: isHttp ? 'response' : 'resource',
     recordId,

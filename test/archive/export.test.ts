@@ -191,6 +191,32 @@ describe('exporting WARC', () => {
     assert.match(Buffer.from(captures[1]!.head).toString(), /X-Second: yes/);
   });
 
+  test('self-contained, or resolved in a stream, a response that leans on a resource keeps its HTTP head', async (t) => {
+    const archive = await makeArchive(t, { policies: { dedupBytesMin: 1 } });
+    const body = contentOf('of a resource', 400);
+    await archive.store({ kind: 'resource', url: 'http://a.test/resource', time: NOON, mime: 'text/plain', body });
+    await archive.store(page('http://a.test/page', NOON + 1000, body, ['X-Own: page', 'Content-Encoding: br']));
+    const { captures, report } = await exported(archive, {}, { selfContained: true });
+    assert.equal(report.expanded, 1);
+    const pieces: Buffer[] = [];
+    for await (const { bytes } of archive.streamWarc({ resolve: true })) pieces.push(Buffer.from(bytes));
+    async function* streamed() {
+      yield Buffer.concat(pieces);
+    }
+    for (const found of [captures, await capturesIn(readRecords(streamed(), { name: 'stream' }))]) {
+      assert.deepEqual(
+        found.map(({ type, url }) => `${type} ${url}`),
+        ['resource http://a.test/resource', 'response http://a.test/page'],
+      );
+      assert.match(
+        Buffer.from(found[1]!.head).toString(),
+        /^HTTP\/1\.1 200 OK\r\n.*X-Own: page\r\nContent-Encoding: br\r\n/s,
+      );
+      assert.equal(found[1]!.record.contentType, 'application/http; msgtype=response');
+      assert.equal(found[1]!.payload, createHash('sha256').update(body).digest('hex'));
+    }
+  });
+
   test('self-contained, a "not modified" stays a revisit, and what it leans on comes along', async (t) => {
     const archive = await makeArchive(t);
     const file = join(await temporaryDirectory(t), 'crawl.warc.gz');
