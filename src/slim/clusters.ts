@@ -50,9 +50,7 @@ export class Clusters {
    */
   async prepare(): Promise<void> {
     await this.#database.run('CREATE OR REPLACE TEMP TABLE aside (file VARCHAR)');
-    await this.#database.run(
-      'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR, is_answer BOOLEAN)',
-    );
+    await prepareReferenced(this.#database);
     await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_place (place UBIGINT)');
     await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_id (id UBIGINT)');
     await this.#database.run(
@@ -90,9 +88,7 @@ export class Clusters {
 
   /** Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from. */
   async findReferenced(source: string, pointers: string): Promise<void> {
-    await this.#database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
-    await this.#database.run(`CREATE OR REPLACE TEMP VIEW manifest AS SELECT * FROM ${source} WHERE yields`);
-    await this.#database.run(`INSERT INTO referenced ${REFERENCED_STATEMENT}`);
+    await findReferenced(this.#database, source, pointers);
   }
 
   /** Turns to one part of the manifest, which becomes the view `manifest`; no cluster goes beyond it. */
@@ -189,6 +185,25 @@ export class Clusters {
   async *duplicates(): AsyncGenerator<Duplicate> {
     yield* duplicatesIn(this.#database, `(${RESOLVE_STATEMENT})`);
   }
+}
+
+/** Makes the table `referenced`, without rows. */
+export async function prepareReferenced(database: Database): Promise<void> {
+  await database.run(
+    'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR, is_answer BOOLEAN)',
+  );
+}
+
+/** Adds to the table `referenced` the records of `source` that must stay because others lean on them. */
+export async function findReferenced(database: Database, source: string, pointers: string): Promise<void> {
+  await database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
+  await database.run(`CREATE OR REPLACE TEMP VIEW manifest AS SELECT * FROM ${source} WHERE yields`);
+  await database.run(`INSERT INTO referenced ${REFERENCED_STATEMENT}`);
+}
+
+/** The rows of `source` that point at others. */
+export function pointersIn(source: string): string {
+  return `(SELECT * FROM ${source} WHERE type IN ('revisit', 'request'))`;
 }
 
 /** The duplicates of resolved rows, by original. */

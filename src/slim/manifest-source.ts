@@ -45,11 +45,17 @@ export async function manifestSource(
   return { sql, rows: await database.count(sql), isWithoutSizes };
 }
 
-/** Text says which URI and date an original has, not where it lies; the line with copy number 1 does, when the manifest still has it. */
+/**
+ * Text says which URI and date an original has, not where it lies; the line with copy number 1 does, when the manifest still has it. Of a content that is stored in
+ * chunks and without there can be two.
+ */
 function withPlaces(source: string): string {
   return `SELECT m.* REPLACE (o.file AS original_file, o.record_offset AS original_offset, o.record_length AS original_length)
-    FROM ${source} AS m LEFT JOIN ${source} AS o
-    ON o.copy_number = 1 AND o.digest = m.digest AND o.extension = m.extension`;
+    FROM ${source} AS m LEFT JOIN (
+      SELECT * FROM ${source} WHERE copy_number = 1
+      QUALIFY row_number() OVER (PARTITION BY digest, extension, uri, date ORDER BY file, record_offset) = 1
+    ) AS o
+    ON o.digest = m.digest AND o.extension = m.extension AND o.uri = m.original_uri AND o.date = m.original_date`;
 }
 
 function isParquet(path: string): boolean {

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'n
 import { dirname } from 'node:path';
 import { fileError } from '../base/index.ts';
 import { syncDirectory } from '../warc/index.ts';
+import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
 import { type Database, quoted } from './database.ts';
 import { WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS, warcsumLine } from './warcsum-text.ts';
 
@@ -33,9 +34,22 @@ export async function writeManifest(
   }
 }
 
+/** A line cannot say that a record has to stay, so one that has to and is no original gets none. */
+function resolvedRows(rows: string): string {
+  return `(${rows}) WHERE type = 'response' AND (copy_number = 1 OR yields)`;
+}
+
+/** Nor can it point at others: the records that others lean on get none, and are never taken for duplicates. */
+async function plainRows(database: Database, rows: string): Promise<string> {
+  await prepareReferenced(database);
+  await findReferenced(database, `(${rows})`, pointersIn(`(${rows})`));
+  return `(${rows}) AS m ANTI JOIN referenced AS r ON r.file = m.file AND r.record_offset = m.record_offset
+    WHERE m.type = 'response' AND m.holds`;
+}
+
 async function writeText(database: Database, rows: string, path: string, isResolved: boolean): Promise<void> {
   const columns = isResolved ? WARCSUM_RESOLVED_COLUMNS : WARCSUM_COLUMNS;
-  const source = `(${rows}) WHERE type = 'response' ORDER BY file, record_offset`;
+  const source = `${isResolved ? resolvedRows(rows) : await plainRows(database, rows)} ORDER BY file, record_offset`;
   const descriptor = openSync(path, 'w');
   try {
     let pending = '';

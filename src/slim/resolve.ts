@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { DigestAlgorithm } from '../base/index.ts';
 import { isCollisionProne } from '../base/index.ts';
-import { Clusters } from './clusters.ts';
+import { Clusters, pointersIn } from './clusters.ts';
 import { type Database, quoted } from './database.ts';
 import { manifestSource } from './manifest-source.ts';
 import { type ManifestFormat, writeManifest } from './manifest-target.ts';
@@ -36,7 +36,7 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     const clusters = new Clusters(database);
     await clusters.prepare();
     await clusters.findAmbiguous(source.sql, join(directory, 'keys.parquet'));
-    const pointers = `(SELECT * FROM ${source.sql} WHERE type IN ('revisit', 'request'))`;
+    const pointers = pointersIn(source.sql);
     if ((await database.count(pointers)) > 0) await clusters.findReferenced(source.sql, pointers);
     const comparedBytes =
       options.verify === 'bytes' || source.isWithoutSizes || (await holdsWeakDigests(database, source.sql));

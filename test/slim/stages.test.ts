@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Difference, ManifestFormat } from '../../src/slim/index.ts';
 import { slimCompare, slimRefs, slimResolve, slimRun, slimSplit, slimSum } from '../../src/slim/index.ts';
 import { capturesOf, readAll } from './archived-captures.ts';
-import { writeSampleCollection } from './sample-collection.ts';
+import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, runOptions } from './slim-options.ts';
 
 const watch = { onFinding: () => {}, onFailure: assert.fail };
@@ -108,6 +108,48 @@ describe('slim by stages', () => {
     assert.equal(later.filter(({ type }) => type === 'revisit').length, alike.length - originals.length);
     assert.ok(alike.length < pages.length);
   });
+
+  test('resolved as text from Parquet, which knows what is stored in chunks, gives the revisits of a whole run', async () => {
+    const resolved = join(base, 'resolved-as.txt');
+    await resolve([manifest], resolved, 'warcsum');
+    const later = await readAll(filesBelow(await refs([resolved], 'by-resolved-text')));
+    assert.deepEqual(capturesOf(later), capturesOf(await readAll(filesBelow(collection))));
+    assert.equal(
+      later.filter(({ type }) => type === 'revisit').length,
+      (await readAll(filesBelow(whole))).filter(({ type }) => type === 'revisit').length,
+    );
+  });
+
+  for (const [what, sumFormat, resolveFormat] of [
+    ['text', 'warcsum', 'warcsum'],
+    ['text that is resolved to Parquet', 'warcsum', 'parquet'],
+    ['Parquet that is resolved to text', 'parquet', 'warcsum'],
+    ['Parquet', 'parquet', 'parquet'],
+  ] as const) {
+    test(`by ${what}, what revisits and requests lean on stays`, async () => {
+      const directory = mkdtempSync(join(base, 'pointed-at-'));
+      const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
+      const body = bodyOf(1);
+      const request = 'POST /5 HTTP/1.1\r\nHost: a.example\r\n\r\nquestion=1';
+      await sample.page({ uri: 'http://a.example/1', body });
+      await sample.page({ uri: 'http://a.example/2', body });
+      const { date } = await sample.page({ uri: 'http://a.example/3', body });
+      await sample.revisit('http://a.example/4', { uri: 'http://a.example/3', date }, body);
+      await sample.page({ uri: 'http://a.example/5', body, request });
+      await sample.finish();
+      const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+      await sum(directory, summed, sumFormat);
+      await resolve([summed], resolved, resolveFormat);
+      const { options, failures } = runOptions(directory);
+      await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+      assert.deepEqual(failures, []);
+      const captures = (await readAll(filesBelow(directory))).filter(({ type }) => /^re(?!quest)/.test(type));
+      assert.deepEqual(
+        captures.map(({ type }) => type),
+        ['response', 'revisit', 'response', 'revisit', 'response'],
+      );
+    });
+  }
 
   test('compare finds no difference between a collection and what a run made of it', async () => {
     const after = join(base, 'after.parquet');
