@@ -15,6 +15,9 @@ export type AddCommandOptions = ArchiveCommandOptions & {
   readonly volume?: string;
 };
 
+/** Of the failures that a job's report names. */
+const FAILED_TOLD_MAX = 100;
+
 export async function archiveAdd(
   context: CommandContext,
   archive: Archive,
@@ -45,8 +48,10 @@ export async function archiveAdd(
   findings.end();
   const storedBytes = segmentBytes(archive) - before;
   failures.push(...report.failures);
+  const { failures: _, ...counts } = report;
+  const failed = failures.slice(0, FAILED_TOLD_MAX).map(({ code, message }) => ({ code, message }));
+  context.report?.({ ...counts, inputBytes: bytes, storedBytes, failed });
   if (options.json) {
-    const { failures: _, ...counts } = report;
     await terminal.json({ ...counts, inputBytes: bytes, storedBytes, failed: failures.map(({ message }) => message) });
   } else await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
   return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;

@@ -18,7 +18,9 @@ export async function archiveCompact(
 ): Promise<number> {
   const compaction = await compact(context, archive, options);
   const recompression = options.recompress ? await recompress(context, archive, options) : undefined;
-  if (options.json) await context.terminal.json({ ...compaction, ...(recompression && { recompression }) });
+  const report = { ...compaction, ...(recompression && { recompression }) };
+  context.report?.(report);
+  if (options.json) await context.terminal.json(report);
   return EXIT_FINE;
 }
 

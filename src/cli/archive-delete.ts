@@ -22,7 +22,7 @@ export type DeleteCommandOptions = ArchiveCommandOptions &
   SelectionOptions & { readonly yes?: boolean; readonly dryRun?: boolean };
 
 export async function archiveDelete(
-  { terminal, signal }: CommandContext,
+  { terminal, signal, report: tell, begins }: CommandContext,
   archive: Archive,
   options: DeleteCommandOptions,
 ): Promise<number> {
@@ -45,7 +45,9 @@ export async function archiveDelete(
       return EXIT_FINE;
     }
   }
+  await begins?.();
   const report = await archive.delete(selection, { signal });
+  tell?.(report);
   if (options.json) await terminal.json({ isDone: true, ...report });
   else {
     await terminal.line(`deleted ${counted(report.captures, 'capture')} and ${counted(report.contents, 'content')}`);

@@ -91,6 +91,7 @@ async function exportRecords(
       ? await archive.exportWacz(selection, pathFrom(context, path), exporting)
       : await archive.exportWarc(selection, pathFrom(context, path), exporting);
   count.end();
+  context.report?.({ file: path, format, ...report });
   if (options.json) await terminal.json({ file: path, format, ...report });
   else {
     await terminal.line(
@@ -125,6 +126,7 @@ async function exportTable(
     onProgress: ({ captures }) => count.update(counted(captures, 'capture')),
   });
   count.end();
+  context.report?.({ file: path, format: 'parquet', ...report });
   if (options.json) await terminal.json({ file: path, format: 'parquet', ...report });
   else await terminal.line(`${path}: ${counted(report.captures, 'row')}, ${formatBytes(report.bytes)}`);
   return EXIT_FINE;
@@ -153,6 +155,7 @@ async function exportIndex(
   }
   const written = await writeLines(pathFrom(context, path), lines(), options.force === true);
   const captures = written - (header === undefined ? 0 : 1);
+  context.report?.({ file: path, format, captures });
   if (options.json) await terminal.json({ file: path, format, captures });
   else await terminal.line(`${path}: ${counted(captures, 'line')}`);
   return EXIT_FINE;

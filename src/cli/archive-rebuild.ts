@@ -31,7 +31,7 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
 }
 
 async function rebuild(
-  { terminal }: CommandContext,
+  { terminal, report: tell }: CommandContext,
   options: ArchiveCommandOptions,
   archive: Archive,
   signal: AbortSignal | undefined,
@@ -49,6 +49,7 @@ async function rebuild(
   progress.end();
   const totals = await archive.catalog.totals();
   const segments = archive.segments().length;
+  tell?.({ segments, storedBytes: bytes, ...totals });
   if (options.json) await terminal.json({ segments, storedBytes: bytes, ...totals });
   else {
     await terminal.line(

@@ -9,7 +9,7 @@ import { counted, formatBytes, printable } from './terminal.ts';
 export type VerifyCommandOptions = ArchiveCommandOptions & { readonly quick?: boolean; readonly full?: boolean };
 
 export async function archiveVerify(
-  { terminal, signal }: CommandContext,
+  { terminal, signal, report: tell }: CommandContext,
   archive: Archive,
   options: VerifyCommandOptions,
 ): Promise<number> {
@@ -23,6 +23,7 @@ export async function archiveVerify(
     onProgress: ({ segment, bytes }) => progress.update(bytes, segment),
   });
   progress.end();
+  tell?.({ depth, ...report });
   if (options.json) await terminal.json({ kind: 'summary', depth, ...report });
   else {
     await terminal.line(

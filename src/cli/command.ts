@@ -17,6 +17,10 @@ export type CommandContext = {
   readonly directory: string;
   /** The archive, when the command runs in the server that has it open. */
   readonly archive?: Archive;
+  /** What came of it, for those who watch the command as a job of that server. */
+  readonly report?: (report: object) => void;
+  /** Tells that server that the command has looked and asked, and now changes something. */
+  readonly begins?: () => Promise<void>;
 };
 
 /** A path on the command line, as this process has to open it. A server stands in a directory of its own. */

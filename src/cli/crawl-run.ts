@@ -60,6 +60,7 @@ export async function crawlCommand(
     : options.again
       ? await recrawl(archive, collection, settings, crawlOptions)
       : await crawl(archive, seeds, settings, { ...crawlOptions, fresh: options.fresh ?? false });
+  context.report?.(report);
   return shown.end(report, options);
 }
 
@@ -184,10 +185,13 @@ async function runDue(context: CommandContext, archive: Archive, options: CrawlC
   const { terminal, signal } = context;
   const failures: { readonly collection: string; readonly error: unknown }[] = [];
   let code = EXIT_FINE;
+  let crawls = 0;
+  context.report?.({ crawls });
   for (const schedule of dueCrawls(archive)) {
     const shown = new Shown(context);
     try {
       const report = await runScheduled(archive, schedule, shown.options());
+      context.report?.(++crawls === 1 ? report : { crawls });
       code = Math.max(code, await shown.end(report, options));
     } catch (error) {
       if (error instanceof OutputFailed) throw error;
@@ -221,6 +225,7 @@ async function replay(
       onProgress: ({ pages, bytes }) => terminal.status(`replay ${counted(pages, 'page')}, ${formatBytes(bytes)}`),
     });
     terminal.clearStatus();
+    context.report?.(report);
     if (options.json) await terminal.json(report);
     else
       await terminal.line(

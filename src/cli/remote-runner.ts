@@ -21,7 +21,11 @@ export function commandRunner(
     const { clock, newId, software } = server;
     const { signal, argv, directory } = command;
     const terminal = new RemoteTerminal(command);
-    const context: CommandContext = { terminal, signal, clock, newId, software, argv, directory, archive };
+    const { report, begins } = command;
+    const context: CommandContext = {
+      ...{ terminal, signal, clock, newId, software, argv, directory, archive },
+      ...{ report, begins },
+    };
     let code = EXIT_FINE;
     const program = newProgram(terminal);
     const ends = (ended: number) => {

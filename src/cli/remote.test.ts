@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -53,11 +53,22 @@ class KeepingTerminal extends Terminal {
   }
 }
 
+type RemoteJob = {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly origin: string;
+  readonly hasErrors?: boolean;
+  readonly report?: Record<string, unknown>;
+  readonly log: string[];
+  readonly error?: { readonly code: string };
+};
+
 type ServedHere = {
   readonly directory: string;
   readonly archive: Archive;
   readonly server: RunningServer;
-  readonly jobs: () => Promise<{ id: string; kind: string; state: string; origin: string; error?: { code: string } }[]>;
+  readonly jobs: () => Promise<RemoteJob[]>;
   readonly cancel: (id: string) => Promise<void>;
   readonly run: (
     argv: string[],
@@ -99,8 +110,7 @@ async function served(t: TestContext, jobKinds: JobKind[] = []): Promise<ServedH
     directory,
     archive,
     server,
-    jobs: async () =>
-      ((await (await api('/api/jobs')).json()) as { items: Awaited<ReturnType<ServedHere['jobs']>> }).items,
+    jobs: async () => ((await (await api('/api/jobs')).json()) as { items: RemoteJob[] }).items,
     cancel: async (id) => void (await api(`/api/jobs/${id}/cancel`, 'POST')),
     run: (argv, { answers, input = nothing(), signal = new AbortController().signal } = {}) => {
       const terminal = new KeepingTerminal(answers, input);
@@ -167,8 +177,8 @@ test('standard input is handed through, piece by piece, and output comes back by
   assert.equal(cat.terminal.out, `${piece}\u0000\u0001end`);
 });
 
-test('a deletion asks the person at the other end, and does what the person says', async (t) => {
-  const { run, archive } = await served(t);
+test('a deletion asks the person at the other end, and is a job only when it deletes', async (t) => {
+  const { run, archive, jobs } = await served(t);
   await archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
   const no = run(['delete', '--collection', 'default'], { answers: ['n'] });
   assert.equal(await no.code, 0);
@@ -177,9 +187,70 @@ test('a deletion asks the person at the other end, and does what the person says
   const nobody = run(['delete', '--collection', 'default']);
   assert.equal(await nobody.code, 2);
   assert.match(nobody.terminal.err, /nobody is there to ask.*\[BAD_ARGUMENT\]/);
+  const dry = run(['delete', '--collection', 'default', '--dry-run']);
+  assert.equal(await dry.code, 0);
+  assert.deepEqual(await jobs(), [], 'a question makes no job');
   const yes = run(['delete', '--collection', 'default'], { answers: ['yes'] });
   assert.equal(await yes.code, 0);
   assert.match(yes.terminal.out, /^deleted 1 capture and 1 content\n$/);
+  const [deletion] = await jobs();
+  assert.deepEqual(deletion!.report, { exitCode: 0, captures: 1, contents: 1 });
+  assert.equal(await run(['delete', '--url', 'http://nowhere.test/', '--yes']).code, 0);
+  assert.equal((await jobs()).length, 1, 'nothing was meant, so nothing was done');
+});
+
+test('what only looks at schedules, or only says what would be done, is no job', async (t) => {
+  const { run, jobs } = await served(t);
+  for (const argv of [
+    ['crawl', '--schedules'],
+    ['crawl', '--every', 'never'],
+    ['compact', '--dry-run'],
+    ['verify', '--help'],
+  ])
+    assert.equal(await run(argv).code, 0, argv.join(' '));
+  assert.deepEqual(await jobs(), []);
+});
+
+test('a command hands its report to its job, and one that found errors is not done well', async (t) => {
+  const one = await served(t);
+  await one.archive.store({ kind: 'bytes', time: 0, body: Buffer.alloc(2000, 1) });
+  await one.archive.flush();
+  assert.equal(await one.run(['verify']).code, 0);
+  const [sound] = await one.jobs();
+  assert.deepEqual([sound!.report!.exitCode, sound!.report!.captures, sound!.report!.errors], [0, 1, 0]);
+  assert.equal(sound!.hasErrors, undefined);
+  const collection = join(one.directory, 'volumes', 'main', 'default');
+  const path = join(collection, readdirSync(collection).find((name) => name.includes('.warc'))!);
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0, bytes.length >> 1, (bytes.length >> 1) + 20));
+  const verify = one.run(['verify']);
+  assert.equal(await verify.code, 1);
+  const [damaged] = await one.jobs();
+  assert.deepEqual([damaged!.state, damaged!.hasErrors, damaged!.report!.exitCode], ['done', true, 1]);
+  assert.ok(Number(damaged!.report!.errors) > 0);
+  assert.deepEqual(damaged!.log, verify.terminal.out.trimEnd().split('\n'), 'the log has what was printed');
+  assert.equal(await one.run(['add', 'nowhere.warc.gz']).code, 2);
+  const [failed] = await one.jobs();
+  assert.deepEqual([failed!.state, failed!.report!.exitCode, failed!.report!.files], ['failed', 2, 0]);
+});
+
+test('a reader who is slower than a large page leaves no listener behind', async (t) => {
+  const { run, archive } = await served(t);
+  const warnings: string[] = [];
+  const keep = ({ name }: Error) => void warnings.push(name);
+  process.on('warning', keep);
+  t.after(() => process.off('warning', keep));
+  await archive.store({
+    kind: 'resource',
+    url: 'http://large.test/',
+    time: 0,
+    mime: 'text/plain',
+    body: Buffer.alloc(12_000_000, 'a'),
+  });
+  const cat = run(['get', 'http://large.test/']);
+  assert.equal(await cat.code, 0);
+  assert.equal(cat.terminal.out.length, 12_000_000);
+  assert.deepEqual(warnings, []);
 });
 
 test('an input that is interrupted stores nothing and ends with 130', async (t) => {

@@ -20,6 +20,8 @@ export type JobContext = {
   progress(progress: JobProgress): void;
   /** A line for the job's log. */
   say(line: string): void;
+  /** What came of it so far, which is kept however the job ends. */
+  report(report: unknown): void;
   /** A directory for what the job writes on the way; removed when it ends. */
   readonly scratch: string;
 };
@@ -51,6 +53,10 @@ export type RemoteCommand = {
   ask(question: string): Promise<string | undefined>;
   /** How far it is, in a line, for those who watch it as a job. */
   status(text: string): void;
+  /** What came of it, as JSON, for those who watch it as a job. */
+  report(report: object): void;
+  /** Called by a command that looks and asks first, before it changes anything: from here on it is a job. */
+  begins(): Promise<void>;
 };
 
 /** Runs it and answers with the exit code. */

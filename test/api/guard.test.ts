@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
-import { type Served, served, TOKEN } from './served-archive.ts';
+import { type Served, served, storeDays, TOKEN } from './served-archive.ts';
 
 /** fetch does not let the Host field be chosen. */
 async function withHost({ server }: Served, host: string): Promise<number> {
@@ -93,4 +93,32 @@ test('what is not described is refused with a sentence, and never with a trace',
   assert.equal(large.status, 413);
   const xml = await one.call('/api/jobs', { body: Buffer.from('<a/>'), headers: { 'content-type': 'text/xml' } });
   assert.equal(xml.status, 415);
+});
+
+test('what jobs are about is told to who shows the token; everyone else sees that there are jobs', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://secret.test/', [1]);
+  const selection = { url: 'http://secret.test/' };
+  const { token } = (await one.call('/api/deletes/preview', { json: { selection } })).json as { token: string };
+  const { id } = (await one.call('/api/deletes', { json: { selection, token } })).json as { id: string };
+  await one.overJob(id);
+  const { id: failed } = (await one.call('/api/jobs', { json: { kind: 'add', input: { paths: ['/nowhere/secret'] } } }))
+    .json as { id: string };
+  await one.overJob(failed);
+  for (const path of ['/api/jobs', `/api/jobs/${id}`, `/api/jobs/${failed}`]) {
+    const open = (await one.call(path, { token: '' })).bytes.toString();
+    assert.ok(!open.includes('secret'), open);
+    assert.match((await one.call(path)).bytes.toString(), /secret/);
+    assert.equal((await one.call(path, { token: 'wrong' })).status, 401);
+  }
+  const { createdAt, startedAt, endedAt, ...told } = (await one.call(`/api/jobs/${id}`, { token: '' })).json;
+  assert.deepEqual(told, { id, kind: 'delete', state: 'done', origin: 'api' });
+  assert.ok(createdAt && startedAt && endedAt);
+  const events = await fetch(`${one.server.uiAddress}/api/jobs/events`);
+  let heard = '';
+  for await (const piece of events.body!) {
+    heard += Buffer.from(piece).toString();
+    if (heard.includes(id) && heard.includes(failed)) break;
+  }
+  assert.ok(!heard.includes('secret'), heard);
 });

@@ -18,7 +18,7 @@ import {
 } from './served-archive.ts';
 
 type Operation = {
-  readonly security?: unknown;
+  readonly security?: readonly object[];
   readonly responses: Record<string, { readonly content: Record<string, { readonly schema?: object }> }>;
 };
 type Document = {
@@ -94,10 +94,19 @@ class Checker {
   }
 
   /** Routes that write and were not refused without the token. */
+  /** Routes that are answered without the token too, and say more with it. */
+  tellingMore(): string[] {
+    return this.#guarded((security) => security.some((scheme) => Object.keys(scheme).length === 0));
+  }
+
   writing(): string[] {
+    return this.#guarded((security) => security.every((scheme) => Object.keys(scheme).length > 0));
+  }
+
+  #guarded(isMeant: (security: readonly object[]) => boolean): string[] {
     return Object.entries(this.#document.paths).flatMap(([path, operations]) =>
       Object.entries(operations)
-        .filter(([, operation]) => operation.security !== undefined)
+        .filter(([, { security }]) => security !== undefined && isMeant(security))
         .map(([method]) => `${method.toUpperCase()} ${path}`),
     );
   }
@@ -229,6 +238,11 @@ test('every route answers as the OpenAPI document says, in success and in failur
 
   for (const route of check.writing()) {
     await check.call(route, 401, { values: { id: exported.id, jobId: exported.id }, token: '', json: {} });
+  }
+  for (const route of check.tellingMore()) {
+    const values = { id: exported.id };
+    await check.call(route, 401, { values, token: 'wrong' });
+    if (!route.endsWith('/events')) await check.call(route, 200, { values, token: '' });
   }
   assert.deepEqual(check.missing(), []);
 });

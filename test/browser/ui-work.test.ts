@@ -8,9 +8,33 @@ import { response, writeForeign } from '../archive/foreign-file.ts';
 import { screenshot } from './chromium.ts';
 import { checkScreen } from './screen-check.ts';
 import { SITE, storeLibrary } from './ui-archive.ts';
-import { PHONE, TOKEN, UiSetting } from './ui-setting.ts';
+import { PHONE, TOKEN, UiSetting, WIDE } from './ui-setting.ts';
 
 const HOSTILE = 'http://hostile.example/"><img src=x onerror=document.title=1>?a=<b>';
+
+/** The newest last: one whose command handed its report over, and one of which only the exit code is known. */
+const COMMAND_JOBS = [
+  {
+    id: '00000000-0000-4000-8000-000000000001',
+    kind: 'verify',
+    input: { argv: ['verify', '--archive', 'secret'], directory: '/archives/secret' },
+    report: { exitCode: 1, depth: 'full', segments: 2, records: 40, bytes: 90_000, errors: 3, warnings: 0 },
+    log: ['main:a.warc.gz:120: error payload-digest: the payload is not what was stored', 'in secret'],
+  },
+  {
+    id: '00000000-0000-4000-8000-000000000002',
+    kind: 'delete',
+    input: { argv: ['delete', '--yes', '--url', 'http://gone.example/'], directory: '/archives/secret' },
+    report: { exitCode: 0 },
+    log: [],
+  },
+];
+
+const COMMAND_TIMES = {
+  createdAt: '2024-04-01T10:00:00Z',
+  startedAt: '2024-04-01T10:00:00Z',
+  endedAt: '2024-04-01T10:00:04Z',
+};
 
 suite('work with the web page', () => {
   let setting: UiSetting;
@@ -23,6 +47,9 @@ suite('work with the web page', () => {
       const body = utf8('<p>hostile</p>');
       await archive.store({ kind: 'http', url: HOSTILE, time: Date.UTC(2021, 0, 1), responseHead, body });
       await archive.flush();
+      const jobs = COMMAND_JOBS.map((job) => ({ ...job, state: 'done', origin: 'command', ...COMMAND_TIMES }));
+      const lines = jobs.map((job) => `${JSON.stringify(job)}\n`);
+      await writeFile(join(archive.directory, 'jobs.jsonl'), lines.join(''));
     });
     origin = setting.server.uiUrl;
   });
@@ -171,7 +198,9 @@ suite('work with the web page', () => {
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await page.getByText('3 of 10 pages: http://library.example/').waitFor();
     await page.getByText('fetching the first page').waitFor();
-    await watching.page.getByRole('link', { name: `Gather: ${SITE}` }).waitFor();
+    // Without the token one sees that there is a job, and not what it is about.
+    await watching.page.getByRole('link', { name: 'Gather', exact: true }).waitFor();
+    await watching.page.getByText('3 of 10 pages', { exact: true }).waitFor();
     await checkScreen(watching.page, watching.record, { where: 'job under way' });
     await screenshot(watching.page, 'ui-jobs-under-way-phone');
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -196,7 +225,8 @@ suite('work with the web page', () => {
     await checkScreen(page, record, { where: 'crawl form' });
     await page.getByRole('button', { name: 'Start the crawl' }).click();
     await page.getByRole('heading', { name: /^Crawl: http:/ }).waitFor();
-    await page.locator('.job-state.done, .job-state.failed').waitFor();
+    await page.getByRole('status').getByText('done, with errors').waitFor();
+    await page.getByText('1 address could not be fetched:').waitFor();
     await checkScreen(page, record, { where: 'crawl' });
   });
 
@@ -243,11 +273,49 @@ suite('work with the web page', () => {
   test('a token that is refused is asked for again', async () => {
     await using checked = await setting.open();
     const { page } = checked;
-    await page.goto(`${origin}/jobs#token=wrong`);
-    await page.getByRole('button', { name: /^Compact/ }).click();
-    await page.getByRole('button', { name: 'Compact now' }).click();
+    await page.goto(`${origin}/jobs#token=wrong%`);
     await page.getByText("Starting a job needs the server's token.").waitFor();
+    await page.getByText("The token that was given is not this server's.").waitFor();
+    await page.getByPlaceholder('Token').fill(TOKEN);
+    await page.getByRole('button', { name: 'Use this token' }).click();
+    await page.getByLabel('Files', { exact: true }).waitFor();
   });
+
+  test('what a job is about is shown when the token is given, without loading the page anew', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/jobs/${COMMAND_JOBS[0]!.id}`);
+    await page.getByText("Seeing what a job is about and what came of it needs the server's token.").waitFor();
+    await page.getByRole('status').getByText('done, with errors').waitFor();
+    assert.ok(!(await page.content()).includes('secret'));
+    await screenshot(page, 'ui-job-without-token-wide');
+    await checkScreen(page, record, { where: 'job without token' });
+    await page.getByPlaceholder('Token').fill(TOKEN);
+    await page.getByRole('button', { name: 'Use this token' }).click();
+    await page.getByText('pinakes verify --archive secret').waitFor();
+  });
+
+  for (const [size, options] of [
+    ['wide', WIDE],
+    ['phone', PHONE],
+  ] as const)
+    test(`jobs of the command line say how they ended, and no number that they do not have, ${size}`, async () => {
+      await using checked = await setting.open(options);
+      const { page, record } = checked;
+      await page.goto(`${origin}/jobs#token=${TOKEN}`);
+      await page.getByRole('link', { name: 'Delete captures: http://gone.example/' }).waitFor();
+      await screenshot(page, `ui-jobs-commands-${size}`);
+      await checkScreen(page, record, { where: `jobs of commands, ${size}` });
+      await page.getByRole('link', { name: 'Verify the archive' }).last().click();
+      await page.getByText('It ended, and found errors or left something out (exit code 1).').waitFor();
+      await page.getByText('3 errors and 0 warnings were found; the log names them.').waitFor();
+      await screenshot(page, `ui-job-command-${size}`);
+      await checkScreen(page, record, { where: `job of a command, ${size}` });
+      await page.goBack();
+      await page.getByRole('link', { name: 'Delete captures: http://gone.example/' }).click();
+      await page.getByText('It ended without errors (exit code 0).').waitFor();
+      assert.ok(!/\b0 captures\b/.test(await page.locator('main').innerText()));
+    });
 
   test('an address that is made to be taken for markup is shown as text', async () => {
     await using checked = await setting.open();

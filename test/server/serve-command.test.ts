@@ -122,7 +122,7 @@ test('serve adds files from below the given directories only, and takes no large
     const { text } = await ask(served.uiAddress, '/api/jobs', { method: 'POST', headers, body });
     const { id } = JSON.parse(text) as { id: string };
     for (;;) {
-      const job = JSON.parse((await ask(served.uiAddress, `/api/jobs/${id}`)).text);
+      const job = JSON.parse((await ask(served.uiAddress, `/api/jobs/${id}`, { headers })).text);
       if (job.state === 'done' || job.state === 'failed') return job.error?.code ?? job.report.captures;
       await setTimeout(20);
     }

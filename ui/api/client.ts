@@ -1,4 +1,5 @@
 /** Asks the server. Whatever goes wrong comes back as an ApiError with a sentence for people. */
+import { EventReader, type ServerEvent } from './event-stream.ts';
 import type { Fault, Job } from './replies.ts';
 import { currentToken, dropToken } from './token.ts';
 
@@ -33,14 +34,36 @@ export function apiPath(path: string, query: Readonly<Record<string, string | nu
 }
 
 export async function get<Reply>(path: string, signal?: AbortSignal): Promise<Reply> {
-  return send<Reply>(path, { headers: { accept: 'application/json' }, ...(signal && { signal }) });
+  return send<Reply>(path, { headers: { accept: 'application/json', ...tokenField() }, ...(signal && { signal }) });
+}
+
+/** Follows the events of a path until they end or break off. */
+export async function follow(
+  path: string,
+  signal: AbortSignal,
+  { onOpen, onEvent }: { onOpen(): void; onEvent(event: ServerEvent): void },
+): Promise<void> {
+  const headers = { accept: 'text/event-stream', ...tokenField() };
+  const response = await fetch(path, { credentials: 'omit', headers, signal });
+  if (!response.ok || !response.body) throw failure(response.status, await response.text());
+  onOpen();
+  const events = new EventReader();
+  const texts = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await texts.read();
+    if (done) return;
+    for (const event of events.take(value)) onEvent(event);
+  }
 }
 
 export async function post<Reply>(path: string, body: unknown): Promise<Reply> {
-  const headers: Record<string, string> = { accept: 'application/json', 'content-type': 'application/json' };
-  const token = currentToken();
-  if (token !== undefined) headers.authorization = `Bearer ${token}`;
+  const headers = { accept: 'application/json', 'content-type': 'application/json', ...tokenField() };
   return send<Reply>(path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+function tokenField(): Readonly<Record<string, string>> {
+  const token = currentToken();
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
 async function send<Reply>(path: string, init: RequestInit): Promise<Reply> {
@@ -76,8 +99,7 @@ export function upload(file: File, collection: string, onProgress: (share: numbe
     request.open('POST', apiPath('uploads', { name: file.name, collection: collection || undefined }));
     request.setRequestHeader('accept', 'application/json');
     request.setRequestHeader('content-type', 'application/octet-stream');
-    const token = currentToken();
-    if (token !== undefined) request.setRequestHeader('authorization', `Bearer ${token}`);
+    for (const [name, value] of Object.entries(tokenField())) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) onProgress(event.loaded / event.total);
     };

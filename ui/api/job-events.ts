@@ -1,11 +1,14 @@
 /**
- * Jobs as they change: a list that is fetched once and then kept up to date by the server's events. The browser reconnects by itself after a break; since
- * events may have been missed meanwhile, the list is then fetched anew.
+ * Jobs as they change: a list that is fetched once and then kept up to date by the server's events. After a break the connection is made anew; the
+ * events then begin with all jobs, so that nothing is missed. Who comes to hold the token, or loses it, is told of the jobs anew.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { apiPath, get } from './client.ts';
+import { apiPath, follow, get } from './client.ts';
+import { useToken } from './held-token.ts';
 import { mergedJobs } from './job-merge.ts';
 import type { Job, List } from './replies.ts';
+
+const AGAIN_MS = 2000;
 
 export type JobWatch = {
   /** Newest first; undefined until the first answer. */
@@ -16,29 +19,33 @@ export type JobWatch = {
 export function useJobs(): JobWatch {
   const [jobs, setJobs] = useState<readonly Job[] | undefined>(undefined);
   const [isConnected, setIsConnected] = useState(true);
+  const token = useToken();
   useEffect(() => {
     const controller = new AbortController();
-    const fetchAll = () => {
-      get<List<Job>>(apiPath('jobs'), controller.signal).then(
-        ({ items }) => setJobs((before) => mergedJobs(before ?? [], items)),
-        () => {},
-      );
+    const { signal } = controller;
+    let timer: number | undefined;
+    const take = (news: readonly Job[]) => setJobs((before) => mergedJobs(before ?? [], news));
+    const connect = () => {
+      follow(apiPath('jobs/events'), signal, {
+        onOpen: () => setIsConnected(true),
+        onEvent: ({ name, data }) => name === 'job' && take([JSON.parse(data) as Job]),
+      })
+        .catch(() => {})
+        .finally(() => {
+          if (signal.aborted) return;
+          setIsConnected(false);
+          timer = window.setTimeout(connect, AGAIN_MS);
+        });
     };
-    const events = new EventSource(apiPath('jobs/events'));
-    events.addEventListener('job', (event) => {
-      const job = JSON.parse((event as MessageEvent<string>).data) as Job;
-      setJobs((before) => mergedJobs(before ?? [], [job]));
-    });
-    events.onopen = () => {
-      setIsConnected(true);
-      fetchAll();
-    };
-    events.onerror = () => setIsConnected(false);
-    fetchAll();
+    get<List<Job>>(apiPath('jobs'), signal).then(
+      ({ items }) => take(items),
+      () => {},
+    );
+    connect();
     return () => {
       controller.abort();
-      events.close();
+      clearTimeout(timer);
     };
-  }, []);
+  }, [token]);
   return { jobs, isConnected };
 }

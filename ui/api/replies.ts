@@ -164,14 +164,17 @@ export type Job = {
   readonly state: JobState;
   /** `command`: begun on the command line, which alone can run it again. */
   readonly origin?: 'api' | 'command';
-  readonly input: unknown;
+  /** It is done, and found or left something wrong. */
+  readonly hasErrors?: boolean;
+  /** With the token only, like report, error and log. */
+  readonly input?: unknown;
   readonly createdAt: string;
   readonly startedAt?: string;
   readonly endedAt?: string;
   readonly progress?: JobProgress;
   readonly report?: unknown;
   readonly error?: Fault;
-  readonly log: readonly string[];
+  readonly log?: readonly string[];
 };
 
 export type SearchResult = {

@@ -1,6 +1,7 @@
 /** What screens are made of: a reply that is being fetched, has come, or failed; and the lists that come page by page. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get } from './client.ts';
+import { useToken } from './held-token.ts';
 import type { Info, List } from './replies.ts';
 
 export type Loaded<Reply> = {
@@ -10,10 +11,11 @@ export type Loaded<Reply> = {
   reload(): void;
 };
 
-/** Fetches a path, again whenever it changes; undefined fetches nothing. The last reply stays while the next one of the same path comes. */
+/** Fetches a path, again whenever it or the token changes; undefined fetches nothing. The last reply stays while the next one of the same path comes. */
 export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
   const [state, setState] = useState<{ path?: string | undefined; reply?: Reply; error?: ApiError }>({});
   const [round, setRound] = useState(0);
+  const token = useToken();
   useEffect(() => {
     if (path === undefined) return;
     const controller = new AbortController();
@@ -24,7 +26,7 @@ export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
       },
     );
     return () => controller.abort();
-  }, [path, round]);
+  }, [path, round, token]);
   const isCurrent = state.path === path;
   return {
     reply: isCurrent ? state.reply : undefined,

@@ -23,11 +23,11 @@ const STATE_WORDS: Readonly<Record<JobState, string>> = {
   cancelled: 'cancelled',
 };
 
-export function JobStateMark({ state }: { state: JobState }) {
+export function JobStateMark({ job: { state, hasErrors } }: { job: Job }) {
   return (
-    <span class={`job-state ${state}`}>
-      <Icon name={STATE_ICONS[state]} />
-      {STATE_WORDS[state]}
+    <span class={`job-state ${hasErrors ? 'with-errors' : state}`}>
+      <Icon name={hasErrors ? 'wrong' : STATE_ICONS[state]} />
+      {hasErrors ? 'done, with errors' : STATE_WORDS[state]}
     </span>
   );
 }
@@ -37,7 +37,7 @@ export function JobList({ jobs }: { jobs: readonly Job[] }) {
     <ul class="jobs">
       {jobs.map((job) => (
         <li key={job.id} class="job-line">
-          <JobStateMark state={job.state} />
+          <JobStateMark job={job} />
           <a href={pathTo.job(job.id)}>{jobTitle(job)}</a>
           <span class="muted job-when">
             {formatTime(job.createdAt)}

@@ -1,6 +1,7 @@
 /** What a job is and what came of it, in words. */
 import type { Job } from '../api/replies.ts';
 import { counted, formatBytes } from '../wording.ts';
+import { typedCommand } from './command-subject.ts';
 
 const TITLES: Readonly<Record<string, string>> = {
   add: 'Add files',
@@ -19,6 +20,8 @@ export function kindTitle(kind: string): string {
   return TITLES[kind] ?? kind.charAt(0).toUpperCase() + kind.slice(1);
 }
 
+const SUBJECTS = ['collection', 'url', 'prefix', 'format', 'depth'];
+
 /** The kind, and what tells this job from others of its kind. */
 export function jobTitle(job: Job): string {
   const subject = subjectOf(job.input);
@@ -27,12 +30,19 @@ export function jobTitle(job: Job): string {
 
 function subjectOf(input: unknown): string {
   const record = recordOf(input);
-  const list = [record.upload, record.name, record.paths, record.seeds, record.file].flat().filter(isText);
-  const [first, ...rest] = list;
+  const command = typedCommand(argvOf(input));
+  const list = [record.upload, record.name, record.paths, record.seeds, record.file, command.named].flat();
+  const [first, ...rest] = list.filter(isText);
   if (first !== undefined) return rest.length === 0 ? shortened(first) : `${shortened(first)} and ${rest.length} more`;
   const selection = recordOf(record.selection ?? input);
-  const said = ['collection', 'url', 'prefix', 'format', 'depth'].map((name) => selection[name]).find(isText);
-  return said ? shortened(said) : '';
+  const said = SUBJECTS.map((name) => selection[name]).find(isText);
+  return shortened(said ?? command.told);
+}
+
+/** What was typed, of a job that was begun on the command line. */
+export function argvOf(input: unknown): readonly string[] {
+  const { argv } = recordOf(input);
+  return Array.isArray(argv) ? argv.filter(isText) : [];
 }
 
 function shortened(text: string): string {
@@ -41,71 +51,140 @@ function shortened(text: string): string {
   return last && last.length > 80 ? `${last.slice(0, 79)}\u2026` : (last ?? text);
 }
 
-/** Sentences about the report of a job that ended; empty when nothing is known of its kind. */
-export function reportSentences(kind: string, report: unknown): string[] {
-  const facts = recordOf(report);
-  const count = (name: string) => (typeof facts[name] === 'number' ? facts[name] : 0);
-  switch (kind) {
-    case 'add':
-      return [
-        `${counted(count('files'), 'file')} read: ${counted(count('captures'), 'new capture')}, ${counted(count('capturesKnown'), 'capture')} there already.`,
-        count('duplicates') > 0
-          ? `${counted(count('duplicates'), 'capture')} had a content that the archive held; ${formatBytes(count('duplicateBytes'))} of payload were not stored again.`
-          : '',
-        count('unresolved') > 0
-          ? `${counted(count('unresolved'), 'revisit')} still wait for the file that holds their original.`
-          : '',
-      ].filter(isText);
-    case 'delete':
-      return [
-        `${counted(count('captures'), 'capture')} and ${counted(count('contents'), 'content')} were deleted.`,
-        'Their bytes leave the disk when the archive is compacted.',
-      ];
-    case 'compact':
-      return [
-        count('segments') === 0
-          ? 'There was nothing to free.'
-          : `${counted(count('segments'), 'segment')} written anew: ${formatBytes(count('bytesBefore'))} before, ${formatBytes(count('bytesAfter'))} after.`,
-        count('promoted') > 0 ? `${counted(count('promoted'), 'revisit')} became the holder of a shared content.` : '',
-      ].filter(isText);
-    case 'verify':
-      return [
-        `${counted(count('records'), 'record')} in ${counted(count('segments'), 'segment')} were read, ${formatBytes(count('bytes'))}.`,
-        count('errors') + count('warnings') === 0
-          ? 'Nothing is wrong.'
-          : `${counted(count('errors'), 'error')} and ${counted(count('warnings'), 'warning')} were found; the log names them.`,
-      ];
-    case 'crawl':
-      return crawlSentences(facts);
-    case 'export':
-      return [`${counted(count('captures'), 'capture')} were written, ${formatBytes(count('bytes'))}.`];
-    default:
-      return [];
-  }
+/** Of many that failed. */
+const NAMED_MAX = 10;
+
+const ENDS: readonly string[] = [
+  'It ended without errors (exit code 0).',
+  'It ended, and found errors or left something out (exit code 1).',
+  'It could not do all that was asked (exit code 2).',
+  'It met a bug in Pinakes (exit code 3).',
+];
+
+/** How a command ended, in words; empty of what was no command. */
+export function endSentence(report: unknown): string {
+  const { exitCode } = recordOf(report);
+  return typeof exitCode === 'number' ? (ENDS[exitCode] ?? `It ended with exit code ${exitCode}.`) : '';
 }
 
-function crawlSentences(facts: Record<string, unknown>): string[] {
+/** Sentences about the report of a job. Of what the report does not say, nothing is said. */
+export function reportSentences(kind: string, report: unknown): string[] {
+  const facts = recordOf(report);
+  const { many, size, isSome } = numbersOf(facts);
+  const sentences: Record<string, () => (string | undefined)[]> = {
+    add: () => [
+      whole`${many('files', 'file')} read: ${many('captures', 'new capture')}, ${many('capturesKnown', 'capture')} there already.`,
+      isSome('duplicates')
+        ? whole`${many('duplicates', 'capture')} had a content that the archive held; ${size('duplicateBytes')} of payload were not stored again.`
+        : '',
+      isSome('unresolved')
+        ? whole`${many('unresolved', 'revisit')} still wait for the file that holds their original.`
+        : '',
+      ...failureSentences(facts.failed),
+    ],
+    delete: () => {
+      const deleted = whole`${many('captures', 'capture')} and ${many('contents', 'content')} were deleted.`;
+      return [deleted, deleted && 'Their bytes leave the disk when the archive is compacted.'];
+    },
+    compact: () => [
+      facts.segments === 0
+        ? 'There was nothing to free.'
+        : whole`${many('segments', 'segment')} written anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`,
+      isSome('promoted') ? whole`${many('promoted', 'revisit')} became the holder of a shared content.` : '',
+      packedSentence(recordOf(facts.recompression)),
+    ],
+    verify: () => [
+      whole`${many('records', 'record')} in ${many('segments', 'segment')} were read, ${size('bytes')}.`,
+      facts.errors === 0 && facts.warnings === 0
+        ? 'Nothing is wrong.'
+        : whole`${many('errors', 'error')} and ${many('warnings', 'warning')} were found; the log names them.`,
+    ],
+    rebuild: () => [
+      whole`The catalog was made from ${many('segments', 'segment')}: ${many('captures', 'capture')}, ${many('blocks', 'content')}.`,
+    ],
+    crawl: () => crawlSentences(facts),
+    export: () => [
+      'bytes' in facts
+        ? whole`${many('captures', 'capture')} were written, ${size('bytes')}.`
+        : whole`${many('captures', 'capture')} were written.`,
+      isSome('unresolved')
+        ? whole`${many('unresolved', 'revisit')} stayed without content, because the archive does not have it.`
+        : '',
+    ],
+  };
+  return (sentences[kind]?.() ?? []).filter(isText);
+}
+
+function packedSentence(recompression: Record<string, unknown>): string | undefined {
+  const { many, size, isSome } = numbersOf(recompression);
+  if (!isSome('segments')) return undefined;
+  return whole`${many('segments', 'segment')} packed anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`;
+}
+
+function failureSentences(failed: unknown): string[] {
+  if (!Array.isArray(failed) || failed.length === 0) return [];
+  const messages = failed.map((one) => recordOf(one).message).filter(isText);
+  return [`${counted(failed.length, 'file')} could not be added:`, ...messages];
+}
+
+function crawlSentences(facts: Record<string, unknown>): (string | undefined)[] {
+  if (typeof facts.crawls === 'number')
+    return [facts.crawls === 0 ? 'No crawl was due.' : `${counted(facts.crawls, 'crawl')} were run; the log has each.`];
   const counts = recordOf(facts.counts);
+  const { many, size } = numbersOf(counts);
   const count = (name: string) => (typeof counts[name] === 'number' ? counts[name] : 0);
   const held = count('duplicate') + count('unchanged') + count('notModified');
   const limit = typeof facts.limit === 'string' ? `, because the limit of ${facts.limit} was reached` : '';
   return [
-    `${counted(count('pages'), 'page')} and ${counted(count('captures'), 'capture')} in all, ${formatBytes(count('bytes'))}.`,
+    whole`${many('pages', 'page')} and ${many('captures', 'capture')} in all, ${size('bytes')}.`,
     count('rendered') > 0
       ? `${counted(count('rendered'), 'page')} rendered in a browser, with ${counted(count('screenshots'), 'screenshot')}.`
       : '',
     held > 0 ? `${counted(held, 'capture')} had a content that the archive held.` : '',
-    count('failed') > 0
-      ? `${counted(count('failed'), 'address', 'addresses')} could not be fetched; the log names them.`
-      : '',
-    facts.outcome === 'done' ? '' : `It ended before all was fetched${limit}. It can be resumed.`,
-  ].filter(isText);
+    ...unfetchedSentences(count('failed'), facts.failedUrls),
+    facts.outcome === undefined || facts.outcome === 'done'
+      ? ''
+      : `It ended before all was fetched${limit}. It can be resumed.`,
+  ];
+}
+
+function unfetchedSentences(failed: number, urls: unknown): string[] {
+  if (failed === 0) return [];
+  const named = (Array.isArray(urls) ? urls : []).slice(0, NAMED_MAX).map((one) => {
+    const { url, reason } = recordOf(one);
+    return `${url}: ${reason}`;
+  });
+  const words = `${counted(failed, 'address', 'addresses')} could not be fetched`;
+  if (named.length === 0) return [`${words}.`];
+  return [`${words}${failed > named.length ? ', among them' : ''}:`, ...named];
+}
+
+/** Numbers of a report in words; undefined when the report has no such number, which is not the same as none. */
+function numbersOf(facts: Readonly<Record<string, unknown>>) {
+  const numberOf = (name: string) => (typeof facts[name] === 'number' ? facts[name] : undefined);
+  return {
+    many: (name: string, singular: string) => {
+      const count = numberOf(name);
+      return count === undefined ? undefined : counted(count, singular);
+    },
+    size: (name: string) => {
+      const bytes = numberOf(name);
+      return bytes === undefined ? undefined : formatBytes(bytes);
+    },
+    isSome: (name: string) => (numberOf(name) ?? 0) > 0,
+  };
+}
+
+/** A sentence, when all that it tells is known. */
+function whole(texts: TemplateStringsArray, ...parts: readonly (string | undefined)[]): string | undefined {
+  if (parts.includes(undefined)) return undefined;
+  return texts.map((text, at) => text + (parts[at] ?? '')).join('');
 }
 
 /** The plain facts of a report, for kinds without sentences and for who wants to know exactly. */
 export function reportFacts(report: unknown): [name: string, value: string][] {
   return Object.entries(recordOf(report))
-    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+    .filter(([name, value]) => name !== 'exitCode' && ['string', 'number', 'boolean'].includes(typeof value))
     .map(([name, value]) => [spaced(name), /bytes$/i.test(name) ? formatBytes(Number(value)) : String(value)]);
 }
 

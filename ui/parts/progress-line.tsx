@@ -17,6 +17,8 @@ export function ProgressLine({ job }: { job: Job }) {
 export function progressWords(progress: JobProgress | undefined): string {
   if (!progress) return 'Starting.';
   const { done, total, unit, message } = progress;
+  // Commands say how far they are in words, without a number.
+  if (unit === '') return message ?? 'Under way.';
   const amount = (value: number) => (unit === 'bytes' ? formatBytes(value) : formatCount(value));
   const units = unit === 'bytes' ? '' : ` ${unit}`;
   const counted = total === undefined ? `${amount(done)}${units}` : `${amount(done)} of ${amount(total)}${units}`;

@@ -1,12 +1,12 @@
 /** Shows what changes the archive only to who has the server's token, and asks for it otherwise. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
-import { currentToken, keepToken, onTokenChange } from '../api/token.ts';
+import { useId, useState } from 'preact/hooks';
+import { useToken } from '../api/held-token.ts';
+import { keepToken, wasRefused } from '../api/token.ts';
+import { tokenInLink } from '../api/token-link.ts';
 
 export function useHasToken(): boolean {
-  const [hasToken, setHasToken] = useState(() => currentToken() !== undefined);
-  useEffect(() => onTokenChange(() => setHasToken(currentToken() !== undefined)), []);
-  return hasToken;
+  return useToken() !== undefined;
 }
 
 export function TokenGate({ why, children }: { why: string; children: ComponentChildren }) {
@@ -21,12 +21,17 @@ function TokenForm({ why }: { why: string }) {
       class="notice token-form"
       onSubmit={(event) => {
         event.preventDefault();
-        const token = tokenOf(typed);
+        const text = typed.trim();
+        // The whole link may have been pasted.
+        const token = tokenInLink(text) ?? text;
         if (token !== '') keepToken(token);
       }}
     >
       <div>
         <p class="notice-title">{why} needs the server's token.</p>
+        {wasRefused() && (
+          <p>The token that was given is not this server's. A server that is started anew has another.</p>
+        )}
         <p id={`${id}-help`}>
           <code>pinakes serve</code> prints a link with it when it starts. Open that link, or paste it here. It is kept
           until this tab is closed.
@@ -51,11 +56,4 @@ function TokenForm({ why }: { why: string }) {
       </div>
     </form>
   );
-}
-
-/** The whole link may have been pasted. */
-function tokenOf(typed: string): string {
-  const text = typed.trim();
-  const at = text.indexOf('#token=');
-  return at < 0 ? text : decodeURIComponent(text.slice(at + '#token='.length));
 }

@@ -6,11 +6,13 @@ import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../navigation.ts';
+import { CommandLine } from '../parts/command-line.tsx';
+import { commandLine } from '../parts/command-subject.ts';
 import { JobStateMark } from '../parts/job-list.tsx';
-import { jobTitle, recordOf, reportFacts, reportSentences } from '../parts/job-report.ts';
+import { argvOf, endSentence, jobTitle, recordOf, reportFacts, reportSentences } from '../parts/job-report.ts';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { ProgressLine } from '../parts/progress-line.tsx';
-import { useHasToken } from '../parts/token-gate.tsx';
+import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
 import { pathTo } from '../route.ts';
 import { formatDuration, formatTime } from '../wording.ts';
 
@@ -33,14 +35,16 @@ export function JobScreen({ id }: { id: string }) {
 }
 
 function JobDetail({ job }: { job: Job }) {
-  const sentences = job.state === 'done' ? reportSentences(job.kind, job.report) : [];
+  const argv = argvOf(job.input);
+  const ended = isUnderWay(job) ? [] : [endSentence(job.report), ...reportSentences(job.kind, job.report)];
+  const sentences = ended.filter((sentence) => sentence !== '');
   const facts = reportFacts(job.report);
   const files = exportedFiles(job);
   return (
     <>
       <div class="job-head">
         <p role="status">
-          <JobStateMark state={job.state} />
+          <JobStateMark job={job} />
         </p>
         <p class="muted">
           Asked for on {formatTime(job.createdAt)}
@@ -48,6 +52,12 @@ function JobDetail({ job }: { job: Job }) {
         </p>
         <JobActions job={job} />
       </div>
+      {argv.length > 0 && (
+        <section aria-labelledby="typed">
+          <h2 id="typed">Begun on the command line</h2>
+          <CommandLine command={commandLine(argv)} />
+        </section>
+      )}
       {isUnderWay(job) && <ProgressLine job={job} />}
       {isUnderWay(job) && <Facts facts={reportFacts(job.progress?.detail)} />}
       {job.error && <Fault job={job} />}
@@ -70,17 +80,19 @@ function JobDetail({ job }: { job: Job }) {
           ))}
         </section>
       )}
-      {job.log.length > 0 && (
+      {job.log !== undefined && job.log.length > 0 && (
         <section aria-labelledby="log">
           <h2 id="log">Log</h2>
           <pre class="log">{job.log.join('\n')}</pre>
         </section>
       )}
-      <details open={sentences.length === 0 && facts.length > 0}>
-        <summary>Everything about it</summary>
-        <Facts facts={facts} />
-        <pre class="log">{JSON.stringify(job.input, null, 2)}</pre>
-      </details>
+      <TokenGate why="Seeing what a job is about and what came of it">
+        <details open={sentences.length === 0 && facts.length > 0}>
+          <summary>Everything about it</summary>
+          <Facts facts={facts} />
+          <pre class="log">{JSON.stringify(job.input, null, 2)}</pre>
+        </details>
+      </TokenGate>
     </>
   );
 }
@@ -147,7 +159,7 @@ function JobActions({ job }: { job: Job }) {
 
 /** The files that an export left to be downloaded. */
 function exportedFiles(job: Job): string[] {
-  if (job.kind !== 'export' || job.state !== 'done') return [];
+  if (job.kind !== 'export' || job.state !== 'done' || job.origin === 'command') return [];
   const { file, files } = recordOf(job.report);
   return [file, files].flat().filter((name) => typeof name === 'string');
 }

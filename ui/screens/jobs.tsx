@@ -8,7 +8,7 @@ import { JobForm } from '../parts/job-form.tsx';
 import { JobList } from '../parts/job-list.tsx';
 import { kindTitle } from '../parts/job-report.ts';
 import { Note, Waiting } from '../parts/notice.tsx';
-import { TokenGate } from '../parts/token-gate.tsx';
+import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
 import { UploadForm } from '../parts/upload-form.tsx';
 import { counted } from '../wording.ts';
 
@@ -27,6 +27,7 @@ const ELSEWHERE = ['delete'];
 export function JobsScreen() {
   useTitle('Jobs');
   const { jobs, isConnected } = useJobs();
+  const hasToken = useHasToken();
   const underWay = jobs?.filter(isUnderWay) ?? [];
   const ended = jobs?.filter((job) => !isUnderWay(job)) ?? [];
   return (
@@ -55,6 +56,9 @@ export function JobsScreen() {
       </section>
       <section aria-labelledby="ended">
         <h2 id="ended">Ended</h2>
+        {!hasToken && ended.length > 0 && (
+          <p class="muted">What these jobs are about and what came of them is shown to who has the server's token.</p>
+        )}
         {jobs && ended.length === 0 && <p class="muted">No job has ended yet.</p>}
         <JobList jobs={ended} />
       </section>

@@ -1,21 +1,19 @@
 /**
  * Commands of the command line that run in the server, because it has the archive open. Their output goes back in frames (see frame.ts). Those that
- * take long are jobs too: the web page shows them and can cancel them.
+ * take long or change much are jobs too: the web page shows them and can cancel them. Who only looks makes no job.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { type Frame, readFrames } from '../../base/index.ts';
+import { type Frame, PinakesError, readFrames } from '../../base/index.ts';
 import type { CommandRunner, JobKind } from '../job-kind.ts';
 import { badRequest, HttpProblem } from '../problem.ts';
-import { type CommandStart, CommandTalk } from './command-talk.ts';
-import { INTERRUPTED } from './job.ts';
+import { CommandJob, EXIT_INTERRUPTED, EXIT_REFUSED } from './command-job.ts';
+import { type CommandStart, CommandTalk, UNWATCHED } from './command-talk.ts';
 import type { JobQueue } from './job-queue.ts';
 import { closed } from './shape.ts';
 
 const COMMANDS_MAX = 16;
-const EXIT_REFUSED = 2;
-const EXIT_INTERRUPTED = 130;
 
 const START = Compile(
   closed({
@@ -58,44 +56,61 @@ export class CommandDesk {
   async #carryOut(start: CommandStart, talk: CommandTalk): Promise<number> {
     const verb = start.argv.find((argument) => !argument.startsWith('-')) ?? '';
     const kind = this.#kinds.find(({ name }) => name === verb);
-    if (!kind) return this.#runAtOnce(start, talk);
-    // A deletion may ask first, and nothing should have to wait for a person.
-    const lane = verb === 'delete' ? undefined : (kind.lane ?? 'write');
-    if (lane !== undefined && this.#jobs.isBusy(lane)) await talk.say('waiting until the job before is done');
-    let code = EXIT_REFUSED;
-    const { job, over } = await this.#jobs.submit({
-      kind: verb,
-      origin: 'command',
-      input: { argv: start.argv, directory: start.directory },
-      lane,
-      isCancellable: kind.isCancellable,
-      run: async ({ signal, say, progress }) => {
-        const status = (text: string) => progress({ done: 0, unit: '', message: text });
-        code = await this.#run(talk.command(start, { signal, status, say }));
-        if (code === EXIT_INTERRUPTED) signal.throwIfAborted();
-        if (code >= EXIT_REFUSED) throw failure(verb, code, talk.lastSaid);
-        return { exitCode: code };
-      },
-    });
-    const cancel = () => void this.#jobs.cancel(job.id).catch(() => {});
-    talk.signal.addEventListener('abort', cancel, { once: true });
-    if (talk.signal.aborted) cancel();
-    const { state, error } = await over;
-    return state === 'cancelled' || error?.code === INTERRUPTED.code ? EXIT_INTERRUPTED : code;
+    if (kind && !isOnlyLooking(verb, start.argv)) return this.#runAsJob(start, talk, kind);
+    return this.#runAtOnce(talk, (controller) =>
+      this.#run(talk.command(start, { ...UNWATCHED, signal: controller.signal })),
+    );
   }
 
-  async #runAtOnce(start: CommandStart, talk: CommandTalk): Promise<number> {
+  async #runAsJob(start: CommandStart, talk: CommandTalk, kind: JobKind): Promise<number> {
+    // A deletion looks and asks first, and nothing should have to wait for a person: it is a job from when it begins to delete.
+    const asksFirst = kind.name === 'delete';
+    const lane = asksFirst ? undefined : (kind.lane ?? 'write');
+    if (lane !== undefined && this.#jobs.isBusy(lane)) await talk.say('waiting until the job before is done');
+    return this.#runAtOnce(talk, async (controller) => {
+      const job = new CommandJob(start, talk, kind, lane, controller);
+      try {
+        if (!asksFirst && !(await job.begin(this.#jobs))) return EXIT_INTERRUPTED;
+      } catch (error) {
+        if (!(error instanceof PinakesError)) throw error;
+        await talk.say(`pinakes: ${error.message} [${error.code}]`);
+        return EXIT_REFUSED;
+      }
+      return job.end(
+        this.#run(
+          talk.command(
+            start,
+            job.watch(() => job.begin(this.#jobs)),
+          ),
+        ),
+      );
+    });
+  }
+
+  async #runAtOnce(talk: CommandTalk, work: (controller: AbortController) => Promise<number>): Promise<number> {
     const controller = new AbortController();
     const abort = () => controller.abort();
     talk.signal.addEventListener('abort', abort, { once: true });
     this.#stopping.addEventListener('abort', abort, { once: true });
     if (talk.signal.aborted || this.#stopping.aborted) abort();
     try {
-      return await this.#run(talk.command(start, { signal: controller.signal, status: () => {}, say: () => {} }));
+      return await work(controller);
     } finally {
       this.#stopping.removeEventListener('abort', abort);
     }
   }
+}
+
+/** What changes nothing and is over soon is no job, though its verb is one. */
+function isOnlyLooking(verb: string, argv: readonly string[]): boolean {
+  if (argv.some((argument) => argument === '--dry-run' || argument === '--help' || argument === '-h')) return true;
+  const isAboutSchedules = argv.some(
+    (argument, at) =>
+      argument === '--schedules' ||
+      argument === '--every=never' ||
+      (argument === 'never' && argv[at - 1] === '--every'),
+  );
+  return verb === 'crawl' && isAboutSchedules;
 }
 
 async function startOf(frames: AsyncGenerator<Frame>): Promise<CommandStart> {
@@ -108,16 +123,6 @@ async function startOf(frames: AsyncGenerator<Frame>): Promise<CommandStart> {
     // Told below, like everything that is no command.
   }
   throw badRequest('this is no command', 'Use the command line of the same version as the server.');
-}
-
-function failure(verb: string, code: number, said: string): HttpProblem {
-  return new HttpProblem({
-    status: 500,
-    code: 'COMMAND_FAILED',
-    message: said || `the command ended with ${code}`,
-    advice: 'The terminal that it was begun on shows all that it said.',
-    where: verb,
-  });
 }
 
 const TOO_MANY = new HttpProblem({

@@ -10,6 +10,23 @@ const SAID_CHARACTERS_MAX = 2000;
 
 export type CommandStart = Pick<RemoteCommand, 'argv' | 'directory' | 'isTerminal' | 'columns'>;
 
+/** Who follows a command besides the person at its terminal. */
+export type CommandWatch = Pick<RemoteCommand, 'signal' | 'status' | 'report' | 'begins'> & {
+  /** A line for the person. */
+  say(line: string): void;
+  /** A line of standard output. */
+  print(line: string): void;
+};
+
+/** Nobody follows it. */
+export const UNWATCHED: Omit<CommandWatch, 'signal'> = {
+  status: () => {},
+  report: () => {},
+  begins: async () => {},
+  say: () => {},
+  print: () => {},
+};
+
 export class CommandTalk {
   readonly #response: ServerResponse;
   readonly #controller = new AbortController();
@@ -38,18 +55,19 @@ export class CommandTalk {
   }
 
   /** The command as the one who runs it sees it. */
-  command(
-    start: CommandStart,
-    watch: { signal: AbortSignal; status(text: string): void; say(line: string): void },
-  ): RemoteCommand {
+  command(start: CommandStart, { say, print, ...watch }: CommandWatch): RemoteCommand {
     watch.signal.addEventListener('abort', () => this.#answer(undefined), { once: true });
     return {
       ...start,
-      signal: watch.signal,
-      status: watch.status,
-      stdout: (bytes) => this.#send('O', bytes),
+      ...watch,
+      stdout: async (bytes) => {
+        if (print !== UNWATCHED.print) for (const line of linesOf(bytes)) print(line);
+        await this.#send('O', bytes);
+      },
       stderr: async (bytes) => {
-        this.#remember(Buffer.from(bytes).toString(), watch.say);
+        const lines = linesOf(bytes);
+        for (const line of lines) say(line);
+        if (lines.length > 0) this.#said = lines.join(' ').slice(0, SAID_CHARACTERS_MAX);
         await this.#send('E', bytes);
       },
       stdin: () => this.#stdin(),
@@ -124,15 +142,26 @@ export class CommandTalk {
     for (let at = 0; at === 0 || at < bytes.length; at += FRAME_BYTES_MAX) {
       if (this.#response.destroyed) throw interrupted();
       if (this.#response.write(formatFrame(kind, bytes.subarray(at, at + FRAME_BYTES_MAX)))) continue;
-      await Promise.race([once(this.#response, 'drain'), once(this.#response, 'close')]);
+      await roomIn(this.#response);
     }
   }
+}
 
-  /** Lines for the log of the job; those that a next one replaces on a terminal are none. */
-  #remember(text: string, say: (line: string) => void): void {
-    const lines = text.split('\n').filter((line) => line !== '' && !line.includes('\r'));
-    for (const line of lines) say(line);
-    if (lines.length > 0) this.#said = lines.join(' ').slice(0, SAID_CHARACTERS_MAX);
+/** Lines for the log of the job; those that a next one replaces on a terminal are none. */
+function linesOf(bytes: Uint8Array): string[] {
+  const lines = Buffer.from(bytes).toString().split('\n');
+  return lines.filter((line) => line !== '' && !line.includes('\r'));
+}
+
+/** Settles when more can be written, or nothing any more. Whichever of the two does not come is listened for no longer. */
+async function roomIn(response: ServerResponse): Promise<void> {
+  const over = new AbortController();
+  const heard = ['drain', 'close'].map((event) => once(response, event, { signal: over.signal }));
+  try {
+    await Promise.race(heard);
+  } finally {
+    over.abort();
+    await Promise.allSettled(heard);
   }
 }
 

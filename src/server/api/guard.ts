@@ -1,6 +1,6 @@
 /**
  * Who may call the API. Pages of other sites may not, archived pages least of all: a browser says where a request comes from, and what does not
- * come from our own page is refused. Who writes must show the token. A wrong token costs a moment, so that guessing does not pay.
+ * come from our own page is refused. Who writes must show the token; who reads may show it, to be told more. A wrong token costs a moment, so that guessing does not pay.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -38,6 +38,13 @@ export class Guard {
       advice: 'Open the web page of this server itself, or call the API from a program.',
       where: origin,
     });
+  }
+
+  /** Whether the request shows the token. A wrong one is refused: who shows one means to be told more. */
+  async hasToken(request: IncomingMessage): Promise<boolean> {
+    if (request.headers.authorization === undefined) return false;
+    await this.checkToken(request);
+    return true;
   }
 
   async checkToken(request: IncomingMessage): Promise<void> {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createArchive, openArchive } from '../../archive/index.ts';
 import { seededIds, seededRandom } from '../../base/index.ts';
-import type { Job } from './job.ts';
+import { type Job, toldJob } from './job.ts';
 import { JobEvents } from './job-events.ts';
 import { JobJournal } from './job-journal.ts';
 import { JobQueue } from './job-queue.ts';
@@ -24,7 +24,7 @@ test('a client that does not read is kept nothing for, and gets the latest of ea
   const stopping = new AbortController();
   const { promise: responded, resolve } = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => {
-    events.send(response, { lastEventId: undefined, stopping: stopping.signal });
+    events.send(response, { lastEventId: undefined, told: toldJob, stopping: stopping.signal });
     resolve(response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -6,7 +6,7 @@
  * The id of an event is `<server>-<change>`; a client that comes back with one gets what changed since, or everything when the server is another.
  */
 import type { ServerResponse } from 'node:http';
-import type { Job } from './job.ts';
+import type { Job, ToldJob } from './job.ts';
 import type { JobQueue } from './job-queue.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -15,6 +15,8 @@ export type EventsOptions = {
   /** Only this job. */
   readonly jobId?: string | undefined;
   readonly lastEventId: string | undefined;
+  /** What is told of a job. */
+  readonly told: (job: Job) => ToldJob;
   readonly stopping: AbortSignal;
 };
 
@@ -29,7 +31,7 @@ export class JobEvents {
   }
 
   /** Answers with events until the client leaves or the server stops. */
-  send(response: ServerResponse, { jobId, lastEventId, stopping }: EventsOptions): void {
+  send(response: ServerResponse, { jobId, lastEventId, told, stopping }: EventsOptions): void {
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -45,7 +47,7 @@ export class JobEvents {
       for (const { job, change } of isBlocked ? [] : this.#jobs.changedSince(seen)) {
         if (isBlocked) return;
         seen = change;
-        if (jobId === undefined || job.id === jobId) write(this.#event(job, change));
+        if (jobId === undefined || job.id === jobId) write(this.#event(told(job), change));
       }
     };
     const beat = setInterval(() => {
@@ -70,7 +72,7 @@ export class JobEvents {
     if (stopping.aborted) end();
   }
 
-  #event(job: Job, change: number): string {
+  #event(job: ToldJob, change: number): string {
     return `event: job\nid: ${this.#serverId}-${change}\ndata: ${JSON.stringify(job)}\n\n`;
   }
 

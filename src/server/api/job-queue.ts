@@ -184,6 +184,7 @@ export class JobQueue {
         signal,
         progress: (progress: JobProgress) => this.#hear(entry, { progress }),
         say: (line: string) => this.#hear(entry, { log: withLine(entry.job.log, line) }),
+        report: (report: unknown) => this.#hear(entry, { report }),
         scratch,
       });
       outcome = { state: 'done', report };

@@ -4,12 +4,14 @@ import type { JobKind } from '../job-kind.ts';
 import { badRequest, HttpProblem } from '../problem.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
 import { selectionOf } from './asked-selection.ts';
-import { INTERRUPTED, Job } from './job.ts';
+import { INTERRUPTED, Job, type ToldJob, toldInPublic, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { After, Count, closed, limitOf, Selection } from './shape.ts';
 import { checkFor } from './validation.ts';
 
 const TAG = 'jobs';
+const TOLD =
+  'What jobs are about and what came of them is told to who shows the token; kind, state, times and numbers to all.';
 
 const Preview = closed({
   captures: Count,
@@ -42,7 +44,7 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
     if ('error' in checked) throw checked.error;
     return kind;
   };
-  const begin = async (kind: JobKind, input: unknown): Promise<Job> => {
+  const begin = async (kind: JobKind, input: unknown): Promise<ToldJob> => {
     const upload = uploadOf(input);
     const { job } = await jobs.submit({
       kind: kind.name,
@@ -56,8 +58,9 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
         if (upload !== '' && error?.code !== INTERRUPTED.code) await uploads.remove(upload);
       },
     });
-    return job;
+    return toldJob(job);
   };
+  const told = (hasToken: boolean) => (hasToken ? toldJob : toldInPublic);
   const jobOf = (id: string): Job => {
     const job = jobs.get(id);
     if (job) return job;
@@ -75,17 +78,19 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       path: '/api/jobs',
       tag: TAG,
       summary: 'Jobs, the newest first',
+      says: TOLD,
       query: closed({ after: Type.Optional(After), limit: limitOf(200, 50) }),
       reply: {
         status: 200,
         schema: closed({ items: Type.Array(Job), next: Type.Optional(Type.String()) }),
         says: 'A page of jobs.',
       },
-      handle: async ({ query: { after, limit = 50 } }) => {
+      tokenShowsMore: true,
+      handle: async ({ query: { after, limit = 50 }, hasToken }) => {
         const all = jobs.list();
         const rest = after === undefined ? all : all.slice(all.findIndex(({ id }) => id === after) + 1);
         const items = rest.slice(0, limit);
-        return { items, ...(rest.length > limit && { next: items.at(-1)!.id }) };
+        return { items: items.map(told(hasToken)), ...(rest.length > limit && { next: items.at(-1)!.id }) };
       },
     }),
     route({
@@ -115,9 +120,11 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       summary: 'Changes of all jobs, as server-sent events',
       says: 'Event `job`, its data a job. First come all jobs, or those that changed since Last-Event-ID.',
       reply: { status: 200, mime: 'text/event-stream', says: 'Events, until the client leaves.' },
-      handle: async ({ request, reply }) => {
+      tokenShowsMore: true,
+      handle: async ({ request, reply, hasToken }) => {
         reply.hijack();
-        events.send(reply.raw, { lastEventId: textOf(request.headers['last-event-id']), stopping });
+        const lastEventId = textOf(request.headers['last-event-id']);
+        events.send(reply.raw, { lastEventId, told: told(hasToken), stopping });
         return ANSWERED;
       },
     }),
@@ -126,10 +133,12 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       path: '/api/jobs/:id',
       tag: TAG,
       summary: 'One job',
+      says: TOLD,
       params: ById,
       reply: { status: 200, schema: Job, says: 'The job.' },
       problems: [404],
-      handle: async ({ params }) => jobOf(params.id),
+      tokenShowsMore: true,
+      handle: async ({ params, hasToken }) => told(hasToken)(jobOf(params.id)),
     }),
     route({
       method: 'GET',
@@ -139,10 +148,12 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       params: ById,
       reply: { status: 200, mime: 'text/event-stream', says: 'Events, until the client leaves.' },
       problems: [404],
-      handle: async ({ params, request, reply }) => {
+      tokenShowsMore: true,
+      handle: async ({ params, request, reply, hasToken }) => {
         const { id } = jobOf(params.id);
         reply.hijack();
-        events.send(reply.raw, { jobId: id, lastEventId: textOf(request.headers['last-event-id']), stopping });
+        const lastEventId = textOf(request.headers['last-event-id']);
+        events.send(reply.raw, { jobId: id, lastEventId, told: told(hasToken), stopping });
         return ANSWERED;
       },
     }),
@@ -159,7 +170,7 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       handle: async ({ params }) => {
         const { id } = jobOf(params.id);
         await jobs.cancel(id);
-        return jobOf(id);
+        return toldJob(jobOf(id));
       },
     }),
     route({

@@ -17,7 +17,12 @@ export const Job = closed({
     description:
       '`command`: begun on the command line; its input is the command, which only the command line can run again.',
   }),
-  input: Type.Unknown({ description: 'As it was sent; send it again to run the job again.' }),
+  hasErrors: Type.Optional(
+    Type.Boolean({ description: 'It is done, and found or left something wrong; its report says what.' }),
+  ),
+  input: Type.Optional(
+    Type.Unknown({ description: 'As it was sent; send it again to run the job again. Only for who shows the token.' }),
+  ),
   createdAt: When,
   startedAt: Type.Optional(When),
   endedAt: Type.Optional(When),
@@ -30,16 +35,61 @@ export const Job = closed({
       detail: Type.Optional(Type.Record(Type.String(), Type.Union([Type.Number(), Type.String()]))),
     }),
   ),
-  report: Type.Optional(Type.Unknown({ description: 'What came of it, when it is done.' })),
+  report: Type.Optional(Type.Unknown({ description: 'What came of it. Only for who shows the token.' })),
   error: Type.Optional(ErrorReply.properties.error),
-  log: Type.Array(Type.String(), { maxItems: LOG_LINES_MAX, description: 'The last lines.' }),
+  log: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: LOG_LINES_MAX,
+      description: 'The last lines. Only for who shows the token.',
+    }),
+  ),
 });
 
-export type Job = Static<typeof Job>;
+export type ToldJob = Static<typeof Job>;
+export type Job = Omit<ToldJob, 'hasErrors' | 'log'> & { readonly log: readonly string[] };
 export type JobError = NonNullable<Job['error']>;
 
 export function isOver({ state }: Job): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled';
+}
+
+/** The job as it is told to who shows the token. */
+export function toldJob(job: Job): ToldJob {
+  return { ...job, log: [...job.log], ...(hasErrors(job) && { hasErrors: true }) };
+}
+
+/** The job as it is told to everyone: not what it is about, or a deletion would publish what it deletes. */
+export function toldInPublic(job: Job): ToldJob {
+  const { id, kind, state, origin, createdAt, startedAt, endedAt, progress } = job;
+  return {
+    ...{ id, kind, state, origin, createdAt },
+    ...(hasErrors(job) && { hasErrors: true }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(endedAt !== undefined && { endedAt }),
+    ...(progress && { progress: numbersOf(progress) }),
+  };
+}
+
+function numbersOf({ done, total, unit }: NonNullable<Job['progress']>): NonNullable<Job['progress']> {
+  return { done, unit, ...(total !== undefined && { total }) };
+}
+
+const EXIT_FOUND = 1;
+
+/** Whether a job that is done would end a command with 1. */
+function hasErrors({ kind, state, report }: Job): boolean {
+  if (state !== 'done' || typeof report !== 'object' || report === null) return false;
+  const facts = report as Readonly<Record<string, unknown>>;
+  if (typeof facts.exitCode === 'number') return facts.exitCode === EXIT_FOUND;
+  if (kind === 'verify') return isSome(facts.errors);
+  if (kind === 'add') return Array.isArray(facts.failed) && facts.failed.length > 0;
+  if (kind === 'export') return isSome(facts.unresolved);
+  const { pages, failed } = (facts.counts ?? {}) as Readonly<Record<string, unknown>>;
+  return kind === 'crawl' && pages === 0 && isSome(failed);
+}
+
+function isSome(count: unknown): boolean {
+  return typeof count === 'number' && count > 0;
 }
 
 /** A server that stops or dies takes its jobs with it; what they did so far is safe, and they can be run again. */

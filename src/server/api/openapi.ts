@@ -40,7 +40,7 @@ export function openApiDocument(routes: readonly ApiRoute[], version: string): J
       title: 'Pinakes',
       version,
       description:
-        'What an archive holds, the work that runs on it, and its files. Reading takes no token; writing takes the one that the server prints when it starts.',
+        'What an archive holds, the work that runs on it, and its files. Reading takes no token; writing takes the one that the server prints when it starts, and so does reading what jobs are about.',
       license: { name: 'AGPL-3.0-or-later', identifier: 'AGPL-3.0-or-later' },
     },
     paths,
@@ -57,7 +57,11 @@ export function documentPath(path: string): string {
 }
 
 function operationOf(route: ApiRoute): Json {
-  const problems = new Set([...SHARED_PROBLEMS, ...route.problems, ...(route.needsToken ? [401] : [])]);
+  const problems = new Set([
+    ...SHARED_PROBLEMS,
+    ...route.problems,
+    ...(route.needsToken || route.tokenShowsMore ? [401] : []),
+  ]);
   const responses: Record<string, Json> = { [route.reply.status]: responseOf(route.reply) };
   for (const status of [...problems].sort((a, b) => a - b)) responses[status] = problemOf(status);
   const rest = route.path.endsWith('*')
@@ -69,6 +73,7 @@ function operationOf(route: ApiRoute): Json {
     summary: route.summary,
     ...(route.says !== undefined && { description: route.says }),
     ...(route.needsToken && { security: [{ [TOKEN_SCHEME]: [] }] }),
+    ...(route.tokenShowsMore && { security: [{}, { [TOKEN_SCHEME]: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...bodyOf(route),
     responses,

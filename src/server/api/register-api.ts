@@ -31,7 +31,7 @@ export async function registerApi(app: FastifyInstance, parts: ApiParts): Promis
 }
 
 function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stopping: AbortSignal): void {
-  const { method, path, params, query, body, needsToken } = route;
+  const { method, path, params, query, body, needsToken, tokenShowsMore } = route;
   scope.route({
     method,
     url: path,
@@ -44,7 +44,10 @@ function addRoute(scope: FastifyInstance, route: ApiRoute, guard: Guard, stoppin
       guard.checkOrigin(request.raw);
       if (needsToken) await guard.checkToken(request.raw);
     },
-    handler: (request, reply) => answer(route, request, reply, stopping),
+    handler: async (request, reply) => {
+      const hasToken = needsToken || (tokenShowsMore && (await guard.hasToken(request.raw)));
+      return answer(route, request, reply, hasToken, stopping);
+    },
   });
 }
 
@@ -52,6 +55,7 @@ async function answer(
   route: ApiRoute,
   request: FastifyRequest,
   reply: FastifyReply,
+  hasToken: boolean,
   stopping: AbortSignal,
 ): Promise<unknown> {
   const controller = new AbortController();
@@ -67,7 +71,7 @@ async function answer(
   reply.header('x-content-type-options', 'nosniff');
   reply.code(route.reply.status);
   try {
-    const value = await route.handle({ params, query, body, signal: controller.signal, request, reply });
+    const value = await route.handle({ params, query, body, hasToken, signal: controller.signal, request, reply });
     return value === ANSWERED ? reply : value;
   } catch (error) {
     if (controller.signal.aborted && error instanceof Error && error.name === 'AbortError') throw BROKEN_OFF;

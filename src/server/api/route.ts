@@ -32,6 +32,8 @@ export type ApiRoute = {
   /** Statuses of the problems that a call may meet, besides those that every route shares. */
   readonly problems: readonly number[];
   readonly needsToken: boolean;
+  /** It answers everyone, and tells more to who shows the token. */
+  readonly tokenShowsMore: boolean;
   readonly handle: (call: Call<unknown, unknown, unknown>) => Promise<unknown>;
 };
 
@@ -39,6 +41,8 @@ export type Call<P, Q, B> = {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
+  /** Whether the token was shown, where it makes a difference. */
+  readonly hasToken: boolean;
   /** Aborted when the client leaves before its reply is whole, and when the server stops. */
   readonly signal: AbortSignal;
   readonly request: FastifyRequest;
@@ -61,6 +65,7 @@ type Definition<P extends TObject, Q extends TObject, B extends TSchema> = {
   readonly reply: ReplyShape;
   readonly problems?: readonly number[];
   readonly needsToken?: boolean;
+  readonly tokenShowsMore?: boolean;
   readonly handle: (call: Call<Static<P>, Static<Q>, Static<B>>) => Promise<unknown>;
 };
 
@@ -82,6 +87,7 @@ export function route<P extends TObject = NoObject, Q extends TObject = NoObject
     reply: definition.reply,
     problems: definition.problems ?? [],
     needsToken: definition.needsToken ?? false,
+    tokenShowsMore: definition.tokenShowsMore ?? false,
     handle: definition.handle as ApiRoute['handle'],
   };
 }

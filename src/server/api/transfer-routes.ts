@@ -5,7 +5,7 @@ import { isLoopback } from '../host-check.ts';
 import { HttpProblem, NOT_FOUND } from '../problem.ts';
 import type { ApiTools } from './api-tools.ts';
 import { download } from './download.ts';
-import { INTERRUPTED, Job } from './job.ts';
+import { INTERRUPTED, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { closed } from './shape.ts';
 
@@ -41,7 +41,7 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
               if (error?.code !== INTERRUPTED.code) await uploads.remove(upload);
             },
           });
-          return job;
+          return toldJob(job);
         } catch (error) {
           await uploads.remove(upload);
           throw error;

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Job } from '../api/replies.ts';
+import { endSentence, jobTitle, reportSentences } from './job-report.ts';
+
+const KINDS = ['add', 'delete', 'compact', 'verify', 'rebuild', 'crawl', 'export'];
+
+test('of what a report does not say, nothing is said', () => {
+  for (const kind of KINDS)
+    for (const report of [undefined, {}, { exitCode: 0 }, { exitCode: 1 }, { counts: {} }])
+      assert.deepEqual(reportSentences(kind, report), [], kind);
+});
+
+test('what was found is said, and that nothing was found only when that is known', () => {
+  const verified = { exitCode: 1, records: 12, segments: 2, bytes: 3000, errors: 3, warnings: 0 };
+  assert.deepEqual(reportSentences('verify', verified), [
+    '12 records in 2 segments were read, 3.0 KB.',
+    '3 errors and 0 warnings were found; the log names them.',
+  ]);
+  assert.equal(reportSentences('verify', { ...verified, errors: 0 }).at(-1), 'Nothing is wrong.');
+  assert.deepEqual(reportSentences('delete', { captures: 2, contents: 1 }), [
+    '2 captures and 1 content were deleted.',
+    'Their bytes leave the disk when the archive is compacted.',
+  ]);
+  assert.deepEqual(reportSentences('crawl', { crawls: 0 }), ['No crawl was due.']);
+  const failedUrls = [{ url: 'http://a.test/', reason: 'timeout' }];
+  const crawled = { counts: { pages: 0, captures: 0, bytes: 0, failed: 2 }, failedUrls, outcome: 'done' };
+  assert.deepEqual(reportSentences('crawl', crawled).slice(1), [
+    '2 addresses could not be fetched, among them:',
+    'http://a.test/: timeout',
+  ]);
+});
+
+test('an exit code is told in words', () => {
+  assert.match(endSentence({ exitCode: 1 }), /found errors/);
+  assert.match(endSentence({ exitCode: 2 }), /could not do all/);
+  assert.equal(endSentence({ captures: 1 }), '');
+});
+
+test('a job that was begun on the command line is called after what it is about', () => {
+  const title = (kind: string, ...argv: string[]) =>
+    jobTitle({ id: '1', kind, state: 'done', createdAt: '', input: { argv: [kind, ...argv], directory: '/' } } as Job);
+  assert.equal(title('verify', '--archive', 'served', '--quick'), 'Verify the archive');
+  assert.equal(
+    title('add', '-a', 'x', '--json', 'one.warc.gz', 'b.arc', '--collection', 'c'),
+    'Add files: one.warc.gz and 1 more',
+  );
+  assert.equal(title('delete', '--yes', '--prefix', 'http://a.test/'), 'Delete captures: http://a.test/');
+  assert.equal(title('delete', '--collection=spring', '--url', 'http://a.test/'), 'Delete captures: spring');
+  assert.equal(title('crawl', '--again', '--budget', '5'), 'Crawl');
+  assert.equal(title('crawl', '--again', 'news', '--no-sitemaps'), 'Crawl: news');
+  assert.equal(title('crawl', '--pages', '5', 'http://a.test/'), 'Crawl: http://a.test/');
+});
