@@ -239,16 +239,31 @@ export class Archive implements StreamParts {
 
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */
   async commit(draft: CatalogDraft): Promise<void> {
+    this.#assertTaking();
     const segments = await this.shelf.sync();
     for (const segment of segments) draft.putSegment(segment);
-    await this.catalog.write(draft.batch());
+    try {
+      await this.catalog.write(draft.batch());
+    } catch (error) {
+      // It may have been taken all the same: the next opening says.
+      this.shelf.abandon(segments);
+      throw error;
+    }
     this.shelf.settle(segments);
     const sealed = await this.shelf.retireFull();
     if (sealed.length > 0) await this.catalog.write({ putSegments: sealed });
   }
 
   exclusive<T>(work: () => Promise<T>): Promise<T> {
-    return this.#exclusive.run(work);
+    return this.#exclusive.run(() => {
+      this.#assertTaking();
+      return work();
+    });
+  }
+
+  /** No change is begun that the catalog would not take: it would only leave traces in the volumes. */
+  #assertTaking(): void {
+    if (this.catalog.refusal) throw this.catalog.refusal;
   }
 
   #writingParts() {

@@ -143,11 +143,12 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
       draft.putSegment({ ...segment, deadBytes });
       for (const capture of list) draft.removeCapture(capture);
     }
-    await archive.catalog.write(draft.batch());
   } catch (error) {
     for (const mark of marks) await archive.tombstones.takeBack(mark);
     throw error;
   }
+  // When this fails, the catalog may have taken it all the same, so the tombstones stay: the next opening carries out what it has not.
+  await archive.catalog.write(draft.batch());
   archive.shelf.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
   return { captures: captures.length, contents: draft.removedBlocks };
 }

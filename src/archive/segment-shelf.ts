@@ -5,7 +5,8 @@
  *   <collection>/<collection>-<time>-<serial>-<host>.warc.gz         in some volume
  * ```
  * Every segment begins with a warcinfo record. Appends gather in memory and reach the volume by `flush`; they are durable after `sync`, and count only
- * when the catalog says so. `rollBack` cuts an open segment back to what the catalog knows, as if a failed commit had never been tried.
+ * when the catalog says so. `rollBack` cuts an open segment back to what the catalog knows, as if a failed commit had never been tried; where the catalog may
+ * have taken it, `abandon` lets go of the segment instead.
  */
 import { hostname } from 'node:os';
 import {
@@ -238,6 +239,13 @@ export class SegmentShelf {
     this.#full = [];
     for (const open of full) await this.retire(open);
     return full.map((open) => open.segment);
+  }
+
+  /** Writes no more to these and cuts nothing off them: whether the catalog has taken what was appended is not known. They heal at the next opening. */
+  abandon(segments: readonly Segment[]): void {
+    const numbers = new Set(segments.map(({ number }) => number));
+    this.#full = this.#full.filter(({ segment }) => !numbers.has(segment.number));
+    for (const [id, { segment }] of this.#open) if (numbers.has(segment.number)) this.#open.delete(id);
   }
 
   /** Undoes what was appended since the catalog last heard of it. A segment that cannot be cut is left alone; it heals at the next opening. */

@@ -145,10 +145,16 @@ export class StoreQueue {
     await Promise.resolve();
     try {
       while (this.#waiting.length > 0) {
-        await this.#parts.exclusive(async () => {
-          const group = this.#waiting.splice(0, GROUP_MAX);
-          await this.#commitGroup(group);
-        });
+        let group: Waiting[] = [];
+        try {
+          await this.#parts.exclusive(async () => {
+            group = this.#waiting.splice(0, GROUP_MAX);
+            await this.#commitGroup(group);
+          });
+        } catch (error) {
+          // Without a group, the archive takes nothing in any more.
+          for (const waiting of group.length > 0 ? group : this.#waiting.splice(0)) waiting.reject(error);
+        }
       }
     } finally {
       // In the same turn as the last look at what waits: a store that came a turn later would wait for a run that has ended.

@@ -49,6 +49,11 @@ export const ERROR_CATALOGUE = {
     'Wait for the other command on this archive to end, or stop it.',
     true,
   ),
+  CATALOG_STOPPED: entry(
+    'the catalog takes no more changes, since one could not be written',
+    'See to the disk, end this program and start it again: what was acknowledged is kept, and opening the archive finds out about the rest.',
+    true,
+  ),
   CATALOG_VERSION: entry(
     'the catalog was made by another version of Pinakes',
     'Use that version, or run `pinakes rebuild`, which makes the catalog again from the segments.',

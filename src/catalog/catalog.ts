@@ -6,7 +6,7 @@
  *
  * Keys route: captures by (URL key, time, place), which is also by host, since a URL key begins with it; blocks by digest; segments by number.
  */
-import type { EpochMs } from '../base/index.ts';
+import type { EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 
 /** Where a record stands. Its length is that of the compressed member. */
@@ -180,6 +180,8 @@ export interface CatalogView {
 export interface Catalog extends CatalogView {
   /** Batches applied so far. While the number stays the same, so does everything else. */
   readonly batches: number;
+  /** Why it takes no more changes, when it does not: whether the last one was made shows only when it is opened again. */
+  readonly refusal: PinakesError | undefined;
   /** Applies the batch atomically, after those asked for before it. Totals follow from the captures and blocks that are there. */
   write(batch: CatalogBatch): Promise<void>;
   view(): Promise<CatalogView & AsyncDisposable>;

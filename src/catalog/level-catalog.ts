@@ -7,7 +7,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
-import { assert, type EpochMs } from '../base/index.ts';
+import { assert, type EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import {
   type Block,
@@ -63,6 +63,9 @@ class LevelCatalog implements Catalog {
   #state: DatabaseState;
   readonly #recent = new RecentKeys();
   readonly #rowsAtHand = new RowsAtHand();
+  #refusal: PinakesError | undefined;
+  /** Whether older logs could not be made durable when that was due. */
+  #owesSync = false;
   /** Settles when the last change asked for so far is made or has failed. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -76,8 +79,13 @@ class LevelCatalog implements Catalog {
     return this.#state.batchNumber;
   }
 
+  get refusal(): PinakesError | undefined {
+    return this.#refusal;
+  }
+
   write(batch: CatalogBatch): Promise<void> {
     return this.#change(async () => {
+      if (this.#refusal) throw this.#refusal;
       const state = this.#state;
       const operations = this.#database.batch();
       try {
@@ -89,17 +97,32 @@ class LevelCatalog implements Catalog {
           this.#rowsAtHand.after(state.batchNumber),
         );
         const batchNumber = state.batchNumber + 1;
-        const sync = batch.durable === true || isSyncDue(batchNumber);
-        await operations.write({ sync });
+        const sync = batch.durable === true || isSyncDue(batchNumber) || this.#owesSync;
+        await operations.write({ sync }).catch((cause: unknown) => {
+          // The log may have the batch though nobody sees it yet. A later one would be made without it, and both be there after the next opening.
+          this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
+          throw cause;
+        });
         for (const mime of newMimes) state.mimes.add(mime);
         this.#state = { batchNumber, totals, mimes: state.mimes };
-        if (sync) await syncOlderLogs(this.#directory);
+        if (sync) await this.#syncOlderLogs(batch.durable === true);
       } finally {
         this.#recent.changed(batch);
         this.#rowsAtHand.clear();
         await operations.close();
       }
     });
+  }
+
+  /** The batch has been made: that this failed is told only to whoever asked for durability. Others would undo what the catalog has. */
+  async #syncOlderLogs(isAskedFor: boolean): Promise<void> {
+    try {
+      await syncOlderLogs(this.#directory);
+      this.#owesSync = false;
+    } catch (error) {
+      this.#owesSync = true;
+      if (isAskedFor) throw error;
+    }
   }
 
   async view(onBlockRow?: (prefix: number, row: Buffer | undefined) => void): Promise<CatalogView & AsyncDisposable> {

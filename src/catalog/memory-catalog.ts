@@ -134,6 +134,7 @@ class MemoryView implements CatalogView {
 }
 
 export class MemoryCatalog extends MemoryView implements Catalog {
+  readonly refusal = undefined;
   #batches = 0;
 
   constructor() {
