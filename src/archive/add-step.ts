@@ -6,13 +6,14 @@ import type { AddParts, AddReport } from './add-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import {
   CAPTURE_ID_FIELD,
+  CONTENT_FIELD,
   captureIdOf,
   DECLARED_FIELD,
   OVERFLOW_FIELD,
   type RecordFacts,
   type ScanFacts,
 } from './record-facts.ts';
-import { type HolderFacts, type Referents, referentOf } from './referents.ts';
+import { type HolderFacts, holderFacts, type Referents, referentOf, revisitDigest } from './referents.ts';
 import type { Registrar } from './registrar.ts';
 import type { Referent } from './segment-rewrite.ts';
 import type { OpenSegment } from './segment-shelf.ts';
@@ -149,12 +150,11 @@ export class AddStep {
 
   #takeDuplicate(facts: ScanFacts, block: BlockKey): Promise<void> | undefined {
     const place = this.#registrar.holderOf(block);
-    const holder = this.#registrar.freshHolder(block) ?? this.#referents.loaded(place);
+    const fresh = this.#registrar.freshHolder(block);
+    const holder = fresh ? holderFacts(fresh) : this.#referents.loaded(place);
     if (!holder) return this.#referents.read(place).then((read) => this.#writeRevisit(facts, block, read));
-    const { recordId, url, date } = holder;
     const { declaredDigest } = facts;
-    if (holder.declaredDigest !== declaredDigest)
-      this.#named.push({ place, holder: { recordId, url, date, declaredDigest } });
+    if (holder.declaredDigest !== declaredDigest) this.#named.push({ place, holder: { ...holder, declaredDigest } });
     return this.#writeRevisit(facts, block, holder);
   }
 
@@ -162,7 +162,8 @@ export class AddStep {
   async #takeRevisit(facts: RecordFacts): Promise<void> {
     const block = this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
     if (!block) return this.#keep(facts);
-    const holder = this.#registrar.freshHolder(block) ?? (await this.#referents.read(this.#registrar.holderOf(block)));
+    const fresh = this.#registrar.freshHolder(block);
+    const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));
     const referent = { ...referentOf(holder), content: blockId(block) };
     await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
@@ -233,7 +234,9 @@ export class AddStep {
   #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
     const fields: Field[] = [...facts.carriedFields(), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
-    if (/^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
+    const digest = revisitDigest({ algorithm: 'sha256', bytes: facts.payloadDigest }, holder.ownDigest);
+    if (digest === holder.ownDigest) fields.push({ name: CONTENT_FIELD, value: blockId(block) });
+    if (digest !== facts.declaredDigest && /^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
       fields.push({ name: DECLARED_FIELD, value: facts.declaredDigest });
     if (block.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.overflow) });
     const record: NewRecord = {
@@ -241,7 +244,7 @@ export class AddStep {
       recordId: this.#parts.newId(),
       date: facts.date,
       targetUri: facts.url,
-      payloadDigest: { algorithm: 'sha256', bytes: facts.payloadDigest },
+      payloadDigest: digest,
       contentType: 'application/http; msgtype=response',
       revisit: { profile: 'identical-payload-digest', ...referentOf(holder), truncated: true },
       fields,
@@ -258,7 +261,7 @@ export class AddStep {
   rememberHolders(): void {
     for (const [block, facts] of this.#registrar.freshHolders()) {
       // A record without an id gets one when it is written, which only the record itself tells.
-      if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), facts);
+      if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), holderFacts(facts));
     }
     for (const { place, holder } of this.#named) if (holder.recordId !== '') this.#referents.remember(place, holder);
   }

@@ -4,8 +4,10 @@
  * A record is known by the name of its segment and its offset there: what stands at such a place never changes once it is committed, whatever becomes of
  * the numbers of segments. Only committed places are asked for and remembered.
  */
+import { type Digest, formatDigest, parseDigest } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import type { RecordAccess } from './record-access.ts';
+import type { RecordFacts } from './record-facts.ts';
 import type { Referent } from './segment-rewrite.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 
@@ -16,7 +18,14 @@ export type HolderFacts = {
   readonly date: string;
   /** What some writer calls the content, when this add knows that the catalog has the name; else empty. */
   readonly declaredDigest: string;
+  /** What the record itself says of its payload; empty when it says nothing. */
+  readonly ownDigest: string;
 };
+
+/** What revisits say of a record that was read here. */
+export function holderFacts({ recordId, url, date, declaredDigest }: RecordFacts): HolderFacts {
+  return { recordId, url, date, declaredDigest, ownDigest: declaredDigest };
+}
 
 /** Contents that repeat do so mostly within one crawl; of those that were asked for before the last so many characters, some are read again. */
 const GENERATION_LENGTH_MAX = 3_000_000;
@@ -63,12 +72,10 @@ export class Referents {
 
   async #read(places: readonly Place[]): Promise<HolderFacts[]> {
     const heads = await this.#access.heads(places);
-    return heads.map(({ recordId = '', targetUri: url = '', date = '' }) => ({
-      recordId,
-      url,
-      date,
-      declaredDigest: '',
-    }));
+    return heads.map((head) => {
+      const { recordId = '', targetUri: url = '', date = '' } = head;
+      return { recordId, url, date, declaredDigest: '', ownDigest: head.get('warc-payload-digest') ?? '' };
+    });
   }
 
   /** One of those that were loaded last; undefined when it is too long. */
@@ -111,15 +118,23 @@ export class Referents {
   }
 }
 
+/**
+ * What a revisit says of its payload: what the record says that holds it, since other tools find that by the very same words; else the digest that names contents here.
+ * Where it is not that one, the revisit has to name its content by CONTENT_FIELD.
+ */
+export function revisitDigest(digest: Digest, ownDigest: string): Digest | string {
+  return parseDigest(ownDigest) && ownDigest !== formatDigest(digest) ? ownDigest : digest;
+}
+
 export function referentOf({ recordId, url, date }: HolderFacts): Referent {
   return { refersTo: recordId || undefined, refersToTargetUri: url || undefined, refersToDate: date || undefined };
 }
 
-function packed({ recordId, url, date, declaredDigest }: HolderFacts): string {
-  return JSON.stringify([recordId, url, date, declaredDigest]);
+function packed({ recordId, url, date, declaredDigest, ownDigest }: HolderFacts): string {
+  return JSON.stringify([recordId, url, date, declaredDigest, ownDigest]);
 }
 
 function unpacked(text: string): HolderFacts {
-  const [recordId, url, date, declaredDigest] = JSON.parse(text) as [string, string, string, string];
-  return { recordId, url, date, declaredDigest };
+  const [recordId, url, date, declaredDigest, ownDigest] = JSON.parse(text) as [string, string, string, string, string];
+  return { recordId, url, date, declaredDigest, ownDigest };
 }

@@ -28,7 +28,8 @@ import {
 } from '../warc/index.ts';
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
 import { type ContentKey, formatContentKey } from './content-key.ts';
-import { bareMime, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
+import { bareMime, CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
+import { revisitDigest } from './referents.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
 import type { WritingParts } from './writing-parts.ts';
@@ -371,16 +372,23 @@ export class StoreQueue {
     const contentType = contentTypeOf(input);
     // A revisit leaves the body out anyway, and says so itself.
     const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
+    const fresh = this.#fresh.get(blockId(held.key));
+    const head = fresh ? undefined : (await this.#parts.access.heads([held.holder]))[0]!;
+    const referent: Referent = fresh ?? head!;
+    const isUnmodified = profile === 'server-not-modified';
+    const own = isUnmodified
+      ? { algorithm: 'sha256' as const, bytes: held.key.digest }
+      : spool.facts.payloadDigests[0]!;
+    const payloadDigest = revisitDigest(own, head?.get('warc-payload-digest') ?? '');
+    if (payloadDigest !== own) fields.push({ name: CONTENT_FIELD, value: blockId(held.key) });
     if (held.key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(held.key.overflow) });
     if (input.kind !== 'http') fields.push({ name: 'WARC-Identified-Payload-Type', value: contentType });
-    const referent = this.#fresh.get(blockId(held.key)) ?? (await this.#parts.access.heads([held.holder]))[0]!;
-    const isUnmodified = profile === 'server-not-modified';
     return {
       type: 'revisit',
       recordId,
       date: formatW3cDate(input.time),
       targetUri: targetUriOf(waiting),
-      payloadDigest: isUnmodified ? { algorithm: 'sha256', bytes: held.key.digest } : spool.facts.payloadDigests[0]!,
+      payloadDigest,
       contentType,
       fields,
       revisit: {
