@@ -1,6 +1,6 @@
 /** `pinakes serve`: opens an archive and answers over HTTP until it is told to stop. */
 import { randomBytes } from 'node:crypto';
-import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,8 +45,9 @@ export async function serve(
   const archive = await openArchive(options.archive, openingOptions(context, 'serve'));
   let isOpen = true;
   const tokenFile = join(resolve(options.archive), TOKEN_NAME);
-  const log = settings.accessLog === undefined ? undefined : accessLog(context, settings.accessLog, settings.format);
+  let log: AccessLog | undefined;
   try {
+    if (settings.accessLog !== undefined) log = await accessLog(context, settings.accessLog, settings.format);
     const server = await startServer(serverOptions(context, archive, settings, log?.write, options.index !== false));
     try {
       await writeToken(tokenFile, settings.token);
@@ -85,10 +86,16 @@ async function settingsOf(context: CommandContext, options: ServeOptions): Promi
   const { accessLogFormat } = options;
   if (accessLogFormat !== 'json' && accessLogFormat !== 'common')
     throw new PinakesError('BAD_ARGUMENT', { where: accessLogFormat, detail: '--access-log-format is json or common' });
+  const [port, replayPort] = [portOf(options.port, '--port'), portOf(options.replayPort, '--replay-port')];
+  if (port === replayPort && port !== 0)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `--port ${port} --replay-port ${replayPort}`,
+      detail: 'the web page and archived pages take two different ports',
+    });
   return {
     host: options.host,
-    port: portOf(options.port, '--port'),
-    replayPort: portOf(options.replayPort, '--replay-port'),
+    port,
+    replayPort,
     uiOrigin: originOf(options.uiOrigin, '--ui-origin'),
     replayOrigin: originOf(options.replayOrigin, '--replay-origin'),
     token: await tokenOf(options.token),
@@ -236,7 +243,7 @@ async function tell(
   }
   await terminal.line(`${archive.connector.name}: ${counted(captures, 'capture')}`);
   await terminal.line(`  to look        ${server.uiUrl}/`);
-  await terminal.line(`  to change it   ${server.uiUrl}/#token=${token}`);
+  await terminal.line(`  to change it   ${server.uiUrl}/#token=${encodeURIComponent(token)}`);
   await terminal.line(`  archived pages are shown from ${server.replayUrl}`);
   const isOpenToAll = !/^(localhost|127\.|::1)/.test(options.host);
   if (isOpenToAll) terminal.say('Everyone who reaches this machine can read the archive; changing it takes the token.');
@@ -270,9 +277,13 @@ async function untilStopped({ terminal, signal }: CommandContext, server: Runnin
 
 type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
 
-function accessLog({ terminal }: CommandContext, path: string, format: 'json' | 'common'): AccessLog {
+/** Refuses a file that cannot be written to: a log that is not there is missed when it is too late. */
+async function accessLog({ terminal }: CommandContext, path: string, format: 'json' | 'common'): Promise<AccessLog> {
   if (path === '-') return { write: (line) => terminal.say(formatAccessLine(line, format)), close: () => {} };
-  const stream: WriteStream = createWriteStream(path, { flags: 'a', mode: 0o640 });
+  const file = await open(path, 'a', 0o640).catch((cause: unknown) => {
+    throw fileError(cause, path, 'writing');
+  });
+  const stream = file.createWriteStream();
   let hasFailed = false;
   stream.on('error', (error) => {
     // The log is not what people come for: they are told once, and served on.

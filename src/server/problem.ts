@@ -148,8 +148,9 @@ export function escapeHtml(text: string): string {
 }
 
 const STYLE =
-  'body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1.25rem;color:#222;background:#fbfaf7}' +
+  'html{color-scheme:light dark}body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1.25rem;color:#222;background:#fbfaf7}' +
   'h1{font:600 1.6rem/1.3 Georgia,serif}code,.where{overflow-wrap:anywhere}.code{color:#777;font-size:.85rem}a{color:#7a3b10}' +
+  'form{margin:2rem 0 1rem}input,button{font:inherit;padding:.3rem .6rem;max-width:100%}' +
   '@media(prefers-color-scheme:dark){body{color:#e6e2da;background:#1b1a18}a{color:#e0a878}}';
 
 /** A page without script or anything loaded. `more` is HTML of our own making. */

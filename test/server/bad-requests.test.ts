@@ -105,6 +105,10 @@ test('requests that are wrong', async (t) => {
       assert.equal(html.status, 404);
       assert.match(html.text, /<a href="[^"]+\/http:\/\/site\.test\/a\/b">/);
       assert.match(String(html.headers['content-security-policy']), /default-src 'none'/);
+      assert.match(html.text, /<form action="[^"]+\/search".*>Start page<\/a>/s);
+      const framed = await ask(address, target, { headers: { accept: 'text/html,*/*', 'sec-fetch-dest': 'iframe' } });
+      assert.equal(framed.status, 404);
+      assert.doesNotMatch(framed.text, /<form/, 'nothing in a frame leads out of it');
     }
     const image = await ask(replayAddress, '/web/20240301100000im_/http://site.test/none.png');
     assert.deepEqual([image.status, image.headers['content-type']], [404, 'image/svg+xml']);

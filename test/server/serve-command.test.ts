@@ -99,11 +99,40 @@ test('serve takes a token from a file, and says what it does not understand', as
     ['--port', '70000'],
     ['--ui-origin', 'nonsense'],
     ['--token', '@nowhere'],
+    ['--port', '8765', '--replay-port', '8765'],
+    ['--port', '0', '--replay-port', '0', '--access-log', join('nowhere', 'access.log')],
   ]) {
     const refused = await pinakesAtDesk(cwd, 'serve', ...args);
     assert.equal(refused.code, 2, args.join(' '));
     assert.match(refused.err, /BAD_ARGUMENT|FILE_MISSING/);
   }
+});
+
+test('the link that serve prints hands the token over whatever characters it has', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  const token = '100%&more#than+that';
+  const child = startPinakes(
+    cwd,
+    'serve',
+    '--init',
+    '--no-index',
+    '--port',
+    '0',
+    '--replay-port',
+    '0',
+    '--token',
+    token,
+  );
+  t.after(() => child.kill('SIGKILL'));
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const link = /^ {2}to change it +(\S+)$/.exec(line)?.[1];
+    if (link === undefined) continue;
+    assert.equal(decodeURIComponent(new URL(link).hash.slice('#token='.length)), token);
+    break;
+  }
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
 });
 
 test('serve adds files from below the given directories only, and takes no larger upload than it was told', async (t) => {
