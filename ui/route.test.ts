@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fullTimestamp, parseRoute, pathTo, pathToTyped, type Route, withScheme } from './route.ts';
+import { fullTimestamp, parseRoute, pathTo, pathToTyped, type Route, replayAddress, withScheme } from './route.ts';
 
 const at = (address: string): Route => parseRoute(new URL(address, 'http://localhost'));
 
@@ -12,6 +12,10 @@ test('every screen has an address, and the address leads back to the screen', ()
     { kind: 'prefix', prefix: 'http://example.org/a/' },
     { kind: 'frame', time: '20240301120000', modifier: '', url: 'http://example.org/?q=1#part' },
     { kind: 'frame', time: '20240301120000', modifier: 'if_', url: 'http://example.org/' },
+    { kind: 'captures', url: 'https://a.example/../../x' },
+    { kind: 'captures', url: 'https://a.example/b/%2E%2e/x*' },
+    { kind: 'prefix', prefix: 'https://a.example/./b/../' },
+    { kind: 'frame', time: '20240301120000', modifier: '', url: 'http://a.example/..?b=c#part' },
     { kind: 'compare', a: 'a/b', b: 'c&d' },
     { kind: 'collections' },
     { kind: 'collection', name: 'spring.2024' },
@@ -119,6 +123,21 @@ test('an archived address never becomes an address of ours, whatever it is', () 
       assert.doesNotMatch(path, /["<>\s]/);
     }
   }
+});
+
+test('a time to the millisecond is shown by its second', () => {
+  const route = { kind: 'frame', time: '20240301120000', modifier: '', url: 'http://example.org/' };
+  assert.deepEqual(at('/web/20240301120000123/http://example.org/'), route);
+  assert.deepEqual(at('/web/20240301120000123if_/http://example.org/'), { ...route, modifier: 'if_' });
+  assert.equal(at('/web/202403011200001234/http://example.org/').kind, 'missing');
+});
+
+test('a page with steps up in its address is shown by an address that no browser folds', () => {
+  const address = replayAddress('http://localhost:8081', '20240301120000', 'https://a.example/../x?y#z');
+  assert.equal(new URL(address).href, address);
+  assert.match(address, /a\.example%2F\.\.%2Fx%3Fy#z$/);
+  const plain = replayAddress('http://localhost:8081', '20240301120000', 'https://a.example/x?../y');
+  assert.equal(plain, 'http://localhost:8081/web/20240301120000mp_/https://a.example/x?../y');
 });
 
 test('a part of a time means its beginning', () => {

@@ -2,7 +2,8 @@
  * Addresses of the screens: what a path means, and the path to every screen. Knows nothing of the browser.
  *
  * Under /web/ the rest of the address, query and all, is the archived page's own: `/web/*` + `/http://example.org/a?b=c`. A last `*` asks for everything
- * that begins so; a page whose own address ends in one has it written as %2A.
+ * that begins so; a page whose own address ends in one has it written as %2A. An address with `/../` in it, which browsers would fold together with ours,
+ * is escaped whole.
  */
 export type Route =
   | { readonly kind: 'home' }
@@ -35,7 +36,8 @@ export type AskedSearch = {
 
 export type Place = { readonly pathname: string; readonly search: string; readonly hash: string };
 
-const FRAME = /^\/web\/(\d{1,14})([a-z]{2}_)?\/(.+)$/s;
+/** Up to 17 digits, which is to the millisecond; what is shown goes by seconds. */
+const FRAME = /^\/web\/(\d{1,14})\d{0,3}([a-z]{2}_)?\/(.+)$/s;
 
 export function parseRoute({ pathname, search, hash }: Place): Route {
   if (pathname.startsWith('/web/')) return parseArchived(pathname + search, hash, pathname);
@@ -85,8 +87,8 @@ function parseArchived(path: string, hash: string, pathname: string): Route {
   if (path.startsWith('/web/*/')) {
     const url = path.slice('/web/*/'.length);
     if (url === '') return { kind: 'home' };
-    if (url.endsWith('*')) return { kind: 'prefix', prefix: withScheme(url.slice(0, -1)) };
-    return { kind: 'captures', url: withScheme(url.replace(/%2A$/i, '*')) };
+    if (url.endsWith('*')) return { kind: 'prefix', prefix: withScheme(unfolded(url.slice(0, -1))) };
+    return { kind: 'captures', url: withScheme(unfolded(url.replace(/%2A$/i, '*'))) };
   }
   const [, time, modifier = '', url] = FRAME.exec(path) ?? [];
   if (time === undefined || url === undefined) return { kind: 'missing', path: pathname };
@@ -94,7 +96,7 @@ function parseArchived(path: string, hash: string, pathname: string): Route {
     kind: 'frame',
     time,
     modifier: modifier === 'if_' || modifier === 'id_' ? modifier : '',
-    url: withScheme(url) + hash,
+    url: withScheme(unfolded(url)) + hash,
   };
 }
 
@@ -152,13 +154,28 @@ export function looksLikeAddress(text: string): boolean {
   return HOST.test(text) || (!FIELD.test(text) && /^[\p{L}\p{N}_-]+(?::\d+)?\//u.test(text));
 }
 
+/** A page on the origin that shows archived pages. */
+export function replayAddress(origin: string, timestamp: string, url: string): string {
+  const [address, fragment] = splitFragment(url);
+  return `${origin}/web/${timestamp}mp_/${DOT_SEGMENT.test(address) ? inPath(address) : address}${fragment}`;
+}
+
 /** A time of an address as 14 digits: the beginning of what it names, as the server takes it. */
 export function fullTimestamp(time: string): string {
   return time + '00000101000000'.slice(time.length);
 }
 
+/** A step up or to the same place, in the path of an address of the web. */
+const DOT_SEGMENT = /^https?:[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+
+/** What was escaped whole, as it is. */
+function unfolded(url: string): string {
+  return /^https?%3a/i.test(url) ? decoded(url) : url;
+}
+
 function inPath(url: string): string {
   const [address] = splitFragment(url);
+  if (DOT_SEGMENT.test(address)) return encodeURIComponent(address.toWellFormed());
   return address.replace(/[\s"<>\\^`{|}]/g, (character) => encodeURIComponent(character));
 }
 

@@ -3,6 +3,7 @@
  * token or the interface of the server.
  */
 import { useEffect, useRef } from 'preact/hooks';
+import { replayAddress } from '../route.ts';
 import { type FrameMessage, readFrameMessage } from './frame-message.ts';
 
 type ReplayFrameProperties = {
@@ -22,7 +23,7 @@ const SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-
 
 export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessage }: ReplayFrameProperties) {
   const frame = useRef<HTMLIFrameElement>(null);
-  const source = `${replayOrigin}/web/${timestamp}mp_/${url}`;
+  const source = replayAddress(replayOrigin, timestamp, url);
   const listener = useRef(onMessage);
   listener.current = onMessage;
   useEffect(() => {
