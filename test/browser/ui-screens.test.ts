@@ -172,6 +172,20 @@ suite('screens', () => {
     });
   }
 
+  test('what cannot be understood is said, and shown as it was typed', async () => {
+    for (const options of [WIDE, PHONE]) {
+      await using checked = await setting.open(options);
+      const { page } = checked;
+      await page.goto(`${setting.server.uiUrl}/delete?from=yesterday#token=${TOKEN}`);
+      await page.getByRole('option', { name: 'library-2022' }).waitFor({ state: 'attached' });
+      assert.equal(await page.getByRole('combobox').locator('option').first().textContent(), 'any');
+      await page.getByRole('button', { name: 'Show what would go' }).click();
+      await page.getByRole('alert').getByText('This is no time').waitFor();
+      await page.getByRole('alert').getByText('yesterday', { exact: true }).waitFor();
+      await screenshot(page, `ui-delete-wrong-time-${options === WIDE ? 'wide' : 'phone'}`);
+    }
+  });
+
   test('an empty archive says how to fill it', async () => {
     for (const options of [WIDE, PHONE]) {
       await using checked = await empty.open(options);
@@ -184,6 +198,12 @@ suite('screens', () => {
       await page.getByRole('link', { name: 'Collections' }).click();
       await text(page, 'There is no collection yet.');
       await checkScreen(page, record, { where: 'no collections' });
+      for (const path of ['/search', '/search?q=words']) {
+        await page.goto(empty.server.uiUrl + path);
+        await text(page, 'The archive is empty.');
+        await page.getByRole('link', { name: 'See how to fill it' }).waitFor();
+      }
+      await screenshot(page, `ui-empty-search-${options === WIDE ? 'wide' : 'phone'}`);
     }
   });
 });

@@ -45,7 +45,10 @@ suite('work with the web page', () => {
       await storeLibrary(archive);
       const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n');
       const body = utf8('<p>hostile</p>');
-      await archive.store({ kind: 'http', url: HOSTILE, time: Date.UTC(2021, 0, 1), responseHead, body });
+      const time = Date.UTC(2021, 0, 1);
+      await archive.store({ kind: 'http', url: HOSTILE, time, responseHead, body });
+      const url = 'https://steps.example/../../x';
+      await archive.store({ kind: 'http', url, time, responseHead, body: utf8('<p>upstairs</p>') });
       await archive.flush();
       const jobs = COMMAND_JOBS.map((job) => ({ ...job, state: 'done', origin: 'command', ...COMMAND_TIMES }));
       const lines = jobs.map((job) => `${JSON.stringify(job)}\n`);
@@ -183,7 +186,8 @@ suite('work with the web page', () => {
     await page.goto(`${origin}/jobs`);
     await page.getByLabel('Files', { exact: true }).setInputFiles(picture);
     await page.getByRole('alert').waitFor();
-    assert.match((await page.getByRole('alert').textContent())!, /picture\.warc\.gz/);
+    assert.match((await page.getByRole('alert').textContent())!, /^This is neither a WARC nor an ARC file/);
+    assert.equal((await page.locator('main').innerText()).split('picture.warc.gz').length - 1, 2);
   });
 
   test('a job is started by its form, watched while it runs, and cancelled', async () => {
@@ -330,6 +334,38 @@ suite('work with the web page', () => {
     await page.frameLocator('iframe').getByText('hostile').waitFor();
     assert.deepEqual(record.consoleErrors, []);
   });
+
+  test('a page with steps up in its address is found and shown by it', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/web/*/steps.example/*`);
+    await page
+      .getByRole('link', { name: /steps\.example/ })
+      .last()
+      .click();
+    await page.getByRole('link', { name: '1 January 2021 00:00:00' }).click();
+    await page.frameLocator('iframe').getByText('upstairs').waitFor();
+    assert.match(page.url(), /steps\.example%2F\.\.%2F\.\.%2Fx$/);
+    await page.goto(`${origin}/web/20210101000000123/http://library.example/`);
+    await page.frameLocator('iframe').getByRole('heading', { name: 'The library at the harbour' }).waitFor();
+    assert.deepEqual(record.consoleErrors, []);
+  });
+
+  for (const [size, options] of [
+    ['wide', WIDE],
+    ['phone', PHONE],
+  ] as const)
+    test(`a page that is not here leads on, ${size}`, async () => {
+      await using checked = await setting.open(options);
+      const { page } = checked;
+      await page.goto(`${origin}/web/2030/http://nope.example/`);
+      await page.getByText('Nothing else of that site is here either.').waitFor();
+      await screenshot(page, `ui-missing-capture-${size}`);
+      await page.getByRole('link', { name: 'Start page' }).waitFor();
+      await page.getByLabel('Search for').fill('harbour');
+      await page.getByRole('button', { name: 'Find' }).click();
+      await page.waitForURL(`${origin}/search?q=harbour`);
+    });
 
   test('the theme is chosen, and stays chosen', async () => {
     await using checked = await setting.open();

@@ -1,5 +1,6 @@
 /** Asks the server. Whatever goes wrong comes back as an ApiError with a sentence for people. */
 import { EventReader, type ServerEvent } from './event-stream.ts';
+import { faultAdvice, faultPlace, faultSentence } from './fault.ts';
 import type { Fault, Job } from './replies.ts';
 import { currentToken, dropToken } from './token.ts';
 
@@ -7,15 +8,18 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly advice: string | undefined;
+  /** What it is about, as somebody typed or named it. */
+  readonly where: string | undefined;
   /** Of a query that cannot be read: the place in it. */
   readonly at: number | undefined;
   readonly length: number;
 
   constructor(status: number, fault: Fault) {
-    super(fault.where ? `${fault.where}: ${fault.message}` : fault.message);
+    super(faultSentence(fault));
     this.status = status;
     this.code = fault.code;
-    this.advice = fault.advice;
+    this.advice = faultAdvice(fault);
+    this.where = faultPlace(fault);
     this.at = fault.at;
     this.length = fault.length ?? 0;
   }

@@ -18,6 +18,7 @@ export function FaultNotice({ error, onRetry }: { error: ApiError; onRetry?: () 
       <Icon name="wrong" />
       <div>
         <p class="notice-title">{error.message}</p>
+        {error.where && <p class="notice-where">{error.where}</p>}
         {error.advice && <p>{withCode(error.advice)}</p>}
         {onRetry && (
           <button type="button" onClick={onRetry}>

@@ -128,7 +128,7 @@ function Legend() {
         <span class="day has changed heat-2 error" aria-hidden="true" />
         error pages only
       </li>
-      <li class="muted">darker: more captures</li>
+      <li class="muted">stronger: more captures</li>
     </ul>
   );
 }

@@ -17,7 +17,7 @@ const text = (description?: string): Schema => ({ type: 'string', ...(descriptio
 const selectionSchema = (collections: readonly string[]): Schema => ({
   type: 'object',
   properties: {
-    collection: collections.length > 0 ? { type: 'string', enum: collections } : text(),
+    collection: collections.length > 0 ? { type: 'string', enum: collections, unset: 'any' } : text(),
     url: text('This address and no other.'),
     prefix: text('For example https://example.org/private/, or *.example.org for a domain with all below it.'),
     from: text('A year, or as much of a time as is meant: 2024, 20240301, 2024-03-01T10:00:00Z.'),

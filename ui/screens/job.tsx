@@ -1,6 +1,7 @@
 /** One job: how far it is, its log, what came of it; cancelled, or run again. */
 import { useState } from 'preact/hooks';
 import { type ApiError, apiPath, post } from '../api/client.ts';
+import { faultAdvice, faultPlace, faultSentence } from '../api/fault.ts';
 import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
@@ -10,7 +11,7 @@ import { CommandLine } from '../parts/command-line.tsx';
 import { commandLine } from '../parts/command-subject.ts';
 import { JobStateMark } from '../parts/job-list.tsx';
 import { argvOf, endSentence, jobTitle, recordOf, reportFacts, reportSentences } from '../parts/job-report.ts';
-import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { FaultNotice, Note, Waiting, withCode } from '../parts/notice.tsx';
 import { ProgressLine } from '../parts/progress-line.tsx';
 import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
 import { pathTo } from '../route.ts';
@@ -112,10 +113,11 @@ function Facts({ facts }: { facts: readonly (readonly [string, string])[] }) {
 
 function Fault({ job }: { job: Job }) {
   const error = job.error!;
+  const [where, advice] = [faultPlace(error), faultAdvice(error)];
   return (
-    <Note title={error.message}>
-      {error.where && <p>{error.where}</p>}
-      {error.advice && <p>{error.advice}</p>}
+    <Note title={faultSentence(error)}>
+      {where && <p class="notice-where">{where}</p>}
+      {advice && <p>{withCode(advice)}</p>}
     </Note>
   );
 }

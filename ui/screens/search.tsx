@@ -2,6 +2,7 @@
 import { apiPath } from '../api/client.ts';
 import type { SearchPage, SearchResult } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
+import { useStats } from '../api/stats.ts';
 import { navigate, useTitle } from '../navigation.ts';
 import { Note, Waiting } from '../parts/notice.tsx';
 import { ChosenFilters, FacetList } from '../parts/search-facets.tsx';
@@ -25,21 +26,35 @@ const SORT_LABELS: readonly (readonly [Sort, string])[] = [
 
 export function SearchScreen({ asked }: { asked: AskedSearch }) {
   const isEmpty = asked.query.trim() === '' && Object.keys(asked.filters).length === 0;
+  const isArchiveEmpty = useStats().reply?.captures === 0;
   useTitle(isEmpty ? 'Search' : `Search for ${asked.query}`);
   return (
     <>
       <h1 class="search-title">Search</h1>
       <UrlSearch initial={asked.query} label="Find" />
-      {isEmpty ? <SearchHelp isOpen /> : <Results asked={asked} />}
+      {!isEmpty && <Results asked={asked} isArchiveEmpty={isArchiveEmpty} />}
+      {isEmpty && (isArchiveEmpty ? <EmptyArchive /> : <SearchHelp isOpen />)}
     </>
   );
 }
 
-function Results({ asked }: { asked: AskedSearch }) {
+function EmptyArchive() {
+  return (
+    <Note title="The archive is empty.">
+      <p>
+        There is nothing to search yet. <a href={pathTo.home()}>See how to fill it</a>
+      </p>
+    </Note>
+  );
+}
+
+function Results({ asked, isArchiveEmpty }: { asked: AskedSearch; isArchiveEmpty: boolean }) {
   const { text, typedAt } = sentQuery(asked);
   const path = apiPath('search', { q: text, sort: asked.sort, facets: 'true', limit: PAGE });
   const list = useList<SearchResult, SearchPage>(path);
   const { first } = list;
+  // The count may be behind the archive: what is found all the same is shown.
+  if (isArchiveEmpty && (first?.total === 0 || list.error?.code === 'INDEX_MISSING')) return <EmptyArchive />;
   return (
     <>
       <ChosenFilters asked={asked} />
@@ -111,7 +126,7 @@ function NothingFound({ asked, isGrowing }: { asked: AskedSearch; isGrowing: boo
           </p>
         )}
         <p>
-          Only texts are searched: HTML, PDF, plain text, feeds.{' '}
+          Only texts are searched: HTML, plain text, PDF, office documents, feeds, SVG.{' '}
           {looksLikeAddress(word) && <a href={pathTo.captures(withScheme(word))}>See captures of {word}</a>}
         </p>
       </Note>

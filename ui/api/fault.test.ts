@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { faultAdvice, faultPlace, faultSentence } from './fault.ts';
+
+test('what was typed is neither repeated nor given a capital', () => {
+  const picture = {
+    code: 'NOT_WARC',
+    message: 'photo.warc.gz: this is neither a WARC nor an ARC file',
+    where: 'photo.warc.gz',
+  };
+  assert.equal(faultSentence(picture), 'This is neither a WARC nor an ARC file');
+  assert.equal(faultPlace(picture), 'photo.warc.gz');
+  const time = { code: 'BAD_REQUEST', message: 'this is no time', where: 'yesterday' };
+  assert.equal(faultSentence(time), 'This is no time');
+  assert.equal(faultPlace(time), 'yesterday');
+  const field = { code: 'BAD_REQUEST', message: 'body/from must be string', where: 'body/from' };
+  assert.equal(faultSentence(field), 'body/from must be string');
+  assert.equal(faultPlace(field), undefined);
+  const command = { code: 'COMMAND_FAILED', message: 'pinakes: a.warc: there is no such file', where: 'add' };
+  assert.equal(faultSentence(command), 'a.warc: there is no such file');
+  assert.equal(faultPlace(command), undefined);
+});
+
+test('advice is for who sits in front of a browser', () => {
+  const missing = { code: 'CONTENT_MISSING', message: 'x', advice: 'Look with `pinakes get URL --at TIME`.' };
+  assert.doesNotMatch(faultAdvice(missing)!, /pinakes/);
+  assert.equal(faultAdvice({ code: 'BAD_ARGUMENT', message: 'x', advice: 'See the command with --help.' }), undefined);
+  assert.equal(faultAdvice({ code: 'DISK_FULL', message: 'x', advice: 'Make room.' }), 'Make room.');
+});

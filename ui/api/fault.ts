@@ -1,0 +1,41 @@
+/** What the server says of a failure, in words for who sits in front of a browser. Knows nothing of the browser. */
+import type { Fault } from './replies.ts';
+
+/** The server's advice is for people at a terminal in most cases; these failures can be mended here. */
+const ADVICE: Readonly<Record<string, string>> = {
+  BAD_ARGUMENT: '',
+  CATALOG_DAMAGED: 'Nothing archived is lost. \u201cRebuild the catalog\u201d among the jobs makes it again.',
+  CONTENT_KEY_INVALID: 'A content key looks like main:sha256:9f86d081...',
+  CONTENT_MISSING: 'It may have been deleted. Look for it by its address.',
+  CRAWL_UNFINISHED:
+    'Among the settings of a crawl, choose to go on with the one that was interrupted, or to forget what it had still to do.',
+  CRAWL_UNKNOWN: 'Crawl it first, with pages to begin with.',
+  NOT_LINKABLE: 'Add it without leaving it where it is; its records are then copied into the archive.',
+  NOT_WARC: 'Files that end in .warc, .warc.gz, .warc.zst, .arc, .arc.gz or .wacz can be added.',
+};
+
+const OF_THE_API = 'The API is described at /api/openapi.json.';
+
+/** A sentence of its own: the place, which is somebody else's words, is left out of it and not given a capital. */
+export function faultSentence({ code, message, where }: Fault): string {
+  // What a command printed begins with names of files as often as with words.
+  if (code === 'COMMAND_FAILED') return message.replace(/^pinakes: /, '');
+  const prefix = where === undefined ? '' : `${where}: `;
+  if (prefix !== '' && message.startsWith(prefix)) return capital(message.slice(prefix.length));
+  return where !== undefined && message.startsWith(where) ? message : capital(message);
+}
+
+/** The place, where the sentence does not name it. */
+export function faultPlace(fault: Fault): string | undefined {
+  const { where, code } = fault;
+  return where === undefined || code === 'COMMAND_FAILED' || faultSentence(fault).includes(where) ? undefined : where;
+}
+
+export function faultAdvice({ code, advice }: Fault): string | undefined {
+  const known = ADVICE[code] ?? (advice === OF_THE_API ? '' : advice);
+  return known === '' ? undefined : known;
+}
+
+function capital(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
