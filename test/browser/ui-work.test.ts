@@ -303,6 +303,21 @@ suite('work with the web page', () => {
     ['wide', WIDE],
     ['phone', PHONE],
   ] as const)
+    test(`what jobs are about is not shown without the token, ${size}`, async () => {
+      await using checked = await setting.open(options);
+      const { page, record } = checked;
+      await page.goto(`${origin}/jobs`);
+      await page.getByRole('link', { name: 'Delete captures', exact: true }).first().waitFor();
+      await page.getByText("is shown to who has the server's token.").waitFor();
+      assert.doesNotMatch(await page.content(), /gone\.example|secret/);
+      await screenshot(page, `ui-jobs-public-${size}`);
+      await checkScreen(page, record, { where: `jobs without token, ${size}` });
+    });
+
+  for (const [size, options] of [
+    ['wide', WIDE],
+    ['phone', PHONE],
+  ] as const)
     test(`jobs of the command line say how they ended, and no number that they do not have, ${size}`, async () => {
       await using checked = await setting.open(options);
       const { page, record } = checked;

@@ -28,7 +28,7 @@ const TELLING = ['--again', '--resume', '--collection', '--url', '--prefix', '--
 export type TypedCommand = {
   /** What stood behind the verb and belongs to no option: files, or addresses. */
   readonly named: readonly string[];
-  /** The value of the option that says most, or empty. */
+  /** What the most telling option says, or empty. */
   readonly told: string;
 };
 
@@ -48,8 +48,8 @@ export function typedCommand(argv: readonly string[]): TypedCommand {
       at++;
     }
   }
-  const told = TELLING.map((option) => options.get(option)).find((value) => value !== undefined) ?? '';
-  return { named: named.slice(1), told };
+  const told = TELLING.map((option) => options.get(option)).find((value) => value !== undefined);
+  return { named: named.slice(1), told: told ?? (argv.includes('--due') ? 'what is due' : '') };
 }
 
 /** The command as it can be typed again. */

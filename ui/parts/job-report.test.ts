@@ -48,6 +48,7 @@ test('a job that was begun on the command line is called after what it is about'
   assert.equal(title('delete', '--yes', '--prefix', 'http://a.test/'), 'Delete captures: http://a.test/');
   assert.equal(title('delete', '--collection=spring', '--url', 'http://a.test/'), 'Delete captures: spring');
   assert.equal(title('crawl', '--again', '--budget', '5'), 'Crawl');
+  assert.equal(title('crawl', '--due'), 'Crawl: what is due');
   assert.equal(title('crawl', '--again', 'news', '--no-sitemaps'), 'Crawl: news');
   assert.equal(title('crawl', '--pages', '5', 'http://a.test/'), 'Crawl: http://a.test/');
 });
