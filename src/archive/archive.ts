@@ -49,7 +49,7 @@ import {
 } from './recompress.ts';
 import { RecordAccess } from './record-access.ts';
 import { resolveLater } from './resolve-later.ts';
-import { Retrieval, type Retrieved, type RetrievedContent } from './retrieve.ts';
+import { Retrieval, type Retrieved, type RetrievedContent, type RetrieveOptions } from './retrieve.ts';
 import { SegmentShelf } from './segment-shelf.ts';
 import type { Selection } from './selection.ts';
 import { type ArchiveStats, archiveStats } from './stats.ts';
@@ -161,7 +161,7 @@ export class Archive implements StreamParts {
     this.collections = new Collections(catalog);
     this.tombstones = new Tombstones(volumes, catalog);
     this.snapshots = new NamedSnapshots(directory);
-    this.retrieval = new Retrieval(catalog, this.access);
+    this.retrieval = new Retrieval(catalog, this.access, (digest) => this.fingerprint(digest));
     this.#store = new StoreQueue(this.#writingParts());
   }
 
@@ -332,11 +332,11 @@ export class Archive implements StreamParts {
   }
 
   /** The capture of a URL nearest to a time, or the latest. */
-  async get(url: string, at?: EpochMs): Promise<Retrieved> {
+  async get(url: string, at?: EpochMs, options: RetrieveOptions = {}): Promise<Retrieved> {
     const typed = typedUrl(url);
     const capture = at === undefined ? await this.retrieval.latest(typed) : await this.retrieval.nearest(typed, at);
     if (!capture) throw new PinakesError('CONTENT_MISSING', { where: url });
-    return this.retrieval.open(capture);
+    return this.retrieval.open(capture, options);
   }
 
   /** The capture of a name that `captureId` gave, wherever its record stands by now; undefined when it was deleted. */
@@ -345,10 +345,10 @@ export class Archive implements StreamParts {
   }
 
   /** The capture of the page with this id nearest to a time, or the latest. */
-  async getPage(id: PageId, at?: EpochMs): Promise<Retrieved> {
+  async getPage(id: PageId, at?: EpochMs, options: RetrieveOptions = {}): Promise<Retrieved> {
     const capture = await this.pages.find(id, at);
     if (!capture) throw new PinakesError('CONTENT_MISSING', { where: `page ${formatPageId(id)}` });
-    return this.retrieval.open(capture);
+    return this.retrieval.open(capture, options);
   }
 
   open(capture: Capture): Promise<Retrieved> {
@@ -356,8 +356,8 @@ export class Archive implements StreamParts {
   }
 
   /** A content by its key. */
-  content(key: string): Promise<RetrievedContent> {
-    return this.retrieval.content(parseContentKey(key));
+  content(key: string, options: RetrieveOptions = {}): Promise<RetrievedContent> {
+    return this.retrieval.content(parseContentKey(key), options);
   }
 
   /** Looks for what is wrong in segments and catalog; each problem is handed over as it is found. */

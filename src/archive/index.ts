@@ -13,6 +13,7 @@ export {
 export type { CompactOptions, CompactReport } from './compact.ts';
 export { type Connector, type Policies, parseConnector, readConnector, type VolumeSetting } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
+export type { Damage, OutputDamage } from './damage.ts';
 export type { DeletePreview, DeleteReport } from './delete.ts';
 export type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
 export type { WaczExportReport } from './export-wacz.ts';
@@ -25,7 +26,7 @@ export { PageIndex } from './page-index.ts';
 export { writeParquet } from './parquet.ts';
 export type { RecompressOptions, RecompressReport } from './recompress.ts';
 export { releasePayload } from './record-access.ts';
-export type { Retrieved, RetrievedContent } from './retrieve.ts';
+export { type Retrieved, type RetrievedContent, type RetrieveOptions, soundPayload } from './retrieve.ts';
 export { CURSOR_LIFE_MS } from './segment-lineage.ts';
 export { keyRanges, type Selection, selectCaptures } from './selection.ts';
 export { SharedStream, type SharedStreamOptions } from './shared-stream.ts';

@@ -1,5 +1,10 @@
-/** Reads single records out of segments: whole for the quick way, in pieces for large ones. */
-import { PinakesError } from '../base/index.ts';
+/**
+ * Reads single records out of segments: whole for the quick way, in pieces for large ones.
+ *
+ * The checksum of a member is heeded in both ways. The quick way gives sound records only; what it does not take is read in pieces, which gives all that can be read
+ * and says what is damaged.
+ */
+import type { Finding } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import {
   BlockScanner,
@@ -11,7 +16,9 @@ import {
   type RecordHead,
   readRecords,
 } from '../warc/index.ts';
+import { type Damage, damageError, damageOf } from './damage.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
+import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 /** Members up to this size are read and decoded at once. */
@@ -26,6 +33,17 @@ export type OpenedRecord = {
   readonly http: HttpHead | undefined;
   /** Body without transfer coding, content coding kept. To be read once, to its end or to a `return`. */
   readonly payload: AsyncIterable<Uint8Array>;
+  /** Whether it is known already that nothing of it is damaged. */
+  readonly isSound: boolean;
+  /** What is damaged of it; all of that is known once the payload was read to its end. */
+  damage(): readonly Finding[];
+};
+
+type RecordsOptions = {
+  /** What is damaged where no record could be read. */
+  readonly onUnreadable?: (finding: Finding) => void;
+  /** How much stays in memory, to get all that can be read out of a damaged member. */
+  readonly lookBackBytes?: number;
 };
 
 /** A record that is in memory as a whole. */
@@ -79,7 +97,7 @@ export class RecordAccess {
     return whole ? openedOf(whole) : this.openStreamed(place);
   }
 
-  /** The record at a place, unless it is large or shares its member. */
+  /** The record at a place, unless it is large, damaged, or shares its member. */
   async openWhole(place: Place): Promise<WholeRecord | undefined> {
     if (place.length > WHOLE_BYTES_MAX) return undefined;
     const member = await this.member(place);
@@ -142,24 +160,33 @@ export class RecordAccess {
     return found;
   }
 
-  /** A record in pieces, for those that are large or share their member. */
-  async *records(place: Place): AsyncGenerator<ReadingRecord> {
+  /** A record in pieces, for those that are large, damaged, or share their member. */
+  async *records(
+    place: Place,
+    { onUnreadable, lookBackBytes = 0 }: RecordsOptions = {},
+  ): AsyncGenerator<ReadingRecord> {
     const segment = this.#shelf.get(place.segment);
     const stream = this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
     const dictionary = await this.dictionaryOf(place.segment);
     // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
-    const options = { name: segment.name, dictionary: dictionary && Buffer.from(dictionary), lookBackBytes: 0 };
-    yield* readRecords(stream, options);
+    yield* readRecords(stream, {
+      name: segment.name,
+      offset: place.offset,
+      dictionary: dictionary && Buffer.from(dictionary),
+      lookBackBytes,
+      onUnreadable,
+    });
   }
 
   /** A record in pieces as they come. */
   async openStreamed(place: Place): Promise<OpenedRecord> {
-    const records = this.records(place);
+    const lost: Finding[] = [];
+    const records = this.records(place, {
+      onUnreadable: (finding) => lost.push(finding),
+      lookBackBytes: lookBackOf(place),
+    });
     const first = await records.next();
-    if (first.done) {
-      const segment = this.#shelf.get(place.segment);
-      throw new PinakesError('NO_RECORD', { where: `${segment.name}:${place.offset}` });
-    }
+    if (first.done) throw damageError(this.absenceAt(place, lost, undefined));
     const record = first.value;
     let held: Uint8Array[] = [];
     const scanner = new BlockScanner(record.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
@@ -187,8 +214,37 @@ export class RecordAccess {
         await records.return(undefined);
       }
     }
-    return { head: record.head, http: facts ? facts.http : scanner.http, payload: payload() };
+    return {
+      head: record.head,
+      http: facts ? facts.http : scanner.http,
+      payload: payload(),
+      isSound: false,
+      damage: () => (lost.length > 0 ? [...lost, ...record.damage] : record.damage),
+    };
   }
+
+  /** What is damaged of the record at a place, as it is told to whoever asked for it; undefined when nothing is. */
+  damageAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage | undefined {
+    return damageOf(this.#shelf.get(place.segment), findings, url);
+  }
+
+  /** The same where nothing of the record can be read. */
+  absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage {
+    const { volume, name } = this.#shelf.get(place.segment);
+    const { level, says } = PROBLEM_CATALOGUE['record-damaged'];
+    const nothing: Finding = { code: 'record-damaged', level, file: name, offset: place.offset, message: says };
+    return damageOf({ volume, name }, findings.length > 0 ? findings : [nothing], url)!;
+  }
+
+  /** Whether the member at a place brings a checksum of its own. */
+  isSummed({ segment }: Place): boolean {
+    return /\.(?:gz|zst)$/i.test(this.#shelf.get(segment).name);
+  }
+}
+
+/** All that can be read of a small member is wanted; of many large ones at once, no more than passes by. */
+export function lookBackOf({ length }: Pick<Place, 'length'>): number {
+  return length <= WHOLE_BYTES_MAX ? length : 0;
 }
 
 function wholeOf({ head, block }: DecodedRecord): WholeRecord {
@@ -200,7 +256,7 @@ function wholeOf({ head, block }: DecodedRecord): WholeRecord {
 }
 
 export function openedOf({ head, http, payload }: WholeRecord): OpenedRecord {
-  return { head, http, payload: once(payload) };
+  return { head, http, payload: once(payload), isSound: true, damage: () => [] };
 }
 
 async function* once(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {

@@ -1,13 +1,18 @@
 /**
  * Giving captures and contents back: the head comes from the capture's own record, the payload from the record that holds the block, decoded by that
  * record's transfer coding.
+ *
+ * What is read is checked on the way: a compressed member by its own checksum; the payload of an uncompressed one, which has none, by the digest that is its
+ * name. Damaged records are given as far as they can be read, and say so.
  */
-import { type EpochMs, PinakesError } from '../base/index.ts';
+import { type EpochMs, type Finding, PinakesError, RunningDigest, toHex } from '../base/index.ts';
 import { type Block, type BlockKey, type Capture, type CatalogView, type Place, rangeOfKey } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { HttpHead, RecordHead } from '../warc/index.ts';
+import { type Damage, damageError } from './damage.ts';
 import { RecentRecords } from './recent-records.ts';
 import { type OpenedRecord, openedOf, type RecordAccess, releasePayload } from './record-access.ts';
+import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 
 /** How often a read is tried again when compaction moved the record between the look-up and the read. */
 const ATTEMPTS = 3;
@@ -22,18 +27,37 @@ export type Retrieved = {
   readonly holderHttp: HttpHead | undefined;
   /** Body without transfer coding, content coding kept. */
   readonly payload: AsyncIterable<Uint8Array>;
+  /** Whether it is known already that nothing of it is damaged. */
+  readonly isSound: boolean;
+  /** What is damaged of the records it comes from; all of that is known once the payload was read to its end. */
+  damage(): readonly Damage[];
 };
 
-export type RetrievedContent = { readonly block: Block; readonly payload: AsyncIterable<Uint8Array> };
+export type RetrievedContent = {
+  readonly block: Block;
+  readonly payload: AsyncIterable<Uint8Array>;
+  /** What is damaged of the record that holds it; all of that is known once the payload was read to its end. */
+  damage(): readonly Damage[];
+};
+
+export type RetrieveOptions = {
+  /** Whether the digest of the payload is held against the content's name, for members that have a checksum too. */
+  readonly checksDigest?: boolean;
+};
+
+/** The record at a place, as it was opened. */
+type Found = OpenedRecord & { readonly place: Place };
 
 export class Retrieval {
   readonly #catalog: CatalogView;
   readonly #access: RecordAccess;
   readonly #recent = new RecentRecords();
+  readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
 
-  constructor(catalog: CatalogView, access: RecordAccess) {
+  constructor(catalog: CatalogView, access: RecordAccess, fingerprint: (digest: Uint8Array) => Uint8Array) {
     this.#catalog = catalog;
     this.#access = access;
+    this.#fingerprint = fingerprint;
   }
 
   /** Captures of a URL in order of time; those whose URL differs from the one asked for, though their key is the same, included. */
@@ -60,15 +84,58 @@ export class Retrieval {
     return this.#catalog.nearest(urlKey(url), Number.MAX_SAFE_INTEGER, 'notAfter');
   }
 
-  async open(capture: Capture): Promise<Retrieved> {
+  async open(capture: Capture, options: RetrieveOptions = {}): Promise<Retrieved> {
     return this.#patiently(capture, async (current) => {
       const own = await this.#open(current.place);
-      if (!current.block || current.kind !== 'revisit') return assembled(current, own, own);
-      const [block] = await this.#catalog.getBlocks([current.block]);
-      if (!block || samePlace(block.holder, current.place)) return assembled(current, own, own);
-      await releasePayload(own.payload);
-      return assembled(current, own, await this.#open(block.holder));
+      const { block: key } = current;
+      if (!key || current.kind !== 'revisit') return this.#assembled(current, own, this.#named(own, key, options));
+      const [block] = await this.#catalog.getBlocks([key]);
+      if (!block || samePlace(block.holder, current.place)) return this.#assembled(current, own, own);
+      // Whether a revisit that is no sound whole is damaged shows at its end.
+      if (own.isSound) await releasePayload(own.payload);
+      else for await (const _ of own.payload);
+      const holder = this.#named(await this.#open(block.holder), key, options);
+      return this.#assembled(current, own, holder);
     });
+  }
+
+  #assembled(capture: Capture, own: Found, holder: Found): Retrieved {
+    const both = own.place === holder.place ? [holder] : [own, holder];
+    return {
+      capture,
+      head: own.head,
+      http: own.http,
+      holderHttp: holder.http,
+      payload: holder.payload,
+      isSound: both.every(({ isSound }) => isSound),
+      damage: () => both.flatMap((found) => this.#damageOf(found, capture.url)),
+    };
+  }
+
+  #damageOf({ place, damage }: Found, url: string | undefined): Damage[] {
+    const damaged = this.#access.damageAt(place, damage(), url);
+    return damaged ? [damaged] : [];
+  }
+
+  /** A record whose payload is held against the name of its content, where nothing else vouches for it or somebody asks for it. */
+  #named(found: Found, key: BlockKey | undefined, { checksDigest = false }: RetrieveOptions = {}): Found {
+    const { place, payload, damage } = found;
+    const isVouchedFor = this.#access.isSummed(place) && !checksDigest;
+    if (!key || isVouchedFor) return found;
+    const changed: Finding[] = [];
+    const name = toHex(key.digest);
+    const fingerprint = this.#fingerprint;
+    async function* hashed(): AsyncGenerator<Uint8Array> {
+      const digest = new RunningDigest('sha256');
+      for await (const piece of payload) {
+        digest.update(piece);
+        yield piece;
+      }
+      if (toHex(fingerprint(digest.finish().bytes)) === name) return;
+      const { level, says } = PROBLEM_CATALOGUE['content-changed'];
+      changed.push({ code: 'content-changed', level, file: '', offset: place.offset, message: says });
+    }
+    return { ...found, payload: hashed(), isSound: false, damage: () => [...damage(), ...changed] };
   }
 
   /** Forgets what it knows of segments by their numbers, for a rebuild. */
@@ -76,22 +143,24 @@ export class Retrieval {
     this.#recent.forget();
   }
 
-  async #open(place: Place): Promise<OpenedRecord> {
+  async #open(place: Place): Promise<Found> {
     const recent = this.#recent.get(place);
-    if (recent) return openedOf(recent);
+    if (recent) return { place, ...openedOf(recent) };
     const whole = await this.#access.openWhole(place);
-    if (!whole) return this.#access.openStreamed(place);
+    if (!whole) return { place, ...(await this.#access.openStreamed(place)) };
     this.#recent.keep(place, whole);
-    return openedOf(whole);
+    return { place, ...openedOf(whole) };
   }
 
-  async content(key: BlockKey): Promise<RetrievedContent> {
+  async content(key: BlockKey, options: RetrieveOptions = {}): Promise<RetrievedContent> {
     for (let attempt = 1; ; attempt++) {
       const [block] = await this.#catalog.getBlocks([key]);
       if (!block)
         throw new PinakesError('CONTENT_MISSING', { where: `sha256:${Buffer.from(key.digest).toString('hex')}` });
       try {
-        return { block, payload: (await this.#access.open(block.holder)).payload };
+        const opened = { place: block.holder, ...(await this.#access.open(block.holder)) };
+        const holder = this.#named(opened, block.key, options);
+        return { block, payload: holder.payload, damage: () => this.#damageOf(holder, holder.head.targetUri) };
       } catch (error) {
         if (attempt >= ATTEMPTS || !isMoved(error)) throw error;
       }
@@ -115,12 +184,27 @@ export class Retrieval {
   }
 }
 
-function assembled(capture: Capture, own: OpenedRecord, holder: OpenedRecord): Retrieved {
-  return { capture, head: own.head, http: own.http, holderHttp: holder.http, payload: holder.payload };
-}
-
 function samePlace(a: Place, b: Place): boolean {
   return a.segment === b.segment && a.offset === b.offset;
+}
+
+/**
+ * The payload for those who must not take it for sound when it is not: what is damaged fails with RECORD_DAMAGED. That can show behind the last byte, so the last piece waits
+ * until it is known.
+ */
+export function soundPayload(retrieved: Pick<Retrieved, 'payload' | 'isSound' | 'damage'>): AsyncIterable<Uint8Array> {
+  return retrieved.isSound ? retrieved.payload : heldBack(retrieved);
+}
+
+async function* heldBack({ payload, damage }: Pick<Retrieved, 'payload' | 'damage'>): AsyncGenerator<Uint8Array> {
+  let last: Uint8Array | undefined;
+  for await (const piece of payload) {
+    if (last) yield last;
+    last = piece;
+  }
+  const [damaged] = damage();
+  if (damaged) throw damageError(damaged);
+  if (last) yield last;
 }
 
 function isMoved(error: unknown): boolean {

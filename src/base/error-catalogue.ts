@@ -191,6 +191,10 @@ export const ERROR_CATALOGUE = {
     'Choose others with --port and --replay-port, or stop the program that listens there.',
     true,
   ),
+  RECORD_DAMAGED: entry(
+    'the stored copy of this is damaged',
+    'Run `pinakes verify`, and put the segment back from a backup. `pinakes get` gives what can still be read.',
+  ),
   RECORD_TOO_LARGE: entry('the record is too large to be held in memory', 'Read its body in pieces.'),
   SCAN_TOO_LARGE: entry(
     'what stands here takes more memory to read than there is for it',

@@ -1,11 +1,12 @@
-/** `pinakes get`: one capture of a URL, as bytes on standard output. */
-import { type Archive, captureId, formatContentKey, type Retrieved, releasePayload } from '../archive/index.ts';
+/** `pinakes get`: one capture of a URL, as bytes on standard output. What is damaged is given as far as it can be read, and told. */
+import { type Archive, captureId, formatContentKey, type Retrieved } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
 import { formatPageId, pageId, parsePageId } from '../url/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { EXIT_FINE } from './outcome.ts';
+import { sayDamage } from './damage-tally.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import type { Terminal } from './terminal.ts';
 
 export type GetCommandOptions = ArchiveCommandOptions & {
@@ -27,7 +28,8 @@ export async function archiveGet(
 ): Promise<number> {
   const found = await foundOf(archive, url, options);
   const { capture } = found;
-  if (options.json || options.raw || options.headers) await releasePayload(found.payload);
+  // Read to its end: only then is it known what is damaged.
+  if (options.json || options.raw || options.headers) for await (const _ of found.payload);
   if (options.json) await terminal.json(described(archive, found));
   else if (options.raw) {
     // A piece is good until the next is asked for, and what is written may wait.
@@ -43,7 +45,9 @@ export async function archiveGet(
     if (options.payload) for await (const piece of found.payload) await terminal.write(piece);
     else await printDecoded(terminal, found);
   }
-  return EXIT_FINE;
+  const damage = found.damage();
+  for (const one of damage) sayDamage(terminal, one);
+  return damage.length > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
 /** The capture that is meant: of a URL, or of a page id. */
@@ -51,9 +55,9 @@ async function foundOf(archive: Archive, url: string | undefined, options: GetCo
   const at = options.at === undefined ? undefined : timeOf(options.at);
   if ((url === undefined) === (options.pageId === undefined))
     throw new PinakesError('BAD_ARGUMENT', { where: 'get', detail: 'name a URL, or a page with --page-id' });
-  if (url !== undefined) return archive.get(url, at);
+  if (url !== undefined) return archive.get(url, at, { checksDigest: true });
   const id = parsePageId(options.pageId!);
-  if (id !== undefined) return archive.getPage(id, at);
+  if (id !== undefined) return archive.getPage(id, at, { checksDigest: true });
   throw new PinakesError('BAD_ARGUMENT', {
     where: `--page-id ${options.pageId}`,
     detail: 'a page id is 16 hexadecimal digits, as `get --json` gives it',
@@ -80,7 +84,7 @@ async function printDecoded(terminal: Terminal, { payload, holderHttp }: Retriev
     terminal.say('the content coding of the body could not be removed throughout; --payload gives it as captured');
 }
 
-function described(archive: Archive, { capture, head }: Retrieved): Record<string, unknown> {
+function described(archive: Archive, { capture, head, damage }: Retrieved): Record<string, unknown> {
   const { place, block } = capture;
   const segment = archive.shelf.get(place.segment);
   return {
@@ -98,5 +102,6 @@ function described(archive: Archive, { capture, head }: Retrieved): Record<strin
     segment: segment.name,
     offset: place.offset,
     length: place.length,
+    damage: damage(),
   };
 }

@@ -4,7 +4,8 @@ import type { Archive, StoreMode } from '../archive/index.ts';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
-import { EXIT_FINE } from './outcome.ts';
+import { sayDamage } from './damage-tally.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 
 export type PutCommandOptions = ArchiveCommandOptions & {
   readonly collection?: string;
@@ -52,7 +53,9 @@ async function* bytesOf(context: CommandContext, file: string): AsyncGenerator<U
 }
 
 export async function archiveCat({ terminal }: CommandContext, archive: Archive, key: string): Promise<number> {
-  const { payload } = await archive.content(key);
-  for await (const piece of payload) await terminal.write(piece);
-  return EXIT_FINE;
+  const content = await archive.content(key, { checksDigest: true });
+  for await (const piece of content.payload) await terminal.write(piece);
+  const damage = content.damage();
+  for (const one of damage) sayDamage(terminal, one);
+  return damage.length > 0 ? EXIT_FOUND : EXIT_FINE;
 }

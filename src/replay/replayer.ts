@@ -4,7 +4,7 @@
  * The capture is chosen, its own record gives the head, the record that holds its content the payload, decoded by the codings of that record. Pages,
  * styles and scripts are rewritten; everything else passes as it is.
  */
-import type { Archive, Retrieved } from '../archive/index.ts';
+import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
 import { EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
 import { requestKey, type UrlKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
@@ -163,7 +163,7 @@ export class Replayer {
     const isRaw = request.modifier === 'id_';
     const head = headOf(retrieved);
     const codings = (retrieved.holderHttp ?? retrieved.http)?.contentCodings ?? [];
-    const stored = await gather(retrieved.payload, options.hasLeft);
+    const stored = await gather(soundPayload(retrieved), options.hasLeft);
     const { start, body } = await withStart(isRaw ? stored : await decodedBody(stored, codings));
     const contentType = contentTypeOf(retrieved, head);
     const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);

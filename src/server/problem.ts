@@ -87,6 +87,7 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   DISK_FULL: 507,
   NOT_WARC: 422,
   NO_RECORD: 404,
+  RECORD_DAMAGED: 502,
   SNAPSHOT_MISSING: 404,
 };
 

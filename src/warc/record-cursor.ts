@@ -89,10 +89,11 @@ export class RecordCursor {
 
   /** How the file is compressed; known once its first bytes are. */
   coding: Coding | undefined;
+  /** Made on the way, for the next steps to tell. */
+  readonly findings: Finding[] = [];
   readonly #options: CursorOptions;
   readonly #lookBackBytes: number;
   readonly #roomBytes: number;
-  readonly #findings: Finding[] = [];
   #source: MemberSource | undefined;
   #out!: ByteWindow;
   #isIdentity = false;
@@ -188,7 +189,7 @@ export class RecordCursor {
 
   step(): Step {
     for (;;) {
-      const finding = this.#findings.shift();
+      const finding = this.findings.shift();
       if (finding) {
         this.finding = finding;
         return 'finding';
@@ -198,7 +199,7 @@ export class RecordCursor {
       const step = this.#advance();
       if (step === undefined) continue;
       // Findings made on the way stand before the step they led to, except that a record's own begin and end keep their place.
-      if (step === 'done' && this.#findings.length > 0) continue;
+      if (step === 'done' && this.findings.length > 0) continue;
       return step;
     }
   }
@@ -221,7 +222,7 @@ export class RecordCursor {
   }
 
   #report(code: FindingCode, offset: number, detail?: string): void {
-    this.#findings.push(findingOf(code, this.file, offset, detail));
+    this.findings.push(findingOf(code, this.file, offset, detail));
   }
 
   #memberAt(position: number): Member {
@@ -501,12 +502,8 @@ export class RecordCursor {
     const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
     const step = this.#endRecord(0, member?.length);
     if (member?.damaged || this.#goBack()) return step;
-    const isFileEnd = this.#isIdentity;
-    this.#report(
-      isFileEnd ? 'record-truncated' : 'content-length-long',
-      this.head.offset,
-      `${this.#left} bytes are missing`,
-    );
+    const code = this.#isIdentity ? 'record-truncated' : 'content-length-long';
+    this.#report(code, this.head.offset, `${this.#left} bytes are missing`);
     return step;
   }
 

@@ -1,8 +1,11 @@
 /**
  * One record out of its member, both in memory: the quick way for random reads. The engines are kept and used again; what comes out belongs to the
  * caller.
+ *
+ * Only what is sound comes out: a member whose checksum is wrong is not decoded here. Who wants what can still be read of it, and what is wrong with it, reads it with
+ * `readRecords`.
  */
-import { constants } from 'node:zlib';
+import { constants, crc32 } from 'node:zlib';
 import { view, ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
 import { type CodecHandle, inflateRawHandle, zstdDecompressHandle } from './codec-handle.ts';
 import { gzipHeadLength } from './gzip-member.ts';
@@ -17,6 +20,10 @@ const ROOM_BYTES_MAX = 16 * 1024 * 1024;
 const ZSTD_ENGINES_MAX = 8;
 /** How much of a record is decoded to find its head. */
 const HEAD_ROOM_BYTES = 8 * 1024;
+const GZIP_TRAILER_BYTES = 8;
+
+/** What a member decodes to, and where in it the packed data ends. */
+type Decoded = { readonly bytes: Buffer; readonly end: number };
 
 export type DecodedRecord = { readonly head: RecordHead; readonly block: Uint8Array };
 
@@ -32,7 +39,7 @@ export class RecordDecoder {
     this.#zstd.clear();
   }
 
-  /** The WARC record in a member; undefined when the member does not hold exactly one whole record. */
+  /** The WARC record in a member; undefined when the member does not hold exactly one whole record, or is damaged. */
   decode(member: Uint8Array, dictionary?: Uint8Array): DecodedRecord | undefined {
     const bytes = this.decodeMember(member, dictionary);
     if (!bytes || !isWarcStart(bytes, 0, bytes.length)) return undefined;
@@ -64,19 +71,20 @@ export class RecordDecoder {
   }
 
   /**
-   * The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode to its end, or to more than
-   * fits into memory.
+   * The bytes in a gzip member or a zstd frame, or a copy of bytes that are neither; undefined when it does not decode to its end and to its checksum, or to more
+   * than fits into memory.
    */
   decodeMember(member: Uint8Array, dictionary?: Uint8Array): Buffer | undefined {
     const coding = codingOf(member);
     if (coding === 'none') return Buffer.from(member);
     if (coding === 'zstd')
-      return this.#run(this.#zstdEngine(dictionary), member, 0, () => this.#forgetZstd(dictionary));
+      return this.#run(this.#zstdEngine(dictionary), member, 0, () => this.#forgetZstd(dictionary))?.bytes;
     const start = gzipHeadLength(member, 0, member.length);
     if (start <= 0) return undefined;
     this.#inflater ??= inflateRawHandle();
     this.#inflater.reset();
-    return this.#run(this.#inflater, member, start, () => {});
+    const inflated = this.#run(this.#inflater, member, start, () => {});
+    return inflated && isAsSummed(inflated.bytes, view(member), inflated.end) ? inflated.bytes : undefined;
   }
 
   #zstdEngine(dictionary: Uint8Array | undefined): CodecHandle {
@@ -98,7 +106,7 @@ export class RecordDecoder {
     this.#zstd.delete(dictionary);
   }
 
-  #run(engine: CodecHandle, member: Uint8Array, from: number, onFailure: () => void): Buffer | undefined {
+  #run(engine: CodecHandle, member: Uint8Array, from: number, onFailure: () => void): Decoded | undefined {
     let at = from;
     let filled = 0;
     for (;;) {
@@ -118,7 +126,14 @@ export class RecordDecoder {
       }
       at += engine.consumed;
       filled += engine.produced;
-      if (filled < this.#room.length) return Buffer.from(this.#room.subarray(0, filled));
+      if (filled < this.#room.length) return { bytes: Buffer.from(this.#room.subarray(0, filled)), end: at };
     }
   }
+}
+
+/** Whether bytes are those that the trailer of a gzip member tells of (RFC 1952, section 2.3.1). A zstd engine sees to its checksum itself. */
+function isAsSummed(bytes: Uint8Array, member: Buffer, trailerAt: number): boolean {
+  if (member.length - trailerAt < GZIP_TRAILER_BYTES) return false;
+  const isSize = member.readUInt32LE(trailerAt + 4) === bytes.length;
+  return isSize && member.readUInt32LE(trailerAt) === crc32(bytes);
 }

@@ -108,6 +108,8 @@ export type ReadOptions = {
   /** How much of what was read stays in memory, for the search after damage; for a stream. */
   lookBackBytes?: number | undefined;
   onFinding?: ((finding: Finding) => void) | undefined;
+  /** What is damaged where no record could be read; what is damaged of a record, the record tells itself. */
+  onUnreadable?: ((finding: Finding) => void) | undefined;
   signal?: AbortSignal | undefined;
 };
 
@@ -120,6 +122,8 @@ export class ReadingRecord {
   readonly filePosition: number;
   /** How the record ended, once its body was read or passed over. */
   tail: RecordTail | undefined;
+  /** What is damaged of it, or cut short; all of it once its body was read or passed over. */
+  readonly damage: Finding[] = [];
   readonly #pieces: () => Promise<Uint8Array | undefined>;
 
   constructor(
@@ -248,13 +252,28 @@ export async function* readRecords(
   });
   const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
+  /** Damage that belongs to the record that comes next, or to none. */
+  let loose: Finding[] = [];
 
+  const tell = (finding: Finding): void => {
+    options.onFinding?.(finding);
+    if (finding.level !== 'error') return;
+    if (record?.head.offset === finding.offset) record.damage.push(finding);
+    else loose.push(finding);
+  };
+  const settle = (next: ReadingRecord | undefined): void => {
+    for (const finding of loose) {
+      if (next?.head.offset === finding.offset) next.damage.push(finding);
+      else options.onUnreadable?.(finding);
+    }
+    loose = [];
+  };
   const next = async (): Promise<'record' | 'body' | 'end' | 'done'> => {
     for (;;) {
       options.signal?.throwIfAborted();
       const step = cursor.step();
       if (step === 'need-input') await feed.feed(cursor);
-      else if (step === 'finding') options.onFinding?.(cursor.finding);
+      else if (step === 'finding') tell(cursor.finding);
       else return step;
     }
   };
@@ -262,14 +281,20 @@ export async function* readRecords(
     if (!record || record.tail) return undefined;
     if ((await next()) === 'body') return cursor.chunk;
     record.tail = cursor.tail;
+    // What was found together with the end of the record belongs to it.
+    while (cursor.findings.length > 0 && cursor.step() === 'finding') tell(cursor.finding);
     return undefined;
   };
 
   try {
     for (;;) {
       while (record && !record.tail) await piece();
-      if ((await next()) !== 'record') return;
-      record = new ReadingRecord(cursor.head, cursor.coding !== 'none', options.range?.start ?? 0, piece);
+      const isOver = (await next()) !== 'record';
+      record = isOver
+        ? undefined
+        : new ReadingRecord(cursor.head, cursor.coding !== 'none', options.range?.start ?? 0, piece);
+      if (loose.length > 0) settle(record);
+      if (!record) return;
       yield record;
     }
   } finally {

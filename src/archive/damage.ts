@@ -1,0 +1,38 @@
+/** Damage that shows when records are read back: in which segment, where, and what is wrong. Told to whoever reads; what can be read is given all the same. */
+import { type Finding, PinakesError } from '../base/index.ts';
+import type { Segment } from '../catalog/index.ts';
+
+export type Damage = {
+  readonly volume: string;
+  readonly segment: string;
+  /** Where in the segment the record begins. */
+  readonly offset: number;
+  /** Of a finding (docs/findings.md), or `content-changed`. */
+  readonly code: string;
+  readonly message: string;
+  /** Unknown where not even its head can be read. */
+  readonly url: string | undefined;
+};
+
+/** Of a record on its way out: how much of it comes. `all`: as it is stored, damage and all; `part`: what can be read, said to be cut short. */
+export type OutputDamage = Damage & { readonly comes: 'all' | 'part' | 'nothing' };
+
+/** What is wrong with one record, in one telling; undefined when nothing is. */
+export function damageOf(
+  { volume, name }: Pick<Segment, 'volume' | 'name'>,
+  findings: readonly Finding[],
+  url: string | undefined,
+): Damage | undefined {
+  const [first] = findings;
+  if (!first) return undefined;
+  const message = findings.map(({ message }) => message).join('; ');
+  return { volume, segment: name, offset: first.offset, code: first.code, message, url };
+}
+
+export function damageError({ segment, offset, code, message }: Damage): PinakesError {
+  return new PinakesError('RECORD_DAMAGED', { where: `${segment}:${offset}`, detail: `${code}, ${message}` });
+}
+
+export function isDamage(error: unknown): boolean {
+  return error instanceof PinakesError && error.code === 'RECORD_DAMAGED';
+}

@@ -1,0 +1,47 @@
+/** Damages records where they lie in segments, as a disk does: nothing that the archive keeps hears of it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import type { Archive } from '../../src/archive/index.ts';
+import type { Place } from '../../src/catalog/index.ts';
+import { segmentFiles } from './shelf-sample.ts';
+
+/** `sum`: a bit of the checksum; `middle`: bytes inside, so that the member does not decode to its end; `start`: so that it is no member any more. */
+export type Wound = 'sum' | 'middle' | 'start';
+
+export type Wounded = { readonly segment: string; readonly offset: number };
+
+export function wound(archive: Archive, place: Place, how: Wound): Wounded {
+  const { name } = archive.shelf.get(place.segment);
+  const file = segmentFiles(archive.directory).find((path) => path.includes(name))!;
+  const bytes = readFileSync(file);
+  const { offset, length } = place;
+  if (how === 'sum') bytes[offset + length - 8]! ^= 1;
+  else if (how === 'middle') breakOff(bytes.subarray(offset, offset + length));
+  else bytes.fill(0, offset, offset + 4);
+  writeFileSync(file, bytes);
+  return { segment: name, offset };
+}
+
+/** Changes a byte behind the middle of a gzip member so that it does not decode: many changes only make it decode to something else. */
+function breakOff(member: Buffer): void {
+  for (let at = Math.floor(member.length / 2); at < member.length - 8; at++) {
+    const was = member[at]!;
+    member[at] = was ^ 0xff;
+    try {
+      gunzipSync(member);
+    } catch (error) {
+      if (/^invalid/.test((error as Error).message)) return;
+    }
+    member[at] = was;
+  }
+  throw new Error('no change of a single byte breaks this member');
+}
+
+/** The place of the latest capture of a URL. */
+export async function placeOf(archive: Archive, url: string): Promise<Place> {
+  return (await archive.retrieval.latest(url))!.place;
+}
+
+export async function woundUrl(archive: Archive, url: string, how: Wound): Promise<Wounded> {
+  return wound(archive, await placeOf(archive, url), how);
+}
