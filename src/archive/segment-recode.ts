@@ -97,6 +97,8 @@ class Recode {
         if (length === undefined) return 'its records share compressed members';
         if (offset !== end || record.tail?.complete !== true) return 'it has bytes that are no whole records';
         end = offset + length;
+        // Packed anew, a record that is damaged would get a checksum that calls it sound.
+        if (record.damage.length > 0) return 'a record in it is damaged; `pinakes verify` names it';
         if (isOwn) continue;
         this.moves.add(offset, this.#open.position, 1);
         await this.#encode(encoder, source, { offset, length });
