@@ -5,6 +5,7 @@
  * date. Crawlers write what belongs together closely together, so it is looked for among the WINDOW_RECORDS records on either side, and memory
  * does not grow with the segment (I9).
  */
+import type { Finding } from '../base/index.ts';
 import type { ReadingRecord, RecordHead } from '../warc/index.ts';
 import { CAPTURE_ID_FIELD } from './record-facts.ts';
 
@@ -16,8 +17,8 @@ export function isCaptureType(type: string): boolean {
   return CAPTURE_TYPES.has(type);
 }
 
-/** A record that goes along, by place. */
-export type Companion = { readonly offset: number; readonly length: number; readonly type: string };
+/** A record that goes along, by place. Its length is not known where its member is damaged. */
+export type Companion = { readonly offset: number; readonly length: number | undefined; readonly type: string };
 
 type Choice = { chosen: boolean; passed: boolean };
 
@@ -28,12 +29,15 @@ type Waiting = Companion & {
   readonly recordId: string | undefined;
   readonly named: readonly string[];
   readonly visit: string | undefined;
+  readonly damage: Finding | undefined;
 };
 
 export type CompanionRule = {
   readonly isChosen: (head: RecordHead) => boolean;
   /** Of two captures of one URI and date of which only one is chosen: whether what is linked to neither goes along. */
   readonly whenDoubtful: boolean;
+  /** Told of damaged records that are linked to no capture at all: it may be the damage that took the link away. */
+  readonly onAdrift?: (damage: Finding) => void;
 };
 
 /** What goes with the chosen captures, in order. The records are read to their ends. */
@@ -67,15 +71,16 @@ class CompanionFinder {
     const { head, tail } = record;
     const at = this.#records++;
     if (isCaptureType(head.type)) this.#addCapture(head, at);
-    else if (head.type !== 'warcinfo' && tail?.length !== undefined) {
+    else if (head.type !== 'warcinfo' && (tail?.length !== undefined || record.damage.length > 0)) {
       this.#waiting.push({
         at,
         offset: head.offset,
-        length: tail.length,
+        length: tail?.length,
         type: head.type,
         recordId: head.recordId,
         named: head.getAll('warc-concurrent-to'),
         visit: head.targetUri === undefined ? undefined : visitOf(head),
+        damage: record.damage[0],
       });
     }
     if (at % WINDOW_RECORDS === WINDOW_RECORDS - 1) yield* this.#settle(at - WINDOW_RECORDS);
@@ -100,7 +105,11 @@ class CompanionFinder {
   *#settle(upTo: number): Generator<Companion> {
     const settled = this.#waiting.filter(({ at }) => at <= upTo);
     this.#waiting = this.#waiting.filter(({ at }) => at > upTo);
-    for (const waiting of settled) if (this.#goesAlong(waiting)) yield waiting;
+    for (const waiting of settled) {
+      const choice = this.#choiceOf(waiting);
+      if (choice && this.#goesAlong(choice)) yield waiting;
+      else if (!choice && waiting.damage) this.#rule.onAdrift?.(waiting.damage);
+    }
     const past = this.#captures.filter(({ at }) => at <= upTo - WINDOW_RECORDS);
     this.#captures = this.#captures.filter(({ at }) => at > upTo - WINDOW_RECORDS);
     for (const { ids, visit } of past) {
@@ -112,15 +121,19 @@ class CompanionFinder {
     }
   }
 
-  #goesAlong({ named, recordId, visit }: Waiting): boolean {
+  /** What was decided on the captures that a record is linked to, or else on those of its URI and date; undefined when there are none. */
+  #choiceOf({ named, recordId, visit }: Waiting): Choice | undefined {
     const links = [
       ...named.map((id) => this.#byId.get(id)),
       recordId === undefined ? undefined : this.#named.get(recordId),
     ];
     const linked = links.filter((choice) => choice !== undefined);
-    if (linked.length > 0) return linked.some((choice) => choice.chosen);
-    const same = visit === undefined ? undefined : this.#byVisit.get(visit);
-    return same?.chosen === true && (!same.passed || this.#rule.whenDoubtful);
+    if (linked.length > 0) return { chosen: linked.some(({ chosen }) => chosen), passed: false };
+    return visit === undefined ? undefined : this.#byVisit.get(visit);
+  }
+
+  #goesAlong({ chosen, passed }: Choice): boolean {
+    return chosen && (!passed || this.#rule.whenDoubtful);
   }
 }
 

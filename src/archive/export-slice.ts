@@ -1,11 +1,13 @@
 /**
  * The slice of an archive that an export takes: the captures a selection means, segment by segment in storage order, with the records that go with
  * them. Sorted outside of memory (I9).
+ *
+ * To find what goes along, segments are read from front to back. How each record stands there is known from then on, so that copying does not have to look.
  */
-import { fromHex, PinakesError, toHex } from '../base/index.ts';
+import { type Finding, fromHex, PinakesError, toHex } from '../base/index.ts';
 import type { BlockKey, Segment } from '../catalog/index.ts';
 import { type ReadingRecord, type RecordHead, readRecords, sortLines } from '../warc/index.ts';
-import { findCompanions } from './companions.ts';
+import { type Companion, findCompanions } from './companions.ts';
 import { SegmentLineage } from './segment-lineage.ts';
 import { type Selection, selectCaptures } from './selection.ts';
 import { isGone } from './storage-walk.ts';
@@ -20,9 +22,28 @@ export type SliceRecord = {
   /** Only captures have a kind; the others go with them. */
   readonly kind: string | undefined;
   readonly block: BlockKey | undefined;
+  /** Undefined when it was not read yet. */
+  readonly standing?: Standing;
 };
 
-export type SegmentSlice = { readonly segment: Segment; readonly records: readonly SliceRecord[] };
+/** What is known of a record once it was read to its end. */
+export type Standing = {
+  /** Whether it is all there, in a member of its own: then it can go as it lies. */
+  readonly isWhole: boolean;
+  readonly url: string | undefined;
+  readonly damage: readonly Finding[];
+};
+
+export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
+  return { isWhole: tail?.complete === true && tail.length === length, url: head.targetUri, damage };
+}
+
+export type SegmentSlice = {
+  readonly segment: Segment;
+  readonly records: readonly SliceRecord[];
+  /** Damage where no record can be read, so that nobody knows whether it would go along. */
+  readonly unreadable: readonly Finding[];
+};
 
 export type SliceOptions = {
   /** Whether requests, metadata and warcinfo records come along. */
@@ -77,11 +98,9 @@ async function segmentSlice(
   for (let attempt = 1; ; attempt++) {
     const segment = archive.shelf.find(number);
     if (!segment) return segmentSlice(archive, ...(await movedTo(archive, number, captures)), options);
-    if (!options.companions) return { segment, records: captures };
+    if (!options.companions) return { segment, records: captures, unreadable: [] };
     try {
-      const companions = await companionsIn(archive, segment, captures, options);
-      const records = [...captures, ...companions].sort((a, b) => a.offset - b.offset);
-      return { segment, records };
+      return await walkedSlice(archive, segment, captures, options);
     } catch (error) {
       if (!isGone(error) || attempt >= ATTEMPTS) throw error;
     }
@@ -127,7 +146,8 @@ async function recordAt(
   for await (const record of recordsFrom(archive, segment, offset)) {
     for await (const _ of record.body());
     const kind = capture.kind === undefined ? undefined : record.head.type;
-    return { ...capture, offset, length: record.tail?.length ?? capture.length, kind };
+    const length = record.tail?.length ?? capture.length;
+    return { ...capture, offset, length, kind, standing: standingOf(record, length) };
   }
   throw new PinakesError('NO_RECORD', { where: `${segment.name}:${offset}` });
 }
@@ -136,7 +156,7 @@ async function* recordsFrom(
   archive: StreamParts,
   segment: Segment,
   from: number,
-  signal?: AbortSignal,
+  options: { readonly signal?: AbortSignal | undefined; readonly onUnreadable?: (finding: Finding) => void } = {},
 ): AsyncGenerator<ReadingRecord> {
   const dictionary = await archive.access.dictionaryOf(segment.number);
   const stream = archive.volumes.get(segment.volume).stream(segment.name, from, segment.bytes);
@@ -144,30 +164,50 @@ async function* recordsFrom(
     name: segment.name,
     offset: from,
     dictionary: dictionary && Buffer.from(dictionary),
-    signal,
+    ...options,
   });
 }
 
-async function companionsIn(
+/** The captures of a segment with what goes with them, and how all of these stand in it. */
+async function walkedSlice(
   archive: StreamParts,
   segment: Segment,
   captures: readonly SliceRecord[],
-  options: SliceOptions,
-): Promise<SliceRecord[]> {
-  const chosen = new Set(captures.map(({ offset }) => offset));
+  { signal }: SliceOptions,
+): Promise<SegmentSlice> {
+  const chosen = new Map(captures.map((capture) => [capture.offset, capture]));
   const isChosen = (head: RecordHead) => chosen.has(head.offset);
-  const found: SliceRecord[] = [];
+  const notable = new Map<number, Standing>();
+  const lost: Finding[] = [];
   const warcinfo = new WarcinfoFinder(isChosen, archive.volumes.linked(segment.volume) === undefined);
-  const records = warcinfo.watch(recordsFrom(archive, segment, 0, options.signal));
-  for await (const { offset, length } of findCompanions(records, { isChosen, whenDoubtful: true })) {
-    found.push({ offset, length, kind: undefined, block: undefined });
+  async function* watched(): AsyncGenerator<ReadingRecord> {
+    const onUnreadable = (finding: Finding) => lost.push(finding);
+    for await (const record of recordsFrom(archive, segment, 0, { signal, onUnreadable })) {
+      yield record;
+      const { offset } = record.head;
+      const standing = standingOf(record, chosen.get(offset)?.length ?? record.tail?.length ?? 0);
+      if (!standing.isWhole || standing.damage.length > 0) notable.set(offset, standing);
+    }
   }
-  return [...found, ...warcinfo.found];
+  const found: Companion[] = [];
+  const rule = { isChosen, whenDoubtful: true, onAdrift: (damage: Finding) => lost.push(damage) };
+  for await (const companion of findCompanions(warcinfo.watch(watched()), rule)) found.push(companion);
+  const companions = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
+    return { offset, length, kind: undefined, block: undefined };
+  });
+  const sound: Standing = { isWhole: true, url: undefined, damage: [] };
+  const gone = new Set(lost.map(({ offset }) => offset));
+  const records = [...captures, ...companions]
+    .sort((a, b) => a.offset - b.offset)
+    .map((record) => (gone.has(record.offset) ? record : { ...record, standing: notable.get(record.offset) ?? sound }));
+  const dead = lost.length > 0 ? await archive.tombstones.read(segment) : gone;
+  const unreadable = lost.filter(({ offset }) => !dead.has(offset) && !chosen.has(offset));
+  return { segment, records, unreadable };
 }
 
 /** Which warcinfo records describe chosen captures: those they name, or the last before them. The first of our own segments tells of the segment only. */
 class WarcinfoFinder {
-  readonly found: SliceRecord[] = [];
+  readonly found: Companion[] = [];
   readonly #isChosen: (head: RecordHead) => boolean;
   readonly #isOurs: boolean;
   #last: { record: ReadingRecord; isTaken: boolean } | undefined;
@@ -190,8 +230,8 @@ class WarcinfoFinder {
 
   #take(last: { record: ReadingRecord; isTaken: boolean }): void {
     last.isTaken = true;
-    const { head, tail } = last.record;
-    if (tail?.length !== undefined)
-      this.found.push({ offset: head.offset, length: tail.length, kind: undefined, block: undefined });
+    const { head, tail, damage } = last.record;
+    if (tail?.length !== undefined || damage.length > 0)
+      this.found.push({ offset: head.offset, length: tail?.length, type: head.type });
   }
 }

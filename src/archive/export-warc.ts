@@ -4,8 +4,11 @@
  * Self-contained, the file stands alone: a revisit becomes a full record, with its own head and the payload of the record it leans on, under a new id
  * and with WARC-Previous-Record-ID. Its HTTP head is its own but for the codings: the transfer coding goes, the content coding is that of the payload. A
  * server's "not modified" is no response that could carry a body; it stays a revisit, pointed at a full record that is in the file, put there if need be.
+ *
+ * Damage is told, and nothing that can be read stays behind. A damaged record that is all there goes as it lies, so that its wrong checksum shows in the file as well; of one
+ * that is not, what can be read goes, and the record says that it is cut short. A revisit whose content is damaged stays a revisit.
  */
-import { assert, formatW3cDate, PinakesError } from '../base/index.ts';
+import { assert, type Finding, formatW3cDate } from '../base/index.ts';
 import type { Block, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
@@ -13,15 +16,18 @@ import {
   headBytes,
   type NewRecord,
   RECORD_TRAILER,
+  RecordDecoder,
   type RecordHead,
+  readRecords,
   revisitProfileOf,
   WarcFileWriter,
   warcFields,
 } from '../warc/index.ts';
-import { movedRecord, type SliceRecord, sliceOf } from './export-slice.ts';
-import { type OpenedRecord, releasePayload } from './record-access.ts';
+import { type Damage, damageOf, isDamage, type OutputDamage } from './damage.ts';
+import { movedRecord, type SliceRecord, type Standing, sliceOf, standingOf } from './export-slice.ts';
+import { lookBackOf, type OpenedRecord, releasePayload } from './record-access.ts';
 import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
-import { expandedRecord } from './revisit-expansion.ts';
+import { expandedRecord, soundRecord } from './revisit-expansion.ts';
 import { type Referent, repointed } from './segment-rewrite.ts';
 import { isMeant, type Selection } from './selection.ts';
 import { isGone } from './storage-walk.ts';
@@ -29,8 +35,8 @@ import type { StreamParts } from './stream.ts';
 
 const ATTEMPTS = 5;
 const COPY_BYTES = 4 * 1024 * 1024;
-/** Holders that were put in besides the slice are remembered up to so many; one more may then come twice. */
-const EXTRAS_MAX = 100_000;
+/** Holders that were put in besides the slice, and damaged records, are remembered up to so many; one more may then come, or be told of, twice. */
+const REMEMBERED_MAX = 100_000;
 
 export type WarcExportOptions = {
   readonly selfContained?: boolean;
@@ -40,6 +46,8 @@ export type WarcExportOptions = {
   readonly software: string;
   readonly title?: string;
   readonly onProgress?: (progress: { captures: number; bytes: number }) => void;
+  /** Told of every record of the slice that is damaged, and of whatever in its segments cannot be read, which may have been a part of it. */
+  readonly onDamage?: (damage: OutputDamage) => void;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -51,12 +59,19 @@ export type WarcExportReport = {
   expanded: number;
   /** Revisits that stayed revisits. */
   revisits: number;
-  /** Of these, in a self-contained file: their content is not in the archive. */
+  /** Of these, in a self-contained file: their content is not in the archive, or is damaged. */
   unresolved: number;
   /** Full records from outside the slice that "not modified" revisits lean on. */
   extras: number;
+  /** Records that are damaged and in the file all the same, as they are stored or as far as they can be read. */
+  damaged: number;
+  /** Damaged records that are not in the file: nothing of them can be read, or they are not of the slice, and revisits of it lean on them. */
+  leftOut: number;
   bytes: number;
 };
+
+/** What became of a record: `missing` when nothing of it can be read. */
+type Copied = 'copied' | 'missing';
 
 export async function exportWarc(
   archive: StreamParts,
@@ -78,6 +93,12 @@ export async function exportWarc(
   }
 }
 
+const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
 class WarcExport {
   readonly report: WarcExportReport = {
     captures: 0,
@@ -86,6 +107,8 @@ class WarcExport {
     revisits: 0,
     unresolved: 0,
     extras: 0,
+    damaged: 0,
+    leftOut: 0,
     bytes: 0,
   };
   readonly #archive: StreamParts;
@@ -94,6 +117,9 @@ class WarcExport {
   readonly #isGzip: boolean;
   readonly #options: WarcExportOptions;
   readonly #extras = new Set<string>();
+  /** Damaged records that were told of. */
+  readonly #told = new Set<string>();
+  readonly #decoder = new RecordDecoder();
 
   constructor(
     archive: StreamParts,
@@ -111,14 +137,26 @@ class WarcExport {
 
   async run(): Promise<void> {
     await this.#writeWarcinfo();
+    try {
+      await this.#putAll();
+    } finally {
+      this.#decoder.close();
+    }
+    this.report.bytes = this.#writer.offset;
+  }
+
+  async #putAll(): Promise<void> {
     const { companions = true, signal } = this.#options;
-    for await (const { segment, records } of sliceOf(this.#archive, this.#selection, { companions, signal })) {
+    for await (const { segment, records, unreadable } of sliceOf(this.#archive, this.#selection, {
+      companions,
+      signal,
+    })) {
+      for (const finding of unreadable) this.#tell(damageOf(segment, [finding], undefined), 'nothing');
       for (const record of records) {
         signal?.throwIfAborted();
         await this.#putPatiently(segment.number, record);
       }
     }
-    this.report.bytes = this.#writer.offset;
   }
 
   async #writeWarcinfo(): Promise<void> {
@@ -158,49 +196,59 @@ class WarcExport {
   }
 
   async #put(record: SliceRecord, place: Place): Promise<void> {
-    if (record.kind === undefined) {
-      await this.#copy(place);
-      this.report.companions++;
+    const { kind, standing } = record;
+    if (kind === undefined) {
+      if ((await this.#copy(place, standing)) === 'copied') this.report.companions++;
       return;
     }
-    if (record.kind !== 'revisit') await this.#copy(place);
-    else if (!this.#options.selfContained) await this.#keepRevisit(place);
-    else await this.#standAlone(record, place);
+    const isPlain = kind !== 'revisit' || !this.#options.selfContained || (standing?.damage.length ?? 0) > 0;
+    const copied = isPlain ? await this.#copy(place, standing) : await this.#standAlone(record, place);
+    if (copied === 'missing') return;
+    if (kind === 'revisit' && isPlain) this.report.revisits++;
     this.report.captures++;
     this.#options.onProgress?.({ captures: this.report.captures, bytes: this.#writer.offset });
   }
 
-  async #keepRevisit(place: Place): Promise<void> {
-    await this.#copy(place);
+  /** A revisit that has to stay one in a file that is to stand alone. */
+  async #keepRevisit(place: Place, standing: Standing | undefined): Promise<Copied> {
+    const copied = await this.#copy(place, standing);
+    if (copied === 'missing') return copied;
     this.report.revisits++;
+    this.report.unresolved++;
+    return copied;
   }
 
-  async #standAlone(record: SliceRecord, place: Place): Promise<void> {
+  async #standAlone(record: SliceRecord, place: Place): Promise<Copied> {
     const [block] = record.block ? await this.#archive.catalog.getBlocks([record.block]) : [];
-    if (!block) {
-      await this.#keepRevisit(place);
-      this.report.unresolved++;
-      return;
-    }
-    const own = await this.#archive.access.open(place);
+    const own = block && (await soundRecord(this.#archive, place, undefined));
+    if (!own || !('payload' in own)) return this.#keepRevisit(place, record.standing);
     await releasePayload(own.payload);
     const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
     const isUnmodified = profile === 'server-not-modified' && own.http?.status === 304;
-    if (isUnmodified) await this.#leanOnHolder(own, block);
-    else await this.#expand(own, block);
+    const isDone = isUnmodified ? await this.#leanOnHolder(own, block) : await this.#expand(own, block);
+    return isDone ? 'copied' : this.#keepRevisit(place, record.standing);
   }
 
-  /** The revisit as a full record. */
-  async #expand(own: OpenedRecord, block: Block): Promise<void> {
-    const { record, block: content } = await expandedRecord(this.#archive, own, block, this.#archive.newId());
+  /** The revisit as a full record; false when its content is damaged. */
+  async #expand(own: OpenedRecord, block: Block): Promise<boolean> {
+    const holder = await soundRecord(this.#archive, block.holder, undefined);
+    if (!('payload' in holder)) {
+      this.#tell(holder, 'nothing');
+      return false;
+    }
+    const { record, block: content } = expandedRecord(own, holder, block, this.#archive.newId());
     await this.#writer.writeStream(record, content);
     this.report.expanded++;
+    return true;
   }
 
-  /** A "not modified" revisit, pointed at the record that holds the content; that comes along when the slice does not have it. */
-  async #leanOnHolder(own: OpenedRecord, block: Block): Promise<void> {
-    const { head, payload } = await this.#archive.access.open(block.holder);
-    await releasePayload(payload);
+  /**
+   * A "not modified" revisit, pointed at the record that holds the content; that comes along when the slice does not have it. False when nothing of that can
+   * be read.
+   */
+  async #leanOnHolder(own: OpenedRecord, block: Block): Promise<boolean> {
+    const head = await this.#headAt(block.holder);
+    if (!head) return false;
     if (!(await this.#isInSlice(head, block))) await this.#addExtra(block.holder);
     const referent: Referent = {
       refersTo: head.recordId,
@@ -214,6 +262,20 @@ class WarcExport {
     fields.push({ name: 'Content-Length', value: String(message.length) });
     await this.#writer.writeParts([headBytes(fields, own.head.version), message, RECORD_TRAILER]);
     this.report.revisits++;
+    return true;
+  }
+
+  async #headAt(place: Place): Promise<RecordHead | undefined> {
+    const { access } = this.#archive;
+    try {
+      const { head, payload } = await access.open(place);
+      await releasePayload(payload);
+      return head;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#tell(access.absenceAt(place, [], undefined), 'nothing');
+      return undefined;
+    }
   }
 
   async #isInSlice(head: RecordHead, block: Block): Promise<boolean> {
@@ -228,44 +290,81 @@ class WarcExport {
   async #addExtra(place: Place): Promise<void> {
     const id = `${place.segment}:${place.offset}`;
     if (this.#extras.has(id)) return;
-    if (this.#extras.size < EXTRAS_MAX) this.#extras.add(id);
-    this.report.extras++;
-    await this.#copy(place);
+    if (this.#extras.size < REMEMBERED_MAX) this.#extras.add(id);
+    if ((await this.#copy(place, undefined)) === 'copied') this.report.extras++;
+  }
+
+  #tell(damage: Damage | undefined, comes: OutputDamage['comes']): void {
+    if (!damage) return;
+    const id = `${damage.segment}:${damage.offset}`;
+    if (this.#told.has(id)) return;
+    if (this.#told.size < REMEMBERED_MAX) this.#told.add(id);
+    if (comes === 'nothing') this.report.leftOut++;
+    else this.report.damaged++;
+    this.#options.onDamage?.({ ...damage, comes });
   }
 
   /** A record as it is stored; only its packing may change. */
-  async #copy(place: Place): Promise<void> {
-    const { shelf, volumes, newId, scratch } = this.#archive;
+  async #copy(place: Place, standing: Standing | undefined): Promise<Copied> {
+    const { shelf, access } = this.#archive;
     const segment = shelf.get(place.segment);
-    if (!this.#isGzip || !isWarcGzip(segment) || !(await this.#isWhole(place))) {
-      for await (const record of this.#archive.access.records(place)) {
-        await using packed = await RepackedRecord.take(record, { newId, scratch });
-        await this.#writer.writeStreamParts(packed.head, packed.block);
-        return;
-      }
-      throw new PinakesError('NO_RECORD', { where: `${segment.name}:${place.offset}` });
-    }
+    if (!this.#isGzip || !isWarcGzip(segment)) return this.#repack(place);
+    let known = standing;
     if (place.length <= COPY_BYTES) {
-      await this.#writer.writeMember(await this.#archive.access.member(place));
-      return;
+      const member = await access.member(place);
+      known ??= this.#decoder.decode(member) ? SOUND : await this.#standingIn(once(member), place);
+      if (known.isWhole) await this.#writer.writeMember(member);
+    } else {
+      // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records, unless they are damaged.
+      if (this.#archive.volumes.linked(segment.volume))
+        known ??= await this.#standingIn(access.memberPieces(place), place);
+      if (known?.isWhole) for await (const _ of this.#copying(place));
+      known ??= { ...(await this.#standingIn(this.#copying(place), place)), isWhole: true };
     }
-    const end = place.offset + place.length;
-    let left = place.length;
-    for await (const bytes of volumes.get(segment.volume).stream(segment.name, place.offset, end)) {
-      await this.#writer.writeMember(bytes);
-      left -= bytes.length;
-    }
-    assert(left === 0, `${segment.name} is shorter than its records`);
+    if (!known.isWhole) return this.#repack(place);
+    this.#tell(damageOf(segment, known.damage, known.url), 'all');
+    return 'copied';
   }
 
-  /** Whether a member can go as it lies. Ours can; in files of others a record may be cut short. */
-  async #isWhole(place: Place): Promise<boolean> {
-    const { shelf, volumes, access } = this.#archive;
-    if (!volumes.linked(shelf.get(place.segment).volume)) return true;
-    for await (const record of access.records(place)) {
-      for await (const _ of record.body());
-      return record.tail?.complete === true && record.tail.length === place.length;
+  /** Puts a large member into the file, piece by piece. */
+  async *#copying(place: Place): AsyncGenerator<Uint8Array> {
+    let left = place.length;
+    for await (const bytes of this.#archive.access.memberPieces(place)) {
+      await this.#writer.writeMember(bytes);
+      left -= bytes.length;
+      yield bytes;
     }
-    return false;
+    assert(left === 0, `${this.#archive.shelf.get(place.segment).name} is shorter than its records`);
+  }
+
+  /** How a record stands in the bytes of its gzip member, all of which are read. */
+  async #standingIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<Standing> {
+    const { name } = this.#archive.shelf.get(place.segment);
+    const lost: Finding[] = [];
+    let standing: Standing = { isWhole: false, url: undefined, damage: lost };
+    const options = { name, offset: place.offset, onUnreadable: (finding: Finding) => lost.push(finding) };
+    for await (const record of readRecords(bytes, options)) {
+      for await (const _ of record.body());
+      if (record.head.offset === place.offset) standing = standingOf(record, place.length);
+    }
+    return standing;
+  }
+
+  /** Packs anew what can be read of a record. */
+  async #repack(place: Place): Promise<Copied> {
+    const { shelf, access, newId, scratch } = this.#archive;
+    const segment = shelf.get(place.segment);
+    const lost: Finding[] = [];
+    const options = { onUnreadable: (finding: Finding) => lost.push(finding), lookBackBytes: lookBackOf(place) };
+    for await (const record of access.records(place, options)) {
+      if (record.head.offset !== place.offset) break;
+      await using packed = await RepackedRecord.take(record, { newId, scratch });
+      await this.#writer.writeStreamParts(packed.head, packed.block);
+      const damage = damageOf(segment, record.damage, record.head.targetUri);
+      this.#tell(damage, record.tail?.complete ? 'all' : 'part');
+      return 'copied';
+    }
+    this.#tell(access.absenceAt(place, lost, undefined), 'nothing');
+    return 'missing';
   }
 }

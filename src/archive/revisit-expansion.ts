@@ -3,7 +3,7 @@
  * for the codings: the transfer coding goes, the content coding is that of the payload. It is a response when it has an HTTP head, whatever it leans on.
  */
 import { createHash } from 'node:crypto';
-import type { Block } from '../catalog/index.ts';
+import type { Block, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
   type Field,
@@ -16,18 +16,36 @@ import {
   type StreamedBlock,
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import { type Damage, isDamage } from './damage.ts';
 import { type OpenedRecord, releasePayload } from './record-access.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { KEPT_FIELDS, withCodingsOf } from './segment-rewrite.ts';
 import type { StreamedRecord } from './streamed-record.ts';
 
-export async function expandedRecord(
+/**
+ * A record to make another one of; or what is damaged of it. A revisit that leans on damage has to stay one: as a full record with a length and a checksum of its own it would
+ * look sound. What is too large to be known as sound beforehand is read twice for this.
+ */
+export async function soundRecord(
   { access }: Pick<ArchiveParts, 'access'>,
+  place: Place,
+  url: string | undefined,
+): Promise<OpenedRecord | Damage> {
+  const record = await access.open(place).catch((error: unknown) => {
+    if (isDamage(error)) return access.absenceAt(place, [], url);
+    throw error;
+  });
+  if (!('payload' in record) || record.isSound) return record;
+  for await (const _ of record.payload);
+  return access.damageAt(place, record.damage(), url) ?? access.open(place);
+}
+
+export function expandedRecord(
   own: OpenedRecord,
+  holder: OpenedRecord,
   block: Block,
   recordId: string,
-): Promise<{ record: NewRecord; block: StreamedBlock }> {
-  const holder = await access.open(block.holder);
+): { record: NewRecord; block: StreamedBlock } {
   const http = own.http ?? holder.http;
   // A resource has no codings to tell of; its bytes are those that the revisit stands for, with the codings of its own head.
   const message = http && withCodingsOf(http.bytes, (holder.http ?? http).fields);
@@ -37,7 +55,7 @@ export async function expandedRecord(
 }
 
 /**
- * The bytes of the full record that a revisit in a stream stands for. Undefined when it has to stay a revisit: its content is not in the archive, or it is a server's
+ * The bytes of the full record that a revisit in a stream stands for. Undefined when it has to stay a revisit: its content is not in the archive or is damaged, or it is a server's
  * "not modified", which is no response that could carry a body. Its id is made of the revisit's, so that a stream that is taken up again says the same.
  */
 export async function expandRevisit(
@@ -53,7 +71,9 @@ export async function expandRevisit(
   await releasePayload(own.payload);
   const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
   if (profile === 'server-not-modified' && own.http?.status === 304) return undefined;
-  const { record, block: content } = await expandedRecord(archive, own, block, derivedId(head.recordId));
+  const holder = await soundRecord(archive, block.holder, capture.url);
+  if (!('payload' in holder)) return undefined;
+  const { record, block: content } = expandedRecord(own, holder, block, derivedId(head.recordId));
   const start = headBytes(fieldsOf(record, content.length));
   return {
     length: start.length + content.length + RECORD_TRAILER.length,

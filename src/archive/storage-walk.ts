@@ -4,7 +4,7 @@
  * Compaction may exchange a segment meanwhile. The walk notices before it hands out the next record, and goes on in the segment that took the place,
  * behind the record it handed out last (I8). A record that was deleted, and what goes with it, does not come any more.
  */
-import { PinakesError } from '../base/index.ts';
+import { type Finding, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { type ReadingRecord, readRecords } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
@@ -24,6 +24,8 @@ export type WalkOptions = {
   readonly signal?: AbortSignal | undefined;
   /** What belongs to this snapshot came before and does not come again. */
   readonly since?: Snapshot | undefined;
+  /** What is damaged where no record could be read. */
+  readonly onUnreadable?: ((segment: Segment, finding: Finding) => void) | undefined;
 };
 
 export class StorageWalk {
@@ -106,7 +108,10 @@ export class StorageWalk {
     if (from >= end) return;
     let deadBytes = segment.deadBytes;
     let dead = await this.#deadOf(segment);
-    for await (const record of this.#recordsOf(segment, from, end)) {
+    const onUnreadable = (finding: Finding) => {
+      if (!dead.has(finding.offset)) this.#options.onUnreadable?.(segment, finding);
+    };
+    for await (const record of this.#recordsOf(segment, from, end, onUnreadable)) {
       const now = this.#archive.shelf.find(segment.number)?.deadBytes;
       if (now !== undefined && now !== deadBytes) {
         deadBytes = now;
@@ -116,7 +121,12 @@ export class StorageWalk {
     }
   }
 
-  async *#recordsOf(segment: Segment, from: number, end: number): AsyncGenerator<ReadingRecord> {
+  async *#recordsOf(
+    segment: Segment,
+    from: number,
+    end: number,
+    onUnreadable?: (finding: Finding) => void,
+  ): AsyncGenerator<ReadingRecord> {
     const { volumes, access } = this.#archive;
     const dictionary = await access.dictionaryOf(segment.number);
     const stream = volumes.get(segment.volume).stream(segment.name, from, end);
@@ -125,6 +135,7 @@ export class StorageWalk {
       offset: from,
       dictionary: dictionary && Buffer.from(dictionary),
       signal: this.#options.signal,
+      onUnreadable,
     });
   }
 

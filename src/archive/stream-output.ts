@@ -5,7 +5,7 @@
  * themselves unchanged (I4). A piece with a cursor ends with a whole record: who has everything up to it goes on from there. The first piece has no bytes, only
  * the cursor of the beginning: with it even a stream that breaks off at once goes on in the same snapshot.
  */
-import { EMPTY, PinakesError, utf8 } from '../base/index.ts';
+import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { MemberEncoder, RECORD_TRAILER } from '../warc/index.ts';
 import { isWarcGzip, type RecordSource, RepackedRecord } from './repacked-record.ts';
@@ -250,8 +250,8 @@ class WarcOutput {
 
   /** A record that was read to its end and turned out to be cut short, or to share its member: it cannot go as it lies. */
   async *#encodeAgain({ segment, head }: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece> {
-    const length = segment.bytes - head.offset;
-    for await (const record of this.#archive.access.records({ segment: segment.number, offset: head.offset, length })) {
+    const place = { segment: segment.number, offset: head.offset, length: segment.bytes - head.offset };
+    for await (const record of this.#archive.access.records(place, { lookBackBytes: RESYNC_WINDOW_BYTES })) {
       if (record.head.innerOffset < head.innerOffset) continue;
       yield* this.#encodeSource({ head, body: () => record.body() }, cursor);
       return;
@@ -300,8 +300,18 @@ export async function* streamJson(
   for await (const record of stream) {
     const cursor = stream.cursor();
     const line = extend ? await extend(record) : { payloadBytes: await record.payloadBytes() };
-    yield { bytes: utf8(`${JSON.stringify({ ...describe(record), ...line })}\n`), cursor, isOwn: true };
+    yield {
+      bytes: utf8(`${JSON.stringify({ ...describe(record), ...line, ...damageOf(record) })}\n`),
+      cursor,
+      isOwn: true,
+    };
   }
+}
+
+/** What a line says of a record that is damaged, as far as its block was read. */
+function damageOf({ damage, isComplete }: StreamedRecord): Record<string, unknown> {
+  if (!damage) return {};
+  return { damage: { code: damage.code, message: damage.message, comes: isComplete ? 'all' : 'part' } };
 }
 
 /** What a line says of a record; left out where the record does not have it. */

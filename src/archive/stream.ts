@@ -4,16 +4,19 @@
  * In storage order come records of every type, as fast as they can be read. In the order of URL, of time or of a ranking come captures only, each read on its own. A stream
  * can be left at any record and taken up again with its cursor, in this process or a later one, after appends, deletions and compactions.
  */
-import { PinakesError } from '../base/index.ts';
+import { type Finding, PinakesError } from '../base/index.ts';
 import type { Capture, Place, Segment } from '../catalog/index.ts';
+import { urlKey } from '../url/index.ts';
 import { RecordDecoder } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
 import { BEFORE_RECORD, formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
+import { type Damage, damageOf, type OutputDamage } from './damage.ts';
 import { HeadFilter } from './head-filter.ts';
+import { lookBackOf } from './record-access.ts';
 import type { Selection } from './selection.ts';
 import { Snapshot, type SnapshotSegment } from './snapshot.ts';
-import { isGone, StorageWalk } from './storage-walk.ts';
+import { isGone, StorageWalk, type WalkedRecord } from './storage-walk.ts';
 import { StreamedRecord } from './streamed-record.ts';
 import type { UrlRanking } from './url-ranking.ts';
 
@@ -46,6 +49,8 @@ export type StreamQuery = {
   readonly until?: string | undefined;
   /** As WARC: revisits go out as full records, with the payload that they lean on, so that the records stand alone. */
   readonly resolve?: boolean | undefined;
+  /** Told of every record that is damaged, when it has come or could not; where no head can be read, whether it was meant is not known. Segments that go out whole are not looked into. */
+  readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -72,6 +77,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly #selection: Selection;
   readonly #snapshot: Snapshot;
   readonly #signal: AbortSignal | undefined;
+  readonly #onDamage: ((damage: OutputDamage) => void) | undefined;
   readonly #query: string;
   readonly #peeks: boolean;
   readonly #since: Snapshot | undefined;
@@ -88,6 +94,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     this.#selection = query.selection ?? {};
     this.order = query.order ?? 'storage';
     this.#signal = query.signal;
+    this.#onDamage = query.onDamage;
     const { status, mime, query: asked } = this.#selection;
     this.#peeks = peeks || status !== undefined || mime !== undefined || asked !== undefined;
     this.#query = view.digest;
@@ -212,18 +219,49 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         this.#isWanted(segment) && (only === undefined || lineage.originOf(segment.number) === only),
       signal: this.#signal,
       since: this.#since,
+      onUnreadable: (segment, finding) => this.#tell(damageOf(segment, [finding], undefined), 'nothing'),
     });
     const filter = new HeadFilter(this.#archive.catalog, this.#selection);
-    for await (const { segment, record } of walk.records()) {
+    let last: StreamedRecord | undefined;
+    let passed: WalkedRecord | undefined;
+    for await (const walked of walk.records()) {
+      const { segment, record } = walked;
+      // What is damaged of a record is known when the next one comes.
+      this.#tellOf(last);
+      if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
+      last = undefined;
+      passed = undefined;
       if (this.#until && (await this.#isBehindEnd(segment, record.head, this.#until))) return;
+      passed = walked;
       if (!filter.passes(record.head)) continue;
       const collection = collections.name(segment.collection);
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       if (!(await filter.passesMessage(streamed))) continue;
       const { offset, innerOffset } = record.head;
       this.#position = { segment: segment.number, offset, innerOffset };
+      last = streamed;
+      passed = undefined;
       yield streamed;
     }
+    this.#tellOf(last);
+    if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
+  }
+
+  /** Tells of a damaged record that is not meant, unless it is a capture that the catalog knows: it may be the damage that made another record of it. */
+  async #tellPassed({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
+    const { targetUri, time, offset } = head;
+    const questions = targetUri === undefined || time === undefined ? [] : [{ urlKey: urlKey(targetUri), time }];
+    const [found = []] = await this.#archive.catalog.findCaptures(questions);
+    const isKnown = found.some(({ place }) => place.segment === segment.number && place.offset === offset);
+    if (!isKnown) this.#tell(damageOf(segment, damage, undefined), 'nothing');
+  }
+
+  #tellOf(streamed: StreamedRecord | undefined): void {
+    this.#tell(streamed?.damage, streamed?.isComplete ? 'all' : 'part');
+  }
+
+  #tell(damage: Damage | undefined, comes: OutputDamage['comes']): void {
+    if (damage) this.#onDamage?.({ ...damage, comes });
   }
 
   async #isBehindEnd(
@@ -276,12 +314,11 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       if (!now) return;
       let isBegun = false;
       try {
-        for await (const streamed of this.#recordAt(now.place)) {
+        for await (const streamed of this.#recordAt(now.place, now.url)) {
           isBegun = true;
           const { segment: number, offset } = now.place;
           this.#position = { segment: number, offset, innerOffset: 0, urlKey: now.urlKey, time: now.time };
           yield streamed;
-          return;
         }
         return;
       } catch (error) {
@@ -291,8 +328,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     }
   }
 
-  /** The record at a place: at once when it is small, in pieces otherwise. */
-  async *#recordAt(place: Place): AsyncGenerator<StreamedRecord> {
+  /** The one record at a place: at once when it is small and sound, in pieces otherwise. */
+  async *#recordAt(place: Place, url: string): AsyncGenerator<StreamedRecord> {
     const { access, collections, shelf } = this.#archive;
     const segment = shelf.get(place.segment);
     const collection = collections.name(segment.collection);
@@ -305,11 +342,17 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         return;
       }
     }
-    for await (const record of access.records(place)) {
-      record.head.offset = place.offset;
-      yield await StreamedRecord.open(segment, collection, record, this.#peeks);
+    const lost: Finding[] = [];
+    const options = { onUnreadable: (finding: Finding) => lost.push(finding), lookBackBytes: lookBackOf(place) };
+    for await (const record of access.records(place, options)) {
+      const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
+      yield streamed;
+      // What nobody read has to be passed over, so that its damage shows.
+      if (this.#onDamage) for await (const _ of record.body());
+      this.#tellOf(streamed);
       return;
     }
+    this.#tell(access.absenceAt(place, lost, url), 'nothing');
   }
 }
 

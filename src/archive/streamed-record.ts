@@ -1,6 +1,8 @@
 /** A record on its way out: what is known of it before its block is read, and its block, to be read once. */
+import type { Finding } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { BlockScanner, type DecodedRecord, type HttpHead, type ReadingRecord, type RecordHead } from '../warc/index.ts';
+import { type Damage, damageOf } from './damage.ts';
 import { bareMime } from './record-facts.ts';
 
 /** How a record ends in its segment, once it was read. */
@@ -15,12 +17,14 @@ export class StreamedRecord {
   readonly http: HttpHead | undefined;
   readonly #pieces: AsyncIterable<Uint8Array>;
   readonly #ending: () => Ending | undefined;
+  readonly #findings: readonly Finding[];
 
   private constructor(
     source: { readonly segment: Segment; readonly collection: string; readonly head: RecordHead },
     http: HttpHead | undefined,
     pieces: AsyncIterable<Uint8Array>,
     ending: () => Ending | undefined,
+    findings: readonly Finding[],
   ) {
     this.segment = source.segment;
     this.collection = source.collection;
@@ -28,6 +32,7 @@ export class StreamedRecord {
     this.http = http;
     this.#pieces = pieces;
     this.#ending = ending;
+    this.#findings = findings;
   }
 
   /** Reads as much of the block as the HTTP head in it takes; nothing when `peeks` says that nobody will ask for it. */
@@ -42,7 +47,7 @@ export class StreamedRecord {
     const body = record.body();
     const scanner = new BlockScanner(head, {});
     if (!peeks || scanner.isHeadKnown)
-      return new StreamedRecord({ segment, collection, head }, undefined, body, ending);
+      return new StreamedRecord({ segment, collection, head }, undefined, body, ending, record.damage);
     const held: Uint8Array[] = [];
     while (!scanner.isHeadKnown) {
       const next = await body.next();
@@ -52,19 +57,17 @@ export class StreamedRecord {
       held.push(scanner.isHeadKnown ? next.value : Buffer.from(next.value));
     }
     const http = scanner.isHeadKnown ? scanner.http : scanner.end().http;
-    return new StreamedRecord({ segment, collection, head }, http, joined(held, body), ending);
+    return new StreamedRecord({ segment, collection, head }, http, joined(held, body), ending, record.damage);
   }
 
-  /** A record that is in memory whole. */
+  /** A record that is in memory whole, and sound. */
   static ofDecoded(segment: Segment, collection: string, record: DecodedRecord, length: number): StreamedRecord {
     const { head, block } = record;
     const scanner = new BlockScanner(head, {});
     if (block.length > 0) scanner.push(block);
     const { http } = scanner.end();
-    return new StreamedRecord({ segment, collection, head }, http, joined([block], undefined), () => ({
-      length,
-      isComplete: true,
-    }));
+    const ending = { length, isComplete: true };
+    return new StreamedRecord({ segment, collection, head }, http, joined([block], undefined), () => ending, []);
   }
 
   get status(): number {
@@ -103,8 +106,17 @@ export class StreamedRecord {
 
   /** Whether the record has a member of its own and is all there; known once its block was read, or the next record was asked for. */
   get isWhole(): boolean {
-    const ending = this.#ending();
-    return ending?.isComplete === true && ending.length !== undefined;
+    return this.isComplete && this.length !== undefined;
+  }
+
+  /** Whether all of its block is there; known as `isWhole` is. */
+  get isComplete(): boolean {
+    return this.#ending()?.isComplete === true;
+  }
+
+  /** What is damaged of it; known as `isWhole` is. */
+  get damage(): Damage | undefined {
+    return damageOf(this.segment, this.#findings, this.head.targetUri);
   }
 
   /** Bytes of the record in its segment; known as `isWhole` is. Undefined when it shares its member with others. */

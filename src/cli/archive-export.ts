@@ -6,6 +6,7 @@ import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, format
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
 import { type CommandContext, pathFrom } from './command.ts';
+import { DamageTally } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes } from './terminal.ts';
@@ -76,6 +77,7 @@ async function exportRecords(
 ): Promise<number> {
   const { terminal, signal, software } = context;
   const count = new RunningCount(terminal, 'export');
+  const damage = new DamageTally(terminal);
   const exporting = {
     software,
     title: options.title ?? archive.connector.name,
@@ -85,6 +87,7 @@ async function exportRecords(
     signal,
     onProgress: ({ captures, bytes }: { captures: number; bytes: number }) =>
       count.update(`${counted(captures, 'capture')}  ${formatBytes(bytes)}`),
+    onDamage: damage.add,
   };
   const report =
     format === 'wacz'
@@ -92,7 +95,7 @@ async function exportRecords(
       : await archive.exportWarc(selection, pathFrom(context, path), exporting);
   count.end();
   context.report?.({ file: path, format, ...report });
-  if (options.json) await terminal.json({ file: path, format, ...report });
+  if (options.json) await terminal.json({ file: path, format, ...report, damage: damage.listed });
   else {
     await terminal.line(
       `${path}: ${counted(report.captures, 'capture')}, ${counted(report.companions, 'record')} that go with them, ${formatBytes(report.bytes)}`,
@@ -104,11 +107,12 @@ async function exportRecords(
       );
     if (report.captures === 0) terminal.say('No capture is meant by this; the file holds only its warcinfo record.');
   }
-  if (report.unresolved === 0) return EXIT_FINE;
-  terminal.say(
-    `${counted(report.unresolved, 'revisit')} could not be made self-contained: their content is not in the archive. They are in the file as revisits.`,
-  );
-  return EXIT_FOUND;
+  damage.end();
+  if (report.unresolved > 0)
+    terminal.say(
+      `${counted(report.unresolved, 'revisit')} could not be made self-contained: their content is not in the archive, or is damaged. They are in the file as revisits.`,
+    );
+  return report.unresolved === 0 && damage.count === 0 ? EXIT_FINE : EXIT_FOUND;
 }
 
 async function exportTable(

@@ -10,7 +10,8 @@ import { fileError, PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
 import { type CommandContext, pathFrom } from './command.ts';
-import { EXIT_FINE } from './outcome.ts';
+import { DamageTally } from './damage-tally.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { formatBytes, type Terminal } from './terminal.ts';
 
@@ -41,11 +42,13 @@ export async function archiveStream(
   const out = options.out === undefined || options.out === '-' ? undefined : pathFrom(context, options.out);
   const order = await orderOf(archive, options.order ?? 'storage');
   const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
+  const damage = new DamageTally(terminal);
   const types = options.type?.split(',').map((type) => type.trim());
   const query: StreamQuery = {
     selection: { ...selectionOf(archive, options), ...(types && { types }) },
     order,
     cursor: options.cursor ?? saved?.cursor,
+    onDamage: damage.add,
     signal,
   };
   const output = await Output.open(terminal, out, options.cursor === undefined ? saved : undefined);
@@ -60,8 +63,9 @@ export async function archiveStream(
     count.end();
     if (cursorFile !== undefined) await output.save(cursorFile);
     await output.close();
+    damage.end();
   }
-  return EXIT_FINE;
+  return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
 async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {

@@ -1,0 +1,252 @@
+/** What reading back says of damage: nothing that can be read is kept back, and nothing damaged is given without a word. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Archive, OutputDamage } from '../../src/archive/index.ts';
+import type { PinakesError } from '../../src/base/index.ts';
+import { type NewRecord, readRecords } from '../../src/warc/index.ts';
+import { wound, woundUrl } from './damage-sample.ts';
+import {
+  type ForeignRecord,
+  foreignId,
+  requestOf,
+  response,
+  revisitOf,
+  warcinfo,
+  writeForeign,
+} from './foreign-file.ts';
+import { bytesOf, contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-archive.ts';
+
+const urlOf = (n: number) => `http://a.example/${n}`;
+const SOFTWARE = 'pinakes/test';
+
+async function filled(archive: Archive, pages = 6): Promise<Archive> {
+  for (let n = 0; n < pages; n++) await archive.store(page(urlOf(n), NOON + n, contentOf(`page ${n}`)));
+  return archive;
+}
+
+function metadataOf({ record: { recordId, date, targetUri } }: ForeignRecord): ForeignRecord {
+  const fields = [{ name: 'WARC-Concurrent-To', value: recordId }];
+  const record: NewRecord = {
+    type: 'metadata',
+    recordId: foreignId(),
+    date,
+    targetUri,
+    contentType: 'application/warc-fields',
+    fields,
+  };
+  return { record, block: contentOf(`metadata of ${targetUri}`) };
+}
+
+const briefly = ({ segment, offset, code, url, comes }: OutputDamage) => ({ segment, offset, code, url, comes });
+
+test('a sound record says that nothing of it is damaged', async (t) => {
+  const archive = await filled(await makeArchive(t));
+  const found = await archive.get(urlOf(1), undefined, { checksDigest: true });
+  await bytesOf(found.payload);
+  assert.deepEqual(found.damage(), []);
+});
+
+test('a record with a wrong checksum is given, and says where it is damaged', async (t) => {
+  const archive = await filled(await makeArchive(t));
+  const at = await woundUrl(archive, urlOf(2), 'sum');
+  const found = await archive.get(urlOf(2));
+  assert.deepEqual(await bytesOf(found.payload), Buffer.from(contentOf('page 2')));
+  const [damage] = found.damage();
+  assert.deepEqual({ ...damage, message: '' }, { volume: 'main', ...at, code: 'gzip-crc', message: '', url: urlOf(2) });
+  assert.match(damage!.message, /checksum/);
+});
+
+test('of a record that does not decode to its end, what can be read is given', async (t) => {
+  const archive = await filled(await makeArchive(t));
+  await woundUrl(archive, urlOf(2), 'middle');
+  const found = await archive.get(urlOf(2));
+  const payload = await bytesOf(found.payload);
+  const sound = Buffer.from(contentOf('page 2'));
+  assert.ok(payload.length > 500 && payload.subarray(0, 500).equals(sound.subarray(0, 500)), `${payload.length} bytes`);
+  assert.equal(found.damage().length, 1);
+});
+
+test('a record of which nothing can be read is an error of its own', async (t) => {
+  const archive = await filled(await makeArchive(t));
+  await woundUrl(archive, urlOf(2), 'start');
+  await assert.rejects(archive.get(urlOf(2)), (error: PinakesError) => error.code === 'RECORD_DAMAGED');
+});
+
+test('a revisit tells of the damage of the record it leans on', async (t) => {
+  const archive = await makeArchive(t);
+  await archive.store(page(urlOf(1), NOON, contentOf('same')));
+  await archive.store(page(urlOf(2), NOON + 1000, contentOf('same')));
+  const at = await woundUrl(archive, urlOf(1), 'sum');
+  const found = await archive.get(urlOf(2));
+  await bytesOf(found.payload);
+  assert.equal(found.capture.kind, 'revisit');
+  assert.deepEqual(
+    found.damage().map(({ offset, code }) => ({ offset, code })),
+    [{ offset: at.offset, code: 'gzip-crc' }],
+  );
+});
+
+test('a payload whose digest is not its name is told of where no checksum could tell', async (t) => {
+  const file = join(await temporaryDirectory(t), 'others.warc');
+  await writeForeign(file, [warcinfo(), response(urlOf(1), NOON, contentOf('uncompressed', 600_000))], 'none');
+  const archive = await makeArchive(t);
+  await archive.add([file], { inPlace: true });
+  const bytes = readFileSync(file);
+  // Far from both ends, where the volume sees no change.
+  bytes[300_000] = bytes[300_000]! ^ 1;
+  writeFileSync(file, bytes);
+  const found = await archive.get(urlOf(1));
+  await bytesOf(found.payload);
+  assert.deepEqual(
+    found.damage().map(({ code }) => code),
+    ['content-changed'],
+  );
+});
+
+for (const order of ['storage', 'url'] as const) {
+  test(`a stream in the order of ${order} tells each damaged record once, and gives all others`, async (t) => {
+    const archive = await filled(await makeArchive(t));
+    const sum = await woundUrl(archive, urlOf(1), 'sum');
+    const middle = await woundUrl(archive, urlOf(2), 'middle');
+    const start = await woundUrl(archive, urlOf(4), 'start');
+    const told: OutputDamage[] = [];
+    const parts: Buffer[] = [];
+    for await (const { bytes } of archive.streamWarc({ order, onDamage: (damage) => told.push(damage) }))
+      parts.push(Buffer.from(bytes));
+    assert.deepEqual(
+      told.map(({ offset, comes }) => ({ offset, comes })),
+      [
+        { offset: sum.offset, comes: 'all' },
+        { offset: middle.offset, comes: 'part' },
+        { offset: start.offset, comes: 'nothing' },
+      ],
+    );
+    const path = join(await temporaryDirectory(t), 'streamed.warc.gz');
+    writeFileSync(path, Buffer.concat(parts));
+    const urls: (string | undefined)[] = [];
+    for await (const { head } of readRecords(path)) if (head.type === 'response') urls.push(head.targetUri);
+    assert.deepEqual(urls, [0, 1, 2, 3, 5].map(urlOf));
+  });
+}
+
+test('a stream of a selection does not tell of damaged records that it does not mean', async (t) => {
+  const archive = await filled(await makeArchive(t));
+  await woundUrl(archive, urlOf(1), 'sum');
+  const told: OutputDamage[] = [];
+  const query = { selection: { url: urlOf(3) }, onDamage: (damage: OutputDamage) => told.push(damage) };
+  for await (const _ of archive.streamWarc(query));
+  assert.deepEqual(told, []);
+});
+
+test('the JSON line of a damaged record says so', async (t) => {
+  const archive = await filled(await makeArchive(t), 3);
+  await woundUrl(archive, urlOf(1), 'sum');
+  const lines: { url?: string; damage?: { code: string; comes: string } }[] = [];
+  for await (const { bytes } of archive.streamJson({ selection: { types: ['response'] } }))
+    if (bytes.length > 0) lines.push(JSON.parse(Buffer.from(bytes).toString()));
+  assert.deepEqual(
+    lines.map(({ damage }) => damage && [damage.code, damage.comes]),
+    [undefined, ['gzip-crc', 'all'], undefined],
+  );
+});
+
+for (const companions of [true, false]) {
+  test(`an export tells each damaged record once and takes all others, ${companions ? 'with' : 'without'} what goes with them`, async (t) => {
+    const archive = await filled(await makeArchive(t));
+    const sum = await woundUrl(archive, urlOf(1), 'sum');
+    const middle = await woundUrl(archive, urlOf(2), 'middle');
+    const start = await woundUrl(archive, urlOf(4), 'start');
+    const told: OutputDamage[] = [];
+    const path = join(await temporaryDirectory(t), 'slice.warc.gz');
+    const onDamage = (damage: OutputDamage) => told.push(damage);
+    const report = await archive.exportWarc({}, path, { software: SOFTWARE, companions, onDamage });
+    assert.deepEqual(
+      told.map(({ offset, comes }) => ({ offset, comes })),
+      [
+        { offset: sum.offset, comes: 'all' },
+        { offset: middle.offset, comes: 'part' },
+        { offset: start.offset, comes: 'nothing' },
+      ],
+    );
+    assert.deepEqual([report.captures, report.damaged, report.leftOut], [5, 2, 1]);
+    const urls: (string | undefined)[] = [];
+    for await (const { head } of readRecords(path)) if (head.type === 'response') urls.push(head.targetUri);
+    assert.deepEqual(urls, [0, 1, 2, 3, 5].map(urlOf));
+  });
+}
+
+test('requests and metadata records that are damaged are told of and counted', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const archive = await makeArchive(t);
+  const pages = [0, 1, 2, 3].map((n) => response(urlOf(n), NOON + n, contentOf(`page ${n}`)));
+  const file = join(directory, 'crawl.warc.gz');
+  await writeForeign(file, [warcinfo(), ...pages.flatMap((one) => [one, requestOf(one), metadataOf(one)])], 'gzip');
+  await archive.add([file]);
+  const exported = async (name: string, told: OutputDamage[] = []) =>
+    archive.exportWarc({}, join(directory, name), { software: SOFTWARE, onDamage: (damage) => told.push(damage) });
+  const sound = await exported('sound.warc.gz');
+  const places = new Map<string, { segment: number; offset: number; length: number }[]>();
+  for await (const { segment, head, length } of await archive.stream()) {
+    // The length is known once the record was read, which asking for the next one does.
+    places.set(head.type, [
+      ...(places.get(head.type) ?? []),
+      { segment: segment.number, offset: head.offset, length: length ?? 0 },
+    ]);
+  }
+  const lengthOf = ({ offset }: { offset: number }) => {
+    const all = [...places.values()]
+      .flat()
+      .map((place) => place.offset)
+      .sort((a, b) => a - b);
+    return (all[all.indexOf(offset) + 1] ?? archive.segments().at(-1)!.bytes) - offset;
+  };
+  const placeAt = (type: string, n: number) => {
+    const place = places.get(type)![n]!;
+    return { ...place, length: lengthOf(place) };
+  };
+  const wounds = [
+    wound(archive, placeAt('metadata', 1), 'start'),
+    wound(archive, placeAt('metadata', 2), 'sum'),
+    wound(archive, placeAt('metadata', 3), 'middle'),
+  ];
+  // So short that its head is hurt as well: what can be read of it, and what it goes with, is left to chance.
+  const request = wound(archive, placeAt('request', 0), 'middle');
+  const told: OutputDamage[] = [];
+  const report = await exported('damaged.warc.gz', told);
+  const comesOf = ({ offset }: { offset: number }) =>
+    told.filter((one) => one.offset === offset).map(({ comes }) => comes);
+  assert.deepEqual(wounds.map(comesOf), [['nothing'], ['all'], ['part']]);
+  assert.equal(comesOf(request).length, 1, JSON.stringify(told));
+  assert.equal(report.damaged + report.leftOut, 4);
+  assert.deepEqual([report.captures, report.companions], [sound.captures, sound.companions - report.leftOut]);
+});
+
+test('a revisit of a damaged content stays a revisit in a file that is to stand alone', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const archive = await makeArchive(t);
+  const original = response(urlOf(1), NOON, contentOf('same'));
+  const file = join(directory, 'crawl.warc.gz');
+  await writeForeign(file, [warcinfo(), original, revisitOf(original, urlOf(2), NOON + 1000)], 'gzip');
+  await archive.add([file]);
+  const at = await woundUrl(archive, urlOf(1), 'sum');
+  const told: OutputDamage[] = [];
+  const report = await archive.exportWarc({ url: urlOf(2) }, join(directory, 'alone.warc.gz'), {
+    software: SOFTWARE,
+    selfContained: true,
+    onDamage: (damage) => told.push(damage),
+  });
+  assert.deepEqual(told.map(briefly), [{ ...at, code: 'gzip-crc', url: undefined, comes: 'nothing' }]);
+  assert.deepEqual([report.captures, report.expanded, report.revisits, report.unresolved], [1, 0, 1, 1]);
+});
+
+test('a segment with a damaged record is not packed anew, which would call the record sound', async (t) => {
+  const archive = await filled(await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } }), 60);
+  await woundUrl(archive, urlOf(2), 'sum');
+  const report = await archive.recompress({ worthwhileShare: 2 });
+  assert.match(report.left.map(({ why }) => why).join(), /damaged/);
+  const found = await archive.get(urlOf(2));
+  await bytesOf(found.payload);
+  assert.equal(found.damage().length, 1);
+});

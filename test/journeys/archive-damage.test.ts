@@ -1,0 +1,80 @@
+/** What the commands say when records that they read back are damaged. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { segmentFiles } from '../archive/shelf-sample.ts';
+import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { scratch, writeSite } from './warc-sample.ts';
+
+const URL_7 = 'http://site.test/7';
+
+/** An archive of ten pages; in the record of the eighth, one bit of the checksum is wrong. */
+async function damagedArchive(at: string): Promise<{ offset: number; segment: string }> {
+  await writeSite(join(at, 'site.warc.gz'), 'site', 10);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'site.warc.gz');
+  const [place] = await pinakesJson(at, 'get', URL_7, '--json');
+  const { offset, length, segment } = place as { offset: number; length: number; segment: string };
+  const file = segmentFiles(at).find((path) => path.includes(segment))!;
+  const bytes = readFileSync(file);
+  bytes[offset + length - 8]! ^= 1;
+  writeFileSync(file, bytes);
+  return { offset, segment };
+}
+
+test('get gives a damaged page, and says on standard error and by its exit code that it is damaged', async (t) => {
+  const at = scratch(t);
+  const { offset, segment } = await damagedArchive(at);
+  for (const option of [[], ['--payload'], ['--raw'], ['--headers']]) {
+    const { code, out, err } = await pinakes(at, 'get', URL_7, ...option);
+    assert.equal(code, 1, err);
+    assert.notEqual(out, '');
+    assert.ok(err.includes(`volume main, ${segment}:${offset} (${URL_7}): gzip-crc, `), err);
+    assert.match(err, /`pinakes verify` .*backup/);
+  }
+  assert.match((await pinakes(at, 'get', URL_7)).out, /<title>Page 7 of site<\/title>/);
+  const described = await pinakes(at, 'get', URL_7, '--json');
+  assert.equal(described.code, 1);
+  const content = await pinakes(at, 'cat', JSON.parse(described.out).key);
+  assert.equal(content.code, 1);
+  assert.match(content.err, /gzip-crc/);
+  const { damage } = JSON.parse(described.out) as { damage: { code: string; offset: number; segment: string }[] };
+  assert.deepEqual(
+    damage.map(({ code, ...place }) => [code, place.offset, place.segment]),
+    [['gzip-crc', offset, segment]],
+  );
+  const sound = await pinakes(at, 'get', 'http://site.test/6', '--json');
+  assert.deepEqual([sound.code, sound.err, JSON.parse(sound.out).damage], [0, '', []]);
+});
+
+test('stream and export go on behind a damaged record, tell of it once, and end with 1', async (t) => {
+  const at = scratch(t);
+  const { offset, segment } = await damagedArchive(at);
+  const told = (err: string) => err.split('\n').filter((line) => line.includes(`${segment}:${offset}`));
+  for (const command of [
+    ['stream', '--out', 'all.warc.gz'],
+    ['stream', '--order', 'url', '--out', 'by-url.warc.gz'],
+    ['export', 'slice.warc.gz'],
+    ['export', 'captures.warc.gz', '--captures-only'],
+    ['export', 'plain.warc'],
+    ['export', 'packed.wacz'],
+  ]) {
+    const { code, err } = await pinakes(at, ...command);
+    assert.equal(code, 1, `${command.join(' ')}: ${err}`);
+    assert.equal(told(err).length, 1, err);
+    assert.match(err, /1 damaged record in the output\. `pinakes verify`/);
+  }
+  const count = (await pinakes(at, 'warc', 'ls', 'all.warc.gz')).out
+    .split('\n')
+    .filter((line) => /site\.test/.test(line));
+  assert.equal(count.length, 10);
+  // As it is stored, so that whoever unpacks the file sees the damage too.
+  assert.throws(() => gunzipSync(readFileSync(join(at, 'slice.warc.gz'))), /incorrect data check/);
+  const [report] = await pinakesJson(at, 'export', 'again.warc.gz', '--json');
+  assert.deepEqual([report!.captures, report!.damaged, report!.leftOut], [10, 1, 0]);
+  assert.equal((report!.damage as unknown[]).length, 1);
+  const elsewhere = await pinakes(at, 'export', 'sound.warc.gz', '--url', 'http://site.test/6');
+  assert.deepEqual([elsewhere.code, elsewhere.err], [0, '']);
+});
