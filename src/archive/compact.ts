@@ -13,15 +13,23 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import { sortLines } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId, parseBlockId } from './catalog-draft.ts';
+import { isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
 import { releasePayload } from './record-access.ts';
-import { discardRewritten, type Referent, type RewritePlan, rewriteSegment } from './segment-rewrite.ts';
+import {
+  discardRewritten,
+  type Referent,
+  type RewritePlan,
+  type Rewritten,
+  rewriteSegment,
+} from './segment-rewrite.ts';
 import type { StreamParts } from './stream.ts';
 import type { Tombstone } from './tombstones.ts';
 
@@ -45,6 +53,8 @@ export type CompactReport = {
   readonly readOnly: string[];
   /** Segments that hold deleted records and that a snapshot keeps as they are. */
   readonly kept: { readonly segment: string; readonly snapshot: string }[];
+  /** Segments that stay as they are because something in them is damaged: what cannot be read would be lost with them. */
+  readonly damaged: { readonly segment: string; readonly why: string }[];
 };
 
 export async function compactArchive(archive: StreamParts, options: CompactOptions = {}): Promise<CompactReport> {
@@ -56,6 +66,7 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
     bytesAfter: 0,
     readOnly: [],
     kept: [],
+    damaged: [],
   };
   await archive.exclusive(() => finishExchanges(archive));
   const scratch = await mkdtemp(join(archive.scratch, 'compaction-'));
@@ -307,7 +318,9 @@ class Compaction {
       if (old && this.#archive.snapshots.keeperOf(old) !== undefined) return;
       const plan = old && (await this.#planFor(old, wish));
       if (!old || !plan) return;
-      const { segment, keptDead } = await rewriteSegment(this.#archive, old, plan);
+      const rewritten = await this.#rewritten(old, plan);
+      if (!rewritten) return;
+      const { segment, keptDead } = rewritten;
       const adopted = await this.#adopt(segment, old);
       await this.#follow(number, adopted, keptDead);
       this.#report.segments++;
@@ -317,6 +330,18 @@ class Compaction {
       this.#report.bytesAfter += adopted.bytes;
       this.#options.onProgress?.({ segment: old.name, bytesBefore: old.bytes, bytesAfter: adopted.bytes });
     });
+  }
+
+  /** The segment written anew; undefined when damage forbids it. What was to leave it stays, and so does whatever leans on that. */
+  async #rewritten(old: Segment, plan: RewritePlan): Promise<Rewritten | undefined> {
+    try {
+      return await rewriteSegment(this.#archive, old, plan);
+    } catch (error) {
+      if (!(error instanceof PinakesError && isDamage(error))) throw error;
+      const { damaged } = this.#report;
+      if (!damaged.some(({ segment }) => segment === old.name)) damaged.push({ segment: old.name, why: error.message });
+      return undefined;
+    }
   }
 
   async #adopt(segment: Segment, old: Segment): Promise<Segment> {

@@ -27,7 +27,7 @@ import { type Damage, damageOf, isDamage, type OutputDamage } from './damage.ts'
 import { movedRecord, type SliceRecord, type Standing, sliceOf, standingOf } from './export-slice.ts';
 import { lookBackOf, type OpenedRecord, releasePayload } from './record-access.ts';
 import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
-import { expandedRecord, soundRecord } from './revisit-expansion.ts';
+import { expandedRecord } from './revisit-expansion.ts';
 import { type Referent, repointed } from './segment-rewrite.ts';
 import { isMeant, type Selection } from './selection.ts';
 import { isGone } from './storage-walk.ts';
@@ -220,7 +220,7 @@ class WarcExport {
 
   async #standAlone(record: SliceRecord, place: Place): Promise<Copied> {
     const [block] = record.block ? await this.#archive.catalog.getBlocks([record.block]) : [];
-    const own = block && (await soundRecord(this.#archive, place, undefined));
+    const own = block && (await this.#archive.access.openSound(place, undefined));
     if (!own || !('payload' in own)) return this.#keepRevisit(place, record.standing);
     await releasePayload(own.payload);
     const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
@@ -231,7 +231,7 @@ class WarcExport {
 
   /** The revisit as a full record; false when its content is damaged. */
   async #expand(own: OpenedRecord, block: Block): Promise<boolean> {
-    const holder = await soundRecord(this.#archive, block.holder, undefined);
+    const holder = await this.#archive.access.openSound(block.holder, undefined);
     if (!('payload' in holder)) {
       this.#tell(holder, 'nothing');
       return false;

@@ -16,7 +16,7 @@ import {
   type RecordHead,
   readRecords,
 } from '../warc/index.ts';
-import { type Damage, damageError, damageOf } from './damage.ts';
+import { type Damage, damageError, damageOf, isDamage } from './damage.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 import type { VolumeSet } from './volume-set.ts';
@@ -95,6 +95,20 @@ export class RecordAccess {
   async open(place: Place): Promise<OpenedRecord> {
     const whole = await this.openWhole(place);
     return whole ? openedOf(whole) : this.openStreamed(place);
+  }
+
+  /**
+   * A record to make another one of; or what is damaged of it. Written anew, with a length and a checksum of its own, what is damaged would look sound. What is too large to be
+   * known as sound beforehand is read twice for this.
+   */
+  async openSound(place: Place, url: string | undefined): Promise<OpenedRecord | Damage> {
+    const record = await this.open(place).catch((error: unknown) => {
+      if (isDamage(error)) return this.absenceAt(place, [], url);
+      throw error;
+    });
+    if (!('payload' in record) || record.isSound) return record;
+    for await (const _ of record.payload);
+    return this.damageAt(place, record.damage(), url) ?? this.open(place);
   }
 
   /** The record at a place, unless it is large, damaged, or shares its member. */

@@ -3,7 +3,7 @@
  * for the codings: the transfer coding goes, the content coding is that of the payload. It is a response when it has an HTTP head, whatever it leans on.
  */
 import { createHash } from 'node:crypto';
-import type { Block, Place } from '../catalog/index.ts';
+import type { Block } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
   type Field,
@@ -16,29 +16,10 @@ import {
   type StreamedBlock,
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { type Damage, isDamage } from './damage.ts';
 import { type OpenedRecord, releasePayload } from './record-access.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { KEPT_FIELDS, withCodingsOf } from './segment-rewrite.ts';
 import type { StreamedRecord } from './streamed-record.ts';
-
-/**
- * A record to make another one of; or what is damaged of it. A revisit that leans on damage has to stay one: as a full record with a length and a checksum of its own it would
- * look sound. What is too large to be known as sound beforehand is read twice for this.
- */
-export async function soundRecord(
-  { access }: Pick<ArchiveParts, 'access'>,
-  place: Place,
-  url: string | undefined,
-): Promise<OpenedRecord | Damage> {
-  const record = await access.open(place).catch((error: unknown) => {
-    if (isDamage(error)) return access.absenceAt(place, [], url);
-    throw error;
-  });
-  if (!('payload' in record) || record.isSound) return record;
-  for await (const _ of record.payload);
-  return access.damageAt(place, record.damage(), url) ?? access.open(place);
-}
 
 export function expandedRecord(
   own: OpenedRecord,
@@ -71,7 +52,7 @@ export async function expandRevisit(
   await releasePayload(own.payload);
   const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
   if (profile === 'server-not-modified' && own.http?.status === 304) return undefined;
-  const holder = await soundRecord(archive, block.holder, capture.url);
+  const holder = await archive.access.openSound(block.holder, capture.url);
   if (!('payload' in holder)) return undefined;
   const { record, block: content } = expandedRecord(own, holder, block, derivedId(head.recordId));
   const start = headBytes(fieldsOf(record, content.length));

@@ -5,7 +5,8 @@
  * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an interruption leaves the
  * old segment in force; after, the next opening finishes the exchange (see adopt.ts).
  */
-import { assert, parseDigest } from '../base/index.ts';
+import { basename } from 'node:path';
+import { assert, type Finding, parseDigest } from '../base/index.ts';
 import type { BlockKey, Segment } from '../catalog/index.ts';
 import {
   BlockScanner,
@@ -22,6 +23,7 @@ import {
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
+import { damageError, damageOf } from './damage.ts';
 import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
@@ -73,6 +75,8 @@ class Rewrite {
   /** Records that go with deleted captures: ids of the captures, ids they name, and visits of which nothing is left. */
   readonly #deadIds = new Set<string>();
   readonly #deadVisits = new Set<string>();
+  /** Whether the archive itself began the segment; known with its first record. */
+  #isOurs: boolean | undefined;
   #runFrom = -1;
   #runTo = -1;
   #runRecords = 0;
@@ -127,7 +131,26 @@ class Rewrite {
     const { volumes, access } = this.#archive;
     const dictionary = await access.dictionaryOf(this.#segment.number);
     const stream = volumes.get(this.#segment.volume).stream(this.#segment.name, 0, this.#segment.bytes);
-    yield* readRecords(stream, { name: this.#segment.name, dictionary: dictionary && Buffer.from(dictionary) });
+    const records = readRecords(stream, {
+      name: this.#segment.name,
+      dictionary: dictionary && Buffer.from(dictionary),
+      onUnreadable: (finding) => this.#refuse(finding),
+    });
+    for await (const record of records) {
+      this.#isOurs ??= record.head.get('warc-filename') === basename(this.#segment.name);
+      yield record;
+    }
+  }
+
+  /** What cannot be read would be lost with the old segment, so that has to stay; only files of others hold bytes that never were a record. */
+  #refuse(finding: Finding): void {
+    const isForeign = finding.code === 'garbage-skipped' && this.#isOurs !== true;
+    if (!isForeign && !this.#plan.drop.has(finding.offset)) this.#refuseDamaged([finding]);
+  }
+
+  #refuseDamaged(findings: readonly Finding[]): void {
+    const damage = damageOf(this.#segment, findings, undefined);
+    if (damage) throw damageError(damage);
   }
 
   /** Finds out which requests and metadata records go with the captures that leave. */
@@ -180,12 +203,14 @@ class Rewrite {
       await this.#endRun(open);
       this.#moves.add(offset, open.position, 1);
       const block = await record.bytes(16 * 1024 * 1024);
+      this.#refuseDamaged(record.damage);
       const parts = [headBytes(repointed(head, referent, this.#archive.newId()), head.version), block, RECORD_TRAILER];
       this.#archive.shelf.append(open, encoder.encode(parts));
       return;
     }
     await drain(record);
     const length = record.tail?.length;
+    if (length === undefined) this.#refuseDamaged(record.damage);
     assert(length !== undefined, `a record of ${this.#segment.name} at ${offset} has no bytes of its own`);
     if (this.#runTo !== offset) await this.#endRun(open);
     if (this.#runFrom < 0) this.#runFrom = offset;
@@ -218,10 +243,12 @@ class Rewrite {
     const { catalog, access, shelf, newId } = this.#archive;
     const scanner = new BlockScanner(record.head, {});
     for await (const piece of record.body()) scanner.push(piece);
+    this.#refuseDamaged(record.damage);
     const { http } = scanner.end();
     const [block] = await catalog.getBlocks([key]);
     assert(block, 'a content that is promoted is held');
-    const holder = await access.open(block.holder);
+    const holder = await access.openSound(block.holder, record.head.targetUri);
+    if (!('payload' in holder)) throw damageError(holder);
     const { head } = record;
     const isHttp = http !== undefined || (holder.http !== undefined && isHttpType(head.contentType));
     const recordId = newId();

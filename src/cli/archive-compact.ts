@@ -2,9 +2,9 @@
 import type { Archive, RecompressReport } from '../archive/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { EXIT_FINE } from './outcome.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { Progress } from './progress.ts';
-import { counted, formatBytes } from './terminal.ts';
+import { counted, formatBytes, printable } from './terminal.ts';
 
 export type CompactCommandOptions = ArchiveCommandOptions & {
   readonly dryRun?: boolean;
@@ -21,14 +21,14 @@ export async function archiveCompact(
   const report = { ...compaction, ...(recompression && { recompression }) };
   context.report?.(report);
   if (options.json) await context.terminal.json(report);
-  return EXIT_FINE;
+  return (compaction.damaged?.length ?? 0) > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
 async function compact(
   { terminal, signal }: CommandContext,
   archive: Archive,
   options: CompactCommandOptions,
-): Promise<Record<string, unknown>> {
+): Promise<Record<string, unknown> & { readonly damaged?: readonly unknown[] }> {
   const dead = archive.segments().filter((segment) => segment.deadBytes > 0);
   const deadBytes = dead.reduce((sum, segment) => sum + segment.deadBytes, 0);
   const say = async (line: string) => (options.json ? undefined : terminal.line(line));
@@ -65,6 +65,10 @@ async function compact(
   for (const { segment, snapshot } of report.kept)
     terminal.say(
       `${segment} holds deleted records and belongs to the snapshot ${snapshot}; they stay until that is removed`,
+    );
+  for (const { segment, why } of report.damaged)
+    terminal.say(
+      printable(`${segment} stays as it is, and with it what was deleted from it: ${why}. Put it back from a backup.`),
     );
   return { isDone: true, ...report };
 }

@@ -241,6 +241,35 @@ test('a revisit of a damaged content stays a revisit in a file that is to stand 
   assert.deepEqual([report.captures, report.expanded, report.revisits, report.unresolved], [1, 0, 1, 1]);
 });
 
+for (const how of ['middle', 'start'] as const) {
+  test(`compaction leaves a segment alone in which something cannot be read, wounded in its ${how}`, async (t) => {
+    const archive = await filled(await makeArchive(t));
+    const { segment } = await woundUrl(archive, urlOf(2), how);
+    await archive.delete({ url: urlOf(0) });
+    const { segments, damaged } = await archive.compact();
+    assert.equal(segments, 0);
+    assert.deepEqual(
+      damaged.map((one) => one.segment),
+      [segment],
+    );
+    assert.match(damaged[0]!.why, /damaged/);
+    for (const n of [1, 3, 4, 5]) assert.deepEqual((await archive.get(urlOf(n))).damage(), []);
+    assert.ok(archive.shelf.byName(segment), 'what is left of it is where it was');
+  });
+}
+
+test('compaction takes a damaged record out that was deleted, and copies one that is all there as it lies', async (t) => {
+  const archive = await filled(await makeArchive(t));
+  await woundUrl(archive, urlOf(0), 'start');
+  await woundUrl(archive, urlOf(2), 'sum');
+  await archive.delete({ url: urlOf(0) });
+  const { segments, damaged } = await archive.compact();
+  assert.deepEqual([segments, damaged], [1, []]);
+  const found = await archive.get(urlOf(2));
+  assert.deepEqual(await bytesOf(found.payload), Buffer.from(contentOf('page 2')));
+  assert.equal(found.damage()[0]!.code, 'gzip-crc');
+});
+
 test('a segment with a damaged record is not packed anew, which would call the record sound', async (t) => {
   const archive = await filled(await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } }), 60);
   await woundUrl(archive, urlOf(2), 'sum');
