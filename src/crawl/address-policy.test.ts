@@ -4,7 +4,14 @@ import { test } from 'node:test';
 import { guardedLookup, isPublicAddress } from './address-policy.ts';
 
 test('addresses of the public internet are public', () => {
-  for (const address of ['8.8.8.8', '193.0.14.129', '2001:4860:4860::8888', '::ffff:8.8.8.8', '64:ff9b::808:808'])
+  for (const address of [
+    '8.8.8.8',
+    '193.0.14.129',
+    '2001:4860:4860::8888',
+    '::ffff:8.8.8.8',
+    '64:ff9b::808:808',
+    '::ffff:0:8.8.8.8',
+  ])
     assert.ok(isPublicAddress(address), address);
 });
 
@@ -31,6 +38,9 @@ test('loopback, private, link-local, reserved and embedded ones are not', () => 
     '2002:7f00:1::',
     '2002:a00:1::1',
     '::127.0.0.1',
+    '::ffff:0:127.0.0.1',
+    '::ffff:0:10.0.0.1',
+    '2001:0:4136:e378:8000:63bf:3fff:fdd2',
     'localhost',
     '',
     '999.1.1.1',

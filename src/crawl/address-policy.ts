@@ -24,6 +24,8 @@ const PRIVATE_RANGES: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = 
   ['::', 127, 'ipv6'],
   ['64:ff9b:1::', 48, 'ipv6'],
   ['100::', 64, 'ipv6'],
+  // Teredo: a tunnel to whatever its gateways make of it.
+  ['2001::', 32, 'ipv6'],
   ['2001:db8::', 32, 'ipv6'],
   ['fc00::', 7, 'ipv6'],
   ['fe80::', 10, 'ipv6'],
@@ -34,10 +36,11 @@ const PRIVATE_RANGES: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = 
 const blocked = new BlockList();
 for (const [net, prefix, family] of PRIVATE_RANGES) blocked.addSubnet(net, prefix, family);
 
-/** Forms of IPv6 that carry an IPv4 address: mapped, compatible, NAT64, 6to4. What they lead to counts. */
+/** Forms of IPv6 that carry an IPv4 address: mapped, compatible, translated, NAT64, 6to4. What they lead to counts. */
 const EMBEDDING: readonly { readonly prefix: readonly number[]; readonly at: number }[] = [
   { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
   { prefix: [0, 0, 0, 0, 0, 0], at: 6 },
+  { prefix: [0, 0, 0, 0, 0xffff, 0], at: 6 },
   { prefix: [0x64, 0xff9b, 0, 0, 0, 0], at: 6 },
   { prefix: [0x2002], at: 1 },
 ];

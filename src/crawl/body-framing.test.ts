@@ -52,3 +52,10 @@ test('what only claims to be chunked runs until the connection closes', () => {
   assert.ok(framing.endsWithConnection);
   assert.equal(framing.take(utf8('more')), 4);
 });
+
+test('a chunk size may begin with as many zeros as it likes', () => {
+  const body = utf8('000000000000000005\r\nhello\r\n0000000000000000\r\n\r\n');
+  const framing = framingOf('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked');
+  assert.equal(framing.take(body), body.length);
+  assert.ok(framing.isComplete && !framing.endsWithConnection);
+});

@@ -113,7 +113,7 @@ export class BodyFraming {
       if (line === '') this.#state = 'size';
       else this.#isBroken = true;
     } else {
-      const size = /^([0-9a-f]{1,12})[ \t]*(;.*)?$/i.exec(line)?.[1];
+      const size = /^(0*[0-9a-f]{1,12})[ \t]*(;.*)?$/i.exec(line)?.[1];
       if (size === undefined) this.#isBroken = true;
       else {
         this.#left = Number.parseInt(size, 16);

@@ -98,7 +98,12 @@ export class Connections {
       socket.setNoDelay(true);
       return { kind: 'http1', wire: new Wire(socket), facts: [...facts, ...protocolFacts(socket, 'http/1.1')] };
     }
-    const session = connectHttp2(target.origin, { createConnection: () => socket, settings: { enablePush: false } });
+    const session = connectHttp2(target.origin, {
+      createConnection: () => socket,
+      settings: { enablePush: false, maxHeaderListSize: this.#settings.headBytesMax },
+      // The length of a head is bound enough.
+      maxHeaderListPairs: this.#settings.headBytesMax,
+    });
     const connection: Http2Connection = { kind: 'http2', session, facts: [...facts, ...protocolFacts(socket, 'h2')] };
     const { origin } = target;
     session.setTimeout(IDLE_MS_MAX, () => session.close());

@@ -3,6 +3,7 @@
  *
  * The connection is free for the next exchange once the body has been read to an end that its framing gives.
  */
+import { CR, LF } from '../base/index.ts';
 import { type HttpHead, httpHeadLength, parseHttpHead } from '../warc/index.ts';
 import { BodyFraming } from './body-framing.ts';
 import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
@@ -16,6 +17,7 @@ export type Http1Options = ExchangeOptions & {
 };
 
 const INTERIM_MAX = 20;
+const BLANK_BYTES_MAX = 16;
 
 export async function http1Exchange(
   wire: Wire,
@@ -37,16 +39,21 @@ export async function http1Exchange(
   }
 }
 
-/** Whether a failure can be blamed on a connection that the server had closed while it lay idle. */
+/** Whether a failure can be blamed on a connection that the server had closed while it lay idle, or on which more came than belonged to the answer before. */
 export function isStale(error: unknown): boolean {
-  if (error instanceof FetchError) return error.reason === 'no-response';
+  if (error instanceof FetchError) return error.reason === 'no-response' || error.reason === 'not-http';
   return String((error as { code?: unknown } | null)?.code).startsWith('ERR_HTTP2');
 }
 
 async function readHead(wire: Wire, startMs: number, { settings, signal }: Http1Options): Promise<HttpHead> {
   let held: Buffer = Buffer.alloc(0);
+  let blank = 0;
   for (let interim = 0; interim < INTERIM_MAX; ) {
-    const length = held.length === 0 ? -1 : httpHeadLength(held, 'response', false);
+    const skipped = blankBytes(held, BLANK_BYTES_MAX - blank);
+    blank += skipped;
+    held = held.subarray(skipped);
+    const isNothing = held.length === 0 || (held.length === 1 && held[0] === CR);
+    const length = isNothing ? -1 : httpHeadLength(held, 'response', false);
     if (length === 0) throw new FetchError('not-http', 'what came back is no HTTP response');
     if (length > settings.headBytesMax || (length < 0 && held.length > settings.headBytesMax))
       throw new FetchError('head-too-large', `the head is longer than ${settings.headBytesMax} bytes`);
@@ -72,6 +79,17 @@ async function readHead(wire: Wire, startMs: number, { settings, signal }: Http1
       throw new FetchError('connection', wire.failure?.message ?? 'the server closed the connection within the head');
   }
   throw new FetchError('not-http', 'interim responses without an end');
+}
+
+/** How many bytes the empty lines take that some servers send before a head, up to a bound. */
+function blankBytes(held: Buffer, bytesMax: number): number {
+  let at = 0;
+  while (at < bytesMax) {
+    const length = held[at] === LF ? 1 : held[at] === CR && held[at + 1] === LF ? 2 : 0;
+    if (length === 0) break;
+    at += length;
+  }
+  return at;
 }
 
 /** Bytes behind the body that nobody asked for make a connection useless: they would be taken for the next answer. */

@@ -2,7 +2,6 @@
 
 import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
-import { utf8 } from '../base/index.ts';
 import { type HttpHead, parseHttpHead } from '../warc/index.ts';
 import { Deadline } from './deadline.ts';
 import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
@@ -78,7 +77,8 @@ function headBytes(raw: readonly string[]): Uint8Array {
     if (name === ':status') status = raw[at + 1]!;
     else if (!name.startsWith(':')) lines += `${name}: ${raw[at + 1]!.replace(/[\r\n]+/g, ' ')}\r\n`;
   }
-  return utf8(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`);
+  // Node makes one character of each octet.
+  return Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`, 'latin1');
 }
 
 /** The end of a stream is the end of its body, unless it was reset. */

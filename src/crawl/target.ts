@@ -30,6 +30,12 @@ export class Targets {
       if (this.#hosts.size >= REMEMBERED_MAX) this.#hosts.clear();
       this.#hosts.set(start, parsed.host);
     }
-    return { origin: parsed.origin, host: parsed.host, path: (parsed.pathname || '/') + parsed.search };
+    return { origin: parsed.origin, host: parsed.host, path: pathOf(parsed) };
   }
+}
+
+/** As the URL is written: a question mark with nothing behind it is part of it too. */
+function pathOf({ href, protocol }: URL): string {
+  const hash = href.indexOf('#');
+  return href.slice(href.indexOf('/', protocol.length + 2), hash < 0 ? href.length : hash);
 }

@@ -23,6 +23,7 @@ test('extensions, trailers, LF alone, blanks and leading zeros are accepted', ()
   assert.deepEqual(read('3;name="a;b"\r\nabc\r\n0\r\nX-Trailer: 1\r\n\r\n'), { payload: 'abc', broken: false });
   assert.deepEqual(read('3\nabc\n0\n\n'), { payload: 'abc', broken: false });
   assert.deepEqual(read('0003  \r\nabc\r\n000\r\n\r\n'), { payload: 'abc', broken: false });
+  assert.deepEqual(read(`${'0'.repeat(20)}3\r\nabc\r\n${'0'.repeat(20)}\r\n\r\n`), { payload: 'abc', broken: false });
   assert.deepEqual(read('A\r\n0123456789\r\n0\r\n'), { payload: '0123456789', broken: false });
 });
 

@@ -80,7 +80,7 @@ export class ChunkedBody {
       this.#state = 'size';
       return;
     }
-    const match = /^[ \t]*([0-9a-f]{1,12})[ \t]*(?:;[^\n]*)?\r?\n$/i.exec(text);
+    const match = /^[ \t]*(0*[0-9a-f]{1,12})[ \t]*(?:;[^\n]*)?\r?\n$/i.exec(text);
     // Data that goes on past its size is not framed by it, even where it looks like the next size.
     if (!match || this.#state === 'data-end') {
       this.#giveUp();

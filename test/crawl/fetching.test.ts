@@ -1,0 +1,101 @@
+/** Single fetches from servers that keep to the rules, nearly. */
+import assert from 'node:assert/strict';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { type Exchange, FETCH_DEFAULTS, type FetchFailure, HttpFetcher } from '../../src/crawl/index.ts';
+import { TestWeb } from './test-web.ts';
+
+const SETTINGS = { ...FETCH_DEFAULTS, clock: Date.now, allowPrivate: true, anyCertificate: true };
+
+/** A server that answers each request with bytes; `count` is the number of the request on its connection. */
+async function startServer(
+  t: TestContext,
+  answer: (path: string, count: number, socket: Socket) => string,
+): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    let count = 0;
+    let received = '';
+    socket.on('error', () => {});
+    socket.on('data', (data) => {
+      received += data.toString('latin1');
+      for (let end = received.indexOf('\r\n\r\n'); end >= 0; end = received.indexOf('\r\n\r\n')) {
+        const path = received.split(' ')[1]!;
+        received = received.slice(end + 4);
+        socket.write(answer(path, ++count, socket), 'latin1');
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function startFetcher(t: TestContext, web?: TestWeb): (url: string) => Promise<string> {
+  const fetcher = new HttpFetcher({ ...SETTINGS, ...(web && { resolve: web.resolve }) });
+  t.after(() => fetcher.close());
+  return async (url) => told(await fetcher.fetch({ url }));
+}
+
+/** Status and body of an exchange, or why there is none. */
+async function told(fetched: Exchange | FetchFailure): Promise<string> {
+  if (fetched.kind === 'failure') return `${fetched.reason}: ${fetched.detail}`;
+  const parts: Uint8Array[] = [];
+  for await (const piece of fetched.body) parts.push(piece);
+  return `${fetched.status} ${Buffer.concat(parts).toString('latin1')}`;
+}
+
+const page = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+test('what is asked for is what was named, an empty query too', async (t) => {
+  const origin = await startServer(t, (path) => page(path));
+  const fetch = startFetcher(t);
+  for (const path of ['/a', '/a?', '/?', '/a?b=c']) assert.equal(await fetch(origin + path), `200 ${path}`);
+});
+
+test('empty lines before a head are read past, but not without an end', async (t) => {
+  const origin = await startServer(t, (path) => {
+    if (path === '/many') return '\r\n'.repeat(5000);
+    return `${path === '/bare' ? '\n' : '\r\n'}${page(path)}`;
+  });
+  const fetch = startFetcher(t);
+  for (const path of ['/one', '/bare', '/two']) assert.equal(await fetch(origin + path), `200 ${path}`);
+  assert.match(await fetch(`${origin}/many`), /^not-http/);
+});
+
+test('what comes late on a connection is not taken for the next answer: that is asked for on another', async (t) => {
+  const late = new WeakSet<Socket>();
+  const asked: string[] = [];
+  const origin = await startServer(t, (path, count, socket) => {
+    asked.push(`${path} ${count}`);
+    const isLate = late.delete(socket);
+    if (path !== '/204') return `${isLate ? 'hello' : ''}${page(path)}`;
+    late.add(socket);
+    return 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n';
+  });
+  const fetch = startFetcher(t);
+  assert.equal(await fetch(`${origin}/204`), '204 ');
+  assert.equal(await fetch(`${origin}/next`), '200 /next');
+  assert.deepEqual(asked, ['/204 1', '/next 2', '/next 1']);
+});
+
+test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, number) => [`x-${number}`, 'v']));
+  // The platform sends one octet a character.
+  const location = Buffer.from('/caf\u00e9', 'utf8').toString('latin1');
+  web.put('secure.test', '/moved', '', { location }, 302);
+  web.put('secure.test', '/many', 'many', many);
+  const fetcher = new HttpFetcher({ ...SETTINGS, resolve: web.resolve });
+  t.after(() => fetcher.close());
+  const moved = await fetcher.fetch({ url: web.url('secure.test', '/moved') });
+  assert.ok(moved.kind === 'exchange');
+  assert.ok(Buffer.from(moved.head.bytes).includes('location: /caf\u00e9\r\n', 0, 'utf8'));
+  assert.equal(await told(moved), '302 ');
+  assert.equal(await startFetcher(t, web)(web.url('secure.test', '/many')), '200 many');
+});
