@@ -463,7 +463,7 @@ export class Engine {
       this.#unacknowledgedBytes += heldBytes;
       const now = this.#parts.archive.clock();
       if (exchange && LATER.has(exchange.status)) {
-        // The last try; others are not received. The pause is heeded all the same, and the next URL has all its tries before it.
+        // It is kept, since no further try is made. Its pause is made all the same, and the next URL has all its tries before it.
         host.pace.accept();
         host.pace.refuse(now, retryAfterMs(exchange.head.get('retry-after'), now));
       }
