@@ -90,7 +90,7 @@ suite('work with the web page', () => {
     await replayed.getByRole('link', { name: 'Manuscripts' }).click();
     await replayed.getByRole('heading', { name: 'Manuscripts' }).waitFor();
     await page.waitForURL(/\/web\/20230321\d{6}\/http:\/\/library\.example\/rooms\/1\.html$/);
-    await page.waitForFunction(`document.title.startsWith('Manuscripts, 21 March 2023')`);
+    await page.locator('title', { hasText: /^Manuscripts, 21 March 2023/ }).waitFor({ state: 'attached' });
     const address = page.getByRole('textbox', { name: /Address of the archived page/ });
     assert.equal(await address.inputValue(), `${SITE}rooms/1.html`);
     await page.getByRole('link', { name: /^Next capture: 4 October 2023/ }).waitFor();
@@ -150,7 +150,7 @@ suite('work with the web page', () => {
     await page.goto(`${origin}/web/*/${SITE}`);
     await page.getByRole('button', { name: /^Saturday, 2 March 2024/ }).click();
     await page.getByRole('heading', { name: '2 March 2024' }).waitFor();
-    await page.waitForFunction(`document.querySelectorAll('tbody tr').length === 1`);
+    await page.locator('tbody tr:only-child').waitFor();
     await page.getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Show all captures' }).click();
     await page.getByRole('checkbox', { name: /of 3 March 2024/ }).check();
@@ -407,7 +407,7 @@ suite('work with the web page', () => {
     await page.keyboard.press('g');
     await page.keyboard.press('c');
     await page.waitForURL(`${origin}/collections`);
-    await page.waitForFunction(`document.activeElement.id === 'main'`);
+    await page.locator('#main:focus').waitFor();
   });
 
   test('a server that is gone is told of, with what to do', async () => {
