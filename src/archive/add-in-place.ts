@@ -11,7 +11,7 @@ import { basename, resolve } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { LinkedVolume } from '../volume/index.ts';
-import { readFileStart, readRecords, type ScanBatch, scanFiles } from '../warc/index.ts';
+import { findingOf, readFileStart, readRecords, type ScanBatch, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add.ts';
 import { workersFor } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
@@ -44,13 +44,18 @@ export async function addInPlace(
   }
   const unread = [...entries.keys()];
   const workers = options.workers ?? (await workersFor(unread));
+  /** Files that something was told of. */
+  const told = new Set<string>();
   for await (const item of scanFiles(unread, { workers, fields: ARCHIVE_FIELDS, signal: options.signal })) {
     if (item.kind === 'batch') {
+      if (item.batch.findings.length > 0) told.add(item.batch.file);
       for (const finding of item.batch.findings) options.onFinding?.(finding);
       await entries.get(item.batch.file)!.take(item.batch);
       options.onProgress?.({ file: item.batch.file, bytes: item.bytes, captures: report.captures });
-    } else if (item.kind === 'file-end') await entries.get(item.file)!.finish();
-    else {
+    } else if (item.kind === 'file-end') {
+      if (item.records === 0 && !told.has(item.file)) options.onFinding?.(findingOf('file-empty', item.file, 0));
+      await entries.get(item.file)!.finish();
+    } else {
       report.failures.push(item.error);
       await entries.get(item.file)!.giveUp();
     }

@@ -6,7 +6,7 @@
  * before the catalog hears of it, and the step's end in the file is noted with it: an interrupted add goes on where it was.
  */
 import { PinakesError } from '../base/index.ts';
-import { scanFiles } from '../warc/index.ts';
+import { findingOf, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
 import { FileSource } from './add-source.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from './record-facts.ts';
@@ -27,11 +27,14 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
   const sources = new OpenSources(parts, options, report);
   /** Files in which something else than records was met; one with nothing but that is no WARC file. */
   const foreign = new Set<string>();
+  /** Files that something was told of. */
+  const told = new Set<string>();
   try {
     for await (const item of scan) {
       if (item.kind === 'batch') {
         for (const finding of item.batch.findings) {
           if (finding.code === 'garbage-skipped') foreign.add(item.batch.file);
+          told.add(item.batch.file);
           options.onFinding?.(finding);
         }
         await sources.use(item.batch.file, (source) => source.take(item.batch, report));
@@ -40,7 +43,10 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
         if (item.kind === 'file-failed') report.failures.push(item.error);
         else if (item.records === 0 && foreign.has(item.file)) {
           report.failures.push(new PinakesError('NOT_WARC', { where: item.file }));
-        } else await sources.use(item.file, (source) => source.finish());
+        } else {
+          if (item.records === 0 && !told.has(item.file)) options.onFinding?.(findingOf('file-empty', item.file, 0));
+          await sources.use(item.file, (source) => source.finish());
+        }
         await sources.close(item.file);
       }
     }

@@ -295,6 +295,8 @@ export class Archive implements StreamParts {
 
   /** Takes WARC, ARC and WACZ files in: by copying what is new, or, `inPlace`, as read-only segments where they lie. */
   async add(files: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
+    // Before any file, each of which would be refused for it.
+    if (options.collection !== undefined) this.collections.check(options.collection);
     const report = options.inPlace
       ? await addInPlace(this, await linkedVolume(this), files, options)
       : await addInputs(this.#writingParts(), files, options);

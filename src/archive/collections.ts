@@ -28,12 +28,7 @@ export class Collections {
   async number(name: string): Promise<number> {
     const known = this.#numbers.get(name);
     if (known !== undefined) return known;
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
-      throw new PinakesError('BAD_ARGUMENT', {
-        where: `collection ${name}`,
-        detail: 'letters, digits, dots, dashes and underscores',
-      });
-    }
+    this.check(name);
     const number = Math.max(0, ...this.#names.keys()) + 1;
     // Remembered before it is written, so that two who ask at once never get the same number for different names.
     this.#remember(name, number);
@@ -44,6 +39,14 @@ export class Collections {
       throw error;
     }
     return number;
+  }
+
+  /** Refuses a name that no collection can have: it becomes a folder and the beginning of file names. */
+  check(name: string): void {
+    if (this.#numbers.has(name) || /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) return;
+    const detail =
+      'a name is made of the letters A-Z and a-z, digits, dots, dashes and underscores, begins with a letter or a digit, and has at most 100 of them';
+    throw new PinakesError('BAD_ARGUMENT', { where: `collection '${name}'`, detail });
   }
 
   find(name: string): number | undefined {

@@ -54,7 +54,7 @@ export class NamedSnapshots {
   /** Takes one of the archive as it is now, durably. */
   async create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
-      const detail = 'letters, digits, dots, dashes and underscores';
+      const detail = 'the letters A-Z and a-z, digits, dots, dashes and underscores; the first a letter or a digit';
       throw new PinakesError('BAD_ARGUMENT', { where: `snapshot ${name}`, detail });
     }
     if (this.#snapshots.some((snapshot) => snapshot.name === name))

@@ -122,6 +122,10 @@ export const ERROR_CATALOGUE = {
   FILE_EXISTS: entry('the file exists already', 'Choose another name, move it away, or give --force to replace it.'),
   FILE_IS_DIRECTORY: entry('this is a directory where a file is needed', 'Name a file inside it.'),
   FILE_MISSING: entry('there is no such file or directory', 'Check the spelling of the path.'),
+  FILE_NAME_UNREADABLE: entry(
+    'the name of the file is not UTF-8',
+    'Rename it; `ls -b` shows the bytes that stand in its name.',
+  ),
   FILE_NOT_DIRECTORY: entry(
     'a file stands where a directory is needed',
     'Name a directory; no part of its path may be a file.',

@@ -52,7 +52,13 @@ export async function archiveAdd(
   const failed = failures.slice(0, FAILED_TOLD_MAX).map(({ code, message }) => ({ code, message }));
   context.report?.({ ...counts, inputBytes: bytes, storedBytes, failed });
   if (options.json) {
-    await terminal.json({ ...counts, inputBytes: bytes, storedBytes, failed: failures.map(({ message }) => message) });
+    await terminal.json({
+      ...counts,
+      inputBytes: bytes,
+      storedBytes,
+      failed: failures.map(({ message }) => message),
+      failures: failures.map(({ code, where, message, advice }) => ({ code, where, message, advice })),
+    });
   } else await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
   return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
 }

@@ -58,6 +58,8 @@ export async function warcCheck(
         packages.add(file.path);
         for (const finding of (await verifyWacz(file.path)).findings) onFinding(finding);
       }
+      const seen = () => tally.records + levels.error + levels.warning + levels.note;
+      const seenBefore = seen();
       for await (const record of input.read()) {
         const scanner = new BlockScanner(record.head, verdictWants(record.head));
         for await (const piece of record.body()) scanner.push(piece);
@@ -70,6 +72,7 @@ export async function warcCheck(
         await flush();
         await tellRecord(input.name, record.head, verdict);
       }
+      if (seen() === seenBefore) onFinding(findingOf('file-empty', input.name, 0));
       tally.files++;
       await flush();
     },

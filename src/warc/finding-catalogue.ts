@@ -28,6 +28,7 @@ export const FINDING_CATALOGUE = {
   'field-duplicate': warning('a field that may stand once stands twice; the first counts'),
   'field-malformed': warning('a line of the head is not a field'),
   'field-missing': warning('a field that every record must have is missing'),
+  'file-empty': warning('the file is empty: it was begun and never written, or lost what it had'),
   'garbage-skipped': error('bytes that belong to no record were skipped'),
   'gzip-crc': error('the gzip member decodes, but its checksum is wrong'),
   'gzip-flags-reserved': warning('the gzip member has flags that no standard defines'),

@@ -46,7 +46,10 @@ class Search {
       else if (!above.includes(identity))
         await this.#descend(path, above.length > 0 ? relative : '', [...above, identity]);
     } catch (cause) {
-      const error = fileError(cause, path);
+      const isMissing = (cause as { code?: string }).code === 'ENOENT';
+      // What stands for bytes that are no UTF-8; the name with it is that of no file.
+      const isGarbled = isMissing && basename(path).includes('\ufffd');
+      const error = isGarbled ? new PinakesError('FILE_NAME_UNREADABLE', { where: path }) : fileError(cause, path);
       if (!(error instanceof PinakesError)) throw error;
       this.failures.push(error);
     }

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { linesOf } from './pinakes-process.ts';
+import { scratch, writeSample, writeSite } from './warc-sample.ts';
+
+test('a name that no collection can have is told once, before any file is read, with the letters that it may have', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  for (const site of ['one', 'two', 'three']) await writeSite(join(at, `${site}.warc.gz`), site, 2);
+  for (const more of [[], ['--in-place']]) {
+    const refused = await pinakes(at, 'add', '--collection', 'sp aces', ...more, '.');
+    assert.equal(refused.code, 2);
+    assert.equal(linesOf(refused.err).length, 2, refused.err);
+    assert.match(refused.err, /^pinakes: collection 'sp aces': .*A-Z and a-z, digits, dots.*\[BAD_ARGUMENT\]/);
+  }
+});
+
+test('an empty file is told as a warning, and a sound one is not', async (t) => {
+  const at = scratch(t);
+  await writeSample(join(at, 'sound.warc.gz'));
+  writeFileSync(join(at, 'zero.warc.gz'), '');
+  writeFileSync(join(at, 'hollow.warc.gz'), gzipSync(''));
+  const checked = await pinakes(at, 'warc', 'check', 'zero.warc.gz', 'hollow.warc.gz', 'sound.warc.gz');
+  assert.equal(checked.code, 0);
+  assert.deepEqual(
+    linesOf(checked.out)
+      .filter((line) => line.includes('file-empty'))
+      .map((line) => line.split(': ')[0]),
+    ['zero.warc.gz:0', 'hollow.warc.gz:0'],
+  );
+  assert.match(checked.out, /3 files, 7 records: 0 errors, 2 warnings/);
+  await pinakes(at, 'init');
+  const added = await pinakes(at, 'add', 'zero.warc.gz', 'hollow.warc.gz', 'sound.warc.gz');
+  assert.equal(added.code, 0, added.err);
+  assert.equal(linesOf(added.err).length, 2, added.err);
+  assert.match(added.err, /zero\.warc\.gz:0: warning file-empty: .*\n.*hollow\.warc\.gz:0: warning file-empty: /);
+});
+
+test('files that fail are told in JSON with their codes', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  writeFileSync(join(at, 'letter.warc'), 'Dear reader, this is no archive file.\n'.repeat(50));
+  const [report] = await pinakesJson(at, 'add', '--json', 'letter.warc', 'absent.warc');
+  const failures = report!.failures as { code: string; where: string; message: string }[];
+  assert.deepEqual(failures.map(({ code }) => code).toSorted(), ['FILE_MISSING', 'NOT_WARC']);
+  assert.deepEqual(
+    report!.failed,
+    failures.map(({ message }) => message),
+  );
+});
+
+test('a file whose name is not UTF-8 is told as that', { skip: process.platform !== 'linux' }, async (t) => {
+  const at = scratch(t);
+  mkdirSync(join(at, 'crawl'));
+  await writeSite(join(at, 'crawl/one.warc.gz'), 'one', 2);
+  const name = Buffer.concat([Buffer.from(join(at, 'crawl/bad')), Buffer.from([0xff]), Buffer.from('.warc.gz')]);
+  writeFileSync(name, '');
+  await pinakes(at, 'init');
+  const added = await pinakes(at, 'add', 'crawl');
+  assert.equal(added.code, 2);
+  assert.match(added.out, /^1 file: 2 new captures/);
+  assert.match(
+    added.err,
+    /bad\ufffd\.warc\.gz: the name of the file is not UTF-8 \[FILE_NAME_UNREADABLE\]\n {2}Rename it/,
+  );
+  assert.match((await pinakes(at, 'add', 'crawl/none.warc.gz')).err, /\[FILE_MISSING\]/);
+});
