@@ -153,6 +153,15 @@ async function exportIndex(
       yield one;
     }
   }
+  if (path === undefined && options.json) {
+    if (format !== 'cdxj')
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: `--format ${format}`,
+        detail: 'its lines are no JSON; leave --json',
+      });
+    for await (const one of lines()) await terminal.json(jsonOf(one));
+    return EXIT_FINE;
+  }
   if (path === undefined) {
     for await (const one of lines()) await terminal.line(one);
     return EXIT_FINE;
@@ -163,6 +172,12 @@ async function exportIndex(
   if (options.json) await terminal.json({ file: path, format, captures });
   else await terminal.line(`${path}: ${counted(captures, 'line')}`);
   return EXIT_FINE;
+}
+
+/** A line of CDXJ as one object: its key and its time are fields like the others. */
+function jsonOf(line: string): object {
+  const [, urlkey, timestamp, fields] = /^(\S*) (\S*) (.*)$/.exec(line)!;
+  return { urlkey, timestamp, ...(JSON.parse(fields!) as object) };
 }
 
 function formatterOf(format: 'cdxj' | 'cdx11' | 'cdx9'): {

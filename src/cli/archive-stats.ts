@@ -38,7 +38,11 @@ function totalsOf(stats: ArchiveStats): string[] {
     ['revisits', formatCount(stats.revisits), unresolved(stats)],
     ['payloads', formatBytes(payloadBytes), 'as captured'],
     ['distinct payloads', formatBytes(stats.uniquePayloadBytes), percent(stats.uniquePayloadBytes, payloadBytes)],
-    ['segments', formatBytes(stats.storedBytes), `${formatCount(stats.segments)} files`],
+    [
+      'segments',
+      formatBytes(stats.storedBytes),
+      `${formatCount(stats.segments)} ${stats.segments === 1 ? 'file' : 'files'}`,
+    ],
     [
       'saved by deduplication',
       formatBytes(stats.savedByDeduplicationBytes),

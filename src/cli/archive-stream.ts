@@ -4,7 +4,9 @@
  * With a cursor file a stream can be stopped at any moment and run again with the same words: it goes on where it was, and a file that it writes is first cut
  * back to the last whole record that the cursor file vouches for.
  */
+
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Archive, StreamOrder, StreamPiece, StreamQuery } from '../archive/index.ts';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
@@ -21,11 +23,19 @@ export type StreamCommandOptions = ArchiveCommandOptions &
     readonly order?: string;
     readonly type?: string;
     readonly out?: string;
+    readonly force?: boolean;
     readonly cursor?: string;
     readonly cursorFile?: string;
   };
 
 const ORDERS = ['storage', 'url', 'time', 'inlinks', 'rank'] as const;
+type Format = 'warc' | 'json';
+/** What each format is, and how names of files that hold it end. */
+const FORMATS: Record<Format, { readonly says: string; readonly endings: readonly string[] }> = {
+  warc: { says: 'gzipped WARC', endings: ['.warc.gz', '.gz'] },
+  json: { says: 'JSON lines', endings: ['.jsonl', '.ndjson', '.json', '.txt'] },
+};
+const KNOWN_ENDING = /(\.(warc|arc|json|jsonl|ndjson|cdxj?|csv|parquet|wacz|txt|zip|xlsx?))?(\.(gz|zst))?$/;
 const SAVE_BYTES = 16 * 1024 * 1024;
 const SAVE_MS = 1000;
 
@@ -40,6 +50,8 @@ export async function archiveStream(
   const { terminal, signal } = context;
   const cursorFile = options.cursorFile === undefined ? undefined : pathFrom(context, options.cursorFile);
   const out = options.out === undefined || options.out === '-' ? undefined : pathFrom(context, options.out);
+  const format = formatOf(options);
+  if (out !== undefined) refuseOtherEnding(out, format);
   const order = await orderOf(archive, options.order ?? 'storage');
   const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
   const damage = new DamageTally(terminal);
@@ -51,10 +63,11 @@ export async function archiveStream(
     onDamage: damage.add,
     signal,
   };
-  const output = await Output.open(terminal, out, options.cursor === undefined ? saved : undefined);
+  const goingOn = options.cursor === undefined ? saved : undefined;
+  const output = await Output.open(terminal, out, goingOn, options.force === true);
   const count = new RunningCount(terminal, 'stream');
   try {
-    for await (const piece of piecesOf(archive, query, options)) {
+    for await (const piece of piecesOf(archive, query, format)) {
       await output.write(piece);
       if (cursorFile !== undefined && output.isSaveDue) await output.save(cursorFile);
       count.update(formatBytes(output.bytes));
@@ -65,6 +78,7 @@ export async function archiveStream(
     await output.close();
     damage.end();
   }
+  if (out !== undefined) terminal.say(`${options.out}: ${formatBytes(output.bytes)} of ${FORMATS[format].says}`);
   return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
@@ -77,11 +91,23 @@ async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {
   return new RankingShelf(archive).ranking(name);
 }
 
-function piecesOf(archive: Archive, query: StreamQuery, options: StreamCommandOptions): AsyncIterable<StreamPiece> {
+function formatOf(options: StreamCommandOptions): Format {
   const format = options.json ? 'json' : (options.format ?? 'warc');
-  if (format === 'warc') return archive.streamWarc(query);
-  if (format === 'json') return archive.streamJson(query);
+  if (format === 'warc' || format === 'json') return format;
   throw new PinakesError('BAD_ARGUMENT', { where: `--format ${format}`, detail: 'warc or json' });
+}
+
+/** A name that promises something else would mislead whoever opens the file; one that promises nothing is fine. */
+function refuseOtherEnding(path: string, format: Format): void {
+  const { endings, says } = FORMATS[format];
+  const [ending] = KNOWN_ENDING.exec(basename(path).toLowerCase())!;
+  if (ending === '' || endings.includes(ending)) return;
+  const detail = `--format ${format} gives ${says}, in a file whose name ends in ${endings.join(' or ')}`;
+  throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
+}
+
+function piecesOf(archive: Archive, query: StreamQuery, format: Format): AsyncIterable<StreamPiece> {
+  return format === 'warc' ? archive.streamWarc(query) : archive.streamJson(query);
 }
 
 class Output {
@@ -101,11 +127,16 @@ class Output {
     this.#bytes = bytes;
   }
 
-  static async open(terminal: Terminal, path: string | undefined, saved: Saved | undefined): Promise<Output> {
+  static async open(
+    terminal: Terminal,
+    path: string | undefined,
+    saved: Saved | undefined,
+    force: boolean,
+  ): Promise<Output> {
     if (path === undefined) return new Output(terminal, undefined, undefined, 0);
     try {
-      // Something to go on with is taken up; anything else of that name is somebody's and stays.
-      const file = await open(path, saved ? 'r+' : 'wx');
+      // Something to go on with is taken up; anything else of that name is somebody's and stays, unless it may be replaced.
+      const file = await open(path, saved ? 'r+' : force ? 'w' : 'wx');
       const { size } = await file.stat();
       if (saved && size < saved.bytes) {
         await file.close();

@@ -148,6 +148,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     .option('--type <types>', 'only records of these types, with commas between them')
     .option('--key <key>', 'captures of this content, in another order than that of storage')
     .option('--out <file>', 'write to a file instead')
+    .option('--force', 'replace a file that exists')
     .option('--cursor <cursor>', 'go on behind the record that this cursor names')
     .option('--cursor-file <file>', 'keep the cursor here; run again, the stream goes on where it was')
     .action(async (options) =>

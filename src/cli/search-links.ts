@@ -1,5 +1,6 @@
 /** `pinakes links`: links to or from a page, or the edges of the whole graph as a table. */
 import { open, rename, rm, stat } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { writeParquet } from '../archive/index.ts';
 import { fileError, formatW3cDate, PinakesError } from '../base/index.ts';
 import { EDGE_COLUMNS, edgeLine, listEdges, openSearch } from '../search/index.ts';
@@ -43,6 +44,8 @@ export async function searchLinks(
       if (options.json) await terminal.json({ ...rest, first: formatW3cDate(first), last: formatW3cDate(last) });
       else await terminal.line(`${printable(item.url)}  ${item.kind}  ${printable(item.text)}`.trimEnd());
     }
+    // As of `search`: behind the items a line about the rest, when there is a rest.
+    if (options.json && list.next !== undefined) await terminal.json({ total: list.total });
     if (!options.json)
       terminal.say(
         options.direction === 'in' ? `${counted(list.total, 'page')} link here` : counted(list.total, 'link'),
@@ -54,7 +57,10 @@ export async function searchLinks(
 }
 
 async function writeEdges(archive: string, path: string, force: boolean, signal: AbortSignal): Promise<number> {
-  if (path.endsWith('.parquet')) {
+  const ending = extname(path).toLowerCase();
+  if (ending !== '' && ending !== '.csv' && ending !== '.parquet')
+    throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'links are written as .csv or .parquet' });
+  if (ending === '.parquet') {
     const types = [
       'VARCHAR',
       'VARCHAR',

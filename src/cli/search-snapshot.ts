@@ -24,7 +24,10 @@ export async function snapshotLs(
   archive: Archive,
   options: ArchiveCommandOptions,
 ): Promise<number> {
-  for (const snapshot of archive.snapshots.all().map(summary)) {
+  const snapshots = archive.snapshots.all().map(summary);
+  if (snapshots.length === 0 && !options.json)
+    terminal.say('There are no snapshots yet; `pinakes snapshot create NAME` names the state of now.');
+  for (const snapshot of snapshots) {
     if (options.json) await terminal.json(snapshot);
     else
       await terminal.line(

@@ -17,6 +17,9 @@ export function registerSearch(program: Command, context: CommandContext, ends: 
     });
 
   archiveCommand(program, 'search', 'search the pages of the archive')
+    .showHelpAfterError(
+      "(what begins with a dash is taken for an option: quote the whole query, as in 'flood -river', or put -- before it; --help for more)",
+    )
     .argument('<query...>', 'words, "phrases", -not, OR, and fields; docs/search.md has the language')
     .option('--limit <number>', 'how many results', '20')
     .option('--after <token>', 'the next page; the token is printed behind the last result')

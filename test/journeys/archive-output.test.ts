@@ -123,6 +123,73 @@ test('a stream that was killed goes on with its cursor file, and what it wrote i
   assert.ok(kills > 0, 'no stream was killed');
 });
 
+test('stream writes a file only under a name that fits, replaces one when told to, and says what it wrote', async (t) => {
+  const at = scratch(t);
+  await sampleArchive(at);
+  const first = await pinakes(at, 'stream', '--out', 'all.warc.gz');
+  assert.deepEqual([first.code, first.out], [0, '']);
+  assert.match(first.err, /^all\.warc\.gz: \d.* of gzipped WARC\n$/);
+  const whole = readFileSync(join(at, 'all.warc.gz'));
+  assert.match((await pinakes(at, 'stream', '--out', 'all.warc.gz')).err, /FILE_EXISTS.*--force/s);
+  writeFileSync(join(at, 'all.warc.gz'), Buffer.alloc(whole.length * 2));
+  assert.equal((await pinakes(at, 'stream', '--out', 'all.warc.gz', '--force')).code, 0);
+  assert.ok(readFileSync(join(at, 'all.warc.gz')).equals(whole));
+  assert.equal((await pinakes(at, 'stream', '--json', '--out', 'all.jsonl')).code, 0);
+  assert.equal((await pinakes(at, 'stream', '--out', 'plain')).code, 0);
+  for (const args of [
+    ['all.json'],
+    ['all.warc'],
+    ['all.warc.zst'],
+    ['all.jsonl.gz'],
+    ['all2.warc.gz', '--json'],
+    ['all2.parquet', '--json'],
+  ]) {
+    const refused = await pinakes(at, 'stream', '--out', ...args);
+    assert.equal(refused.code, 2, args.join(' '));
+    assert.match(refused.err, /whose name ends in.*BAD_ARGUMENT/);
+    assert.ok(!existsSync(join(at, args[0]!)));
+  }
+});
+
+test('what is asked for in JSON comes in JSON: index lines, and how many links there are', async (t) => {
+  const at = scratch(t);
+  await sampleArchive(at);
+  const lines = linesOf((await pinakes(at, 'export')).out);
+  const items = await pinakesJson(at, 'export', '--json');
+  assert.equal(items.length, lines.length);
+  const { urlkey, timestamp, ...fields } = items[0]!;
+  assert.ok(lines[0]!.startsWith(`${urlkey} ${timestamp} {`));
+  assert.deepEqual(fields, JSON.parse(lines[0]!.slice(lines[0]!.indexOf('{'))));
+  assert.match((await pinakes(at, 'export', '--json', '--format', 'cdx11')).err, /no JSON.*BAD_ARGUMENT/);
+  await pinakes(at, 'index');
+  const links = await pinakesJson(at, 'links', 'http://site.test/3', '--direction', 'out', '--limit', '5', '--json');
+  assert.deepEqual([links.length, links.at(-1)], [6, { total: 12 }]);
+  const refused = await pinakes(at, 'links', '--out', 'edges.xls');
+  assert.deepEqual([refused.code, existsSync(join(at, 'edges.xls'))], [2, false]);
+  assert.match(refused.err, /\.csv or \.parquet.*BAD_ARGUMENT/);
+  assert.equal((await pinakes(at, 'links', '--out', 'edges.csv')).code, 0);
+});
+
+test('what is not there is said in words, and a dash before a word of a search is explained', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  const none = await pinakes(at, 'snapshot', 'ls');
+  assert.deepEqual([none.code, none.out], [0, '']);
+  assert.match(none.err, /no snapshots yet/);
+  assert.equal((await pinakes(at, 'snapshot', 'ls', '--json')).err, '');
+  await sampleArchive(at);
+  const dashed = pinakesProcess(at, 'search', 'scroll', '-closed');
+  assert.equal(dashed.code, 2);
+  assert.match(dashed.err, /unknown option '-closed'.*quote the whole query.*put -- before it/s);
+  await pinakes(at, 'index');
+  const quoted = (await pinakes(at, 'search', 'scroll -closed')).out;
+  assert.match(quoted, /result/);
+  assert.equal((await pinakes(at, 'search', '--', 'scroll', '-closed')).out, quoted);
+  await pinakes(at, 'init', 'small');
+  await pinakes(at, 'add', '-a', 'small', 'a.warc.gz');
+  assert.match((await pinakes(at, 'stats', '-a', 'small')).out, /^segments .* 1 file$/m);
+});
+
 test('stats print a table, and JSON with the numbers under their names', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
