@@ -86,6 +86,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   /** The version of the ranking that it goes by. */
   readonly #ranking: string | undefined;
   #position: StreamPosition | undefined;
+  /** What the catalog said last of one URL key and time, after so many batches: of one there can be more captures than a group has. */
+  #lastMoment: (Moment & { readonly batches: number }) | undefined;
 
   private constructor(archive: StreamParts, query: StreamQuery, peeks: boolean, view: StreamView) {
     this.#archive = archive;
@@ -299,18 +301,32 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
 
   /** The records of captures, as the catalog knows them by now. */
   async *#readGroup(group: readonly Capture[]): AsyncGenerator<StreamedRecord> {
-    const found = await this.#archive.catalog.findCaptures(group);
-    for (const [index, capture] of group.entries()) {
+    const { catalog } = this.#archive;
+    const { batches } = catalog;
+    const last = this.#lastMoment?.batches === batches ? this.#lastMoment : undefined;
+    const moments: Moment[] = last ? [last] : [];
+    // Captures of one key and time follow one another, and are asked for once.
+    const asked = group.filter((capture, index) => {
+      const before = index === 0 ? last : group[index - 1]!;
+      return !before || !isOfMoment(capture, before);
+    });
+    const found = await catalog.findCaptures(asked.map(({ urlKey, time }) => ({ urlKey, time })));
+    for (const [index, { urlKey, time }] of asked.entries())
+      moments.push({ urlKey, time, captures: byIdentity(found[index]!) });
+    this.#lastMoment = moments.length === 0 ? undefined : { ...moments.at(-1)!, batches };
+    let at = 0;
+    for (const capture of group) {
       this.#signal?.throwIfAborted();
-      yield* this.#read(capture, found[index]!);
+      while (!isOfMoment(capture, moments[at]!)) at++;
+      yield* this.#read(capture, moments[at]!.captures);
     }
   }
 
   /** The record of a capture, wherever it stands; nothing when it was deleted. */
-  async *#read(capture: Capture, candidates: readonly Capture[]): AsyncGenerator<StreamedRecord> {
+  async *#read(capture: Capture, candidates: Moment['captures']): AsyncGenerator<StreamedRecord> {
     let found = candidates;
     for (let attempt = 1; ; attempt++) {
-      const now = found.find((other) => other.hash === capture.hash && other.collection === capture.collection);
+      const now = found.get(identityOf(capture));
       if (!now) return;
       let isBegun = false;
       try {
@@ -323,7 +339,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         return;
       } catch (error) {
         if (isBegun || attempt >= ATTEMPTS || !isGone(error)) throw error;
-        found = (await this.#archive.catalog.findCaptures([capture]))[0]!;
+        const { urlKey, time } = capture;
+        found = byIdentity((await this.#archive.catalog.findCaptures([{ urlKey, time }]))[0]!);
       }
     }
   }
@@ -354,6 +371,21 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     }
     this.#tell(access.absenceAt(place, lost, url), 'nothing');
   }
+}
+
+/** The captures of one URL key and time, by their identity. */
+type Moment = Pick<Capture, 'urlKey' | 'time'> & { readonly captures: ReadonlyMap<string, Capture> };
+
+function isOfMoment(capture: Capture, { urlKey, time }: Pick<Capture, 'urlKey' | 'time'>): boolean {
+  return capture.urlKey === urlKey && capture.time === time;
+}
+
+function identityOf({ hash, collection }: Capture): string {
+  return `${collection} ${hash}`;
+}
+
+function byIdentity(captures: readonly Capture[]): Map<string, Capture> {
+  return new Map(captures.toReversed().map((capture) => [identityOf(capture), capture]));
 }
 
 /** The offset of a position that stands before a record of this very segment; undefined when records have to be counted to find it. */

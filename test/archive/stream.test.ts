@@ -91,6 +91,35 @@ function range(from: number, to: number): string[] {
   return Array.from({ length: to - from }, (_, i) => [`capture ${from + i}`, `request ${from + i}`]).flat();
 }
 
+for (const order of ['url', 'time'] as const) {
+  test(`in the order of ${order}, the catalog is asked once for captures of one URL and time, however many there are`, async () => {
+    const { archive } = await newArchive();
+    const count = 300;
+    for (let n = 0; n < count; n++)
+      await archive.store({
+        kind: 'http',
+        url: 'http://host.test/often',
+        time: START,
+        responseHead: Buffer.from(`HTTP/1.1 200 OK\r\nX-N: ${n}\r\n\r\n`),
+        body: content(n),
+      });
+    await store(archive, 0, 10);
+    let answered = 0;
+    const { catalog } = archive;
+    const findCaptures = catalog.findCaptures.bind(catalog);
+    catalog.findCaptures = async (questions) => {
+      const answers = await findCaptures(questions);
+      for (const captures of answers) answered += captures.length;
+      return answers;
+    };
+    const found = await names(archive, { order });
+    assert.equal(found.length, count + 10);
+    assert.equal(new Set(found).size, count);
+    assert.equal(answered, count + 10);
+    await archive.close();
+  });
+}
+
 describe('a stream in storage order', () => {
   test('delivers every record once, requests beside their captures', async () => {
     const { archive } = await newArchive();
