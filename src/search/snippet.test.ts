@@ -22,6 +22,14 @@ test('words in scripts without blanks are marked inside of longer runs', () => {
   );
 });
 
+test('words are marked with the soft hyphens in them', () => {
+  const { text, marks } = snippetOf('Der Donau\u00addampfer f\u00e4hrt \u00ad.', ['Donaudampfer', 'f\u00e4hrt']);
+  assert.deepEqual(
+    marks.map(([start, end]) => text.slice(start, end)),
+    ['Donau\u00addampfer', 'f\u00e4hrt'],
+  );
+});
+
 test('without a word the text is shown from its beginning', () => {
   assert.deepEqual(snippetOf('short text', ['absent']), { text: 'short text', marks: [] });
   assert.deepEqual(snippetOf('', ['x']), { text: '', marks: [] });

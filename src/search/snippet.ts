@@ -14,6 +14,8 @@ const LENGTH = 240;
 /** A text is searched up to here. */
 const SEARCHED_LENGTH_MAX = 400_000;
 const HITS_MAX = 2000;
+/** With the soft hyphens in it. */
+const WORD = /[\p{L}\p{N}\p{M}][\p{L}\p{N}\p{M}\u00ad]*/gu;
 
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
 
@@ -36,7 +38,7 @@ function hitsIn(text: string, phrases: readonly string[]): Hit[] {
   const words = new Map<string, number>();
   const runs: { text: string; word: number }[] = [];
   for (const phrase of phrases) {
-    for (const [word] of phrase.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+    for (const [word] of phrase.matchAll(WORD)) {
       const number = words.size + runs.length;
       if (isUnsegmented(word)) runs.push({ text: plainForm(word), word: number });
       else if (!words.has(foldedForm(word))) words.set(foldedForm(word), number);
@@ -49,7 +51,7 @@ function hitsIn(text: string, phrases: readonly string[]): Hit[] {
     }
   }
   if (words.size > 0) {
-    for (const match of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+    for (const match of text.matchAll(WORD)) {
       const number = words.get(foldedForm(match[0]));
       if (number === undefined) continue;
       hits.push({ start: match.index, end: match.index + match[0].length, word: number });

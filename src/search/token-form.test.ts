@@ -24,3 +24,10 @@ test('compatibility forms and signs that readers leave out are folded', () => {
   assert.equal(indexForm('שָׁלוֹם'), 'שלום');
   assert.equal(foldedForm('Élève'), 'eleve');
 });
+
+test('a word with soft hyphens is one word, in texts and in queries', () => {
+  assert.equal(indexForm('Donau\u00addampf\u00adschiff fährt'), 'Donaudampfschiff fährt');
+  assert.equal(matchForm('Donau\u00addampf\u00adschiff'), '"Donaudampfschiff"');
+  assert.equal(matchForm('\u00ad'), undefined);
+  assert.equal(foldedForm('Donau\u00adDampf'), 'donaudampf');
+});

@@ -21,12 +21,15 @@ const LEFT_OUT =
   /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]/g;
 const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451]/;
 
+/** Says where a word may be broken, and is seen only there; to FTS5 it would be the end of a word. */
+const SOFT_HYPHEN = '\u00ad';
+
 /** Compatibility forms (full-width letters, ligatures) are put into their plain form, and signs that readers leave out are left out. */
 export function plainForm(text: string): string {
   // To SQLite a zero is the end of a text.
   const whole = text.includes('\0') ? text.replaceAll('\0', ' ') : text;
   if (!BEYOND_ASCII.test(whole)) return whole;
-  const normal = whole.normalize('NFKC');
+  const normal = whole.normalize('NFKC').replaceAll(SOFT_HYPHEN, '');
   return HAS_LEFT_OUT.test(normal) ? normal.replace(LEFT_OUT, withoutSigns) : normal;
 }
 

@@ -58,6 +58,16 @@ test('a content that is captured again costs no reading, and all its captures ar
   ]);
 });
 
+test('a word with soft hyphens is found without them, and one without them with', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('soft', 'steam\u00adship\u00adcompany'), page('plain', 'steamshipcompany')]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  for (const query of ['steamshipcompany', 'steam\u00adshipcompany', 'steamship*'])
+    assert.deepEqual(await urlsFor(search, query), ['http://plain.example/', 'http://soft.example/'], query);
+});
+
 test('the same content at another URL links to other places', async (t) => {
   const archive = await makeArchive(t);
   const shared = {
