@@ -62,16 +62,17 @@ export async function slimCompare(options: CompareOptions): Promise<CompareRepor
   });
 }
 
-/** Table of captures with their contents. Originals are looked up by id first, then by URI and second. */
+/** Table of captures with their contents. Originals are looked up by id first, then by URI and second. A URI or date that a record lacks is empty: null joins nothing. */
 async function makeCaptures(database: Database, name: string, source: string, withSizes: boolean): Promise<void> {
   const size = withSizes ? `|| ' ' || payload_bytes::VARCHAR` : '';
   await database.run(`CREATE TEMP VIEW ${name}_content AS
     SELECT uri, date, time_ms, record_id, digest ${size} AS content FROM ${source}
     WHERE digest IS NOT NULL AND type <> 'revisit' AND type <> 'request'`);
   await database.run(`CREATE TEMP TABLE ${name}_capture AS
-    SELECT uri, date, content, false AS is_revisit, true AS is_resolved FROM ${name}_content
+    SELECT coalesce(uri, '') AS uri, coalesce(date, '') AS date, content, false AS is_revisit, true AS is_resolved
+    FROM ${name}_content
     UNION ALL
-    SELECT r.uri, r.date,
+    SELECT coalesce(r.uri, ''), coalesce(r.date, ''),
       coalesce(any_value(i.content), any_value(u.content), 'declared ' || any_value(r.declared_digest), 'unknown'),
       true, any_value(i.content) IS NOT NULL OR any_value(u.content) IS NOT NULL
     FROM (SELECT *, row_number() OVER () AS number FROM ${source} WHERE type = 'revisit') AS r

@@ -169,6 +169,27 @@ describe('slim by stages', () => {
     assert.ok(report.revisitsAfter > 0);
   });
 
+  test('compare finds no difference between a manifest and itself, also where records have neither URI nor date', async () => {
+    const directory = mkdtempSync(join(base, 'nameless-'));
+    const fields = ['', 'WARC-Date: 2024-01-01T00:00:00Z\r\n', 'WARC-Target-URI: http://a.example/\r\n'];
+    const records = fields.map(
+      (more, number) =>
+        `WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:sample:${number}>\r\n${more}` +
+        'Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello\r\n\r\n',
+    );
+    writeFileSync(join(directory, 'one.warc'), records.join(''));
+    const own = join(directory, 'manifest.parquet');
+    await sum(directory, own);
+    const report = await slimCompare({
+      before: [own],
+      after: [own],
+      directory: join(directory, 'compare'),
+      onDifference: async (difference) => assert.fail(JSON.stringify(difference)),
+    });
+    assert.equal(report.capturesBefore, 3);
+    assert.deepEqual([report.missing, report.added], [0, 0]);
+  });
+
   test('compare tells of a capture that is missing and of one whose content is another', async () => {
     const broken = join(base, 'broken');
     mkdirSync(broken);
