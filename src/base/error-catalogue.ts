@@ -217,6 +217,10 @@ export const ERROR_CATALOGUE = {
     'the journal of the run cannot be read',
     "Nothing archived is lost. Move the run's directory away and run it again; files that are slimmed already stay so.",
   ),
+  SLIM_KEPT_BEFORE: entry(
+    'another file of this name is kept there already',
+    'Nothing was done. Name another directory with --keep-originals: what is kept there may be needed to undo an earlier run.',
+  ),
   SLIM_LOCKED: entry(
     'another slim command is at work here',
     'Wait for it to end. If no such process runs on any machine, remove the file `lock` there.',

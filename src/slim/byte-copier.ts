@@ -1,6 +1,7 @@
 /** A file that is being written: bytes of another file, in long sequential pieces, and members that are made anew between them. */
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../base/index.ts';
+import { giveOwner } from './file-owner.ts';
 import { FileWindow } from './file-window.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
@@ -14,15 +15,21 @@ export class ByteCopier {
   /** How far the source is copied or passed over. */
   #at = 0;
 
-  constructor(source: string, path: string, mode: number) {
+  /** A file that is to take the place of the source gets its owner; every other is this user's. */
+  constructor(source: string, path: string, takesPlace: boolean) {
     this.path = path;
     this.#source = new FileWindow(source);
+    let target: number | undefined;
     try {
-      this.#target = openSync(path, 'w', mode);
+      const stats = statSync(source);
+      target = openSync(path, 'w', stats.mode & 0o777);
+      if (takesPlace) giveOwner(target, stats);
     } catch (cause) {
       this.#source.close();
+      if (target !== undefined) closeSync(target);
       throw fileError(cause, path, 'writing');
     }
+    this.#target = target;
   }
 
   /** Copies the source up to an offset. A source that ends earlier has changed. */

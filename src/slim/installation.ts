@@ -2,12 +2,24 @@
  * Puts a rewritten file in the place of the old one. The old file is there under its name until the moment the new one is, and before that it can
  * be kept elsewhere, so at no moment is a content missing from the disk.
  */
-import { closeSync, copyFileSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 import { syncDirectory } from '../warc/index.ts';
 import { compareFiles } from './file-comparison.ts';
 import { identityIfThere, sameIdentity } from './file-identity.ts';
+import { giveOwner } from './file-owner.ts';
 
 /** Gives the file the name `target`, durably; whatever had it is gone. */
 export async function install(temporary: string, target: string): Promise<void> {
@@ -38,9 +50,25 @@ export async function keep(path: string, kept: string): Promise<void> {
   }
 }
 
-/** Moves a kept file back to its place. */
+/** Removes what was kept of a file that is still in its place. */
+export async function forget(kept: string): Promise<void> {
+  try {
+    unlinkSync(kept);
+    await syncDirectory(dirname(kept));
+  } catch (cause) {
+    throw fileError(cause, kept, 'writing');
+  }
+}
+
+/** What a broken off `keep` or `restore` may have left. */
+export function removeRemains(path: string, kept: string): void {
+  for (const remains of [oldOf(path), temporaryCopyOf(oldOf(path)), temporaryCopyOf(kept)])
+    rmSync(remains, { force: true });
+}
+
+/** Moves a kept file back to its place, where another is: renaming a file to a second name of its own would do nothing. */
 export async function restore(kept: string, path: string): Promise<void> {
-  const temporary = `${path}.slim-old`;
+  const temporary = oldOf(path);
   try {
     if (!tryLink(kept, temporary)) copyDurably(kept, temporary);
   } catch (cause) {
@@ -49,6 +77,14 @@ export async function restore(kept: string, path: string): Promise<void> {
   await install(temporary, path);
   unlinkSync(kept);
   await syncDirectory(dirname(kept));
+}
+
+function oldOf(path: string): string {
+  return `${path}.slim-old`;
+}
+
+function temporaryCopyOf(path: string): string {
+  return `${path}.tmp`;
 }
 
 function tryLink(from: string, to: string): boolean {
@@ -68,10 +104,11 @@ function tryLink(from: string, to: string): boolean {
 }
 
 function copyDurably(from: string, to: string): void {
-  const temporary = `${to}.tmp`;
+  const temporary = temporaryCopyOf(to);
   copyFileSync(from, temporary);
   const descriptor = openSync(temporary, 'r+');
   try {
+    giveOwner(descriptor, statSync(from));
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

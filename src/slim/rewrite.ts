@@ -6,9 +6,9 @@
  * has not hashed it, and where more than its beginning matters, it is read whole. One that is not what the plan says, or whose revisit would not
  * save enough, stays.
  */
-import { statSync, unlinkSync } from 'node:fs';
+import { unlinkSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { type DigestAlgorithm, type Finding, fileError, PinakesError } from '../base/index.ts';
+import { type DigestAlgorithm, type Finding, PinakesError } from '../base/index.ts';
 import {
   type HttpHead,
   holdsHttp,
@@ -41,6 +41,8 @@ export type RewriteJob = {
   readonly identity: FileIdentity;
   /** Where the new file is written. */
   readonly temporary: string;
+  /** Whether it takes the place of the old one. */
+  readonly isInPlace: boolean;
   /** File of planned duplicates in the order of their offsets; undefined copies the file as it is. */
   readonly plan: string | undefined;
   readonly minSavingBytes: number;
@@ -60,6 +62,11 @@ export type RewriteReport = {
   readonly stayed: Readonly<Record<StayReason, number>>;
   readonly findings: readonly Finding[];
 };
+
+/** Where it is noted what was put in place of what, while the new file is written. */
+export function logOf(temporary: string): string {
+  return `${temporary}.log`;
+}
 
 /** Leaves nothing behind when it fails. */
 export function rewriteFile(job: RewriteJob): RewriteReport {
@@ -88,8 +95,8 @@ class Rewriting {
   run(): RewriteReport {
     const { path, identity, temporary, plan } = this.#job;
     this.#expectUnchanged();
-    const copier = new ByteCopier(path, temporary, modeOf(path));
-    const log = new ReplacementLog(`${temporary}.log`);
+    const copier = new ByteCopier(path, temporary, this.#job.isInPlace);
+    const log = new ReplacementLog(logOf(temporary));
     try {
       if (plan !== undefined) this.#replaceAll(plan, copier, log);
       copier.copyTo(identity.size);
@@ -245,12 +252,4 @@ export function isTruncated(head: RecordHead): boolean {
 
 export function algorithmOf(planned: PlannedDuplicate): DigestAlgorithm {
   return planned.digest.slice(0, planned.digest.indexOf(':')) as DigestAlgorithm;
-}
-
-export function modeOf(path: string): number {
-  try {
-    return statSync(path).mode & 0o777;
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
 }

@@ -115,8 +115,10 @@ export class SecondPass {
     const { pool, minSavingBytes, digestBytes, prove, software, startMs } = this.#options;
     this.#prepareTarget(file);
     const { path, name } = file;
-    const job = { path, name, identity: scanned.identity, temporary, plan, minSavingBytes, digestBytes, prove };
-    if (!file.isArc || scanned.aside !== '' || file.target === path) return pool.run({ kind: 'rewrite', job });
+    const isInPlace = file.target === path;
+    const { identity } = scanned;
+    const job = { path, name, identity, temporary, isInPlace, plan, minSavingBytes, digestBytes, prove };
+    if (!file.isArc || scanned.aside !== '' || isInPlace) return pool.run({ kind: 'rewrite', job });
     const { coding } = readFileStart(path);
     const targetName = basename(file.target);
     return pool.run({ kind: 'rewrite-arc', job: { ...job, coding, software, startMs, targetName } });

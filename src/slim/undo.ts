@@ -5,8 +5,9 @@ import { type Finding, PinakesError } from '../base/index.ts';
 import { loadCollection } from './collection.ts';
 import { identityIfThere, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
-import { restore } from './installation.ts';
+import { forget, removeRemains, restore } from './installation.ts';
 import { Journal } from './journal.ts';
+import { logOf } from './rewrite.ts';
 import { RunState } from './run-state.ts';
 import { temporaryOf } from './second-pass.ts';
 import { clearRun, WorkDirectory } from './work-directory.ts';
@@ -69,7 +70,9 @@ async function undo(
     const old = identityIfThere(kept);
     const isOld = now && sameIdentity(now, state.scanned[number]!.identity);
     const isOurs = now && written && sameIdentity(now, written.identity);
-    if (old && (isOurs || isOld || !now)) {
+    if (old && isOld) {
+      await forget(kept);
+    } else if (old && (isOurs || !now)) {
       await restore(kept, path);
     } else if (!isOld) {
       onFinding(slimFinding('slim-file-busy', path, 0, old ? 'it is not what the run left' : `${kept} is missing`));
@@ -80,7 +83,11 @@ async function undo(
     restored++;
   }
   if (left === 0) {
-    for (const file of files) rmSync(temporaryOf(file), { force: true });
+    for (const file of files) {
+      const temporary = temporaryOf(file);
+      for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
+      removeRemains(file.path, join(keptDirectory, file.name));
+    }
     journal.add({ kind: 'undone' });
     clearRun(directory);
   }

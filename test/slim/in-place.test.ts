@@ -1,0 +1,129 @@
+/** What a run in place leaves of the files that were there: kept for undo, and under the owner they had. */
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { slimRun, slimUndo } from '../../src/slim/index.ts';
+import { writeSampleCollection } from './sample-collection.ts';
+import { filesBelow, runOptions } from './slim-options.ts';
+
+async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
+  try {
+    await body(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+test('undo puts back every file as it was', async () => {
+  await inDirectory(async (directory) => {
+    const collection = join(directory, 'collection');
+    const keptDirectory = join(directory, 'kept');
+    await writeSampleCollection(collection, 2);
+    const images = filesBelow(collection).map((path) => readFileSync(path));
+    const { options } = runOptions(collection, { keptDirectory });
+    await slimRun(options);
+    const { workDirectory } = options;
+    const findings: unknown[] = [];
+    const onFinding = (finding: unknown) => findings.push(finding);
+    assert.deepEqual(await slimUndo({ workDirectory, onFinding }), { restored: 4, left: 0 });
+    assert.deepEqual(
+      filesBelow(collection).map((path) => readFileSync(path)),
+      images,
+    );
+    assert.deepEqual(filesBelow(keptDirectory), []);
+    assert.deepEqual(findings, []);
+    await assert.rejects(slimUndo({ workDirectory, onFinding }), { code: 'SLIM_NOT_KEPT' });
+  });
+});
+
+test('undo of a run that was killed leaves nothing behind, wherever it was killed', async () => {
+  await inDirectory(async (directory) => {
+    const collection = join(directory, 'collection');
+    const keptDirectory = join(directory, 'kept');
+    await writeSampleCollection(collection, 2);
+    const names = () =>
+      readdirSync(collection, { recursive: true, encoding: 'utf8' }).filter((name) => !name.includes('slim/'));
+    const before = names();
+    const images = filesBelow(collection).map((path) => readFileSync(path));
+    const { options } = runOptions(collection, { keptDirectory });
+    await slimRun(options);
+    const [first, second] = filesBelow(collection) as [string, string];
+    // Killed after the old file was kept and before the new one took its place: both names are the old file's.
+    rmSync(first);
+    linkSync(join(keptDirectory, first.slice(collection.length)), first);
+    for (const path of [first, second])
+      for (const remains of ['.slim-new', '.slim-new.log'])
+        writeFileSync(join(dirname(path), `.${basename(path)}${remains}`), 'half a file');
+    writeFileSync(`${second}.slim-old`, 'half a file');
+    const { workDirectory } = options;
+    assert.deepEqual(await slimUndo({ workDirectory, onFinding: ({ code }) => assert.fail(code) }), {
+      restored: 4,
+      left: 0,
+    });
+    assert.deepEqual(
+      filesBelow(collection).map((path) => readFileSync(path)),
+      images,
+    );
+    assert.deepEqual(
+      names().filter((name) => name !== '.pinakes-slim'),
+      before,
+    );
+    assert.deepEqual(filesBelow(keptDirectory), []);
+  });
+});
+
+test('a directory that keeps other files of the same names is refused before anything is done, and nothing is in the way afterwards', async () => {
+  await inDirectory(async (directory) => {
+    const collection = join(directory, 'collection');
+    const keptDirectory = join(directory, 'kept');
+    await writeSampleCollection(collection, 2);
+    mkdirSync(join(keptDirectory, 'a'), { recursive: true });
+    const other = join(keptDirectory, 'a/first.warc.gz');
+    writeFileSync(other, 'another file');
+    const images = filesBelow(collection).map((path) => readFileSync(path));
+    const { options } = runOptions(collection, { keptDirectory });
+    await assert.rejects(slimRun(options), { code: 'SLIM_KEPT_BEFORE', where: other });
+    assert.deepEqual(
+      filesBelow(collection).map((path) => readFileSync(path)),
+      images,
+    );
+    assert.equal(existsSync(options.workDirectory), false);
+    const { revisits } = await slimRun({ ...options, keptDirectory: join(directory, 'kept-elsewhere') });
+    assert.ok(revisits > 0);
+    assert.equal(readFileSync(other, 'utf8'), 'another file');
+  });
+});
+
+test('a file that is rewritten in place keeps its permissions, and its owner as far as the user may give files away', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 2);
+    const isRoot = process.getuid?.() === 0;
+    for (const path of filesBelow(directory)) {
+      if (isRoot) chownSync(path, 12_345, 23_456);
+      chmodSync(path, 0o662);
+    }
+    const of = (path: string) => {
+      const { mode, uid, gid } = statSync(path);
+      return [(mode & 0o7777).toString(8), uid, gid];
+    };
+    const before = filesBelow(directory).map(of);
+    const { filesRewritten } = await slimRun(runOptions(directory).options);
+    assert.equal(filesRewritten, before.length);
+    assert.deepEqual(filesBelow(directory).map(of), before);
+  });
+});
