@@ -101,7 +101,7 @@ async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOpt
   );
   const reasons: [number, string][] = [
     [stayed.small, 'their revisit would not have been smaller by enough'],
-    [stayed.coding, 'their content coding differs from the original, or they are cut off'],
+    [stayed.coding, 'their content coding or chunking differs from the original, or they are cut off'],
     [stayed.original, 'their original cannot be leaned on'],
     [stayed.unrepeatable, 'their head cannot be repeated letter for letter'],
     [stayed.changed, 'they changed since they were scanned'],
