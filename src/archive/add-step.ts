@@ -168,8 +168,12 @@ export class AddStep {
     await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
 
-  /** What is no capture was not asked about, and the first part of a content that goes on in other records says nothing of the whole (I7). */
+  /**
+   * What is no capture was not asked about; the first part of a content that goes on in other records says nothing of the whole (I7); and a URI whose bytes are no
+   * UTF-8 would be another in a record of ours (I4).
+   */
   #canBeRevisit(facts: ScanFacts): boolean {
+    if (!facts.isUtf8) return false;
     if (facts.kind !== 'response' || !facts.isHttp || !facts.isComplete || facts.isSegmented) return false;
     return facts.payloadBytes > 0 && facts.payloadBytes >= this.#parts.dedupBytesMin;
   }

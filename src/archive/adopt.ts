@@ -11,7 +11,7 @@ import type { BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import { recordsOf } from './cataloguing.ts';
-import type { RecordFacts } from './record-facts.ts';
+import { findCapturesOf, type RecordFacts } from './record-facts.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { APPLIED_NOTE } from './tombstones.ts';
 
@@ -101,7 +101,7 @@ async function adoptGroup(
 ): Promise<Segment> {
   const draft = archive.newDraft();
   const captures = group.filter((facts) => facts.kind !== undefined);
-  const found = await archive.catalog.findCaptures(captures.map(({ urlKey, time }) => ({ urlKey, time: time! })));
+  const found = await findCapturesOf(archive.catalog, captures);
   await draft.load([
     ...found.flat().flatMap((capture) => (capture.block ? [capture.block.digest] : [])),
     ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
@@ -151,6 +151,7 @@ function moveCapture(draft: CatalogDraft, known: Capture, facts: RecordFacts, pl
   const isPromoted = known.kind === 'revisit' && facts.type !== 'revisit';
   draft.moveCapture(known, {
     ...known,
+    ...(known.urlKey === facts.formerKey && { urlKey: facts.urlKey, url: facts.url }),
     place,
     kind: facts.kind!,
     ...(isPromoted && { status: facts.status, mime: facts.mime }),

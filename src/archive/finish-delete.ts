@@ -7,6 +7,7 @@ import { PinakesError, parseW3cDate } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { ObjectInfo, Volume } from '../volume/index.ts';
+import { formerTargetUri } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 
@@ -33,10 +34,8 @@ async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segm
   const { tombstones, bytes } = await archive.tombstones.listUnapplied(volume, segment.name);
   const captures: Capture[] = [];
   for (const { offset } of tombstones) {
-    const visit = await visitAt(archive, segment, offset);
-    if (!visit) continue;
-    const [found] = await archive.catalog.findCaptures([visit]);
-    for (const capture of found!)
+    const found = await archive.catalog.findCaptures(await visitsAt(archive, segment, offset));
+    for (const capture of found.flat())
       if (capture.place.segment === segment.number && capture.place.offset === offset) captures.push(capture);
   }
   const draft = archive.newDraft();
@@ -50,11 +49,13 @@ async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segm
   archive.shelf.settle([current]);
 }
 
-async function visitAt(archive: ArchiveParts, segment: Segment, offset: number) {
+/** The capture of the record, by the keys that the catalog may have it under. */
+async function visitsAt(archive: ArchiveParts, segment: Segment, offset: number) {
   const place = { segment: segment.number, offset, length: segment.bytes - offset };
   for await (const { head } of archive.access.records(place)) {
     const time = parseW3cDate(head.date ?? '');
-    return head.targetUri === undefined || time === undefined ? undefined : { urlKey: urlKey(head.targetUri), time };
+    if (time === undefined) return [];
+    return [head.targetUri, formerTargetUri(head)].flatMap((uri) => (uri ? [{ urlKey: urlKey(uri), time }] : []));
   }
-  return undefined;
+  return [];
 }

@@ -3,15 +3,17 @@
  */
 import { hash } from 'node:crypto';
 import { type EpochMs, parseW3cDate, toHex } from '../base/index.ts';
-import type { CaptureKind } from '../catalog/index.ts';
+import type { Capture, CaptureKind, CatalogView } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import {
   type BlockFacts,
   type Field,
+  formerTargetUri,
   type RecordHead,
   SCAN_ARC,
   SCAN_COMPLETE,
   SCAN_HTTP,
+  SCAN_NOT_UTF8,
   SCAN_SEGMENTED,
   SCAN_TEXTS,
   type ScanBatch,
@@ -83,6 +85,8 @@ type CaptureFacts = {
   readonly urlKey: UrlKey;
   /** See `captureIdOf`. */
   readonly hash: number;
+  /** The key under which a catalog of former times may have it, where that is another; told of records that were read from segments. */
+  readonly formerKey?: UrlKey | undefined;
 };
 
 /**
@@ -153,6 +157,11 @@ export class ScanFacts implements RecordFacts {
   /** Whether the record holds only a part of its block, and others the rest. */
   get isSegmented(): boolean {
     return this.#batch.has(this.#record, SCAN_SEGMENTED);
+  }
+
+  /** Whether what the head says can be repeated byte for byte. */
+  get isUtf8(): boolean {
+    return !this.#batch.has(this.#record, SCAN_NOT_UTF8);
   }
 
   get status(): number {
@@ -254,6 +263,7 @@ export function factsOfRecord(
   return {
     ...named,
     ...captureFacts(named),
+    formerKey: formerKeyOf(head),
     offset: head.offset,
     length,
     innerOffset: head.innerOffset,
@@ -273,6 +283,20 @@ export function factsOfRecord(
     content: head.get(CONTENT_FIELD) ?? '',
     alsoDeclared: head.get(DECLARED_FIELD) ?? '',
   };
+}
+
+function formerKeyOf(head: RecordHead): UrlKey | undefined {
+  const former = formerTargetUri(head);
+  return former === undefined ? undefined : urlKey(former);
+}
+
+/** For each of the records the captures of its key and time, also of the key that it had in former times. */
+export async function findCapturesOf(catalog: CatalogView, records: readonly RecordFacts[]): Promise<Capture[][]> {
+  const found = await catalog.findCaptures(records.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! })));
+  const former = records.filter(({ formerKey }) => formerKey !== undefined);
+  if (former.length === 0) return found;
+  const more = await catalog.findCaptures(former.map(({ formerKey, time }) => ({ urlKey: formerKey!, time: time! })));
+  return found.map((captures, index) => [...captures, ...(more[former.indexOf(records[index]!)] ?? [])]);
 }
 
 export function bareMime(value: string): string {

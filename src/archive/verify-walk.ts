@@ -11,7 +11,7 @@ import { urlKey } from '../url/index.ts';
 import { BlockScanner, judgeDigests, readRecords, verdictWants } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { releasePayload } from './record-access.ts';
-import { factsOfRecord, type RecordFacts } from './record-facts.ts';
+import { factsOfRecord, findCapturesOf, type RecordFacts } from './record-facts.ts';
 import { type Problem, type ProblemCode, problemOf } from './verify-problem.ts';
 
 const GROUP_RECORDS = 1000;
@@ -101,9 +101,8 @@ class SegmentWalk {
     this.#group = [];
     await this.#tellFindings();
     if (group.length === 0) return;
-    const { catalog } = this.#archive;
-    const questions = group.map(({ facts: { urlKey, time } }) => ({ urlKey, time: time! }));
-    const found = await catalog.findCaptures(questions);
+    const records = group.map(({ facts }) => facts);
+    const found = await findCapturesOf(this.#archive.catalog, records);
     const captures = group.map(({ facts }, index) => found[index]!.find((capture) => this.#isHere(capture, facts)));
     for (const [index, { facts, isDead }] of group.entries()) {
       const capture = captures[index];

@@ -8,6 +8,7 @@ import {
   SCAN_CHUNKED,
   SCAN_COMPLETE,
   SCAN_HTTP,
+  SCAN_NOT_UTF8,
   SCAN_OTHER_METHOD,
   SCAN_SEGMENTED,
   type ScanBatch,
@@ -33,8 +34,8 @@ export type ManifestLine = {
   readonly digestHex: string;
 };
 
-/** Text that a revisit cannot repeat letter for letter: control characters, bytes that were no UTF-8, and more than any URI has. */
-const UNREPEATABLE = /[\x00-\x1f\x7f\ufffd]/;
+/** Text that a revisit cannot repeat letter for letter: control characters, and more than any URI has. */
+const UNREPEATABLE = /[\x00-\x1f\x7f]/;
 const TEXT_CHARACTERS_MAX = 8 * 1024;
 
 export class ManifestLines {
@@ -76,7 +77,8 @@ export class ManifestLines {
     const isArc = batch.has(record, SCAN_ARC);
     const isHttp = batch.has(record, SCAN_HTTP);
     const isWhole = batch.has(record, SCAN_COMPLETE) && !batch.has(record, SCAN_SEGMENTED);
-    const canBePointedAt = uri !== '' && time !== '' && isRepeatable(uri) && isRepeatable(recordId);
+    const isExact = !batch.has(record, SCAN_NOT_UTF8) && isRepeatable(uri) && isRepeatable(recordId);
+    const canBePointedAt = uri !== '' && time !== '' && isExact;
     const holds =
       payloadBytes > 0 &&
       isWhole &&

@@ -78,3 +78,10 @@ test('a head with bytes that are no UTF-8 cannot be repeated, and no revisit is 
   const { head } = new RecordDecoder().decode(text)!;
   assert.equal(revisitParts({ head, http: parseHttpHead(utf8(HTTP)), name: 'a', offset: 0 }, ORIGINAL), undefined);
 });
+
+test('U+FFFD that stands in the head itself can be repeated', () => {
+  assert.match(
+    revisit('WARC-Target-URI: http://d.test/\ufffd\r\n') ?? '',
+    /^WARC-Target-URI: http:\/\/d\.test\/\ufffd\r$/m,
+  );
+});

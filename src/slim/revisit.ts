@@ -25,8 +25,8 @@ const OWN_FIELDS = new Set([
   'content-length',
 ]);
 
-/** Values that cannot be written as they were read: a line end inside, or bytes that were no UTF-8. */
-const UNREPEATABLE = /[\r\n\ufffd]/;
+/** A line end inside a name or a value cannot be written as it was read. */
+const UNREPEATABLE = /[\r\n]/;
 
 export type RevisitSource = {
   readonly head: RecordHead;
@@ -41,6 +41,7 @@ export type RevisitSource = {
 /** The parts of the revisit, ready for an encoder; undefined when the duplicate's head cannot be repeated letter for letter. */
 export function revisitParts(duplicate: RevisitSource, original: PlannedOriginal): Uint8Array[] | undefined {
   const { head, http } = duplicate;
+  if (!head.isUtf8) return undefined;
   const fields = (duplicate.fields ?? head.fields).filter((field) => !OWN_FIELDS.has(field.name.toLowerCase()));
   if (head.recordId) fields.push({ name: 'WARC-Previous-Record-ID', value: head.recordId });
   if (fields.some(({ name, value }) => UNREPEATABLE.test(name) || UNREPEATABLE.test(value))) return undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { arcHead, type HeadFault, headEnd, parseWarcHead, unbracketed } from './record-head.ts';
+import { arcHead, formerTargetUri, type HeadFault, headEnd, parseWarcHead, unbracketed } from './record-head.ts';
 import { parseArcLine } from './record-start.ts';
 
 function parse(text: string): { head: ReturnType<typeof parseWarcHead>; faults: string[] } {
@@ -39,6 +39,39 @@ test('brackets are taken off a target URI, and its letters are read as UTF-8', (
   assert.equal(head.targetUri, 'http://example.test/caf\u00e9');
   assert.equal(head.get('warc-target-uri'), '<http://example.test/caf\u00e9>');
   assert.equal(unbracketed('<half'), '<half');
+});
+
+test('each value is UTF-8 where it is, and else Latin-1, so that different bytes stay different', () => {
+  const lines = [
+    'WARC/1.1',
+    'WARC-Target-URI: <http://example.test/caf\xe9>',
+    'X: caf\xc3\xa9',
+    'Y: \xe9\xc3\xa9',
+    '',
+    '',
+  ];
+  const bytes = Buffer.from(lines.join('\r\n'), 'latin1');
+  const head = parseWarcHead(bytes, []);
+  assert.equal(head.targetUri, 'http://example.test/caf\u00e9');
+  assert.equal(head.get('x'), 'caf\u00e9');
+  assert.equal(head.get('y'), '\u00e9\u00c3\u00a9');
+  assert.equal(head.isUtf8, false);
+  assert.equal(formerTargetUri(head), 'http://example.test/caf\ufffd');
+  const { head: sound } = parse(SOUND);
+  assert.deepEqual([sound.isUtf8, formerTargetUri(sound)], [true, undefined]);
+});
+
+test('the URL of an ARC record is UTF-8 where it is, and else Latin-1', () => {
+  const arc = (url: string) => {
+    const text = `${url} 192.0.2.1 20240301100000 text/html 5`;
+    return arcHead(parseArcLine(text)!, '1', Buffer.from(`${text}\n`, 'latin1'), []);
+  };
+  const utf8 = arc('http://example.test/caf\xc3\xa9 au lait');
+  assert.equal(utf8.targetUri, 'http://example.test/caf\u00e9 au lait');
+  assert.equal(formerTargetUri(utf8), 'http://example.test/caf\u00c3\u00a9 au lait');
+  const latin1 = arc('http://example.test/caf\xe9');
+  assert.equal(latin1.targetUri, 'http://example.test/caf\u00e9');
+  assert.equal(formerTargetUri(latin1), undefined);
 });
 
 test('folded lines are joined with one blank, and a head of nothing else is read at once', () => {

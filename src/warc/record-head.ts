@@ -5,12 +5,13 @@
  *   WARC/1.1 CRLF  name ":" value CRLF ...  CRLF          ISO 28500; LF alone and folded lines are accepted
  * ```
  * An ARC head is one line; its parts are given under the names of the WARC fields that say the same, so that what reads records needs to know
- * only one form. `fields` keeps the order and the spelling of the file.
+ * only one form. `fields` keeps the order and the spelling of the file. Values are UTF-8 by the standard and often something else in the wild: each one that is
+ * not is read as Latin-1, which keeps all its bytes apart.
  */
-import { isAscii } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { type EpochMs, fromLatin1, fromUtf8, LF, parseTimestamp, parseW3cDate } from '../base/index.ts';
 import type { FindingCode } from './finding-catalogue.ts';
-import type { ArcLine } from './record-start.ts';
+import { type ArcLine, parseArcLine } from './record-start.ts';
 
 export type Field = { readonly name: string; readonly value: string };
 
@@ -43,6 +44,8 @@ export class RecordHead {
   innerOffset = 0;
   /** The head's bytes as they stand in the file, decoded. */
   readonly bytes: Uint8Array;
+  /** Not so when a WARC head has bytes that are none: written anew, its values have others. */
+  isUtf8 = true;
 
   constructor(format: RecordFormat, version: string, fields: readonly Field[], bytes: Uint8Array) {
     this.format = format;
@@ -120,7 +123,9 @@ export type HeadFault = { readonly code: FindingCode; readonly detail: string };
 
 /** Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown. */
 export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHead {
-  const text = isAscii(bytes) ? fromLatin1(bytes) : fromUtf8(bytes);
+  const isPlain = isAscii(bytes);
+  const isMixed = !isPlain && !isUtf8(bytes);
+  const text = isPlain || isMixed ? fromLatin1(bytes) : fromUtf8(bytes);
   const firstLf = text.indexOf('\n');
   const version = text.slice(5, firstLf < 0 ? text.length : firstLf).trim();
   if (!KNOWN_VERSIONS.has(version)) faults.push({ code: 'version-unknown', detail: version.slice(0, 40) });
@@ -131,9 +136,34 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   });
   if (malformed > MALFORMED_TOLD_MAX)
     faults.push({ code: 'field-malformed', detail: `${malformed - MALFORMED_TOLD_MAX} more lines` });
-  const head = new RecordHead('warc', version, fields, bytes);
+  const told = isMixed ? fields.map(({ name, value }) => ({ name, value: utf8OrLatin1(value) })) : fields;
+  const head = new RecordHead('warc', version, told, bytes);
+  head.isUtf8 = !isMixed;
   judge(head, faults);
   return head;
+}
+
+/** A text that was read as Latin-1, as the UTF-8 that its bytes are, if they are. */
+function utf8OrLatin1(text: string): string {
+  const bytes = Buffer.from(text, 'latin1');
+  return isUtf8(bytes) ? fromUtf8(bytes) : text;
+}
+
+/**
+ * The target URI as Pinakes read it before it told encodings apart value by value, where that was another: a whole WARC head was UTF-8, with U+FFFD for what is
+ * none, and an ARC head Latin-1. Catalogs of that time have it so.
+ */
+export function formerTargetUri(head: RecordHead): string | undefined {
+  if (head.format === 'warc' && head.isUtf8) return undefined;
+  if (head.format === 'arc') {
+    const former = parseArcLine(fromLatin1(head.bytes).trimEnd())?.url;
+    return former === head.targetUri ? undefined : former;
+  }
+  const text = fromUtf8(head.bytes);
+  const fields = parseFields(text, text.indexOf('\n') + 1, () => {});
+  const value = fields.find((field) => isNamed(field, 'warc-target-uri'))?.value;
+  const former = value && unbracketed(value);
+  return former === head.targetUri ? undefined : former;
 }
 
 /** Fields of a head from `at` on. Folded lines are joined with one space, and no value has a line end in it. */
@@ -210,7 +240,7 @@ export function arcHead(line: ArcLine, version: string, bytes: Uint8Array, fault
   const isHttp = /^https?:/i.test(line.url);
   const fields: Field[] = [
     { name: 'WARC-Type', value: isFiledesc ? 'filedesc' : 'response' },
-    { name: 'WARC-Target-URI', value: line.url },
+    { name: 'WARC-Target-URI', value: utf8OrLatin1(line.url) },
     { name: 'WARC-Date', value: dateOfTimestamp(line.timestamp) },
     { name: 'WARC-IP-Address', value: line.address },
     { name: 'Content-Type', value: isHttp ? 'application/http; msgtype=response' : line.mime },

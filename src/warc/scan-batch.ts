@@ -36,6 +36,7 @@ export const SCAN_ARC = 16;
 export const SCAN_SEGMENTED = 32;
 /** A request with another method than GET. */
 export const SCAN_OTHER_METHOD = 64;
+export const SCAN_NOT_UTF8 = 128;
 
 /** The columns as they travel. */
 export type ScanColumns = {

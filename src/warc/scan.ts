@@ -14,6 +14,7 @@ import {
   SCAN_COMPLETE,
   SCAN_HTTP,
   SCAN_HTTP_MISSING,
+  SCAN_NOT_UTF8,
   SCAN_OTHER_METHOD,
   SCAN_SEGMENTED,
   SCAN_TEXTS,
@@ -194,6 +195,7 @@ class Columns {
     if (head.format === 'arc') flags |= SCAN_ARC;
     if (head.get('warc-segment-number')) flags |= SCAN_SEGMENTED;
     if (head.type === 'request' && (facts.http?.method ?? 'GET') !== 'GET') flags |= SCAN_OTHER_METHOD;
+    if (!head.isUtf8) flags |= SCAN_NOT_UTF8;
     this.#flags.push(flags);
     const mime = facts.http ? facts.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
     this.#texts.push(
