@@ -1,6 +1,7 @@
 /**
  * One file while it is being added. The catalog's ledger says how far it has come, under a fingerprint of the file: samples of its bytes from the first to
- * the last.
+ * the last. They find the place where an interrupted add goes on. That a whole file was added before is said by the hash of all its bytes alone; ledgers of former
+ * times have none, and their files are read again.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -39,6 +40,9 @@ const STEP_CAPTURES = 750;
 const WINDOW_BYTES = 4 * 1024 * 1024;
 const FINGERPRINT_BYTES = 16 * 1024;
 const FINGERPRINT_SAMPLES = 17;
+/** The samples of a file up to this size are all its bytes. */
+const SAMPLED_BYTES = FINGERPRINT_BYTES * FINGERPRINT_SAMPLES;
+const HASHED_AT_ONCE_BYTES = 1024 * 1024;
 /** A revisit has a head and no body. */
 const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
 /** How far a reader reads on rather than being begun anew. */
@@ -50,6 +54,8 @@ type Ledger = {
   readonly offset: number;
   readonly innerOffset: number;
   readonly done: boolean;
+  /** SHA-256 of the file, when it is done and the samples are not all of it. */
+  readonly whole?: string;
 };
 
 /** One file while it is being added. */
@@ -63,6 +69,8 @@ export class FileSource implements StepSource {
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
   #ledger: Ledger;
+  /** The ledger of a file with these samples that was added to its end. */
+  readonly #finished: Ledger | undefined;
   /** Made when a record of our own is written; most files of few records need none. */
   #madeEncoder: MemberEncoder | undefined;
   readonly #referents: Referents;
@@ -87,7 +95,7 @@ export class FileSource implements StepSource {
     coding: Coding,
     kind: SegmentKind,
     note: string,
-    ledger: Ledger,
+    held: Ledger | undefined,
   ) {
     this.#parts = parts;
     this.path = path;
@@ -97,7 +105,8 @@ export class FileSource implements StepSource {
     this.#coding = coding;
     this.#kind = kind;
     this.#note = note;
-    this.#ledger = ledger;
+    this.#finished = held?.done ? held : undefined;
+    this.#ledger = held && !held.done ? held : { file: basename(path), offset: -1, innerOffset: -1, done: false };
     this.#referents = new Referents(parts.access, parts.shelf);
     this.#own = new OwnCaptures(parts.catalog);
   }
@@ -122,9 +131,7 @@ export class FileSource implements StepSource {
         };
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
         const held = (await parts.catalog.notes(note))[note];
-        const ledger: Ledger = held
-          ? (JSON.parse(held) as Ledger)
-          : { file: basename(path), offset: -1, innerOffset: -1, done: false };
+        const ledger = held === undefined ? undefined : (JSON.parse(held) as Ledger);
         return new FileSource(parts, path, options, handle, size, coding, kind, note, ledger);
       } catch (error) {
         await handle.close();
@@ -141,8 +148,26 @@ export class FileSource implements StepSource {
     return this.#madeEncoder;
   }
 
-  get isDone(): boolean {
-    return this.#ledger.done;
+  /** Whether this very file was added before. */
+  async wasAdded(): Promise<boolean> {
+    if (!this.#finished || this.#size <= SAMPLED_BYTES) return this.#finished !== undefined;
+    return this.#finished.whole !== undefined && this.#finished.whole === (await this.#hashWhole());
+  }
+
+  async #hashWhole(): Promise<string> {
+    const hash = createHash('sha256');
+    const piece = Buffer.allocUnsafeSlow(HASHED_AT_ONCE_BYTES);
+    for (let at = 0; at < this.#size; ) {
+      this.#options.signal?.throwIfAborted();
+      const length = Math.min(piece.length, this.#size - at);
+      const { bytesRead } = await this.#handle.read(piece, 0, length, at).catch((cause: unknown) => {
+        throw fileError(cause, this.path);
+      });
+      if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
+      hash.update(piece.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+    return hash.digest('hex');
   }
 
   async close(): Promise<void> {
@@ -157,7 +182,8 @@ export class FileSource implements StepSource {
       await this.#parts.catalog.write({ removeNotes: [this.#note] });
       return;
     }
-    this.#ledger = { ...this.#ledger, done: true };
+    const whole = this.#size <= SAMPLED_BYTES ? {} : { whole: await this.#hashWhole() };
+    this.#ledger = { ...this.#ledger, ...whole, done: true };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 

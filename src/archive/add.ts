@@ -65,17 +65,26 @@ async function filesToRead(
 ): Promise<string[]> {
   const unread: string[] = [];
   for (const file of new Set(files)) {
-    const source = await FileSource.open(parts, file, options).catch((error: unknown) => {
+    try {
+      const isKnown = await wasAdded(parts, file, options);
+      report.files++;
+      if (isKnown) report.filesKnown++;
+      else unread.push(file);
+    } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       report.failures.push(error);
-    });
-    if (!source) continue;
-    report.files++;
-    if (source.isDone) report.filesKnown++;
-    else unread.push(file);
-    await source.close();
+    }
   }
   return unread;
+}
+
+async function wasAdded(parts: AddParts, file: string, options: AddOptions): Promise<boolean> {
+  const source = await FileSource.open(parts, file, options);
+  try {
+    return await source.wasAdded();
+  } finally {
+    await source.close();
+  }
 }
 
 /** The files that are being read at the moment. What is wrong with one costs only itself (I10). */

@@ -81,6 +81,44 @@ test('the same file adds nothing the second time, also when the catalog has forg
   assert.equal((await segmentBytes(archive)).length, bytes, 'no record was written again');
 });
 
+/** A plain file too large to be known by samples, and its twin that differs in one letter between them. */
+async function twins(directory: string): Promise<[string, string]> {
+  const records = Array.from({ length: 40 }, (_, n) =>
+    response(`http://twin.example/${n}`, NOON + n * 1000, contentOf(`twin ${n}`, 20_000)),
+  );
+  const file = await writeForeign(join(directory, 'one.warc'), records, 'none');
+  const bytes = await readFile(file);
+  // A sixteenth of the file behind its first sample the next one begins; this is the middle of what is between them.
+  const at = Math.floor(bytes.length / 32) + 8000;
+  bytes[at] = bytes[at] === 0x30 ? 0x31 : 0x30;
+  await writeFile(join(directory, 'two.warc'), bytes);
+  return [file, join(directory, 'two.warc')];
+}
+
+test('a file is known to have been added by all its bytes', async (t) => {
+  const archive = await makeArchive(t);
+  const [one, two] = await twins(archive.directory);
+  assert.equal((await archive.add([one])).captures, 40);
+  assert.equal((await archive.add([one])).filesKnown, 1);
+  const report = await archive.add([two]);
+  assert.deepEqual([report.filesKnown, report.captures, report.capturesKnown], [0, 1, 39]);
+  assert.equal((await archive.add([two])).filesKnown, 1);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('a ledger that says of no hash that its file was added has the file read once more, and nothing added', async (t) => {
+  const archive = await makeArchive(t);
+  const [one] = await twins(archive.directory);
+  await archive.add([one]);
+  const [[note, ledger]] = Object.entries(await archive.catalog.notes('added:')) as [[string, string]];
+  const { whole, ...former } = JSON.parse(ledger);
+  assert.match(whole, /^[0-9a-f]{64}$/);
+  await archive.catalog.write({ putNotes: { [note]: JSON.stringify(former) } });
+  const again = await archive.add([one]);
+  assert.deepEqual([again.filesKnown, again.captures, again.capturesKnown], [0, 0, 40]);
+  assert.equal((await archive.add([one])).filesKnown, 1);
+});
+
 test('a record that a file has twice is taken once, and a rebuild says the same', async (t) => {
   const archive = await makeArchive(t);
   const one = response('http://a.example/', NOON, contentOf('twice'));
