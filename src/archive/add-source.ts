@@ -23,8 +23,9 @@ import {
   type ScanBatch,
 } from '../warc/index.ts';
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
-import { AddStep, type Passed, type StepSource, visitOf } from './add-step.ts';
+import { AddStep, type StepSource } from './add-step.ts';
 import { OwnCaptures } from './own-captures.ts';
+import { PassedCaptures, visitOf } from './passed-captures.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from './record-facts.ts';
 import { Referents } from './referents.ts';
 import { Registrar } from './registrar.ts';
@@ -84,7 +85,7 @@ export class FileSource implements StepSource {
   #hasFindings = false;
   /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
   #lastVisit = '';
-  #passed: Passed = { ids: new Set(), visits: new Set() };
+  #passed = new PassedCaptures();
 
   private constructor(
     parts: AddParts,

@@ -4,6 +4,7 @@ import type { BlockKey, Place } from '../catalog/index.ts';
 import type { Field, NewRecord } from '../warc/index.ts';
 import type { AddParts, AddReport } from './add-parts.ts';
 import { blockId } from './catalog-draft.ts';
+import { goesWithPassed, PassedCaptures } from './passed-captures.ts';
 import {
   CAPTURE_ID_FIELD,
   CONTENT_FIELD,
@@ -34,13 +35,6 @@ export interface StepSource {
   repoint(open: OpenSegment, facts: RecordFacts, referent: Referent): Promise<Written>;
 }
 
-/** What was passed over: ids of captures and of what they name, and their visits. */
-export type Passed = { readonly ids: Set<string>; readonly visits: Set<string> };
-
-export function visitOf({ date, url }: RecordFacts): string {
-  return `${date} ${url}`;
-}
-
 /** Bytes of the file that go into the segment as they are: records that stand one behind the other. */
 type Run = { readonly from: number; to: number; records: number };
 
@@ -67,8 +61,8 @@ export class AddStep {
   /** Holders whose contents got another name. */
   readonly #named: { readonly place: Place; readonly holder: HolderFacts }[] = [];
   /** Records that go with captures which are passed over are passed over too, also when these were the end of the step before. */
-  readonly passed: Passed = { ids: new Set(), visits: new Set() };
-  readonly #passedBefore: Passed;
+  passed = new PassedCaptures();
+  readonly #passedBefore: PassedCaptures;
 
   constructor(
     parts: AddParts,
@@ -77,7 +71,7 @@ export class AddStep {
     registrar: Registrar,
     referents: Referents,
     report: AddReport,
-    passedBefore: Passed,
+    passedBefore: PassedCaptures,
   ) {
     this.#parts = parts;
     this.#source = source;
@@ -108,6 +102,7 @@ export class AddStep {
   /** The captures that are not taken: the archive has them, or they stand in this step twice. */
   #passKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
     const known = new Set<RecordFacts>();
+    this.passed = new PassedCaptures(records);
     const firsts = new Map<number, RecordFacts>();
     /** Others whose hash is that of a first one. */
     const others: RecordFacts[] = [];
@@ -117,19 +112,19 @@ export class AddStep {
       if (!first) firsts.set(facts.hash, facts);
       else if ([first, ...others].some((earlier) => isSameCapture(earlier, facts))) {
         known.add(facts);
+        this.passed.pass(facts);
         continue;
       } else others.push(facts);
       if (!this.#registrar.findKnown(facts, this.#collection)) continue;
       known.add(facts);
-      this.passed.ids.add(facts.recordId).add(facts.concurrentTo);
-      this.passed.visits.add(visitOf(facts));
+      this.passed.pass(facts);
     }
     return known;
   }
 
   #goesWithPassed(facts: RecordFacts, isAllKnown: boolean): boolean {
     if (facts.type === 'warcinfo' || facts.url === '') return isAllKnown;
-    return goesWith(this.passed, facts) || goesWith(this.#passedBefore, facts);
+    return goesWithPassed([this.#passedBefore, this.passed], facts);
   }
 
   /** Waits for nothing but a record that has to be read again. */
@@ -269,13 +264,6 @@ export class AddStep {
     }
     for (const { place, holder } of this.#named) if (holder.recordId !== '') this.#referents.remember(place, holder);
   }
-}
-
-function goesWith({ ids, visits }: Passed, facts: RecordFacts): boolean {
-  if (ids.size === 0) return false;
-  if (facts.concurrentTo !== '' && ids.has(facts.concurrentTo)) return true;
-  if (facts.recordId !== '' && ids.has(facts.recordId)) return true;
-  return visits.has(visitOf(facts));
 }
 
 function isSameCapture(one: RecordFacts, other: RecordFacts): boolean {

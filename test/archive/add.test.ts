@@ -119,6 +119,29 @@ test('a ledger that says of no hash that its file was added has the file read on
   assert.equal((await archive.add([one])).filesKnown, 1);
 });
 
+test('what belongs to a new capture is taken, though the archive knows another of the same URL and second', async (t) => {
+  const archive = await makeArchive(t);
+  const url = 'http://api.example/';
+  const known = response(url, NOON, contentOf('known'));
+  const linked = response(url, NOON, contentOf('linked'));
+  const naming = response(url, NOON, contentOf('naming'));
+  const [knownRequest, linkedRequest] = [requestOf(known), requestOf(linked)];
+  // Named by its response only.
+  const bare = requestOf(naming);
+  const namedRequest = { ...bare, record: { ...bare.record, fields: [] } };
+  const fields = [{ name: 'WARC-Concurrent-To', value: bare.record.recordId }];
+  const namer = { ...naming, record: { ...naming.record, fields } };
+  await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [known, knownRequest])]);
+  const records = [known, knownRequest, linked, linkedRequest, namedRequest, namer];
+  const report = await archive.add([await writeForeign(join(archive.directory, 'b.warc.gz'), records)]);
+  assert.deepEqual([report.captures, report.capturesKnown], [2, 1]);
+  const requests = (await walk(archive)).filter(({ head }) => head.type === 'request');
+  assert.deepEqual(
+    requests.map(({ head }) => head.recordId),
+    [knownRequest, linkedRequest, namedRequest].map(({ record }) => record.recordId),
+  );
+});
+
 test('a record that a file has twice is taken once, and a rebuild says the same', async (t) => {
   const archive = await makeArchive(t);
   const one = response('http://a.example/', NOON, contentOf('twice'));
