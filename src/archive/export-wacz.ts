@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileError, formatW3cDate } from '../base/index.ts';
 import { formatCdxjLine, indexEntries, readRecords, writeWacz } from '../warc/index.ts';
+import { captureId } from './capture-id.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
 import { type Selection, selectCaptures } from './selection.ts';
 import type { StreamParts } from './stream.ts';
@@ -48,7 +49,10 @@ async function* linesOf(path: string, filename: string): AsyncGenerator<string> 
 async function* pagesOf(archive: StreamParts, selection: Selection) {
   await using view = await archive.catalog.view();
   for await (const page of selectCaptures(view, selection)) {
-    for (const { url, time, status, mime } of page)
-      if (status === 200 && /^(text\/html|application\/xhtml\+xml)$/.test(mime)) yield { url, ts: formatW3cDate(time) };
+    for (const capture of page) {
+      const { url, time, status, mime } = capture;
+      if (status === 200 && /^(text\/html|application\/xhtml\+xml)$/.test(mime))
+        yield { id: captureId(capture), url, ts: formatW3cDate(time) };
+    }
   }
 }

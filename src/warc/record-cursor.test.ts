@@ -307,6 +307,22 @@ test('a head that can be read is found inside one that was given up', () => {
   assert.deepEqual(got.findings, ['head-unreadable 0']);
 });
 
+test('an ARC record with a blank in its type is read, and so is the one before it', () => {
+  const version = '1 0 Another\nURL IP-address Archive-date Content-type Archive-length\n';
+  const arc = (url: string, date: string, type: string, body: string) =>
+    Buffer.from(`${url} 192.0.2.1 ${date} ${type} ${body.length}\n${body}\n`);
+  const got = read(
+    Buffer.concat([
+      arc('filedesc://a.arc', '20240301100000', 'text/plain', version),
+      arc('http://a.test/', '20240301100000', 'text/html', 'one'),
+      arc('http://b.test/', '20240301100000', 'text/html; charset=utf-8', 'two'),
+      arc('http://c.test/', '20240301', 'text/html', 'three'),
+    ]),
+  );
+  assert.deepEqual(bodies(got).slice(1), ['one', 'two', 'three']);
+  assert.deepEqual(got.findings, []);
+});
+
 test('faults of heads are told of', () => {
   const cases: [lines: string[], finding: string][] = [
     [[ID, DATE, 'WARC-Type: resource', 'no field'], 'field-malformed'],

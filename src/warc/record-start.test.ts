@@ -48,10 +48,25 @@ test('an ARC head is taken apart from the right', () => {
   }
 });
 
+test('an ARC head may have blanks in its type, and a day for its date', () => {
+  const spaced = parseArcLine('http://a.test/x y 192.0.2.1 20240301100000 text/html; charset=utf-8 57');
+  assert.deepEqual(
+    [spaced?.url, spaced?.timestamp, spaced?.mime, spaced?.length],
+    ['http://a.test/x y', '20240301100000', 'text/html; charset=utf-8', 57],
+  );
+  const second = parseArcLine('http://a.test/ 192.0.2.1 20240301100000 text/html; charset=x 200 - - 0 a.arc 57');
+  assert.deepEqual([second?.version, second?.mime, second?.status], [2, 'text/html; charset=x', '200']);
+  const day = parseArcLine('http://a.test/ 192.0.2.1 20240301 text/html 57');
+  assert.deepEqual([day?.timestamp, day?.mime], ['20240301', 'text/html']);
+  for (const line of ['note: at 20240301100000 it was seen 57', 'note: of 12345678 text/html 57'])
+    assert.equal(parseArcLine(line), undefined, line);
+});
+
 test('a line of any length is judged in time', () => {
   const line = `http://a.test/ ${'x 1 20240301100000 - '.repeat(3000)}`;
   const started = process.cpuUsage().user;
   assert.equal(parseArcLine(line), undefined);
+  assert.equal(parseArcLine(`http://a.test/ ${'x 20240301100000 a/b c 1 '.repeat(2500)}`), undefined);
   assert.ok(process.cpuUsage().user - started < 2_000_000, 'more than two seconds');
 });
 

@@ -6,7 +6,7 @@
  *   http://host/ 192.0.2.1 20240301100000 text/html 57 LF           ARC v1: URL IP date type length
  *   URL IP date type code checksum location offset file length LF   ARC v2
  * ```
- * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right.
+ * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a charset; and some dates are days.
  */
 import { fromLatin1, LF } from '../base/index.ts';
 
@@ -47,8 +47,8 @@ export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean 
   return /^warc\/[\d.]+\r?\n(warc-|content-)/i.test(fromLatin1(bytes, at, Math.min(end, at + 32)));
 }
 
-const ARC_V1 = /^(\S.*) (\S+) (\d{12,17}) ([^ ]*) (-?\d+)$/;
-const ARC_V2 = /^(\S.*) (\S+) (\d{1,17}) ([^ ]*) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/;
+const ARC_V1 = /^(\S.*) (\S+) (\d{12,17}|(?:19|20)\d{6}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/;
+const ARC_V2 = /^(\S.*) (\S+) (\d{1,17}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/;
 
 export type ArcLine = {
   readonly url: string;

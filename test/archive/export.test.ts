@@ -343,8 +343,13 @@ describe('exporting other formats', () => {
     assert.deepEqual(verification.findings, []);
     const wacz = await openWacz(path, { onFinding: ({ message }) => assert.fail(message) });
     const urls: string[] = [];
-    for await (const { url } of wacz.pages()) urls.push(url);
+    const ids = new Set<string | undefined>();
+    for await (const { url, id } of wacz.pages()) {
+      urls.push(url);
+      ids.add(id);
+    }
     await wacz.close();
+    assert.equal(ids.size, 3);
     assert.deepEqual(urls.sort(), ['http://a.test/one', 'http://a.test/two', 'http://b.test/three']);
   });
 
