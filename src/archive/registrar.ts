@@ -11,7 +11,7 @@ import type { CatalogDraft } from './catalog-draft.ts';
 import type { OwnCaptures } from './own-captures.ts';
 import type { RecordFacts } from './record-facts.ts';
 import { formatClues, unresolvedNote } from './revisit-clues.ts';
-import { aliasBytes, RevisitResolver, visitAlias } from './revisit-resolution.ts';
+import { aliasBytes, RevisitResolver, recordAlias, visitAlias } from './revisit-resolution.ts';
 
 const NONE: readonly Capture[] = [];
 
@@ -153,7 +153,10 @@ export class Registrar {
   ): Registration {
     if (block && facts.alsoDeclared !== '') this.#declare(facts.alsoDeclared, block);
     if (isDead) {
-      if (block) this.#putAlias(visitAlias(facts.url, facts.time!), block);
+      if (block) {
+        this.#putAlias(visitAlias(facts.url, facts.time!), block);
+        this.#putAlias(recordAlias(facts.urlKey, facts.hash), block);
+      }
       return { facts, capture: undefined, isKnown: false };
     }
     const capture = captureOf(facts, facts.kind!, place, collection, block);

@@ -2,7 +2,8 @@
  * Finds the contents that revisits stand for.
  *
  * In this order: the SHA-256 a revisit declares; the capture its Refers-To fields name by URI and date, to the second; any capture whose writer declared the
- * same digest in whatever form; what a deleted capture left behind; and, for a server's "not modified", the latest earlier capture of the same URL. Declared
+ * same digest in whatever form; what a deleted capture left behind; the capture of the same URL whose record has the id that Refers-To names; and, for a server's
+ * "not modified", the latest earlier capture of the same URL. Declared
  * digests cover different bytes in the wild, so they are compared with each other, as what their writers said, and never taken for digests of our own.
  *
  * The catalog is asked about many revisits in few calls, before the first of them is resolved; what is entered after that is told to the resolver.
@@ -23,11 +24,14 @@ import { type UrlKey, urlKey } from '../url/index.ts';
 import { revisitProfileOf } from '../warc/index.ts';
 import type { Arrivals } from './arrivals.ts';
 import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
+import { recordHash } from './record-facts.ts';
 import type { RevisitClues } from './revisit-clues.ts';
 
 const SECOND_MS = 1000;
 /** Of the captures of one second that a revisit may mean, so many are looked at. */
 const NAMED_MAX = 64;
+/** Of the captures of one URL, so many are looked at for the record id that a revisit names. */
+const REFERRED_MAX = 1000;
 
 export type ResolutionOptions = {
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;
@@ -100,6 +104,8 @@ export class RevisitResolver {
     const leads = this.#leadsOf(clues);
     const answer = this.#own(leads) ?? this.#found(leads) ?? this.#leftBehind(leads);
     if (answer) return answer.block;
+    const referred = clues.refersTo === '' ? undefined : await this.#referredCapture(clues);
+    if (referred) return referred;
     return isNotModified(clues) ? this.#earlierCapture(clues) : undefined;
   }
 
@@ -201,6 +207,31 @@ export class RevisitResolver {
     return (agreeing ?? (aliases.length === 0 ? (sameUrl ?? candidates[0]) : undefined))?.block;
   }
 
+  /** The content of the capture whose record has the id that Refers-To names, be it deleted. */
+  async #referredCapture({ refersTo, refersToUri, url, time }: RevisitClues): Promise<BlockKey | undefined> {
+    const key = urlKey(refersToUri || url);
+    const hash = recordHash(refersTo);
+    const isMeant = (capture: Capture) => capture.hash === hash && capture.block !== undefined;
+    for (const captures of this.#enteredCaptures.values()) {
+      const meant = captures.find((capture) => capture.urlKey === key && isMeant(capture));
+      if (meant) return this.#held(meant.block!);
+    }
+    let looked = 0;
+    const range = { ...rangeOfKey(key), ...(time !== undefined && { timeTo: time }), reverse: true };
+    for await (const page of this.#catalog.captures(range)) {
+      const block = page.find(isMeant)?.block;
+      if (block) {
+        await this.#draft.load([block.digest]);
+        return this.#held(block);
+      }
+      looked += page.length;
+      if (looked >= REFERRED_MAX) break;
+    }
+    const left = recordAlias(key, hash);
+    await this.#loadAliases([left]);
+    return this.#firstHeld(this.#aliasesOf(left))?.block;
+  }
+
   async #earlierCapture({ time, urlKey: key }: RevisitClues): Promise<BlockKey | undefined> {
     if (time === undefined) return undefined;
     for await (const page of this.#catalog.captures({ ...rangeOfKey(key), timeTo: time, reverse: true }, 16)) {
@@ -229,6 +260,7 @@ export function isConcerned(
   if (declared?.algorithm === 'sha256' && arrivals.mayHaveDigest(fingerprint(declared.bytes))) return true;
   if (visit && arrivals.mayHaveCapture(visit.urlKey, visit.time)) return true;
   if (visit && arrivals.mayHaveDigest(aliasBytes(aliasOfVisit(visit)))) return true;
+  if (clues.refersTo !== '' && arrivals.mayHaveCapture(urlKey(clues.refersToUri || clues.url))) return true;
   return isNotModified(clues) && arrivals.mayHaveCapture(clues.urlKey);
 }
 
@@ -243,6 +275,11 @@ export function aliasBytes(digest: Digest): Uint8Array {
  */
 export function visitAlias(url: string, time: EpochMs): Digest {
   return aliasOfVisit({ text: visitText(urlKey(url), time) });
+}
+
+/** The same by its URL and the hash of its record's id. */
+export function recordAlias(key: UrlKey, hash: number): Digest {
+  return digestOf('sha256', utf8(`record ${hash} ${key}`));
 }
 
 function aliasOfVisit({ text }: Pick<Visit, 'text'>): Digest {

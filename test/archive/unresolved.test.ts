@@ -65,6 +65,40 @@ const ways: readonly Way[] = [
   { name: 'its URL, being not modified', revisit: notModified },
 ];
 
+test('a revisit that names its original by the id of its record only finds that one, before and after it comes', async (t) => {
+  const archive = await makeArchive(t);
+  const url = 'http://original.example/';
+  const meant = response(url, NOON, contentOf('meant'));
+  const other = response(url, NOON + 1000, contentOf('other'));
+  const named = (time: number, original = meant): ForeignRecord => {
+    const { record, block } = withoutDigest(revisitOf(meant, url, time, false));
+    const revisit = { profile: 'identical-payload-digest', refersTo: original.record.recordId } as const;
+    return { record: { ...record, revisit }, block };
+  };
+  const fileOf = (file: string, records: ForeignRecord[]) =>
+    writeForeign(join(archive.directory, `${file}.warc.gz`), [warcinfo(), ...records]);
+  assert.equal((await archive.add([await fileOf('early', [other, named(NOON + 60_000)])])).unresolved, 1);
+  await archive.add([await fileOf('late', [meant])]);
+  assert.equal((await archive.stats()).unresolvedRevisits, 0);
+  assert.equal((await archive.add([await fileOf('later', [named(NOON + 70_000)])])).unresolved, 0);
+  const again = response(url, NOON + 75_000, contentOf('again'));
+  const together = named(NOON + 80_000, again);
+  assert.equal((await archive.add([await fileOf('together', [again, together])])).unresolved, 0);
+  const expected = [
+    [60_000, 'meant'],
+    [70_000, 'meant'],
+    [80_000, 'again'],
+  ] as const;
+  for (const [after, content] of expected)
+    assert.deepEqual(await bytesOf((await archive.get(url, NOON + after)).payload), Buffer.from(contentOf(content)));
+  // A catalog that is made anew while the original is deleted and still there finds it by the same name.
+  await archive.delete({ url, to: NOON + 500 });
+  await archive.rebuild();
+  await archive.compact();
+  for (const [after, content] of expected)
+    assert.deepEqual(await bytesOf((await archive.get(url, NOON + after)).payload), Buffer.from(contentOf(content)));
+});
+
 function withoutDigest({ record, block }: ForeignRecord): ForeignRecord {
   return { record: { ...record, payloadDigest: undefined }, block };
 }
