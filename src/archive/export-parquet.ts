@@ -128,8 +128,9 @@ async function appendAll(
 }
 
 function appendRow(archive: StreamParts, appender: DuckDBAppender, capture: Capture, block: Block | undefined): void {
-  const host = hostOfKey(capture.urlKey);
   const url = partsOf(capture.url);
+  // A key does not tell the port of an IPv6 address from its last group.
+  const host = /^\[(.+)\]$/.exec(url?.hostname ?? '')?.[1] ?? hostOfKey(capture.urlKey);
   const text = (value: string | undefined) => (value ? appender.appendVarchar(value) : appender.appendNull());
   text(capture.urlKey);
   text(capture.url);

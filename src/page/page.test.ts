@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { linksOfHeaders } from './header-links.ts';
-import { PAGE_BYTES_MAX, readPage } from './page.ts';
+import { PAGE_BYTES_MAX, pageKind, readPage } from './page.ts';
 import { readSitemap } from './sitemap.ts';
 
 const url = 'http://example.org/dir/doc';
@@ -65,6 +65,19 @@ test('sitemaps are read as XML, as an index, as text, and compressed', () => {
     { url: 'http://example.org/1' },
     { url: 'https://example.org/2' },
   ]);
+});
+
+test('a sitemap is told by its first element, whatever its prefix and whatever stands before it', () => {
+  const comment = `<!-- ${'made by a plugin '.repeat(300)} -->`;
+  for (const root of ['<urlset>', '<sm:urlset xmlns:sm="x">', '<ns0:sitemapindex>'])
+    for (const prolog of [
+      '',
+      '<?xml version="1.0"?>\n',
+      `\ufeff<?xml version="1.0"?>\n${comment}\n<?xml-stylesheet?>\n`,
+    ])
+      assert.equal(pageKind('text/xml', Buffer.from(`${prolog}${root}`)), 'sitemap', prolog.slice(0, 30) + root);
+  assert.equal(pageKind('text/xml', Buffer.from(`${comment}<other><urlset/></other>`)), undefined);
+  assert.equal(pageKind('text/xml', Buffer.from('<?'.repeat(40_000))), undefined);
 });
 
 test('a compressed sitemap that inflates without end is cut off', () => {

@@ -81,14 +81,29 @@ const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
 export function pageKind(mime: string, start: Uint8Array): PageKind | undefined {
   const kind = KINDS[mime.trim().toLowerCase().split(';')[0]!.trim()];
   if (kind !== 'xml' && kind !== 'unknown') return kind;
-  const head = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, 2048)).toString('latin1');
+  const head = beginningOf(start);
   if (head.startsWith('%PDF-')) return 'pdf';
   if (isOffice(head)) return 'office';
-  if (/<(?:urlset|sitemapindex)[\s>]/.test(head)) return 'sitemap';
+  if (/<(?:(?:sm|sitemap|ns\d*):)?(?:urlset|sitemapindex)[\s>]/.test(head)) return 'sitemap';
   if (isFeed(head)) return 'feed';
   if (/<svg[\s>]/i.test(head) && !/<html[\s>]/i.test(head)) return 'svg';
   if (kind === 'xml') return /<html[\s>]/i.test(head) ? 'xhtml' : undefined;
   return /^(?:\s|\u00ef\u00bb\u00bf)*(?:<!doctype html|<html[\s>]|<head[\s>]|<!--)/i.test(head) ? 'html' : undefined;
+}
+
+const BEGINNING_BYTES = 2048;
+/** Comments before the first element are looked behind as far as this. */
+const PROLOG_BYTES_MAX = 64 * 1024;
+
+/** The first bytes and, where a prolog of declarations and comments fills them, those of the first element. */
+function beginningOf(start: Uint8Array): string {
+  const bytes = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, PROLOG_BYTES_MAX));
+  const first = bytes.toString('latin1', 0, BEGINNING_BYTES);
+  if (bytes.length <= BEGINNING_BYTES || !/^(?:\s|\u00ef\u00bb\u00bf)*<[?!]/.test(first)) return first;
+  const text = bytes.toString('latin1');
+  const prolog = /(?:\s|\u00ef\u00bb\u00bf|<\?.*?\?>|<!--.*?-->)*/sy;
+  prolog.test(text);
+  return first + text.slice(prolog.lastIndex, prolog.lastIndex + BEGINNING_BYTES);
 }
 
 /** Whether something is read from contents of this type; what only the first bytes can tell counts. */

@@ -390,6 +390,21 @@ describe('exporting other formats', () => {
     ]);
     await assert.rejects(archive.exportParquet({}, path), { code: 'FILE_EXISTS' });
   });
+
+  test('a Parquet table has the address of an IPv6 host without its port', async (t) => {
+    const archive = await makeArchive(t);
+    for (const port of ['', ':81'])
+      await archive.store(page(`http://[2001:db8::1]${port}/`, NOON, contentOf(`content${port}`)));
+    const path = join(archive.directory, 'out.parquet');
+    await archive.exportParquet({}, path);
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    const result = await connection.runAndReadAll(`SELECT DISTINCT url_host_name FROM read_parquet('${path}')`);
+    assert.deepEqual(result.getRows(), [['2001:db8::1']]);
+    connection.closeSync();
+    instance.closeSync();
+  });
 });
 
 const CORPORA = fileURLToPath(new URL('../../../shared/corpora/', import.meta.url));
