@@ -68,6 +68,8 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
 export async function finishAdoptions(archive: ArchiveParts): Promise<void> {
   for (const [note, replacedName] of Object.entries(await archive.catalog.notes(ADOPTING_NOTE))) {
     const fresh = archive.shelf.byName(note.slice(ADOPTING_NOTE.length));
+    // What lies in a volume that is not there waits for it. Nothing can be deleted from it meanwhile.
+    if (fresh && archive.volumes.failureOf(fresh.volume)) continue;
     const replaced = archive.shelf.byName(replacedName);
     if (fresh && replaced) await adoptSegment(archive, fresh, replaced);
     else if (fresh) await discardReplaced(archive, fresh, replacedName);

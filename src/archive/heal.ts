@@ -7,8 +7,10 @@
  * - A segment that is shorter than the catalog knows it, or that cannot be read, is told of and left as it is; it costs only itself.
  * - A segment that compaction was writing when it was interrupted, still open, is removed; one that was finished takes the place of the segment
  *   it replaces.
+ * - Where the catalog knows neither of the two, as when files were put back that had been copied at different times, the one that was replaced may be an older
+ *   state: it is removed unread, once the other was read from its beginning to its end.
  */
-import { PinakesError } from '../base/index.ts';
+import { type Finding, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { ObjectInfo, Volume } from '../volume/index.ts';
 import { readRecords } from '../warc/index.ts';
@@ -30,22 +32,30 @@ export async function healArchive(
   parts: CataloguingParts,
   onProgress?: (segment: Segment) => void,
 ): Promise<void> {
-  await finishAdoptions(archive);
+  await sparing(archive, 'exchange of segments', () => finishAdoptions(archive));
   const names = new Map(archive.shelf.all().map((segment) => [segment.name, segment]));
-  const found = await listSegments(archive);
+  const listed = await listSegments(archive);
+  const written = await findWritten(archive, listed, names);
+  const { stale, apart } = await removeStale(archive, listed, written, names);
+  const found = listed.filter((one) => !stale.has(one));
   const volumeOf = new Map<string, Found>();
   for (const one of found) {
     const other = volumeOf.get(one.object.name);
     if (!other || isBetter(one, other)) volumeOf.set(one.object.name, one);
   }
-  const replacements = await findReplacements(archive, found, names);
+  const present = new Set(found.map(({ object }) => object.name));
+  const replacements = written.filter(
+    (one) =>
+      !stale.has(one.found) && !apart.has(one.found) && (!one.found.object.sealed || present.has(one.replacement.name)),
+  );
+  const isReplacement = new Set(replacements.map((one) => one.found));
   let hasHealed = false;
   for (const one of found) {
     const { volume, object } = one;
-    if (replacements.has(object.name)) continue;
+    if (isReplacement.has(one)) continue;
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
-    const healed = await sparing(archive, `${volume.name}: ${object.name}`, () =>
+    const healed = await sparing(archive, whereIs(one), () =>
       counts ? healObject(archive, parts, volume, object, known) : settleDouble(archive, volume, object),
     );
     if (!healed) continue;
@@ -55,24 +65,32 @@ export async function healArchive(
   }
   await resolveLater(archive);
   // A segment whose forebear is itself one of these comes after it.
-  const inOrder = [...replacements.values()].sort(
-    (a, b) => depth(replacements, a.object.name) - depth(replacements, b.object.name),
+  const byName = new Map(replacements.map((one) => [one.found.object.name, one]));
+  const inOrder = replacements.toSorted(
+    (a, b) => depth(byName, a.found.object.name) - depth(byName, b.found.object.name),
   );
   for (const one of inOrder) {
-    const where = `${one.volume.name}: ${one.object.name}`;
-    const adopted = await sparing(archive, where, () => settleReplacement(archive, one));
-    if (adopted) onProgress?.(adopted);
+    const isDouble = found.some((other) => other !== one.found && other.object.name === one.found.object.name);
+    const settled = await sparing(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
+    if (settled) onProgress?.(settled);
   }
   await finishDeletions(archive);
   if (hasHealed) await sweepBlocks(archive.catalog);
 }
 
-function depth(replacements: ReadonlyMap<string, { replacement: Replacement }>, name: string): number {
+function depth(replacements: ReadonlyMap<string, Written>, name: string): number {
   const one = replacements.get(name);
   return one && one.replacement.name !== name ? 1 + depth(replacements, one.replacement.name) : 0;
 }
 
 type Found = { readonly volume: Volume; readonly object: ObjectInfo };
+
+/** A segment that was written anew, and what it says that it replaces. */
+type Written = { readonly found: Found; readonly replacement: Replacement };
+
+function whereIs({ volume, object }: Found): string {
+  return `${volume.name}: ${object.name}`;
+}
 
 /** The objects that are segments, volume by volume, in order of name. */
 async function listSegments(archive: ArchiveParts): Promise<Found[]> {
@@ -142,39 +160,83 @@ async function healObject(
   return healSegment(archive, parts, volume.name, object, segment);
 }
 
-/** Segments that compaction wrote, that the catalog does not know, and whose forebear is still there, or that were never finished. */
-async function findReplacements(
+/** Segments that were written anew and that the catalog does not know. */
+async function findWritten(
   archive: ArchiveParts,
   found: readonly Found[],
   names: ReadonlyMap<string, Segment>,
-): Promise<Map<string, Found & { replacement: Replacement }>> {
-  const present = new Set(found.map(({ object }) => object.name));
-  const replacements = new Map<string, Found & { replacement: Replacement }>();
+): Promise<Written[]> {
+  const written: Written[] = [];
   for (const one of found) {
     if (names.has(one.object.name)) continue;
-    const where = `${one.volume.name}: ${one.object.name}`;
-    const replacement = await sparing(archive, where, () => replacementIn(one.volume, one.object.name));
-    if (replacement && (!one.object.sealed || present.has(replacement.name)))
-      replacements.set(one.object.name, { ...one, replacement });
+    const replacement = await sparing(archive, whereIs(one), () => replacementIn(one.volume, one.object.name));
+    if (replacement && replacement.name !== one.object.name) written.push({ found: one, replacement });
   }
-  return replacements;
+  return written;
 }
 
-/** A finished one takes the place of its forebear; one that was not finished, or that was given up, goes. */
+/**
+ * Removes segments that the catalog does not know and that others have replaced. They may be older states: still open, as a segment never is when it is replaced, or
+ * without its last tombstones. Taken for the truth, these would bring back what was deleted and cost what was stored since. Where the later one cannot be relied on,
+ * or the older one not be removed, both are kept, `apart` from each other: some captures then stand twice, and none is lost.
+ */
+async function removeStale(
+  archive: ArchiveParts,
+  found: readonly Found[],
+  written: readonly Written[],
+  names: ReadonlyMap<string, Segment>,
+): Promise<{ stale: ReadonlySet<Found>; apart: ReadonlySet<Found> }> {
+  const byName = Map.groupBy(found, ({ object }) => object.name);
+  const stale = new Set<Found>();
+  const apart = new Set<Found>();
+  for (const { found: later, replacement } of written) {
+    if (!later.object.sealed || names.has(replacement.name)) continue;
+    const olds = byName.get(replacement.name);
+    if (!olds) continue;
+    const tombstoneBytes = await archive.tombstones.bytes(replacement.name);
+    // When more was deleted since, the later one was given up.
+    if (tombstoneBytes > replacement.tombstoneBytes) continue;
+    const canGo = olds.every(({ volume }) => volume.writable);
+    if (canGo && (await sparing(archive, whereIs(later), () => isSound(later)))) for (const old of olds) stale.add(old);
+    else apart.add(later);
+  }
+  for (const old of stale) {
+    await old.volume.remove([old.object.name]);
+    await archive.tombstones.remove(old.object);
+  }
+  return { stale, apart };
+}
+
+/** Whether every byte of a segment can be read as records. */
+async function isSound({ volume, object }: Found): Promise<boolean> {
+  let sound = true;
+  const onFinding = ({ level }: Finding) => {
+    if (level === 'error') sound = false;
+  };
+  for await (const record of readRecords(volume.stream(object.name), { name: object.name, onFinding }))
+    for await (const _ of record.body());
+  return sound;
+}
+
+/** A finished one takes the place of its forebear; one that was not finished, or that was given up because more was deleted, goes. */
 async function settleReplacement(
   archive: ArchiveParts,
-  { volume, object, replacement }: Found & { replacement: Replacement },
+  { found: { volume, object }, replacement }: Written,
+  isDouble: boolean,
 ): Promise<Segment | undefined> {
   const old = archive.shelf.byName(replacement.name);
-  const isCurrent = old && replacement.tombstoneBytes === (await archive.tombstones.bytes(old.name));
+  // Where the forebear could not be read, a finished one may be all there is of it, though it has what was deleted since.
+  if (!volume.writable || (object.sealed && !old)) return undefined;
+  const isCurrent = replacement.tombstoneBytes === (await archive.tombstones.bytes(replacement.name));
   if (!object.sealed || !isCurrent) {
     await volume.remove([object.name]);
-    await archive.tombstones.remove(object);
+    // Where another object has this name, they are that one's.
+    if (!isDouble) await archive.tombstones.remove(object);
     return undefined;
   }
   const number = archive.shelf.takeNumber();
-  const fresh: Segment = { ...old, number, volume: volume.name, name: object.name, bytes: 0, records: 0 };
-  return adoptSegment(archive, fresh, old);
+  const fresh: Segment = { ...old!, number, volume: volume.name, name: object.name, bytes: 0, records: 0 };
+  return adoptSegment(archive, fresh, old!);
 }
 
 /**

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { LinkedVolume } from '../volume/index.ts';
+import { finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import type { CataloguingParts } from './cataloguing.ts';
 import { type Connector, isVolumeName, type VolumeSetting } from './connector.ts';
@@ -86,9 +87,11 @@ export async function setVolumeWritable(archive: VolumeAdminParts, name: string,
   if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
   if (setting.writable === writable) return;
   const changed: VolumeSetting = { ...setting, writable };
-  const volumes = archive.connector.volumes.map((volume) => (volume === setting ? changed : volume));
   await archive.exclusive(async () => {
+    // What is left to remove has to be removed while it can.
+    await finishAdoptions(archive);
     await sealOpenSegments(archive, name);
+    const volumes = archive.connector.volumes.map((volume) => (volume.name === name ? changed : volume));
     await archive.changeConnector({ ...archive.connector, volumes });
     await archive.volumes.put(archive.directory, changed);
   });
@@ -110,6 +113,8 @@ export async function linkedVolume(archive: VolumeAdminParts): Promise<LinkedVol
     if (archive.connector.volumes.some((volume) => volume.name === LINKED_VOLUME.name))
       throw refused(LINKED_VOLUME.name, 'this name is kept for files that are added in place');
     await archive.exclusive(async () => {
+      // Another may have made it while this one waited.
+      if (archive.connector.volumes.some(({ kind }) => kind === 'linked')) return;
       await createVolume(archive.directory, LINKED_VOLUME);
       await archive.volumes.put(archive.directory, LINKED_VOLUME);
       await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, LINKED_VOLUME] });

@@ -255,3 +255,15 @@ test('a package is added by copying: every WARC file in it, once', async (t) => 
   assert.deepEqual(await problemsOf(archive), []);
   await archive.close();
 });
+
+test('two additions in place at once make the volume for such files once', async (t) => {
+  const directory = scratch(t);
+  const files = ['one.warc.gz', 'two.warc.gz'].map((name) => join(directory, name));
+  await writePages(files[0]!, FIRST, 'gzip');
+  await writePages(files[1]!, SECOND, 'gzip');
+  const archive = await openSample(join(directory, 'archive'));
+  await Promise.all(files.map((file) => archive.add([file], { inPlace: true, workers: 0 })));
+  assert.equal(archive.connector.volumes.filter(({ kind }) => kind === 'linked').length, 1);
+  assert.deepEqual(await lostDays(archive, PAGES), []);
+  assert.deepEqual(await problemsOf(archive), []);
+});

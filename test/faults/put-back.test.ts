@@ -1,0 +1,201 @@
+/**
+ * Files that were copied at different times and put back together: a segment that was written anew beside an older state of the one it replaced. What was stored last is
+ * there, what was deleted is not, and nothing is removed that is the only copy.
+ */
+import assert from 'node:assert/strict';
+import { cp, mkdir, readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, createArchive, dropCatalog, openArchive } from '../../src/archive/index.ts';
+import {
+  allCaptures,
+  audit,
+  contentOf,
+  NOON,
+  page,
+  payloadAt,
+  temporaryDirectory,
+  trialOptions,
+} from '../archive/trial-archive.ts';
+
+const urlOf = (name: string | number) => `http://x.example/${name}`;
+
+async function store(archive: Archive, names: readonly (string | number)[], volume?: string): Promise<void> {
+  for (const name of names)
+    await archive.store(page(urlOf(name), NOON, contentOf(`p${name}`)), volume === undefined ? {} : { volume });
+}
+
+async function namesIn(archive: Archive): Promise<string[]> {
+  return (await allCaptures(archive)).map(({ url }) => new URL(url).pathname.slice(1)).sort();
+}
+
+async function seal(archive: Archive): Promise<void> {
+  await archive.setVolumeWritable('main', false);
+  await archive.setVolumeWritable('main', true);
+}
+
+/** Two copies into one directory, as a backup makes them that removes nothing: the first while the segment grew, the second once it was written anew. */
+async function copyTwice(t: TestContext, between: (archive: Archive) => Promise<void>): Promise<string> {
+  const directory = await temporaryDirectory(t);
+  const backup = join(directory, 'backup');
+  const original = join(directory, 'original');
+  await createArchive(original);
+  const copy = async () => {
+    for (const part of ['archive.yaml', 'volumes'])
+      await cp(join(original, part), join(backup, part), { recursive: true });
+  };
+  await mkdir(backup);
+  const archive = await openArchive(original, trialOptions());
+  await store(archive, [0, 1, 2]);
+  await copy();
+  await store(archive, [3, 4, 5, 6, 7]);
+  await between(archive);
+  await copy();
+  await archive.close();
+  return backup;
+}
+
+const ALL = ['0', '1', '2', '3', '4', '5', '6', '7'];
+
+async function assertHolds(directory: string, names: readonly string[]): Promise<void> {
+  for (const seed of [2, 3]) {
+    const archive = await openArchive(directory, trialOptions({ seed }));
+    assert.deepEqual(await namesIn(archive), names);
+    for (const name of names) assert.ok((await payloadAt(archive, urlOf(name))).equals(contentOf(`p${name}`)));
+    assert.deepEqual(await audit(archive), []);
+    await archive.rebuild();
+    assert.deepEqual(await namesIn(archive), names);
+    await archive.close();
+  }
+}
+
+test('a segment that was packed anew counts before the growing one that an earlier copy left beside it', async (t) => {
+  const backup = await copyTwice(t, async (archive) => {
+    await seal(archive);
+    await archive.recompress({ worthwhileShare: 5 });
+  });
+  await assertHolds(backup, ALL);
+});
+
+test('a compacted segment counts before the growing one that an earlier copy left beside it', async (t) => {
+  const backup = await copyTwice(t, async (archive) => {
+    await archive.delete({ url: urlOf(0) });
+    await archive.compact();
+  });
+  await assertHolds(backup, ALL.slice(1));
+});
+
+test('the last of several compactions counts before what earlier copies left of the others', async (t) => {
+  const backup = await copyTwice(t, async (archive) => {
+    await archive.delete({ url: urlOf(0) });
+    await archive.compact();
+    const [first] = archive.segments();
+    const path = join(archive.directory, 'volumes/main', first!.name);
+    const kept = await readFile(path);
+    await archive.delete({ url: urlOf(1) });
+    await archive.compact();
+    await writeFile(path, kept);
+  });
+  await assertHolds(backup, ALL.slice(2));
+});
+
+test('a later segment that was copied only in part takes nobody’s place, and the older state stays', async (t) => {
+  const backup = await copyTwice(t, async (archive) => {
+    await archive.delete({ url: urlOf(7) });
+    await archive.compact();
+  });
+  const folder = join(backup, 'volumes/main/default');
+  const later = (await readdir(folder)).find((name) => name.endsWith('.warc.gz'))!;
+  await truncate(join(folder, later), 700);
+  const before = await readdir(folder);
+  const archive = await openArchive(backup, trialOptions({ seed: 2 }));
+  assert.deepEqual([...new Set(await namesIn(archive))], ['0', '1', '2']);
+  for (const name of [0, 1, 2]) assert.ok((await payloadAt(archive, urlOf(name))).equals(contentOf(`p${name}`)));
+  await archive.close();
+  assert.deepEqual(await readdir(folder), before);
+});
+
+/** A finished segment beside the one it replaces, as an interruption between the two leaves them, and no catalog. */
+async function interruptExchange(t: TestContext): Promise<{ directory: string; folder: string; old: string }> {
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory);
+  const archive = await openArchive(directory, trialOptions());
+  await store(archive, [0, 1, 2]);
+  await archive.delete({ url: urlOf(0) });
+  await seal(archive);
+  const folder = join(directory, 'volumes/main/default');
+  const kept = join(directory, 'kept');
+  await cp(folder, kept, { recursive: true });
+  const old = archive.segments()[0]!.name.split('/')[1]!;
+  await archive.compact();
+  await archive.close();
+  await cp(kept, folder, { recursive: true });
+  await dropCatalog(directory);
+  return { directory, folder, old };
+}
+
+test('a finished segment counts also when its forebear is damaged', async (t) => {
+  const { directory, folder, old } = await interruptExchange(t);
+  await writeFile(join(folder, old), 'no longer what it was');
+  await assertHolds(directory, ['1', '2']);
+});
+
+test('a finished segment takes the place of its forebear when the catalog is lost', async (t) => {
+  const { directory } = await interruptExchange(t);
+  await assertHolds(directory, ['1', '2']);
+});
+
+test('an unfinished copy of a compacted segment costs neither the segment nor its tombstones', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const second = join(directory, 'second');
+  await createArchive(directory);
+  const archive = await openArchive(directory, trialOptions());
+  await archive.addVolume({ name: 'second', path: second });
+  await store(archive, [0, 1, 2], 'main');
+  await archive.delete({ url: urlOf(0) });
+  await archive.compact();
+  await archive.delete({ url: urlOf(1) });
+  const [segment] = archive.segments();
+  await archive.close();
+  const bytes = await readFile(join(directory, 'volumes/main', segment!.name));
+  await mkdir(join(second, 'default'));
+  await writeFile(join(second, `${segment!.name}.open`), bytes.subarray(0, 1500));
+  await dropCatalog(directory);
+  await assertHolds(directory, ['2']);
+  assert.deepEqual(await readdir(second), ['.pinakes-volume']);
+});
+
+test('an unfinished segment in a volume that was made read-only meanwhile does not keep the archive closed', async (t) => {
+  const { directory, folder, old } = await interruptExchange(t);
+  const later = (await readdir(folder)).find((name) => name.endsWith('.warc.gz') && name !== old)!;
+  await rename(join(folder, later), join(folder, `${later}.open`));
+  const connector = join(directory, 'archive.yaml');
+  await writeFile(connector, (await readFile(connector, 'utf8')).replace('writable: true', 'writable: false'));
+  const archive = await openArchive(directory, trialOptions({ seed: 2 }));
+  assert.deepEqual(await namesIn(archive), ['1', '2']);
+  await archive.close();
+});
+
+test('an exchange that was interrupted in a volume that is not there now waits for it', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const second = join(directory, 'second');
+  await createArchive(directory);
+  const archive = await openArchive(directory, trialOptions());
+  await archive.addVolume({ name: 'second', path: second });
+  await store(archive, ['gone', 'stays'], 'second');
+  await store(archive, ['elsewhere', 'more'], 'main');
+  await archive.delete({ url: urlOf('gone') });
+  const { catalog } = archive;
+  const write = catalog.write.bind(catalog);
+  catalog.write = (batch) => (batch.removeSegments ? Promise.reject(new Error('stopped')) : write(batch));
+  await assert.rejects(archive.compact(), /stopped/);
+  catalog.write = write;
+  await archive.close();
+  await rename(second, join(directory, 'away'));
+  const without = await openArchive(directory, trialOptions({ seed: 2 }));
+  assert.ok((await payloadAt(without, urlOf('elsewhere'))).equals(contentOf('pelsewhere')));
+  await without.delete({ url: urlOf('more') });
+  await without.close();
+  await rename(join(directory, 'away'), second);
+  await assertHolds(directory, ['elsewhere', 'stays']);
+});
