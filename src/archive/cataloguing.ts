@@ -28,7 +28,7 @@ export async function* recordsOf(
   parts: CataloguingParts,
   segment: Segment,
   from: number,
-  onTorn?: (offset: number) => void,
+  onTorn?: (offset: number) => unknown,
 ): AsyncGenerator<RecordFacts> {
   const volume = parts.volumes.get(segment.volume);
   const dictionary = await parts.access.dictionaryOf(segment.number);
@@ -83,17 +83,16 @@ export async function catalogueSegment(
   // A member can lack its last bytes though the record in it is whole: nothing may be appended behind it. That it does is told when the next one is
   // asked for, so each record waits for that.
   let waiting: RecordFacts | undefined;
-  let tornFrom = Number.POSITIVE_INFINITY;
-  const onTorn = (offset: number) => {
-    tornFrom = Math.min(tornFrom, offset);
-  };
+  const torn = new Set<number>();
+  const onTorn = (offset: number) => torn.add(offset);
   for await (const facts of recordsOf(parts, segment, segment.bytes, options.isOpen ? onTorn : undefined)) {
     if (waiting) group.push(waiting);
     // A record without an end of its own is torn, or shares a member; neither is made by us, and both are left out.
     waiting = facts.isComplete && facts.length !== undefined ? facts : undefined;
     if (group.length >= BATCH_RECORDS) await commit();
   }
-  if (waiting && waiting.offset < tornFrom) group.push(waiting);
+  // Damage further up can look like a tear too; it is no reason to cut off what is whole.
+  if (waiting && !torn.has(waiting.offset)) group.push(waiting);
   await commit();
   return current;
 }
