@@ -4,10 +4,10 @@
  * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every record is a capture: one
  * that stands twice, in files that were added in place, is entered twice. One that would be copied a second time is not (see `findKnown`).
  */
-import { assert, copyOf, type Digest, equal, parseDigest } from '../base/index.ts';
+import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import type { CatalogDraft } from './catalog-draft.ts';
+import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
 import type { OwnCaptures } from './own-captures.ts';
 import type { RecordFacts } from './record-facts.ts';
 import { formatClues, unresolvedNote } from './revisit-clues.ts';
@@ -151,11 +151,12 @@ export class Registrar {
     block: BlockKey | undefined,
     isDead: boolean,
   ): Registration {
-    if (block && facts.alsoDeclared !== '') this.#declare(facts.alsoDeclared, block);
+    const named = block ?? this.#namedByOwn(facts);
+    if (named && facts.alsoDeclared !== '') this.#declare(facts.alsoDeclared, named);
     if (isDead) {
-      if (block) {
-        this.#putAlias(visitAlias(facts.url, facts.time!), block);
-        this.#putAlias(recordAlias(facts.urlKey, facts.hash), block);
+      if (named) {
+        this.#putAlias(visitAlias(facts.url, facts.time!), named);
+        this.#putAlias(recordAlias(facts.urlKey, facts.hash), named);
       }
       return { facts, capture: undefined, isKnown: false };
     }
@@ -163,6 +164,19 @@ export class Registrar {
     this.#put(capture);
     if (facts.kind === 'revisit' && !block) this.#draft.putNote(unresolvedNote(place), formatClues(facts));
     return { facts, capture, isKnown: false };
+  }
+
+  /**
+   * The content that a revisit of our own names, though the record that holds it may come later: segments are read in the order of their names. Others may know the
+   * content only by what this record says.
+   */
+  #namedByOwn(facts: RecordFacts): BlockKey | undefined {
+    if (!this.#isOwn || facts.type !== 'revisit') return undefined;
+    const content = parseBlockId(facts.content);
+    if (content) return content;
+    const declared = parseDigest(facts.declaredDigest);
+    if (declared?.algorithm !== 'sha256' || isDigestOfNothing(declared)) return undefined;
+    return { digest: copyOf(this.#fingerprint(declared.bytes)), overflow: facts.overflow };
   }
 
   /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. `isNamed`: the catalog has what it calls the content. */

@@ -26,8 +26,13 @@ export async function resolveLater(archive: ArchiveParts): Promise<number> {
     return 0;
   }
   let resolved = 0;
-  for (const { number } of shelf.all())
-    for await (const notes of catalog.notePages(unresolvedNotesOf(number))) resolved += await tryAgain(archive, notes);
+  // What was resolved may be, or may name, what another is waiting for.
+  for (let before = -1; before !== resolved; ) {
+    before = resolved;
+    for (const { number } of shelf.all())
+      for await (const notes of catalog.notePages(unresolvedNotesOf(number)))
+        resolved += await tryAgain(archive, notes);
+  }
   await catalog.write({ putNotes: { [RESOLUTION_NOTE]: mark } });
   arrivals.restart();
   return resolved;
@@ -58,7 +63,9 @@ async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, te
     draft.moveCapture(capture, known);
     resolver.addCapture(known);
     const alsoDeclared = parseDigest(clues.alsoDeclared);
-    if (alsoDeclared) draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
+    if (!alsoDeclared) continue;
+    resolver.addAlias(alsoDeclared, block);
+    draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
   }
   if (isChanged) await catalog.write(draft.batch());
   return resolved;

@@ -139,3 +139,26 @@ for (const { name, revisit, arrivals = ARRIVALS } of ways) {
     });
   }
 }
+
+for (const isNamed of [false, true])
+  test(`a rebuild knows the content of a revisit whose original became a revisit here, ${isNamed ? 'named by visit and then deleted' : 'known by its digest alone'}`, async (t) => {
+    const archive = await makeArchive(t);
+    const body = contentOf('shared');
+    const urls = ['holder', 'original', 'again'].map((name) => `http://x.example/${name}`) as [string, string, string];
+    const [holderUrl, originalUrl, againUrl] = urls;
+    await archive.store(page(holderUrl, NOON, body), { collection: 'z' });
+    const foreign = response(originalUrl, NOON + 1000, body);
+    const records = [warcinfo(), foreign, revisitOf(foreign, againUrl, NOON + 9000, isNamed)];
+    const file = await writeForeign(join(archive.directory, 'f.warc.gz'), records);
+    await archive.add([file], { collection: 'a', workers: 0 });
+    const read = async () => bytesOf((await archive.get(againUrl)).payload);
+    if (isNamed) await archive.delete({ url: originalUrl });
+    await archive.rebuild();
+    assert.ok((await read()).equals(body));
+    for (const url of [holderUrl, originalUrl]) await archive.delete({ url });
+    await archive.compact();
+    assert.ok((await read()).equals(body));
+    await archive.rebuild();
+    assert.ok((await read()).equals(body));
+    assert.deepEqual(await audit(archive), []);
+  });
