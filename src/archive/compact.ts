@@ -51,6 +51,8 @@ export type CompactReport = {
   bytesAfter: number;
   /** Segments that hold deleted records and cannot be written to. */
   readonly readOnly: string[];
+  /** Segments that hold deleted records and wait for a volume that is not there: tombstones of theirs may lie in it. */
+  readonly waiting: string[];
   /** Segments that hold deleted records and that a snapshot keeps as they are. */
   readonly kept: { readonly segment: string; readonly snapshot: string }[];
   /** Segments that stay as they are because something in them is damaged: what cannot be read would be lost with them. */
@@ -65,6 +67,7 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
     bytesBefore: 0,
     bytesAfter: 0,
     readOnly: [],
+    waiting: [],
     kept: [],
     damaged: [],
   };
@@ -116,6 +119,8 @@ class Compaction {
   readonly #report: CompactReport;
   /** Deleted records of segments that can be written to, as they were when this compaction began, by where they stand now. */
   readonly #dead: DeadOffsets;
+  /** Contents with revisits in damaged segments, which could not be pointed anew: deleted records that these may name stay. */
+  readonly #stuck = new Map<string, BlockKey>();
 
   constructor(archive: StreamParts, scratch: string, options: CompactOptions, report: CompactReport) {
     this.#archive = archive;
@@ -140,8 +145,14 @@ class Compaction {
 
   /** Notes the deleted records, and gives the contents they had, some of them several times. */
   async *#findDead(): AsyncGenerator<string> {
+    const { volumes } = this.#archive;
+    const isSomeMissing = volumes.settings().some(({ name }) => volumes.failureOf(name) !== undefined);
     for (const segment of this.#archive.shelf.all()) {
       if (segment.deadBytes === 0) continue;
+      if (isSomeMissing) {
+        this.#report.waiting.push(segment.name);
+        continue;
+      }
       const tombstones = await this.#archive.tombstones.listApplied(segment);
       if (tombstones.length === 0) continue;
       if (!this.#isWritable(segment)) {
@@ -300,7 +311,8 @@ class Compaction {
   }
 
   async #sweep(): Promise<void> {
-    for (const number of this.#dead.numbers()) await this.#exchange(number, { drop: await this.#dead.get(number) });
+    for (const number of this.#dead.numbers())
+      await this.#exchange(number, { drop: await this.#dead.get(number), mayBePointedAt: this.#stuck });
   }
 
   /** Writes a segment anew as wished, as far as the wish still holds, and puts the new one into its place. */
@@ -340,6 +352,7 @@ class Compaction {
       if (!(error instanceof PinakesError && isDamage(error))) throw error;
       const { damaged } = this.#report;
       if (!damaged.some(({ segment }) => segment === old.name)) damaged.push({ segment: old.name, why: error.message });
+      for (const { content } of plan.repoint.values()) if (content) this.#stuck.set(content, parseBlockId(content)!);
       return undefined;
     }
   }

@@ -91,7 +91,8 @@ async function isHeldUp(archive: ArchiveParts, segment: Segment, report: Recompr
   const { name } = segment;
   const snapshot = archive.snapshots.keeperOf(segment);
   if (snapshot !== undefined) report.left.push({ segment: name, why: `it belongs to the snapshot ${snapshot}` });
-  else if ((await archive.tombstones.bytes(name)) > 0)
+  // Their tombstones may lie in a volume that is not there.
+  else if (segment.deadBytes > 0 || (await archive.tombstones.bytes(name)) > 0)
     report.left.push({ segment: name, why: 'it holds deleted records, which compaction has to take out first' });
   else return false;
   return true;

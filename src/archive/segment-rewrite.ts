@@ -25,7 +25,7 @@ import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { damageError, damageOf } from './damage.ts';
 import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
-import { replacementFields } from './replacement.ts';
+import { isOwnWarcinfo, replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
 import { SegmentMoves } from './segment-moves.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
@@ -59,6 +59,7 @@ export type Rewritten = {
 };
 
 const COPY_BYTES = 4 * 1024 * 1024;
+const WARCINFO_BYTES_MAX = 64 * 1024;
 
 export async function rewriteSegment(archive: ArchiveParts, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
   const rewrite = new Rewrite(archive, segment, plan);
@@ -72,8 +73,9 @@ class Rewrite {
   readonly #promoted = new Map<string, Referent>();
   readonly #keptDead = new Map<number, number>();
   readonly #moves = new SegmentMoves();
-  /** Records that go with deleted captures: ids of the captures, ids they name, and visits of which nothing is left. */
+  /** Records that go with deleted captures: those that name one of these ids, those that have one of these, and those of visits of which nothing is left. */
   readonly #deadIds = new Set<string>();
+  readonly #namedIds = new Set<string>();
   readonly #deadVisits = new Set<string>();
   /** Whether the archive itself began the segment; known with its first record. */
   #isOurs: boolean | undefined;
@@ -105,9 +107,9 @@ class Rewrite {
     try {
       let isFirst = true;
       for await (const record of this.#records()) {
-        const isOwnWarcinfo = isFirst && record.head.type === 'warcinfo';
+        const isOurs = isFirst && (await this.#isOurWarcinfo(record));
         isFirst = false;
-        await this.#place(open, encoder, record, isOwnWarcinfo);
+        await this.#place(open, encoder, record, isOurs);
       }
       await this.#endRun(open);
       await shelf.flush(open);
@@ -142,6 +144,14 @@ class Rewrite {
     }
   }
 
+  /** What the archive wrote at the beginning speaks of the segment alone, and the new one has its own. What another wrote there speaks of the captures. */
+  async #isOurWarcinfo(record: ReadingRecord): Promise<boolean> {
+    const { head } = record;
+    if (head.type !== 'warcinfo' || head.get('warc-filename') !== basename(this.#segment.name)) return false;
+    if ((head.contentLength ?? 0) > WARCINFO_BYTES_MAX) return false;
+    return isOwnWarcinfo(await record.bytes(WARCINFO_BYTES_MAX));
+  }
+
   /** What cannot be read would be lost with the old segment, so that has to stay; only files of others hold bytes that never were a record. */
   #refuse(finding: Finding): void {
     const isForeign = finding.code === 'garbage-skipped' && this.#isOurs !== true;
@@ -156,23 +166,24 @@ class Rewrite {
   /** Finds out which requests and metadata records go with the captures that leave. */
   async #findCompanions(): Promise<void> {
     if (this.#plan.drop.size === 0) return;
-    const liveVisits = new Set<string>();
+    const [liveIds, liveNamed, liveVisits] = [new Set<string>(), new Set<string>(), new Set<string>()];
     for await (const { head } of this.#records()) {
       if (!isCaptureType(head)) continue;
-      if (!this.#plan.drop.has(head.offset)) {
-        liveVisits.add(visitOf(head));
-        continue;
-      }
-      for (const id of [head.recordId, ...head.getAll('warc-concurrent-to'), head.get(CAPTURE_ID_FIELD)])
-        if (id) this.#deadIds.add(id);
-      this.#deadVisits.add(visitOf(head));
+      const isDead = this.#plan.drop.has(head.offset);
+      const ids = isDead ? this.#deadIds : liveIds;
+      for (const id of [head.recordId, head.get(CAPTURE_ID_FIELD)]) if (id) ids.add(id);
+      for (const id of head.getAll('warc-concurrent-to')) (isDead ? this.#namedIds : liveNamed).add(id);
+      (isDead ? this.#deadVisits : liveVisits).add(visitOf(head));
     }
+    // What a capture that stays has or names too, stays with it.
+    for (const id of liveIds) this.#deadIds.delete(id);
+    for (const id of liveNamed) this.#namedIds.delete(id);
     for (const visit of liveVisits) this.#deadVisits.delete(visit);
   }
 
   #isCompanion(head: RecordHead): boolean {
     if (isCaptureType(head) || head.type === 'warcinfo') return false;
-    if (head.recordId && this.#deadIds.has(head.recordId)) return true;
+    if (head.recordId && this.#namedIds.has(head.recordId)) return true;
     const named = [...head.getAll('warc-concurrent-to'), ...head.getAll('warc-refers-to')];
     if (named.some((id) => this.#deadIds.has(id))) return true;
     return head.targetUri !== undefined && this.#deadVisits.has(visitOf(head));

@@ -62,6 +62,8 @@ async function compact(
   if (!options.json)
     for (const name of report.readOnly)
       terminal.say(`${name} holds deleted records and lies in a volume that may only be read; they stay in it`);
+  for (const name of report.waiting)
+    terminal.say(`${name} holds deleted records; they stay in it while a volume is missing (\`pinakes volume ls\`)`);
   for (const { segment, snapshot } of report.kept)
     terminal.say(
       `${segment} holds deleted records and belongs to the snapshot ${snapshot}; they stay until that is removed`,

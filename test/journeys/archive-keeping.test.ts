@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
@@ -43,6 +43,27 @@ test('delete shows each address once, with how many captures of it would go', as
   assert.equal(shown[11], '  ... and 2 more');
   const [one] = linesOf((await pinakes(at, 'delete', '--url', 'one.test/3', '--dry-run')).out);
   assert.equal(one, '2 captures of 1 address would go:');
+});
+
+test('compact names a damaged segment, leaves it alone, and ends with 1', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  await pinakes(at, 'delete', '--url', 'http://one.test/0', '--yes');
+  const folder = join(at, 'archive/volumes/main/default');
+  const name = readdirSync(folder).find((file) => file.endsWith('.warc.gz.open'))!;
+  const bytes = readFileSync(join(folder, name));
+  bytes.fill(0, bytes.length - 400);
+  writeFileSync(join(folder, name), bytes);
+  const told = await pinakes(at, 'compact');
+  assert.equal(told.code, 1);
+  assert.match(told.out, /^0 segments written anew/);
+  assert.match(told.err, /stays as it is, and with it what was deleted from it: /);
+  const json = await pinakes(at, 'compact', '--json');
+  assert.equal(json.code, 1);
+  assert.match(json.out, /"damaged":\[\{"segment":"default\//);
+  assert.ok(readFileSync(join(folder, name.replace('.open', ''))).equals(bytes));
 });
 
 test('delete without saying what, or of a collection that is not there, is refused', async (t) => {
