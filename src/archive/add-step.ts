@@ -235,7 +235,7 @@ export class AddStep {
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
     const digest = revisitDigest({ algorithm: 'sha256', bytes: facts.payloadDigest }, holder.ownDigest);
     if (digest === holder.ownDigest) fields.push({ name: CONTENT_FIELD, value: blockId(block) });
-    if (digest !== facts.declaredDigest && /^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
+    if (/^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
       fields.push({ name: DECLARED_FIELD, value: facts.declaredDigest });
     if (block.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.overflow) });
     const record: NewRecord = {

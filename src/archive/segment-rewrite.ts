@@ -263,6 +263,7 @@ class Rewrite {
     const { head } = record;
     const isHttp = http !== undefined || (holder.http !== undefined && isHttpType(head.contentType));
     const recordId = newId();
+    const words = head.get('warc-payload-digest') ?? '';
     const ownHead = isHttp ? promotedHttpHead(http, holder.http) : new Uint8Array(0);
     const fields: Field[] = head.fields
       .filter((field) => KEPT_FIELDS.has(field.name.toLowerCase()))
@@ -278,8 +279,8 @@ class Rewrite {
       recordId,
       date: head.date ?? '',
       targetUri: head.targetUri,
-      // As the capture's own writer called the content, so that others who call it the same find it after a rebuild.
-      payloadDigest: parseDigest(head.get('warc-payload-digest') ?? '') ?? { algorithm: 'sha256', bytes: key.digest },
+      // In the very words of the revisit, so that others who use the same find it, after a rebuild and with other tools.
+      payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
       contentType,
       fields,
     };
