@@ -138,10 +138,18 @@ class Rewrite {
       dictionary: dictionary && Buffer.from(dictionary),
       onUnreadable: (finding) => this.#refuse(finding),
     });
+    let found = 0;
     for await (const record of records) {
       this.#isOurs ??= record.head.get('warc-filename') === basename(this.#segment.name);
+      if (!this.#plan.drop.has(record.head.offset)) found++;
       yield record;
     }
+    // Zeros where a record stood look like padding: only the number tells that something is gone.
+    const { volume, name, records: all } = this.#segment;
+    const expected = all - this.#plan.drop.size;
+    const message = `${expected - found} of its ${all} records cannot be found`;
+    if (found < expected)
+      throw damageError({ volume, segment: name, offset: 0, code: 'capture-without-record', message, url: undefined });
   }
 
   /** What the archive wrote at the beginning speaks of the segment alone, and the new one has its own. What another wrote there speaks of the captures. */

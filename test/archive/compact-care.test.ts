@@ -35,7 +35,7 @@ test('a segment with bytes that cannot be read is left as it is and named, and t
     report.damaged.map((one) => one.segment),
     [segment!.name],
   );
-  assert.match(report.damaged[0]!.why, new RegExp(`at ${hurt.place.offset}: `));
+  assert.match(report.damaged[0]!.why, /1 of its 4 records cannot be found/);
   assert.equal(report.segments, 1);
   const files = await readdir(join(archive.directory, 'volumes/main/default'));
   assert.deepEqual(
