@@ -65,6 +65,7 @@ import {
   type NewVolume,
   setVolumeWritable,
   type VolumeStatus,
+  withoutOwnFiles,
 } from './volume-admin.ts';
 import { volumeChoice } from './volume-choice.ts';
 import { createVolume, VolumeSet } from './volume-set.ts';
@@ -298,10 +299,17 @@ export class Archive implements StreamParts {
     // Before any file, each of which would be refused for it.
     if (options.collection !== undefined) this.collections.check(options.collection);
     const report = options.inPlace
-      ? await addInPlace(this, await linkedVolume(this), files, options)
+      ? await this.#addInPlace(files, options)
       : await addInputs(this.#writingParts(), files, options);
     const resolved = await this.exclusive(() => resolveLater(this));
     return { ...report, unresolved: Math.max(0, report.unresolved - resolved) };
+  }
+
+  async #addInPlace(wanted: readonly string[], options: AddOptions): Promise<AddReport> {
+    const { files, failures } = await withoutOwnFiles(this, wanted);
+    const report = await addInPlace(this, await linkedVolume(this), files, options);
+    report.failures.push(...failures);
+    return report;
   }
 
   /** A query on facts of captures, for the `query` of a selection. One that cannot be read is refused with the place marked. */

@@ -159,9 +159,14 @@ async function asTheyAreNow(archive: ArchiveParts, wanted: readonly Capture[]): 
   const current = new Map<string, Capture>();
   for (const [index, capture] of wanted.entries()) {
     for (const now of found[index]!) {
-      if (now.hash === capture.hash && now.collection === capture.collection)
+      if (now.hash === capture.hash && now.collection === capture.collection && hasContentOf(now, capture))
         current.set(`${now.place.segment}:${now.place.offset}`, now);
     }
   }
   return [...current.values()];
+}
+
+/** Careless writers give one id to records of different contents. A content that was not known may have been found since. */
+function hasContentOf(now: Capture, { block }: Capture): boolean {
+  return block === undefined || (now.block !== undefined && blockId(now.block) === blockId(block));
 }

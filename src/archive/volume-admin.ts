@@ -1,6 +1,6 @@
 /** The volumes of an archive as its keeper sees them: which there are, what lies in them, adding one, making one read-only or writable. */
-import { stat } from 'node:fs/promises';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { LinkedVolume } from '../volume/index.ts';
 import { finishAdoptions } from './adopt.ts';
@@ -70,6 +70,7 @@ export async function addVolume(archive: VolumeAdminParts, { name, path, isReadO
   const place = placeFor(archive.directory, path);
   if (archive.connector.volumes.some((volume) => placeFor(archive.directory, volume.path, archive.directory) === place))
     throw refused(name, 'this directory is a volume of the archive already');
+  await refuseNested(archive, name, resolve(archive.directory, place));
   const setting: VolumeSetting = { name, kind: 'directory', path: place, writable: !isReadOnly };
   await archive.exclusive(async () => {
     if (isReadOnly) await assertDirectory(resolve(archive.directory, place));
@@ -78,6 +79,54 @@ export async function addVolume(archive: VolumeAdminParts, { name, path, isReadO
     await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
     await healArchive(archive, archive.cataloguingParts());
   });
+}
+
+/** A file that lies in two volumes would be two segments, and what is done to the one would break the other. */
+async function refuseNested(archive: VolumeAdminParts, name: string, path: string): Promise<void> {
+  const place = await realPlace(path);
+  for (const [other, directory] of await directoriesOf(archive)) {
+    if (isWithin(place, directory)) throw refused(name, `this directory lies in that of the volume ${other}`);
+    if (isWithin(directory, place)) throw refused(name, `the directory of the volume ${other} lies in this one`);
+  }
+}
+
+/** Files to be added in place, but for those that the archive holds already as segments of its own. */
+export async function withoutOwnFiles(
+  archive: VolumeAdminParts,
+  files: readonly string[],
+): Promise<{ files: string[]; failures: PinakesError[] }> {
+  const directories = await directoriesOf(archive);
+  const foreign: string[] = [];
+  const failures: PinakesError[] = [];
+  for (const file of files) {
+    const place = await realPlace(resolve(file));
+    const own = directories.find(([, directory]) => isWithin(place, directory));
+    if (!own) foreign.push(file);
+    else
+      failures.push(
+        new PinakesError('NOT_LINKABLE', { where: file, detail: `it lies in the volume ${own[0]} of this archive` }),
+      );
+  }
+  return { files: foreign, failures };
+}
+
+/** Names and directories of the volumes that are directories. */
+function directoriesOf(archive: VolumeAdminParts): Promise<[name: string, directory: string][]> {
+  const settings = archive.connector.volumes.filter(({ kind }) => kind === 'directory');
+  return Promise.all(settings.map(async ({ name, path }) => [name, await realPlace(resolve(archive.directory, path))]));
+}
+
+/** Where a path leads, with links followed as far as it is there. */
+async function realPlace(path: string): Promise<string> {
+  return realpath(path).catch(async () => {
+    const parent = dirname(path);
+    return parent === path ? path : join(await realPlace(parent), basename(path));
+  });
+}
+
+function isWithin(path: string, directory: string): boolean {
+  const inside = relative(directory, path);
+  return inside === '' || (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside));
 }
 
 /** Makes a volume read-only or writable. Segments that were being written to are sealed first. */

@@ -11,3 +11,4 @@ export * from './random.ts';
 export * from './recent.ts';
 export * from './thread-pool.ts';
 export * from './time.ts';
+export * from './volume-mark.ts';

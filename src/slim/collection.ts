@@ -4,7 +4,7 @@
  */
 import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, PinakesError, VolumeFinder } from '../base/index.ts';
 
 /** A file as the caller found it: `root` is the directory it was found under, or its own path. */
 export type CollectionInput = { readonly path: string; readonly root: string };
@@ -26,9 +26,11 @@ export function collectionOf(inputs: readonly CollectionInput[], target: string 
   const byPath = new Map<string, CollectionFile>();
   const names = new Set<string>();
   const byTarget = new Map<string, string>();
+  const volumes = new VolumeFinder();
   for (const { path, root } of inputs) {
     const real = realPath(path);
     if (byPath.has(real)) continue;
+    if (target === undefined) refuseArchived(path, volumes.find(real));
     const name = uniqueName(resolve(path) === resolve(root) ? basename(path) : relative(root, path), names);
     if (UNLISTABLE.test(real)) {
       throw new PinakesError('BAD_ARGUMENT', {
@@ -46,6 +48,13 @@ export function collectionOf(inputs: readonly CollectionInput[], target: string 
     byPath.set(real, { path: real, name, isArc, target: place });
   }
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The segments of an archive hold what its catalog says they hold; exchanged behind its back they would be taken for damaged. */
+function refuseArchived(path: string, volume: string | undefined): void {
+  if (volume === undefined) return;
+  const detail = `it belongs to the volume of an archive in ${volume}, which keeps every content once by itself; leave it out, or write elsewhere with --to`;
+  throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
 }
 
 /** Files of several roots can have one name; ids and kept copies need different ones. */

@@ -57,7 +57,7 @@ export async function walk(directory: string, folder = ''): Promise<{ files: Lai
     const inside: string[] = [];
     await mapLimited(depth, FOLDERS_AT_ONCE, async (at) => {
       for (const entry of await entriesOf(join(directory, at), at !== '')) {
-        const kind = await kindOf(entry, join(directory, at));
+        const kind = await kindOf(entry, join(directory, at), directory);
         if (kind === 'folder' && isObjectNamePart(entry.name)) inside.push(at ? `${at}/${entry.name}` : entry.name);
         const file = kind === 'file' && laidFile(at, entry.name);
         if (file) files.push(file);
@@ -78,16 +78,21 @@ async function entriesOf(path: string, mayBeGone: boolean): Promise<Dirent[]> {
   }
 }
 
-async function kindOf(entry: Dirent, parent: string): Promise<'file' | 'folder' | undefined> {
+async function kindOf(entry: Dirent, parent: string, directory: string): Promise<'file' | 'folder' | undefined> {
   if (entry.isFile()) return 'file';
   if (entry.isDirectory()) return 'folder';
   if (!entry.isSymbolicLink()) return undefined;
   try {
     const path = join(parent, entry.name);
-    if (!(await stat(path)).isDirectory()) return 'file';
-    // A link to a folder that it lies in would lead around in a circle.
-    const [target, here] = await Promise.all([realpath(path), realpath(parent)]);
-    return `${here}/`.startsWith(`${target}/`) ? undefined : 'folder';
+    const [isFolder, target, here, whole] = await Promise.all([
+      stat(path).then((found) => found.isDirectory()),
+      realpath(path),
+      realpath(parent),
+      realpath(directory),
+    ]);
+    // A link to what lies in the volume anyway would make a second object of every file there, and one to a folder that it lies in lead around in a circle.
+    if (`${target}/`.startsWith(`${whole}/`) || `${here}/`.startsWith(`${target}/`)) return undefined;
+    return isFolder ? 'folder' : 'file';
   } catch (cause) {
     if (isGone(cause)) return undefined;
     throw cause;

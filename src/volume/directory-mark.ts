@@ -8,8 +8,7 @@
  */
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
-export const MARK_FILE = '.pinakes-volume';
+import { VOLUME_MARK } from '../base/index.ts';
 
 export type Mark = { readonly name: string | undefined };
 
@@ -17,7 +16,7 @@ export type Mark = { readonly name: string | undefined };
 export async function readMark(directory: string): Promise<Mark | undefined> {
   let text: string;
   try {
-    text = await readFile(join(directory, MARK_FILE), 'utf8');
+    text = await readFile(join(directory, VOLUME_MARK), 'utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw cause;
@@ -36,7 +35,7 @@ export async function readMark(directory: string): Promise<Mark | undefined> {
 export async function writeMark(directory: string, name: string): Promise<void> {
   let file: Awaited<ReturnType<typeof open>>;
   try {
-    file = await open(join(directory, MARK_FILE), 'wx');
+    file = await open(join(directory, VOLUME_MARK), 'wx');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw cause;

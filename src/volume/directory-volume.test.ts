@@ -294,6 +294,18 @@ test('links to files and folders elsewhere are followed, and a link in a circle 
   });
 });
 
+test('a link to what lies in the volume anyway makes no second object of it', async () => {
+  await inVolume(async (volume, directory) => {
+    await put(volume, 'a/one', 'x');
+    await symlink(join(directory, 'a'), join(directory, 'b'));
+    await symlink(join(directory, 'a', 'one'), join(directory, 'two'));
+    assert.deepEqual(
+      (await volume.list()).map(({ name }) => name),
+      ['a/one'],
+    );
+  });
+});
+
 test('folders are removed with their last object, and made again when they are needed', async () => {
   await inVolume(async (volume, directory) => {
     await put(volume, 'a/b/c', 'x');

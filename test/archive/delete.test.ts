@@ -308,3 +308,19 @@ test('I3 Torn tails heal: whole records that the catalog never heard of are cata
   assert.deepEqual(await answers(again), before);
   assert.deepEqual(await audit(again), []);
 });
+
+test('deleting a content leaves another of the same URL, time and record id alone', async (t) => {
+  const archive = await makeArchive(t);
+  const one = response('http://same.example/', NOON, contentOf('one'));
+  const two = response('http://same.example/', NOON, contentOf('two'));
+  const same = { ...two, record: { ...two.record, recordId: one.record.recordId } };
+  await archive.add([await writeForeign(join(archive.directory, 'f.warc.gz'), [warcinfo(), one, same])], {
+    workers: 0,
+  });
+  const [first, second] = await allCaptures(archive);
+  assert.equal((await archive.delete({ block: first!.block! })).captures, 1);
+  assert.deepEqual(
+    (await allCaptures(archive)).map(({ block }) => block),
+    [second!.block],
+  );
+});

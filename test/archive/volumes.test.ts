@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
@@ -246,4 +255,18 @@ test('contents are stored in a volume that is asked for, and one that is not kno
   });
   assert.equal(segmentFiles(join(directory, 'second')).length, 1);
   await archive.close();
+});
+
+test('a volume inside of another, or around it, is refused in words', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  const inside = join(directory, 'second', 'inside');
+  await assert.rejects(archive.addVolume({ name: 'third', path: inside }), /lies in that of the volume second/);
+  assert.ok(!existsSync(inside));
+  await assert.rejects(archive.addVolume({ name: 'third', path: directory, isReadOnly: true }), /lies in this one/);
+  symlinkSync(join(directory, 'second'), join(directory, 'link'));
+  await assert.rejects(
+    archive.addVolume({ name: 'third', path: join(directory, 'link'), isReadOnly: true }),
+    /lies in that of the volume second/,
+  );
+  assert.deepEqual(await problemsOf(archive), []);
 });

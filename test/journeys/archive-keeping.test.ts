@@ -184,6 +184,25 @@ test('files are added in place; a second time adds nothing, and nothing is copie
   assert.match(changed.err, /one\.warc\.gz.*OBJECT_CHANGED/);
 });
 
+test('what an archive holds is not slimmed in place, and not added in place to itself', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  await pinakes(at, 'volume', 'set', 'main', 'read-only');
+  const folder = join(at, 'archive/volumes/main/default');
+  const [name] = readdirSync(folder);
+  const before = readFileSync(join(folder, name!));
+  const slimmed = await pinakes(at, 'slim', 'run', '--in-place', '.');
+  assert.equal(slimmed.code, 2);
+  assert.match(slimmed.err, /belongs to the volume of an archive in .*main.*--to/);
+  assert.ok(readFileSync(join(folder, name!)).equals(before));
+  const linked = await pinakes(at, 'add', '--in-place', '.');
+  assert.equal(linked.code, 2);
+  assert.match(linked.err, /lies in the volume main of this archive/);
+  assert.match(linked.out, /^1 file: 3 new captures/);
+});
+
 test('a file that cannot be read is told of, the others are added, and the exit code says so', async (t) => {
   const at = scratch(t);
   await writeSample(join(at, 'a.warc.gz'));
