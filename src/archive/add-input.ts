@@ -76,6 +76,7 @@ export async function workersFor(files: readonly string[]): Promise<number> {
 function joinReports(report: AddReport, other: AddReport): void {
   report.files += other.files;
   report.filesKnown += other.filesKnown;
+  report.deletedSince = Math.max(report.deletedSince, other.deletedSince);
   report.failures.push(...other.failures);
   report.records += other.records;
   report.captures += other.captures;

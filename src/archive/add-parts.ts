@@ -7,6 +7,8 @@ export type AddOptions = {
   readonly collection?: string;
   readonly volume?: string;
   readonly workers?: number;
+  /** Reads files that were added before once more: what was deleted of them since comes back. */
+  readonly again?: boolean;
   readonly onFinding?: (finding: Finding) => void;
   readonly onProgress?: (progress: AddProgress) => void;
   readonly signal?: AbortSignal | undefined;
@@ -18,6 +20,8 @@ export type AddReport = {
   files: number;
   /** Files that had been added before and were not read again. */
   filesKnown: number;
+  /** Captures that were deleted from the collection since the first of these was added. What was theirs is left out. */
+  deletedSince: number;
   failures: PinakesError[];
   records: number;
   captures: number;
@@ -36,6 +40,7 @@ export function emptyReport(): AddReport {
   return {
     files: 0,
     filesKnown: 0,
+    deletedSince: 0,
     failures: [],
     records: 0,
     captures: 0,

@@ -24,6 +24,7 @@ import {
 } from '../warc/index.ts';
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type StepSource } from './add-step.ts';
+import { deletedFrom } from './deletion-count.ts';
 import { OwnCaptures } from './own-captures.ts';
 import { PassedCaptures, visitOf } from './passed-captures.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from './record-facts.ts';
@@ -57,6 +58,8 @@ type Ledger = {
   readonly done: boolean;
   /** SHA-256 of the file, when it is done and the samples are not all of it. */
   readonly whole?: string;
+  /** Captures that had been deleted from the collection when it was done. */
+  readonly deleted?: number;
 };
 
 /** One file while it is being added. */
@@ -131,7 +134,7 @@ export class FileSource implements StepSource {
           dictionary,
         };
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
-        const held = (await parts.catalog.notes(note))[note];
+        const held = options.again ? undefined : (await parts.catalog.notes(note))[note];
         const ledger = held === undefined ? undefined : (JSON.parse(held) as Ledger);
         return new FileSource(parts, path, options, handle, size, coding, kind, note, ledger);
       } catch (error) {
@@ -171,6 +174,11 @@ export class FileSource implements StepSource {
     return hash.digest('hex');
   }
 
+  /** Captures that were deleted from the collection since the file was added. */
+  async deletedSince(): Promise<number> {
+    return (await deletedFrom(this.#parts.catalog, this.#kind.collection)) - (this.#finished?.deleted ?? 0);
+  }
+
   async close(): Promise<void> {
     this.#madeEncoder?.close();
     await this.#reader?.return(undefined);
@@ -184,7 +192,8 @@ export class FileSource implements StepSource {
       return;
     }
     const whole = this.#size <= SAMPLED_BYTES ? {} : { whole: await this.#hashWhole() };
-    this.#ledger = { ...this.#ledger, ...whole, done: true };
+    const deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection);
+    this.#ledger = { ...this.#ledger, ...whole, done: true, deleted };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 

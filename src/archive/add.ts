@@ -66,10 +66,13 @@ async function filesToRead(
   const unread: string[] = [];
   for (const file of new Set(files)) {
     try {
-      const isKnown = await wasAdded(parts, file, options);
+      const known = await knownBefore(parts, file, options);
       report.files++;
-      if (isKnown) report.filesKnown++;
-      else unread.push(file);
+      if (!known) unread.push(file);
+      else {
+        report.filesKnown++;
+        report.deletedSince = Math.max(report.deletedSince, known.deletedSince);
+      }
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       report.failures.push(error);
@@ -78,10 +81,15 @@ async function filesToRead(
   return unread;
 }
 
-async function wasAdded(parts: AddParts, file: string, options: AddOptions): Promise<boolean> {
+/** Of a file that was added before, how many captures were deleted from the collection since. */
+async function knownBefore(
+  parts: AddParts,
+  file: string,
+  options: AddOptions,
+): Promise<{ readonly deletedSince: number } | undefined> {
   const source = await FileSource.open(parts, file, options);
   try {
-    return await source.wasAdded();
+    return (await source.wasAdded()) ? { deletedSince: await source.deletedSince() } : undefined;
   } finally {
     await source.close();
   }

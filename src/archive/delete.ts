@@ -11,6 +11,7 @@ import { sortLines } from '../warc/index.ts';
 import { finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId, parseBlockId } from './catalog-draft.ts';
+import { countDeleted } from './deletion-count.ts';
 import { type Selection, selectCaptures } from './selection.ts';
 import type { StreamParts } from './stream.ts';
 import { appliedNote, type TombstoneMark, tombstoneOf } from './tombstones.ts';
@@ -143,6 +144,7 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
       draft.putSegment({ ...segment, deadBytes });
       for (const capture of list) draft.removeCapture(capture);
     }
+    await countDeleted(archive.catalog, draft, captures);
   } catch (error) {
     for (const mark of marks) await archive.tombstones.takeBack(mark);
     throw error;

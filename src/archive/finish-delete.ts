@@ -9,6 +9,7 @@ import { urlKey } from '../url/index.ts';
 import type { ObjectInfo, Volume } from '../volume/index.ts';
 import { formerTargetUri } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import { countDeleted } from './deletion-count.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 
 export async function finishDeletions(archive: ArchiveParts): Promise<void> {
@@ -41,6 +42,7 @@ async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segm
   const draft = archive.newDraft();
   await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
   for (const capture of captures) draft.removeCapture(capture);
+  await countDeleted(archive.catalog, draft, captures);
   const deadBytes = segment.deadBytes + captures.reduce((sum, capture) => sum + capture.place.length, 0);
   const current: Segment = { ...segment, deadBytes };
   draft.putSegment(current);

@@ -12,6 +12,7 @@ import { counted, formatBytes } from './terminal.ts';
 export type AddCommandOptions = ArchiveCommandOptions & {
   readonly collection?: string;
   readonly inPlace?: boolean;
+  readonly again?: boolean;
   readonly volume?: string;
 };
 
@@ -38,6 +39,7 @@ export async function archiveAdd(
       ...(options.collection !== undefined && { collection: options.collection }),
       ...(options.volume !== undefined && { volume: options.volume }),
       inPlace: options.inPlace ?? false,
+      again: options.again ?? false,
       onFinding: (finding) => findings.add(finding),
       onProgress: ({ file, bytes: fileBytes, captures }) =>
         progress.update(done.at(file, fileBytes), `${counted(captures, 'capture')}  ${file}`),
@@ -79,6 +81,11 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
     const saved = `${report.duplicates} kept as revisits, ${formatBytes(report.duplicateBytes)} of payload not stored again`;
     lines.push(`${saved}; ${formatBytes(inputBytes)} read, ${formatBytes(storedBytes)} written`);
   }
+  if (report.deletedSince > 0)
+    lines.push(
+      `${counted(report.deletedSince, 'capture')} of the collection ${report.deletedSince === 1 ? 'was' : 'were'} deleted since files were added before; ` +
+        'what was of these files is left out, and `--again` takes it in again',
+    );
   if (report.unresolved > 0)
     lines.push(
       `${counted(report.unresolved, 'revisit')} whose original is not in the archive (yet); add the files that hold them`,

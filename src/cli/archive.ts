@@ -35,6 +35,12 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .argument('<paths...>', 'files, or directories with WARC, ARC and WACZ files below them')
     .option('--collection <name>', 'the collection they belong to', 'default')
     .option('--in-place', 'use the files where they lie; nothing is copied, and they must stay as they are')
+    .addOption(
+      new Option(
+        '--again',
+        'read files that were added before once more; what was deleted of them comes back',
+      ).conflicts('inPlace'),
+    )
     .option('--volume <name>', 'the volume to copy to (default: where there is most room)')
     .action(async (paths, options) =>
       ends(

@@ -66,6 +66,19 @@ test('compact names a damaged segment, leaves it alone, and ends with 1', async 
   assert.ok(readFileSync(join(folder, name.replace('.open', ''))).equals(bytes));
 });
 
+test('add says that captures of a file were deleted since, and --again takes them in', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  await pinakes(at, 'delete', '--collection', 'default', '--yes');
+  assert.match(
+    (await pinakes(at, 'add', 'one.warc.gz')).out,
+    /^1 file, 1 of them added before: 0 new captures\n.*\n3 captures of the collection were deleted since.*--again/,
+  );
+  assert.match((await pinakes(at, 'add', '--again', 'one.warc.gz')).out, /^1 file: 3 new captures\n/);
+});
+
 test('delete without saying what, or of a collection that is not there, is refused', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');

@@ -1,0 +1,27 @@
+/**
+ * How many captures were deleted from each collection so far. A file that was added before is not read again when it comes again, and so brings nothing back of
+ * what was deleted: by this number whoever adds it is told that something may be left out.
+ *
+ * ```
+ *   note  deleted:<number of the collection>     a number
+ * ```
+ */
+import type { Capture, CatalogView } from '../catalog/index.ts';
+import type { CatalogDraft } from './catalog-draft.ts';
+
+const DELETED_NOTE = 'deleted:';
+
+export async function deletedFrom(catalog: CatalogView, collection: number): Promise<number> {
+  const note = DELETED_NOTE + collection;
+  return Number((await catalog.notes(note))[note] ?? 0);
+}
+
+/** Counts captures that a draft deletes. */
+export async function countDeleted(
+  catalog: CatalogView,
+  draft: CatalogDraft,
+  captures: readonly Capture[],
+): Promise<void> {
+  for (const [collection, { length }] of Map.groupBy(captures, (capture) => capture.collection))
+    draft.putNote(DELETED_NOTE + collection, String((await deletedFrom(catalog, collection)) + length));
+}
