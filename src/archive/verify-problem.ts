@@ -25,6 +25,7 @@ export const PROBLEM_CATALOGUE = {
   ),
   'revisit-unresolved': entry('warning', 'the original of a revisit is not in the archive'),
   'segment-grown': entry('warning', 'the segment is longer than the catalog knows it'),
+  'segment-misnamed': entry('warning', 'a file is no segment because of the characters in its name'),
   'segment-missing': entry('error', 'the segment is not in its volume'),
   'segment-short': entry('error', 'the segment is shorter than the catalog knows it'),
   'segment-unreadable': entry('error', 'the segment cannot be read'),

@@ -94,6 +94,9 @@ class Verification {
     for (const { name } of this.#archive.volumes.settings()) {
       const failure = this.#archive.volumes.failureOf(name);
       if (failure) this.#loseVolume(name, failure);
+      else
+        for (const file of await this.#archive.volumes.misnamed(name))
+          await this.#tell(problemOf('segment-misnamed', { volume: name, segment: file }));
     }
     for (const segment of this.#archive.shelf.all()) await this.#verifySegment(segment);
     await this.#countCatalog();

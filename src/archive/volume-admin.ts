@@ -78,6 +78,10 @@ export async function addVolume(archive: VolumeAdminParts, { name, path, isReadO
     await archive.volumes.put(archive.directory, setting);
     await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
     await healArchive(archive, archive.cataloguingParts());
+    for (const file of await archive.volumes.misnamed(name)) {
+      const message = 'it is left out: names have letters, digits, full stops, dashes and underscores';
+      archive.report({ code: 'segment-misnamed', level: 'warning', file: `${name}: ${file}`, offset: 0, message });
+    }
   });
 }
 

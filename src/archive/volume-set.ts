@@ -5,6 +5,7 @@ import { PinakesError } from '../base/index.ts';
 import {
   createDirectoryVolume,
   createLinkedVolume,
+  DirectoryVolume,
   LinkedVolume,
   openDirectoryVolume,
   openLinkedVolume,
@@ -12,6 +13,7 @@ import {
 } from '../volume/index.ts';
 import type { VolumeSetting } from './connector.ts';
 import { makeDirectory } from './made-directory.ts';
+import { misnamedFiles } from './misnamed-files.ts';
 
 type Opened = {
   readonly setting: VolumeSetting;
@@ -62,6 +64,14 @@ export class VolumeSet {
   linked(name: string): LinkedVolume | undefined {
     const volume = this.#opened.get(name)?.volume;
     return volume instanceof LinkedVolume ? volume : undefined;
+  }
+
+  /** WARC files in the directory of a volume that are no segments because of their names. */
+  async misnamed(name: string): Promise<string[]> {
+    const volume = this.#opened.get(name)?.volume;
+    if (!(volume instanceof DirectoryVolume)) return [];
+    // That a directory cannot be read is told where its segments are.
+    return misnamedFiles(volume.directory).catch(() => []);
   }
 
   /** Those that are there. */

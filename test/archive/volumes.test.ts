@@ -270,3 +270,28 @@ test('a volume inside of another, or around it, is refused in words', async (t) 
   );
   assert.deepEqual(await problemsOf(archive), []);
 });
+
+test('files that are left out because of their names are named when their volume is added, and by verify', async (t) => {
+  const directory = scratch(t);
+  const shared = join(directory, 'shared');
+  mkdirSync(join(shared, 'a folder'), { recursive: true });
+  await writePages(join(shared, 'good.warc.gz'), FIRST, 'gzip');
+  for (const name of ['WEB-1~host~8443.warc.gz', 'a folder/one.warc'])
+    copyFileSync(join(shared, 'good.warc.gz'), join(shared, name));
+  writeFileSync(join(shared, 'read me.txt'), 'no WARC file');
+  const archive = await openSample(join(directory, 'archive'));
+  const told = t.mock.method(archive, 'report');
+  await archive.addVolume({ name: 'shared', path: shared, isReadOnly: true });
+  assert.deepEqual(
+    told.mock.calls.map(({ arguments: [finding] }) => [finding!.code, finding!.file]),
+    [
+      ['segment-misnamed', 'shared: WEB-1~host~8443.warc.gz'],
+      ['segment-misnamed', 'shared: a folder/one.warc'],
+    ],
+  );
+  assert.equal(archive.segments().length, 1);
+  const problems: string[] = [];
+  const report = await archive.verify({ onProblem: ({ code, segment }) => void problems.push(`${code} ${segment}`) });
+  assert.deepEqual(problems, ['segment-misnamed WEB-1~host~8443.warc.gz', 'segment-misnamed a folder/one.warc']);
+  assert.deepEqual([report.errors, report.warnings], [0, 2]);
+});
