@@ -1,11 +1,11 @@
 /**
  * One file while it is being added. The catalog's ledger says how far it has come, under a fingerprint of the file: samples of its bytes from the first to
- * the last. They find the place where an interrupted add goes on. That a whole file was added before is said by the hash of all its bytes alone; ledgers of former
- * times have none, and their files are read again.
+ * the last. They find the place where an interrupted add goes on. That a whole file was added before they say only together with its path and times: another file may
+ * have the same samples.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 import {
   type Coding,
@@ -44,7 +44,6 @@ const FINGERPRINT_BYTES = 16 * 1024;
 const FINGERPRINT_SAMPLES = 17;
 /** The samples of a file up to this size are all its bytes. */
 const SAMPLED_BYTES = FINGERPRINT_BYTES * FINGERPRINT_SAMPLES;
-const HASHED_AT_ONCE_BYTES = 1024 * 1024;
 /** A revisit has a head and no body. */
 const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
 /** How far a reader reads on rather than being begun anew. */
@@ -56,8 +55,8 @@ type Ledger = {
   readonly offset: number;
   readonly innerOffset: number;
   readonly done: boolean;
-  /** SHA-256 of the file, when it is done and the samples are not all of it. */
-  readonly whole?: string;
+  /** Where the file lay when it was done, and when it and its entry were changed last. */
+  readonly seen?: string;
   /** Captures that had been deleted from the collection when it was done. */
   readonly deleted?: number;
 };
@@ -69,6 +68,7 @@ export class FileSource implements StepSource {
   readonly #options: AddOptions;
   readonly #handle: FileHandle;
   readonly #size: number;
+  readonly #seen: string;
   readonly #note: string;
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
@@ -95,7 +95,7 @@ export class FileSource implements StepSource {
     path: string,
     options: AddOptions,
     handle: FileHandle,
-    size: number,
+    file: { readonly size: number; readonly seen: string },
     coding: Coding,
     kind: SegmentKind,
     note: string,
@@ -105,7 +105,8 @@ export class FileSource implements StepSource {
     this.path = path;
     this.#options = options;
     this.#handle = handle;
-    this.#size = size;
+    this.#size = file.size;
+    this.#seen = file.seen;
     this.#coding = coding;
     this.#kind = kind;
     this.#note = note;
@@ -120,7 +121,8 @@ export class FileSource implements StepSource {
       const handle = await open(path, 'r');
       try {
         const { coding, dictionary } = readFileStart(path);
-        const { size } = await handle.stat();
+        const { size, mtimeMs, ctimeMs } = await handle.stat();
+        const seen = `${resolve(path)} ${mtimeMs} ${ctimeMs}`;
         const print = await fingerprintOf(handle, size);
         const collectionName = options.collection ?? 'default';
         const collection = await parts.collections.number(collectionName);
@@ -136,7 +138,7 @@ export class FileSource implements StepSource {
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
         const held = options.again ? undefined : (await parts.catalog.notes(note))[note];
         const ledger = held === undefined ? undefined : (JSON.parse(held) as Ledger);
-        return new FileSource(parts, path, options, handle, size, coding, kind, note, ledger);
+        return new FileSource(parts, path, options, handle, { size, seen }, coding, kind, note, ledger);
       } catch (error) {
         await handle.close();
         throw error;
@@ -152,26 +154,14 @@ export class FileSource implements StepSource {
     return this.#madeEncoder;
   }
 
-  /** Whether this very file was added before. */
+  /**
+   * Whether this file was added before and need not be read. Where only the samples say so it is read again, which adds nothing twice; but not when captures were deleted since,
+   * which it might bring back: that is for whoever adds it to decide, and they are told.
+   */
   async wasAdded(): Promise<boolean> {
-    if (!this.#finished || this.#size <= SAMPLED_BYTES) return this.#finished !== undefined;
-    return this.#finished.whole !== undefined && this.#finished.whole === (await this.#hashWhole());
-  }
-
-  async #hashWhole(): Promise<string> {
-    const hash = createHash('sha256');
-    const piece = Buffer.allocUnsafeSlow(HASHED_AT_ONCE_BYTES);
-    for (let at = 0; at < this.#size; ) {
-      this.#options.signal?.throwIfAborted();
-      const length = Math.min(piece.length, this.#size - at);
-      const { bytesRead } = await this.#handle.read(piece, 0, length, at).catch((cause: unknown) => {
-        throw fileError(cause, this.path);
-      });
-      if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
-      hash.update(piece.subarray(0, bytesRead));
-      at += bytesRead;
-    }
-    return hash.digest('hex');
+    if (!this.#finished) return false;
+    if (this.#size <= SAMPLED_BYTES || this.#finished.seen === this.#seen) return true;
+    return (await this.deletedSince()) > 0;
   }
 
   /** Captures that were deleted from the collection since the file was added. */
@@ -191,9 +181,8 @@ export class FileSource implements StepSource {
       await this.#parts.catalog.write({ removeNotes: [this.#note] });
       return;
     }
-    const whole = this.#size <= SAMPLED_BYTES ? {} : { whole: await this.#hashWhole() };
     const deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection);
-    this.#ledger = { ...this.#ledger, ...whole, done: true, deleted };
+    this.#ledger = { ...this.#ledger, seen: this.#seen, done: true, deleted };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 

@@ -1,6 +1,6 @@
 /** What adding files promises, through the archive's front door. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
@@ -95,7 +95,7 @@ async function twins(directory: string): Promise<[string, string]> {
   return [file, join(directory, 'two.warc')];
 }
 
-test('a file is known to have been added by all its bytes', async (t) => {
+test('a file with the samples of another is read, and so is one that was put into the place of another', async (t) => {
   const archive = await makeArchive(t);
   const [one, two] = await twins(archive.directory);
   assert.equal((await archive.add([one])).captures, 40);
@@ -103,16 +103,33 @@ test('a file is known to have been added by all its bytes', async (t) => {
   const report = await archive.add([two]);
   assert.deepEqual([report.filesKnown, report.captures, report.capturesKnown], [0, 1, 39]);
   assert.equal((await archive.add([two])).filesKnown, 1);
+  const { atime, mtime } = await stat(two);
+  await copyFile(one, two);
+  await utimes(two, atime, mtime);
+  const restored = await archive.add([two]);
+  assert.deepEqual([restored.filesKnown, restored.captures, restored.capturesKnown], [0, 0, 40]);
   assert.deepEqual(await audit(archive), []);
 });
 
-test('a ledger that says of no hash that its file was added has the file read once more, and nothing added', async (t) => {
+test('a file that was moved does not bring back what was deleted, and whoever adds it is told', async (t) => {
+  const archive = await makeArchive(t);
+  const [one] = await twins(archive.directory);
+  await archive.add([one]);
+  await archive.delete({ url: 'http://twin.example/7' });
+  const moved = join(archive.directory, 'moved.warc');
+  await rename(one, moved);
+  const report = await archive.add([moved]);
+  assert.deepEqual([report.filesKnown, report.captures, report.deletedSince], [1, 0, 1]);
+  assert.equal((await archive.add([moved], { again: true })).captures, 1);
+});
+
+test('a file whose ledger does not say where it lay is read once more, and nothing added', async (t) => {
   const archive = await makeArchive(t);
   const [one] = await twins(archive.directory);
   await archive.add([one]);
   const [[note, ledger]] = Object.entries(await archive.catalog.notes('added:')) as [[string, string]];
-  const { whole, ...former } = JSON.parse(ledger);
-  assert.match(whole, /^[0-9a-f]{64}$/);
+  const { seen, ...former } = JSON.parse(ledger);
+  assert.ok(seen.startsWith(`${one} `));
   await archive.catalog.write({ putNotes: { [note]: JSON.stringify(former) } });
   const again = await archive.add([one]);
   assert.deepEqual([again.filesKnown, again.captures, again.capturesKnown], [0, 0, 40]);
