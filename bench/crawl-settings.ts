@@ -7,7 +7,7 @@ export const SETTINGS = { allowPrivate: true, delayMs: 0, concurrency: CONCURREN
 export const newId = () => `<urn:uuid:${randomUUID()}>`;
 
 /** See `crawl-way.ts`. */
-export type WayName = 'crawl' | 'own' | 'fetch' | 'agent';
+export type WayName = 'crawl' | 'own' | 'packed' | 'fetch' | 'agent';
 
 /** What going through the site once took. */
 export type Taken = { readonly seconds: number; readonly processor: number };

@@ -1,12 +1,15 @@
 /**
  * One way of fetching all pages of the bench's site, in a process of its own, so that no other has shaped what the platform knows of the code, nor left it a large heap:
- * `crawl`, or a bare client that throws everything away (`own`, `fetch`, `agent`). Goes through the site each time it is sent a message, and answers with what that took.
+ * `crawl`, or a bare client that throws everything away (`own`, `fetch`, `agent`), or one that makes gzip members of it first and then throws them away (`packed`): what no
+ * crawler that writes WARC files can do without. Goes through the site each time it is sent a message, and answers with what that took.
  */
 import { rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { createArchive, openArchive } from '../src/archive/index.ts';
-import { crawl, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
+import { digestOf, formatW3cDate } from '../src/base/index.ts';
+import { crawl, type Exchange, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
+import { type LooseRecord, MemberThreads, openHead } from '../src/warc/index.ts';
 import { CONCURRENCY, newId, SETTINGS, type Taken, type WayName } from './crawl-settings.ts';
 
 const [name, site, pagesText, directory] = process.argv.slice(2) as [WayName, string, string, string];
@@ -14,7 +17,13 @@ const pages = Number(pagesText);
 
 const ways: Record<WayName, () => Promise<void>> = {
   crawl: crawlAll,
-  own: () => fetchAll(ownFetch()),
+  own: () =>
+    fetchAll(
+      ownFetch(async ({ body }) => {
+        for await (const _ of body);
+      }),
+    ),
+  packed: packAll,
   fetch: () => fetchAll(platformFetch),
   agent: withAgent,
 };
@@ -49,13 +58,65 @@ async function fetchAll(fetchOne: (url: string) => Promise<void>): Promise<void>
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }
 
-function ownFetch(): (url: string) => Promise<void> {
+function ownFetch(take: (exchange: Exchange) => Promise<void>): (url: string) => Promise<void> {
   const fetcher = new HttpFetcher({ ...FETCH_DEFAULTS, clock: Date.now, allowPrivate: true });
   return async (url) => {
     const fetched = await fetcher.fetch({ url });
     if (fetched.kind === 'failure') throw new Error(fetched.detail);
-    for await (const _ of fetched.body);
+    await take(fetched);
   };
+}
+
+/** Pages that are compressed at a time, and batches that may wait for it. */
+const PACKED_TOGETHER = 64;
+const PACKINGS_MAX = 8;
+
+async function packAll(): Promise<void> {
+  const threads = new MemberThreads();
+  const packings = new Set<Promise<unknown>>();
+  let loose: LooseRecord[] = [];
+  const pack = () => {
+    const packing = threads.encode(loose).finally(() => packings.delete(packing));
+    packings.add(packing);
+    loose = [];
+  };
+  await fetchAll(
+    ownFetch(async (exchange) => {
+      const parts: Uint8Array[] = [exchange.head.bytes];
+      for await (const piece of exchange.body) parts.push(piece);
+      loose.push(...recordsOf(exchange, Buffer.concat(parts)));
+      if (loose.length >= 2 * PACKED_TOGETHER) pack();
+      while (packings.size >= PACKINGS_MAX) await Promise.race(packings);
+    }),
+  );
+  pack();
+  await Promise.all(packings);
+  await threads.close();
+}
+
+/** The two records of an exchange, as the archive writes them. */
+function recordsOf(exchange: Exchange, block: Uint8Array): LooseRecord[] {
+  const { url, time, request, head } = exchange;
+  const common = { date: formatW3cDate(time), targetUri: url } as const;
+  const response = {
+    ...common,
+    type: 'response',
+    recordId: newId(),
+    payloadDigest: digestOf('sha256', block.subarray(head.bytes.length)),
+    contentType: 'application/http; msgtype=response',
+    fields: exchange.fields(),
+  } as const;
+  const asked = {
+    ...common,
+    type: 'request',
+    recordId: newId(),
+    contentType: 'application/http; msgtype=request',
+    fields: [{ name: 'WARC-Concurrent-To', value: response.recordId }],
+  } as const;
+  return [
+    { head: openHead(response, block.length), block, level: 6 },
+    { head: openHead(asked, request.length), block: request, level: 6 },
+  ];
 }
 
 async function platformFetch(url: string): Promise<void> {

@@ -46,9 +46,9 @@ async function measureMemory(site: string, directory: string): Promise<void> {
 type Measure = { readonly runs: number; readonly wget: boolean };
 
 async function measure(site: string, pages: number, directory: string, { runs, wget }: Measure): Promise<void> {
-  const names: readonly WayName[] = ['own', 'fetch', 'agent', 'crawl'];
+  const names: readonly WayName[] = ['own', 'packed', 'fetch', 'agent', 'crawl'];
   const ways = names.map((name) => ({ name, process: startWay(name, site, pages, directory) }));
-  const taken: Record<WayName, Taken[]> = { own: [], fetch: [], agent: [], crawl: [] };
+  const taken: Record<WayName, Taken[]> = { own: [], packed: [], fetch: [], agent: [], crawl: [] };
   const peer: number[] = [];
   try {
     for (let run = 0; run < runs; run++) {
@@ -58,7 +58,7 @@ async function measure(site: string, pages: number, directory: string, { runs, w
   } finally {
     for (const way of ways) way.process.kill();
   }
-  const [own, platform, agent, ours] = names.map((name) => taken[name].map(({ seconds }) => seconds));
+  const [own, packed, platform, agent, ours] = names.map((name) => taken[name].map(({ seconds }) => seconds));
   const processor = median(taken.crawl.map((one) => one.processor));
   const speed = (times: readonly number[]) => (pages / median(times)).toFixed(0);
   print(
@@ -67,6 +67,7 @@ async function measure(site: string, pages: number, directory: string, { runs, w
   print(`  crawl ${speed(ours!)} pages/s, storing, reading links and all`);
   print(`  processor time ${((1000 * processor) / pages).toFixed(2)} ms a page, of all threads`);
   print(`  to the crawler's own bare client, ${speed(own!)} pages/s   ${ratio(own!, ours!)}   (bar 0.5)`);
+  print(`  to the same client and compressing, ${speed(packed!)} pages/s   ${ratio(packed!, ours!)}`);
   print(`  to fetch of the platform, ${speed(platform!)} pages/s       ${ratio(platform!, ours!)}`);
   print(`  to node:http with an agent, ${speed(agent!)} pages/s    ${ratio(agent!, ours!)}`);
   if (wget) print(`  to wget --recursive --warc-file, ${speed(peer)} pages/s    ${ratio(peer, ours!)}   (bar 3)`);
