@@ -1,23 +1,13 @@
 /** ARC files in a run with a target, where they become WARC files. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
 import { slimRun } from '../../src/slim/index.ts';
 import { type ArchivedRecord, readAll } from './archived-captures.ts';
 import { bodyOf } from './sample-collection.ts';
-import { filesBelow, runOptions } from './slim-options.ts';
-
-async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
-  try {
-    await body(directory);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
+import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
 /** A file of HTTP messages with one body. */
 function arcOf(uris: readonly string[], body: Uint8Array): Uint8Array {

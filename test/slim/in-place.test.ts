@@ -6,28 +6,17 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { slimRun, slimUndo } from '../../src/slim/index.ts';
 import { writeSampleCollection } from './sample-collection.ts';
-import { filesBelow, runOptions } from './slim-options.ts';
-
-async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
-  try {
-    await body(directory);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
+import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
 test('undo puts back every file as it was', async () => {
   await inDirectory(async (directory) => {

@@ -8,16 +8,7 @@ import { slimRun } from '../../src/slim/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import { type ArchivedRecord, capturesOf, originalOf, readAll, storedAs } from './archived-captures.ts';
 import { bodyOf, chunked, SAMPLE_FILES, SampleWriter, writeSampleCollection } from './sample-collection.ts';
-import { filesBelow, runOptions } from './slim-options.ts';
-
-async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
-  try {
-    await body(directory);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
+import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
 describe('a run in place over files of every compression', () => {
   let directory = '';

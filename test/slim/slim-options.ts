@@ -1,5 +1,6 @@
-/** Options of a run that most tests share: one thread, whose start costs more than the work, a fixed clock, findings and failures gathered. */
-import { readdirSync } from 'node:fs';
+/** What most tests share: a directory for a while, and options of a run: one thread, whose start costs more than the work, a fixed clock, findings and failures gathered. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Finding, PinakesError } from '../../src/base/index.ts';
 import type { SlimRunOptions } from '../../src/slim/index.ts';
@@ -7,6 +8,15 @@ import type { SlimRunOptions } from '../../src/slim/index.ts';
 export type Gathered = { readonly findings: Finding[]; readonly failures: PinakesError[] };
 
 const ARCHIVE = /\.(warc|arc)(\.gz|\.zst)?$/;
+
+export async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
+  try {
+    await body(directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
 
 /** The WARC and ARC files below a directory, in order. */
 export function filesBelow(directory: string): string[] {

@@ -2,34 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { slimRun } from '../../src/slim/index.ts';
 import { capturesOf, readAll } from './archived-captures.ts';
 import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
-import { filesBelow, runOptions } from './slim-options.ts';
+import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 import type { SmallDisk } from './small-disk-child.ts';
-
-async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
-  try {
-    await body(directory);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
 
 /** Files whose pages are those of the numbers given; the n-th file is later than the one before. */
 async function writeFiles(directory: string, files: Record<string, readonly number[]>, bytes = 3000): Promise<void> {
