@@ -13,7 +13,6 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import { sortLines } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
@@ -349,7 +348,7 @@ class Compaction {
     try {
       return await rewriteSegment(this.#archive, old, plan);
     } catch (error) {
-      if (!(error instanceof PinakesError && isDamage(error))) throw error;
+      if (!isDamage(error)) throw error;
       const { damaged } = this.#report;
       if (!damaged.some(({ segment }) => segment === old.name)) damaged.push({ segment: old.name, why: error.message });
       for (const { content } of plan.repoint.values()) if (content) this.#stuck.set(content, parseBlockId(content)!);

@@ -33,6 +33,6 @@ export function damageError({ segment, offset, code, message }: Damage): Pinakes
   return new PinakesError('RECORD_DAMAGED', { where: `${segment}:${offset}`, detail: `${code}, ${message}` });
 }
 
-export function isDamage(error: unknown): boolean {
+export function isDamage(error: unknown): error is PinakesError {
   return error instanceof PinakesError && error.code === 'RECORD_DAMAGED';
 }

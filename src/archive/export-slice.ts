@@ -34,6 +34,9 @@ export type Standing = {
   readonly damage: readonly Finding[];
 };
 
+/** Of most records, which are all there. */
+export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
+
 export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
   return { isWhole: tail?.complete === true && tail.length === length, url: head.targetUri, damage };
 }
@@ -195,11 +198,10 @@ async function walkedSlice(
   const companions = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
     return { offset, length, kind: undefined, block: undefined };
   });
-  const sound: Standing = { isWhole: true, url: undefined, damage: [] };
   const gone = new Set(lost.map(({ offset }) => offset));
   const records = [...captures, ...companions]
     .sort((a, b) => a.offset - b.offset)
-    .map((record) => (gone.has(record.offset) ? record : { ...record, standing: notable.get(record.offset) ?? sound }));
+    .map((record) => (gone.has(record.offset) ? record : { ...record, standing: notable.get(record.offset) ?? SOUND }));
   const dead = lost.length > 0 ? await archive.tombstones.read(segment) : gone;
   const unreadable = lost.filter(({ offset }) => !dead.has(offset) && !chosen.has(offset));
   return { segment, records, unreadable };

@@ -24,7 +24,7 @@ import {
   warcFields,
 } from '../warc/index.ts';
 import { type Damage, damageOf, isDamage, type OutputDamage } from './damage.ts';
-import { movedRecord, type SliceRecord, type Standing, sliceOf, standingOf } from './export-slice.ts';
+import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingOf } from './export-slice.ts';
 import { lookBackOf, type OpenedRecord, releasePayload } from './record-access.ts';
 import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
 import { expandedRecord } from './revisit-expansion.ts';
@@ -92,8 +92,6 @@ export async function exportWarc(
     throw error;
   }
 }
-
-const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

@@ -210,8 +210,9 @@ async function removeStale(
 /** Whether every byte of a segment can be read as records. */
 async function isSound({ volume, object }: Found): Promise<boolean> {
   let sound = true;
-  const onFinding = ({ level }: Finding) => {
-    if (level === 'error') sound = false;
+  // Zeros where a record stood look like padding, which no segment of ours has.
+  const onFinding = ({ level, code }: Finding) => {
+    if (level === 'error' || code === 'padding-skipped') sound = false;
   };
   for await (const record of readRecords(volume.stream(object.name), { name: object.name, onFinding }))
     for await (const _ of record.body());
