@@ -22,6 +22,7 @@ import { isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
 import { releasePayload } from './record-access.ts';
+import { removeDoubles } from './segment-double.ts';
 import {
   discardRewritten,
   type Referent,
@@ -56,6 +57,8 @@ export type CompactReport = {
   readonly kept: { readonly segment: string; readonly snapshot: string }[];
   /** Segments that stay as they are because something in them is damaged: what cannot be read would be lost with them. */
   readonly damaged: { readonly segment: string; readonly why: string }[];
+  /** Segments that stay as they are because another volume has a file of their name that is not the same, or that cannot be removed. */
+  readonly doubled: { readonly segment: string; readonly volume: string }[];
 };
 
 export async function compactArchive(archive: StreamParts, options: CompactOptions = {}): Promise<CompactReport> {
@@ -69,6 +72,7 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
     waiting: [],
     kept: [],
     damaged: [],
+    doubled: [],
   };
   await archive.exclusive(() => finishExchanges(archive));
   const scratch = await mkdtemp(join(archive.scratch, 'compaction-'));
@@ -118,7 +122,7 @@ class Compaction {
   readonly #report: CompactReport;
   /** Deleted records of segments that can be written to, as they were when this compaction began, by where they stand now. */
   readonly #dead: DeadOffsets;
-  /** Contents with revisits in damaged segments, which could not be pointed anew: deleted records that these may name stay. */
+  /** Contents with revisits in segments that stay as they are, which could not be pointed anew: deleted records that these may name stay. */
   readonly #stuck = new Map<string, BlockKey>();
 
   constructor(archive: StreamParts, scratch: string, options: CompactOptions, report: CompactReport) {
@@ -328,7 +332,7 @@ class Compaction {
       // A snapshot may have been taken since this was planned.
       if (old && this.#archive.snapshots.keeperOf(old) !== undefined) return;
       const plan = old && (await this.#planFor(old, wish));
-      if (!old || !plan) return;
+      if (!old || !plan || (await this.#isDoubled(old, plan))) return;
       const rewritten = await this.#rewritten(old, plan);
       if (!rewritten) return;
       const { segment, keptDead } = rewritten;
@@ -343,7 +347,21 @@ class Compaction {
     });
   }
 
-  /** The segment written anew; undefined when damage forbids it. What was to leave it stays, and so does whatever leans on that. */
+  async #isDoubled(old: Segment, plan: RewritePlan): Promise<boolean> {
+    const volume = await removeDoubles(this.#archive, old);
+    if (volume === undefined) return false;
+    const { doubled } = this.#report;
+    if (!doubled.some(({ segment }) => segment === old.name)) doubled.push({ segment: old.name, volume });
+    this.#stay(plan);
+    return true;
+  }
+
+  /** A segment is not written anew. What was to leave it stays, and so does whatever leans on that. */
+  #stay({ repoint }: RewritePlan): void {
+    for (const { content } of repoint.values()) if (content) this.#stuck.set(content, parseBlockId(content)!);
+  }
+
+  /** The segment written anew; undefined when damage forbids it. */
   async #rewritten(old: Segment, plan: RewritePlan): Promise<Rewritten | undefined> {
     try {
       return await rewriteSegment(this.#archive, old, plan);
@@ -351,7 +369,7 @@ class Compaction {
       if (!isDamage(error)) throw error;
       const { damaged } = this.#report;
       if (!damaged.some(({ segment }) => segment === old.name)) damaged.push({ segment: old.name, why: error.message });
-      for (const { content } of plan.repoint.values()) if (content) this.#stuck.set(content, parseBlockId(content)!);
+      this.#stay(plan);
       return undefined;
     }
   }

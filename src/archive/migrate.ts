@@ -10,6 +10,7 @@ import { PinakesError, RunningDigest, toHex } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { Volume } from '../volume/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import { digestOfObject } from './segment-double.ts';
 import { appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
@@ -108,7 +109,7 @@ class Migration {
     for (const { name } of await this.#from.list()) {
       const segment = shelf.byName(name);
       if (segment?.volume !== this.#to.name) continue;
-      await this.#assertSame(name, await digestOf(this.#from, name));
+      await this.#assertSame(name, await digestOfObject(this.#from, name));
       await this.#removeSource(name);
     }
   }
@@ -116,7 +117,7 @@ class Migration {
   async #copy(name: string): Promise<void> {
     const [there] = await this.#to.stat([name]);
     if (there?.sealed) {
-      await this.#assertSame(name, await digestOf(this.#from, name));
+      await this.#assertSame(name, await digestOfObject(this.#from, name));
       return;
     }
     if (there) await this.#to.remove([name]);
@@ -145,7 +146,7 @@ class Migration {
   }
 
   async #assertSame(name: string, sourceDigest: string): Promise<void> {
-    if ((await digestOf(this.#to, name)) === sourceDigest) return;
+    if ((await digestOfObject(this.#to, name)) === sourceDigest) return;
     const detail = `the copy in volume ${this.#to.name} is not the same as the source in volume ${this.#from.name}`;
     throw new PinakesError('OBJECT_CHANGED', { where: name, detail });
   }
@@ -155,10 +156,4 @@ class Migration {
     if (this.#isLinked) await this.#archive.volumes.linked(this.#from.name)!.unlink([name]);
     else await this.#from.remove([name, name + TOMBSTONES_SUFFIX]);
   }
-}
-
-async function digestOf(volume: Volume, name: string): Promise<string> {
-  const digest = new RunningDigest('sha256');
-  for await (const piece of volume.stream(name)) digest.update(piece);
-  return toHex(digest.finish().bytes);
 }

@@ -12,6 +12,7 @@ import { adoptSegment } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { finishExchanges } from './compact.ts';
 import { MemberBytes } from './member-bytes.ts';
+import { removeDoubles } from './segment-double.ts';
 import { type Recoded, recodeSegment } from './segment-recode.ts';
 import { discardRewritten } from './segment-rewrite.ts';
 
@@ -112,6 +113,11 @@ async function takePlace(
   if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {
     await discardRewritten(archive, recoded.segment);
     return isSame ? 'it would hardly become smaller' : 'it was changed, moved or named by a snapshot meanwhile';
+  }
+  const doubledIn = await removeDoubles(archive, now);
+  if (doubledIn !== undefined) {
+    await discardRewritten(archive, recoded.segment);
+    return `another file of its name lies in the volume ${doubledIn}`;
   }
   try {
     await adoptSegment(archive, recoded.segment, now);

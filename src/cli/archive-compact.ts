@@ -21,14 +21,14 @@ export async function archiveCompact(
   const report = { ...compaction, ...(recompression && { recompression }) };
   context.report?.(report);
   if (options.json) await context.terminal.json(report);
-  return (compaction.damaged?.length ?? 0) > 0 ? EXIT_FOUND : EXIT_FINE;
+  return (compaction.damaged?.length ?? 0) + (compaction.doubled?.length ?? 0) > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
 async function compact(
   { terminal, signal }: CommandContext,
   archive: Archive,
   options: CompactCommandOptions,
-): Promise<Record<string, unknown> & { readonly damaged?: readonly unknown[] }> {
+): Promise<Record<string, unknown> & { readonly damaged?: readonly unknown[]; readonly doubled?: readonly unknown[] }> {
   const dead = archive.segments().filter((segment) => segment.deadBytes > 0);
   const deadBytes = dead.reduce((sum, segment) => sum + segment.deadBytes, 0);
   const say = async (line: string) => (options.json ? undefined : terminal.line(line));
@@ -71,6 +71,10 @@ async function compact(
   for (const { segment, why } of report.damaged)
     terminal.say(
       printable(`${segment} stays as it is, and with it what was deleted from it: ${why}. Put it back from a backup.`),
+    );
+  for (const { segment, volume } of report.doubled)
+    terminal.say(
+      `${segment} stays as it is, and with it what was deleted from it: another file of its name lies in the volume ${volume}. Move one of the two away.`,
     );
   return { isDone: true, ...report };
 }

@@ -228,6 +228,49 @@ test('a copy that differs from its source is never taken for it', async (t) => {
   await again.close();
 });
 
+for (const counting of ['main', 'second']) {
+  test(`what a migration left twice brings nothing back that was deleted, when the catalog has it in ${counting}`, async (t) => {
+    const { directory, archive } = await twoVolumes(t);
+    await archive.migrate('main', 'second');
+    if (counting === 'main') await archive.migrate('second', 'main');
+    const { name } = archive.segments().find(({ number }) => number === 1)!;
+    await archive.close();
+    const places = [join(directory, 'archive/volumes/main', name), join(directory, 'second', name)];
+    if (counting === 'second') places.reverse();
+    mkdirSync(dirname(places[1]!), { recursive: true });
+    copyFileSync(places[0]!, places[1]!);
+    const again = await openSample(join(directory, 'archive'));
+    await again.delete({ url: FIRST[1]!.url, from: timeOf(FIRST[1]!), to: timeOf(FIRST[1]!) });
+    assert.deepEqual((await again.compact()).doubled, []);
+    await again.close();
+    const third = await openSample(join(directory, 'archive'));
+    assert.equal((await third.catalog.totals()).captures, PAGES.length - 1);
+    assert.deepEqual(await lostDays(third, PAGES), [1]);
+    await third.close();
+  });
+}
+
+test('a segment whose name another file has is neither compacted nor packed anew', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.migrate('second', 'main');
+  const { name } = archive.segments().find(({ state }) => state === 'sealed')!;
+  await archive.delete({ url: SECOND[1]!.url, from: timeOf(SECOND[1]!), to: timeOf(SECOND[1]!) });
+  const other = join(directory, 'second', name);
+  mkdirSync(dirname(other), { recursive: true });
+  writeFileSync(other, 'something else');
+  const { segments, doubled } = await archive.compact();
+  assert.deepEqual([segments, doubled], [0, [{ segment: name, volume: 'second' }]]);
+  rmSync(other);
+  assert.deepEqual((await archive.compact()).doubled, []);
+  const [packed] = archive.segments().filter(({ state }) => state === 'sealed');
+  mkdirSync(dirname(other), { recursive: true });
+  writeFileSync(join(directory, 'second', packed!.name), 'something else');
+  const { left } = await archive.recompress({ worthwhileShare: 2 });
+  assert.deepEqual(left, [{ segment: packed!.name, why: 'another file of its name lies in the volume second' }]);
+  assert.deepEqual(await problemsOf(archive), []);
+  await archive.close();
+});
+
 test('an unfinished copy in a volume that is listed first does not win over the whole segment when the catalog is lost', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
