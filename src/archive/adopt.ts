@@ -6,7 +6,7 @@
  * is left to do: the note that names the two stays until the old segment is gone, and the next opening of the archive, or the next deletion or
  * compaction, sees to it first.
  */
-import { assert } from '../base/index.ts';
+import { assert, PinakesError } from '../base/index.ts';
 import type { BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
@@ -23,7 +23,8 @@ const BATCH_RECORDS = 1000;
 export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replaced: Segment): Promise<Segment> {
   const { catalog, shelf, volumes, tombstones } = archive;
   const [info] = await volumes.get(fresh.volume).stat([fresh.name]);
-  assert(info?.sealed, 'only a finished segment takes the place of another');
+  if (!info) throw new PinakesError('OBJECT_MISSING', { where: `volume ${fresh.volume}, object ${fresh.name}` });
+  assert(info.sealed, 'only a finished segment takes the place of another');
   const exchange: Exchange = {
     replaced,
     dead: new Map((await tombstones.list(fresh)).map(({ offset, block }) => [offset, block])),

@@ -1,7 +1,8 @@
 /**
  * Carries out deletions whose tombstones are durable and that the catalog has not heard of: a crash came between the two (I3).
  *
- * There is no index of captures by place, so the record at each such tombstone is read to learn which capture it is.
+ * There is no index of captures by place, so the record at each such tombstone is read to learn which capture it is. That it cannot be, or that its volume is not there,
+ * keeps nothing from being deleted.
  */
 import { PinakesError, parseW3cDate } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
@@ -32,13 +33,13 @@ function absent(error: unknown): ObjectInfo[] {
 }
 
 async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segment): Promise<void> {
-  const { tombstones, bytes } = await archive.tombstones.listUnapplied(volume, segment.name);
-  const captures: Capture[] = [];
-  for (const { offset } of tombstones) {
-    const found = await archive.catalog.findCaptures(await visitsAt(archive, segment, offset));
-    for (const capture of found.flat())
-      if (capture.place.segment === segment.number && capture.place.offset === offset) captures.push(capture);
-  }
+  const { tombstones, bytes, damagedLines } = await archive.tombstones.listUnapplied(volume, segment.name);
+  if (damagedLines > 0) tellDamaged(archive, volume, segment, damagedLines);
+  const captures = await capturesAt(
+    archive,
+    segment,
+    tombstones.map(({ offset }) => offset),
+  );
   const draft = archive.newDraft();
   await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
   for (const capture of captures) draft.removeCapture(capture);
@@ -51,13 +52,41 @@ async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segm
   archive.shelf.settle([current]);
 }
 
-/** The capture of the record, by the keys that the catalog may have it under. */
-async function visitsAt(archive: ArchiveParts, segment: Segment, offset: number) {
-  const place = { segment: segment.number, offset, length: segment.bytes - offset };
-  for await (const { head } of archive.access.records(place)) {
-    const time = parseW3cDate(head.date ?? '');
-    if (time === undefined) return [];
-    return [head.targetUri, formerTargetUri(head)].flatMap((uri) => (uri ? [{ urlKey: urlKey(uri), time }] : []));
+function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, lines: number): void {
+  const message = `${lines} lines cannot be read: what they deleted may be back`;
+  const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
+  archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
+}
+
+/** The captures whose records stand at these offsets. Where a record cannot be read, the whole catalog is asked for it. */
+async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: readonly number[]): Promise<Capture[]> {
+  const captures: Capture[] = [];
+  const unread = new Set<number>();
+  for (const offset of new Set(offsets)) {
+    const visits = await visitsAt(archive, segment, offset);
+    if (!visits) unread.add(offset);
+    const found = await archive.catalog.findCaptures(visits ?? []);
+    for (const capture of found.flat())
+      if (capture.place.segment === segment.number && capture.place.offset === offset) captures.push(capture);
   }
-  return [];
+  if (unread.size === 0) return captures;
+  for await (const page of archive.catalog.captures({}))
+    captures.push(...page.filter(({ place }) => place.segment === segment.number && unread.has(place.offset)));
+  return captures;
+}
+
+/** The capture of the record, by the keys that the catalog may have it under; undefined when the record cannot be read. */
+async function visitsAt(archive: ArchiveParts, segment: Segment, offset: number) {
+  if (offset >= segment.bytes) return undefined;
+  const place = { segment: segment.number, offset, length: segment.bytes - offset };
+  try {
+    for await (const { head } of archive.access.records(place)) {
+      const time = parseW3cDate(head.date ?? '');
+      if (head.offset !== offset || time === undefined) return undefined;
+      return [head.targetUri, formerTargetUri(head)].flatMap((uri) => (uri ? [{ urlKey: urlKey(uri), time }] : []));
+    }
+  } catch (error) {
+    if (!(error instanceof PinakesError)) throw error;
+  }
+  return undefined;
 }

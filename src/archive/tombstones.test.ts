@@ -60,7 +60,11 @@ test('lines that the catalog has not carried out are told apart, and cut off by 
   await volume.append(NAME, mark.after, [utf8('500 -\n')]);
   assert.deepEqual(await tombstones.listApplied(segment), [{ offset: 10, block }]);
   const unapplied = await tombstones.listUnapplied(volume, segment.name);
-  assert.deepEqual(unapplied, { tombstones: [{ offset: 500, block: undefined }], bytes: mark.after + 6 });
+  assert.deepEqual(unapplied, {
+    tombstones: [{ offset: 500, block: undefined }],
+    bytes: mark.after + 6,
+    damagedLines: 0,
+  });
   await tombstones.add(segment, [{ offset: 700, block: undefined }]);
   assert.deepEqual(await tombstones.read(segment), new Set([10, 700]));
 });
@@ -85,4 +89,16 @@ test('while the volume of a segment cannot be written to, they go to one that ca
 test('an archive with no volume to write to refuses', async () => {
   const { tombstones } = made(openMemoryVolume('main', undefined, { writable: false }));
   await assert.rejects(tombstones.add(segment, [{ offset: 10, block }]), { code: 'NO_WRITABLE_VOLUME' });
+});
+
+test('a line that is no tombstone costs only itself, and the bytes of all count', async () => {
+  const volume = openMemoryVolume('main');
+  const { tombstones } = made(volume);
+  await tombstones.add(segment, [{ offset: 10, block }]);
+  const { after } = await tombstones.add(segment, [{ offset: 20, block }]);
+  const damaged = utf8('3?0 -\n-5 -\n40 zz~0\n500 -\n6');
+  await volume.append(NAME, after, [damaged]);
+  assert.deepEqual(await tombstones.read(segment), new Set([10, 20, 500]));
+  const { bytes, damagedLines } = await tombstones.listUnapplied(volume, segment.name);
+  assert.deepEqual([bytes, damagedLines], [after + damaged.length - 1, 3]);
 });

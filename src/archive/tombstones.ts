@@ -54,7 +54,10 @@ export class Tombstones {
   /** The tombstones of a segment. A volume may have been read-only for a while: what lies in other volumes counts too. */
   async list(segment: Segment): Promise<Tombstone[]> {
     const all: Tombstone[] = [];
-    for (const volume of this.#volumes.available()) all.push(...(await linesOf(volume, segment.name)));
+    for (const volume of this.#volumes.available()) {
+      const { lines } = await readLines(volume, segment.name);
+      for (const { tombstone } of lines) all.push(tombstone);
+    }
     return all;
   }
 
@@ -62,28 +65,23 @@ export class Tombstones {
   async listApplied(segment: Segment): Promise<Tombstone[]> {
     const applied: Tombstone[] = [];
     for (const volume of this.#volumes.available()) {
-      const all = await linesOf(volume, segment.name);
-      if (all.length === 0) continue;
+      const { lines } = await readLines(volume, segment.name);
+      if (lines.length === 0) continue;
       const limit = (await this.#appliedBytes(volume.name, segment.name)) ?? Number.POSITIVE_INFINITY;
-      let bytes = 0;
-      for (const tombstone of all) {
-        bytes += formatLine(tombstone).length;
-        if (bytes <= limit) applied.push(tombstone);
-      }
+      for (const { tombstone, end } of lines) if (end <= limit) applied.push(tombstone);
     }
     return applied;
   }
 
-  /** Those in one volume that the catalog has not carried out, and the note that says it has. */
-  async listUnapplied(volume: Volume, segmentName: string): Promise<{ tombstones: Tombstone[]; bytes: number }> {
+  /** Those in one volume that the catalog has not carried out, the note that says it has, and how many lines are none. */
+  async listUnapplied(
+    volume: Volume,
+    segmentName: string,
+  ): Promise<{ tombstones: Tombstone[]; bytes: number; damagedLines: number }> {
     const from = (await this.#appliedBytes(volume.name, segmentName)) ?? 0;
-    const all = await linesOf(volume, segmentName);
-    let bytes = 0;
-    const tombstones = all.filter((tombstone) => {
-      bytes += formatLine(tombstone).length;
-      return bytes > from;
-    });
-    return { tombstones, bytes };
+    const { lines, bytes, damagedLines } = await readLines(volume, segmentName);
+    const tombstones = lines.flatMap(({ tombstone, end }) => (end > from ? [tombstone] : []));
+    return { tombstones, bytes, damagedLines };
   }
 
   /** Adds tombstones, durably, behind those that the catalog has carried out. */
@@ -146,8 +144,7 @@ export class Tombstones {
   async #keptBytes(volume: Volume, segmentName: string, length: number): Promise<number> {
     const applied = await this.#appliedBytes(volume.name, segmentName);
     if (applied !== undefined) return Math.min(applied, length);
-    const lines = await linesOf(volume, segmentName);
-    return lines.reduce((sum, tombstone) => sum + formatLine(tombstone).length, 0);
+    return (await readLines(volume, segmentName)).bytes;
   }
 
   /** Beside the segment when that can be written to, else in the first volume that can. */
@@ -159,27 +156,41 @@ export class Tombstones {
   }
 }
 
-async function linesOf(volume: Volume, segmentName: string): Promise<Tombstone[]> {
+type Lines = {
+  /** With where each ends. */
+  readonly lines: readonly { readonly tombstone: Tombstone; readonly end: number }[];
+  /** Up to the last whole line. */
+  readonly bytes: number;
+  /** Lines that are no tombstones. */
+  readonly damagedLines: number;
+};
+
+async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
   const name = segmentName + TOMBSTONES_SUFFIX;
   const [info] = await volume.stat([name]);
-  if (!info) return [];
+  if (!info) return { lines: [], bytes: 0, damagedLines: 0 };
   const [bytes] = await volume.read([{ name, offset: 0, length: info.bytes }]);
-  // A line without its end was torn by a crash before anybody was told that the deletion had happened.
   const text = fromLatin1(bytes!);
-  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
-  return lines.filter((line) => line !== '').map(parseLine);
+  const lines: { tombstone: Tombstone; end: number }[] = [];
+  let damagedLines = 0;
+  let at = 0;
+  // A line without its end was torn by a crash before anybody was told that the deletion had happened.
+  for (let end = text.indexOf('\n') + 1; end > 0; at = end, end = text.indexOf('\n', at) + 1) {
+    const tombstone = parseLine(text.slice(at, end - 1));
+    if (tombstone) lines.push({ tombstone, end });
+    else damagedLines++;
+  }
+  return { lines, bytes: at, damagedLines };
 }
 
 function formatLine({ offset, block }: Tombstone): string {
   return `${offset} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;
 }
 
-function parseLine(line: string): Tombstone {
-  const [offset, content = '-'] = line.split(' ');
-  const [hex, overflow] = content.split('~');
-  const digest = content === '-' ? undefined : fromHex(hex!);
-  return {
-    offset: Number(offset),
-    block: digest && { digest, overflow: Number(overflow) },
-  };
+function parseLine(line: string): Tombstone | undefined {
+  const match = /^(\d{1,15}) (?:-|([0-9a-f]{64})~(\d{1,5}))$/.exec(line);
+  if (!match) return undefined;
+  const [, offset, hex, overflow] = match;
+  const digest = hex === undefined ? undefined : fromHex(hex);
+  return { offset: Number(offset), block: digest && { digest, overflow: Number(overflow) } };
 }

@@ -1,9 +1,10 @@
-/** An open segment whose middle is damaged, met by an archive without its catalog: the end of the segment is whole and stays. */
+/** What is damaged or gone when an archive is opened costs only itself: an open segment, tombstones, a segment that was about to lose or to replace something. */
 import assert from 'node:assert/strict';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { dropCatalog, openArchive } from '../../src/archive/index.ts';
+import type { Finding } from '../../src/base/index.ts';
 import { allCaptures, contentOf, makeArchive, NOON, page, trialOptions } from '../archive/trial-archive.ts';
 
 const NAMES = ['0', '1', '2', '3', '4', '5'];
@@ -50,4 +51,68 @@ test('a torn tail of any length costs only itself', async (t) => {
     assert.deepEqual(names, NAMES.slice(0, -1), `${kept} bytes of the last record`);
     assert.equal(bytes, last.offset);
   }
+});
+
+/** An archive that was killed when the tombstone of its first capture was durable and the catalog had not heard of it. */
+async function halfDeleted(t: Parameters<typeof makeArchive>[0]) {
+  const archive = await makeArchive(t);
+  for (const name of NAMES) await archive.store(page(`http://x.example/${name}`, NOON, contentOf(name, 1300)));
+  await archive.setVolumeWritable('main', false);
+  const path = join(archive.directory, 'volumes/main', archive.segments()[0]!.name);
+  const [first] = await allCaptures(archive);
+  await archive.setVolumeWritable('main', true);
+  await archive.close();
+  await writeFile(`${path}.tombstones.open`, `${first!.place.offset} -\n`);
+  const reopened = async () => {
+    const findings: Finding[] = [];
+    const again = await openArchive(archive.directory, {
+      ...trialOptions({ seed: 2 }),
+      onFinding: (finding) => findings.push(finding),
+    });
+    const names = (await allCaptures(again)).map(({ url }) => new URL(url).pathname.slice(1)).sort();
+    const { errors } = await again.verify();
+    await again.close();
+    return { names, errors, codes: findings.map(({ code }) => code) };
+  };
+  return { archive, path, first: first!.place, reopened };
+}
+
+test('a deletion is carried out though its segment is gone, cut, or damaged where the record stood', async (t) => {
+  for (const harm of ['gone', 'cut', 'damaged']) {
+    const { path, first, reopened } = await halfDeleted(t);
+    const good = await readFile(path);
+    if (harm === 'gone') await rename(path, `${path}.away`);
+    if (harm === 'cut') await writeFile(path, good.subarray(0, first.offset));
+    if (harm === 'damaged') await writeFile(path, good.fill(0x55, first.offset, first.offset + 100));
+    assert.deepEqual((await reopened()).names, NAMES.slice(1), harm);
+    if (harm === 'gone') await rename(`${path}.away`, path);
+    assert.deepEqual((await reopened()).names, NAMES.slice(1), harm);
+  }
+});
+
+test('tombstones that are damaged are told of, and keep no archive from being opened', async (t) => {
+  const { path, reopened } = await halfDeleted(t);
+  await writeFile(`${path}.tombstones.open`, 'what was here is gone\n-7 -\n');
+  assert.deepEqual(await reopened(), { names: NAMES, errors: 0, codes: ['tombstones-damaged'] });
+});
+
+test('a segment that was taking the place of another and is gone keeps no archive from being opened', async (t) => {
+  const { archive, reopened } = await halfDeleted(t);
+  const { directory } = archive;
+  const again = await openArchive(directory, trialOptions({ seed: 3 }));
+  const { catalog } = again;
+  const write = catalog.write.bind(catalog);
+  // What the kill of a process leaves in the middle of an exchange.
+  catalog.write = (batch) => (batch.removeSegments?.length ? Promise.reject(new Error('killed')) : write(batch));
+  await assert.rejects(again.compact(), /killed/);
+  const fresh = again.segments().at(-1)!;
+  await again.close();
+  await rm(join(directory, 'volumes/main', fresh.name));
+  const { codes } = await reopened();
+  assert.deepEqual(codes, ['segment-not-healed']);
+  const mended = await openArchive(directory, trialOptions({ seed: 4 }));
+  await mended.rebuild();
+  assert.equal((await allCaptures(mended)).length, NAMES.length - 1);
+  assert.equal((await mended.verify()).errors, 0);
+  await mended.close();
 });
