@@ -15,7 +15,7 @@ import { Arrivals } from './arrivals.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
 import { CatalogDraft } from './catalog-draft.ts';
-import { type CataloguingParts, sweepBlocks } from './cataloguing.ts';
+import type { CataloguingParts } from './cataloguing.ts';
 import { Collections } from './collections.ts';
 import { type CompactOptions, type CompactReport, compactArchive } from './compact.ts';
 import {
@@ -72,8 +72,6 @@ import { createVolume, VolumeSet } from './volume-set.ts';
 
 const CATALOG_DIRECTORY = 'catalog';
 const SPOOL_DIRECTORY = 'spool';
-/** Stands in the catalog while it is being made again; opening an archive with it finishes the work. */
-const REBUILDING_NOTE = 'rebuilding';
 
 export type ArchiveOptions = {
   readonly clock: Clock;
@@ -192,9 +190,7 @@ export class Archive implements StreamParts {
     await this.collections.load();
     this.shelf.load(await this.catalog.segments());
     await healArchive(this, this.cataloguingParts());
-    const isRebuilding = REBUILDING_NOTE in (await this.catalog.notes(REBUILDING_NOTE));
-    if (isRebuilding) await this.#finishRebuild();
-    else await resolveLater(this);
+    await resolveLater(this);
   }
 
   get clock(): Clock {
@@ -444,30 +440,25 @@ export class Archive implements StreamParts {
     return this.shelf.all();
   }
 
-  /** Makes the catalog again from the segments and the tombstones beside them. */
+  /** Makes the catalog again from the segments and the tombstones beside them. Interrupted, it is finished by the next opening. */
   async rebuild(options: { signal?: AbortSignal; onProgress?: (segment: Segment) => void } = {}): Promise<void> {
-    const missing = this.volumes.settings().flatMap(({ name }) => this.volumes.failureOf(name) ?? []);
+    const [missing] = this.volumes.failures();
     // What a missing volume holds would leave the catalog; better no rebuild than that.
-    if (missing[0]) throw missing[0];
+    if (missing) throw missing;
     const work = async () => {
       // Collections keep their numbers, and with them captures their ids.
       const collections = this.collections.notes();
       await this.catalog.clear();
-      await this.catalog.write({ putNotes: { ...collections, [REBUILDING_NOTE]: 'yes' } });
+      await this.catalog.write({ putNotes: collections });
       await this.collections.load();
       this.shelf.reset();
       this.access.forget();
       this.retrieval.forget();
       await healArchive(this, this.cataloguingParts(options.signal), options.onProgress);
-      await this.#finishRebuild();
+      await resolveLater(this);
+      await this.catalog.write({ durable: true });
     };
     await this.#compactions.run(() => this.exclusive(work));
-  }
-
-  async #finishRebuild(): Promise<void> {
-    await resolveLater(this);
-    await sweepBlocks(this.catalog);
-    await this.catalog.write({ removeNotes: [REBUILDING_NOTE], durable: true });
   }
 
   /** Waits for everything asked for so far, and makes the catalog durable too. What was acknowledged is durable without (I2). */

@@ -12,6 +12,8 @@ import { Registrar } from './registrar.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 const BATCH_RECORDS = 1000;
+/** Stands in the catalog as long as it may hold blocks that nothing refers to. */
+const UNSWEPT_NOTE = 'unswept';
 
 export type CataloguingParts = {
   readonly catalog: Catalog;
@@ -77,6 +79,7 @@ export async function catalogueSegment(
     );
     current = { ...current, bytes: last.offset + last.length!, records: current.records + group.length, deadBytes };
     draft.putSegment(current);
+    if (dead.size > 0) draft.putNote(UNSWEPT_NOTE, 'yes');
     await parts.catalog.write(draft.batch());
     group = [];
   };
@@ -97,10 +100,15 @@ export async function catalogueSegment(
   return current;
 }
 
-/** Takes out the blocks that nothing refers to, once all segments have been read. */
+/**
+ * Takes out the blocks that nothing refers to, once all segments have been read. They would give out what was deleted, and keep it from being compacted away: whoever is
+ * interrupted before this is done finds the note at the next opening.
+ */
 export async function sweepBlocks(catalog: Catalog): Promise<void> {
+  if (!(UNSWEPT_NOTE in (await catalog.notes(UNSWEPT_NOTE)))) return;
   for await (const page of catalog.blocks()) {
     const unreferenced = page.filter((block) => block.references === 0).map((block) => block.key);
     if (unreferenced.length > 0) await catalog.write({ removeBlocks: unreferenced });
   }
+  await catalog.write({ removeNotes: [UNSWEPT_NOTE] });
 }

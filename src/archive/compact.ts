@@ -148,8 +148,7 @@ class Compaction {
 
   /** Notes the deleted records, and gives the contents they had, some of them several times. */
   async *#findDead(): AsyncGenerator<string> {
-    const { volumes } = this.#archive;
-    const isSomeMissing = volumes.settings().some(({ name }) => volumes.failureOf(name) !== undefined);
+    const isSomeMissing = this.#archive.volumes.failures().length > 0;
     for (const segment of this.#archive.shelf.all()) {
       if (segment.deadBytes === 0) continue;
       if (isSomeMissing) {

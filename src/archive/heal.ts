@@ -49,7 +49,6 @@ export async function healArchive(
       !stale.has(one.found) && !apart.has(one.found) && (!one.found.object.sealed || present.has(one.replacement.name)),
   );
   const isReplacement = new Set(replacements.map((one) => one.found));
-  let hasHealed = false;
   for (const one of found) {
     const { volume, object } = one;
     if (isReplacement.has(one)) continue;
@@ -59,7 +58,6 @@ export async function healArchive(
       counts ? healObject(archive, parts, volume, object, known) : settleDouble(archive, volume, object),
     );
     if (!healed) continue;
-    hasHealed = true;
     names.set(healed.name, healed);
     onProgress?.(healed);
   }
@@ -75,7 +73,8 @@ export async function healArchive(
     if (settled) onProgress?.(settled);
   }
   await finishDeletions(archive);
-  if (hasHealed) await sweepBlocks(archive.catalog);
+  // What lies in a volume that is not there may lean on contents that nothing else refers to.
+  if (archive.volumes.failures().length === 0) await sweepBlocks(archive.catalog);
 }
 
 function depth(replacements: ReadonlyMap<string, Written>, name: string): number {

@@ -87,6 +87,11 @@ export class VolumeSet {
     return [...this.#opened.values()].map(({ setting }) => setting);
   }
 
+  /** Why those are not there that are not. */
+  failures(): PinakesError[] {
+    return [...this.#opened.values()].flatMap(({ failure }) => failure ?? []);
+  }
+
   failureOf(name: string): PinakesError | undefined {
     return this.#opened.get(name)?.failure;
   }

@@ -1,0 +1,64 @@
+/** A catalog that is made again holds the contents of deleted records for a while, since others may turn up that lean on them. Once all was read, they go; not before. */
+import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createArchive, dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { openLevelCatalog } from '../../src/catalog/index.ts';
+import {
+  allCaptures,
+  contentOf,
+  makeArchive,
+  NOON,
+  page,
+  payloadAt,
+  temporaryDirectory,
+  trialOptions,
+} from '../archive/trial-archive.ts';
+
+const URL = 'http://x.example/';
+
+test('I6 Deleted means gone: also when the opening that made the catalog again was interrupted at its end', async (t) => {
+  const archive = await makeArchive(t);
+  const { directory } = archive;
+  const { key } = await archive.store(page(URL, NOON, contentOf('to be deleted')));
+  await archive.store(page(`${URL}other`, NOON, contentOf('other')));
+  await archive.delete({ url: URL });
+  await archive.close();
+  await dropCatalog(directory);
+  const catalog = await openLevelCatalog(join(directory, 'catalog'));
+  const write = catalog.write.bind(catalog);
+  catalog.write = (batch) => (batch.removeBlocks?.length ? Promise.reject(new Error('killed')) : write(batch));
+  await assert.rejects(openArchive(directory, { ...trialOptions({ seed: 2 }), catalog }), /killed/);
+
+  const again = await openArchive(directory, trialOptions({ seed: 3 }));
+  await assert.rejects(again.content(key), { code: 'CONTENT_MISSING' });
+  assert.equal((await again.compact()).segments, 1);
+  assert.equal((await again.catalog.totals()).blocks, 1);
+  await again.close();
+});
+
+test('I5 No capture loses its content: one in a volume that was not there while the catalog was made again finds it', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const second = join(directory, 'second');
+  await createArchive(join(directory, 'archive'));
+  const archive = await openArchive(join(directory, 'archive'), trialOptions());
+  await archive.addVolume({ name: 'second', path: second });
+  await archive.store(page(URL, NOON, contentOf('shared')), { volume: 'main' });
+  await archive.store(page(`${URL}later`, NOON + 1000, contentOf('shared')), { volume: 'second' });
+  await archive.delete({ url: URL });
+  await archive.close();
+  await dropCatalog(archive.directory);
+  await rename(second, `${second}-unplugged`);
+  const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  assert.deepEqual(await allCaptures(without), []);
+  await without.compact();
+  await without.close();
+
+  await rename(`${second}-unplugged`, second);
+  const whole = await openArchive(archive.directory, trialOptions({ seed: 3 }));
+  await whole.compact();
+  assert.deepEqual(await payloadAt(whole, `${URL}later`), Buffer.from(contentOf('shared')));
+  assert.equal((await whole.verify()).errors, 0);
+  await whole.close();
+});
