@@ -39,7 +39,7 @@ import { makeDirectory } from './made-directory.ts';
 import { type NewMetadata, storeMetadata } from './metadata.ts';
 import { type MigrateOptions, type MigrateReport, migrateVolume } from './migrate.ts';
 import { NamedSnapshots } from './named-snapshots.ts';
-import { type AnnouncedServer, OwnerFile } from './owner.ts';
+import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
 import { PageIndex } from './page-index.ts';
 import {
   estimateRecompression,
@@ -112,11 +112,16 @@ export async function createArchive(directory: string, options: InitOptions = {}
 /** Opens an archive and heals what a crash may have left (I3). */
 export async function openArchive(directory: string, options: ArchiveOptions): Promise<Archive> {
   const connector = await readConnector(directory);
-  const owner = await OwnerFile.take(directory, options.purpose ?? 'open', options.clock);
+  await assertTakable(directory);
+  return Archive.open(directory, connector, options.catalog ?? (await openCatalog(directory)), options);
+}
+
+/** Opens the catalog, and so takes its lock, before anything else is touched. */
+async function openCatalog(directory: string): Promise<Catalog> {
   try {
-    return await Archive.open(directory, connector, owner, options);
+    return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));
   } catch (error) {
-    await owner.release();
+    if (error instanceof PinakesError && error.code === 'CATALOG_LOCKED') throw await lockedError(directory, error);
     throw error;
   }
 }
@@ -164,20 +169,22 @@ export class Archive implements StreamParts {
     this.#store = new StoreQueue(this.#writingParts());
   }
 
+  /** The catalog is closed with the archive, and when that cannot be opened. */
   static async open(
     directory: string,
     connector: Connector,
-    owner: OwnerFile,
+    catalog: Catalog,
     options: ArchiveOptions,
   ): Promise<Archive> {
-    const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
-    const catalog = options.catalog ?? (await openLevelCatalog(join(directory, CATALOG_DIRECTORY)));
-    const archive = new Archive(directory, connector, owner, catalog, volumes, options);
+    let archive: Archive | undefined;
     try {
+      const owner = await OwnerFile.take(directory, options.purpose ?? 'open', options.clock);
+      const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
+      archive = new Archive(directory, connector, owner, catalog, volumes, options);
       await archive.#load();
       return archive;
     } catch (error) {
-      await archive.close();
+      await (archive ?? catalog).close();
       throw error;
     }
   }
@@ -478,8 +485,9 @@ export class Archive implements StreamParts {
     await this.#exclusive.idle();
     await this.volumes.close();
     this.access.close();
-    await this.catalog.close();
+    // As long as the catalog is locked the file is ours to remove.
     await this.#owner.release();
+    await this.catalog.close();
   }
 }
 

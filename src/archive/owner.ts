@@ -1,8 +1,8 @@
 /**
- * The owner file: one process has an archive open at a time, and a second one is told who it is. A file left by a process that is gone is
- * taken over; the catalog's own lock has the last word when two come at once.
+ * The owner file: it says which process has the archive open, for whoever finds the catalog locked. The lock decides; it goes with its process, while the number of a
+ * process that was killed may be another's by now. Only of a process on another machine, whose lock may not be seen from here, the file alone is believed.
  */
-import { open, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, fileError, formatW3cDate, PinakesError } from '../base/index.ts';
@@ -36,27 +36,12 @@ export class OwnerFile {
     this.#owner = owner;
   }
 
+  /** Says in the file that this process has the archive open. Whoever does so holds the lock of the catalog. */
   static async take(directory: string, purpose: string, clock: Clock): Promise<OwnerFile> {
-    const path = join(directory, OWNER_NAME);
     const owner: Owner = { pid: process.pid, host: hostname(), since: formatW3cDate(clock()), purpose };
-    for (let attempt = 0; ; attempt++) {
-      try {
-        const handle = await open(path, 'wx');
-        try {
-          await handle.writeFile(`${JSON.stringify(owner)}\n`);
-        } finally {
-          await handle.close();
-        }
-        return new OwnerFile(path, owner);
-      } catch (cause) {
-        const { code = '' } = cause as { code?: string };
-        if (DENIED.includes(code)) throw new PinakesError('ARCHIVE_UNWRITABLE', { where: directory, cause });
-        if (code !== 'EEXIST') throw fileError(cause, path, 'writing');
-        const other = await readOwner(path);
-        if (attempt > 3 || (other && isAlive(other))) throw busy(directory, other);
-        await unlink(path).catch(() => {});
-      }
-    }
+    const file = new OwnerFile(join(directory, OWNER_NAME), owner);
+    await file.announce(undefined);
+    return file;
   }
 
   /** Says in the file which server has the archive open, or that none has any more. Whoever reads it meanwhile sees it before or after, never half. */
@@ -77,6 +62,23 @@ export class OwnerFile {
   }
 }
 
+/** Fails when the archive cannot be opened from here whoever has the lock: nothing may be written, or a process on another machine has it open. */
+export async function assertTakable(directory: string): Promise<void> {
+  await access(directory, constants.W_OK).catch((cause: unknown) => {
+    const { code = '' } = cause as { code?: string };
+    if (DENIED.includes(code)) throw new PinakesError('ARCHIVE_UNWRITABLE', { where: directory, cause });
+    throw fileError(cause, directory, 'writing');
+  });
+  const owner = await readOwner(join(directory, OWNER_NAME));
+  if (owner && owner.host !== hostname()) throw busy(directory, owner);
+}
+
+/** The error of an archive whose catalog is locked. */
+export async function lockedError(directory: string, cause: unknown): Promise<unknown> {
+  const owner = await readOwner(join(directory, OWNER_NAME));
+  return owner ? busy(directory, owner, cause) : cause;
+}
+
 /** Who has the archive open, if anybody. */
 export async function ownerOf(directory: string): Promise<Owner | undefined> {
   const owner = await readOwner(join(directory, OWNER_NAME));
@@ -94,7 +96,6 @@ async function readOwner(path: string): Promise<Owner | undefined> {
 /** A process of another machine cannot be asked; it is taken to be there. */
 function isAlive(owner: Owner): boolean {
   if (owner.host !== hostname()) return true;
-  if (owner.pid === process.pid) return true;
   try {
     process.kill(owner.pid, 0);
     return true;
@@ -103,9 +104,7 @@ function isAlive(owner: Owner): boolean {
   }
 }
 
-function busy(directory: string, owner: Owner | undefined): PinakesError {
-  const detail = owner
-    ? `process ${owner.pid} on ${owner.host}, ${owner.purpose}, since ${owner.since}`
-    : 'its owner file cannot be read';
-  return new PinakesError('ARCHIVE_BUSY', { where: directory, detail });
+function busy(directory: string, { pid, host, purpose, since }: Owner, cause?: unknown): PinakesError {
+  const detail = `process ${pid} on ${host}, ${purpose}, since ${since}`;
+  return new PinakesError('ARCHIVE_BUSY', { where: directory, detail, cause });
 }

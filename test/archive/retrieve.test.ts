@@ -122,6 +122,16 @@ test('one process owns an archive; a second is told who', async (t) => {
   await next.close();
 });
 
+test('an archive that a process on another machine has open is not taken, and left as it is', async (t) => {
+  const directory = await temporaryDirectory(t);
+  await createArchive(directory);
+  const path = join(directory, 'owner.json');
+  const left = JSON.stringify({ pid: 1, host: `not-${hostname()}`, since: '', purpose: 'serve' });
+  await writeFile(path, left);
+  await assert.rejects(openArchive(directory, trialOptions()), { code: 'ARCHIVE_BUSY', message: /not-.*serve/ });
+  assert.equal(await readFile(path, 'utf8'), left);
+});
+
 test('an archive whose owner is gone, or whose owner file is damaged, is taken over', async (t) => {
   const directory = await temporaryDirectory(t);
   await createArchive(directory);
@@ -130,6 +140,9 @@ test('an archive whose owner is gone, or whose owner file is damaged, is taken o
   const path = join(directory, 'owner.json');
   for (const left of [
     JSON.stringify({ pid: gone.pid, host: hostname(), since: '', purpose: 'crashed' }),
+    // In a container every run has the same number; elsewhere that of a killed process may be another's by now.
+    JSON.stringify({ pid: process.pid, host: hostname(), since: '', purpose: 'an earlier run' }),
+    JSON.stringify({ pid: 1, host: hostname(), since: '', purpose: 'crashed long ago' }),
     '{"pid":',
     '',
   ]) {
