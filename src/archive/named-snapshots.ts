@@ -12,6 +12,7 @@ import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type EpochMs, fileError, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
+import { Exclusive } from './exclusive.ts';
 import { Snapshot, type SnapshotMark, type SnapshotParts } from './snapshot.ts';
 
 const FILE_NAME = 'snapshots.json';
@@ -27,6 +28,8 @@ export type NamedSnapshot = {
 
 export class NamedSnapshots {
   readonly #path: string;
+  /** One at a time: each writes the whole file. */
+  readonly #changes = new Exclusive();
   #snapshots: NamedSnapshot[] = [];
 
   constructor(directory: string) {
@@ -52,7 +55,11 @@ export class NamedSnapshots {
   }
 
   /** Takes one of the archive as it is now, durably. */
-  async create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
+  create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
+    return this.#changes.run(() => this.#create(parts, name));
+  }
+
+  async #create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
       const detail = 'the letters A-Z and a-z, digits, dots, dashes and underscores; the first a letter or a digit';
       throw new PinakesError('BAD_ARGUMENT', { where: `snapshot ${name}`, detail });
@@ -71,9 +78,11 @@ export class NamedSnapshots {
     });
   }
 
-  async remove(name: string): Promise<void> {
-    this.get(name);
-    await this.#write(this.#snapshots.filter((snapshot) => snapshot.name !== name));
+  remove(name: string): Promise<void> {
+    return this.#changes.run(async () => {
+      this.get(name);
+      await this.#write(this.#snapshots.filter((snapshot) => snapshot.name !== name));
+    });
   }
 
   /** Name of a snapshot that wants this segment as it is. */

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NamedSnapshots } from '../../src/archive/index.ts';
+import { makeArchive } from './trial-archive.ts';
+
+test('snapshots that are taken and given up at once are all heeded, and no name is given twice', async (t) => {
+  const archive = await makeArchive(t);
+  const { snapshots } = archive;
+  await snapshots.create(archive, 'old');
+  const [one, two, removal, ...same] = await Promise.allSettled([
+    snapshots.create(archive, 'one'),
+    snapshots.create(archive, 'two'),
+    snapshots.remove('old'),
+    snapshots.create(archive, 'same'),
+    snapshots.create(archive, 'same'),
+  ]);
+  assert.deepEqual(
+    [one, two, removal].map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled'],
+  );
+  assert.deepEqual(same.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  const written = new NamedSnapshots(archive.directory);
+  await written.load();
+  assert.deepEqual(
+    written
+      .all()
+      .map(({ name }) => name)
+      .sort(),
+    ['one', 'same', 'two'],
+  );
+});
