@@ -233,12 +233,18 @@ export class SegmentShelf {
     }
   }
 
-  /** Seals the segments that are full, and says which; the catalog has taken all they hold. */
+  /** Seals the segments that are full, and says which; the catalog has taken all they hold. One that cannot be sealed stays open until the next opening. */
   async retireFull(): Promise<Segment[]> {
     const full = this.#full;
     this.#full = [];
-    for (const open of full) await this.retire(open);
-    return full.map((open) => open.segment);
+    for (const open of full) {
+      try {
+        await this.retire(open);
+      } catch (error) {
+        if (!(error instanceof PinakesError)) throw error;
+      }
+    }
+    return full.flatMap(({ segment }) => (segment.state === 'sealed' ? [segment] : []));
   }
 
   /** Writes no more to these and cuts nothing off them: whether the catalog has taken what was appended is not known. They heal at the next opening. */
