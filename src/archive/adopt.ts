@@ -106,7 +106,7 @@ async function adoptGroup(
   const captures = group.filter((facts) => facts.kind !== undefined);
   const found = await findCapturesOf(archive.catalog, captures);
   await draft.load([
-    ...found.flat().flatMap((capture) => (capture.block ? [capture.block.digest] : [])),
+    ...[...new Set(found)].flat().flatMap((capture) => (capture.block ? [capture.block.digest] : [])),
     ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
   ]);
   let deadBytes = segment.deadBytes;

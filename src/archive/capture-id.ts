@@ -54,7 +54,7 @@ function parseCaptureId(id: string): NamedCapture | undefined {
   };
 }
 
-async function candidates(catalog: CatalogView, { key, digest, time }: NamedCapture): Promise<Capture[]> {
+async function candidates(catalog: CatalogView, { key, digest, time }: NamedCapture): Promise<readonly Capture[]> {
   if (digest === undefined) {
     const [found] = await catalog.findCaptures([{ urlKey: key as UrlKey, time }]);
     return found!;

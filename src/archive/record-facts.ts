@@ -291,7 +291,10 @@ function formerKeyOf(head: RecordHead): UrlKey | undefined {
 }
 
 /** For each of the records the captures of its key and time, also of the key that it had in former times. */
-export async function findCapturesOf(catalog: CatalogView, records: readonly RecordFacts[]): Promise<Capture[][]> {
+export async function findCapturesOf(
+  catalog: CatalogView,
+  records: readonly RecordFacts[],
+): Promise<(readonly Capture[])[]> {
   const found = await catalog.findCaptures(records.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! })));
   const former = records.filter(({ formerKey }) => formerKey !== undefined);
   if (former.length === 0) return found;

@@ -73,10 +73,12 @@ export class Registrar {
     if (questions.length === 0) return;
     const found = await this.#catalog.findCaptures(questions);
     const places = new Set<string>();
-    for (const capture of found.flat()) {
-      const place = `${capture.place.segment}:${capture.place.offset}`;
-      if (!places.has(place)) this.#know(capture);
-      places.add(place);
+    for (const captures of new Set(found)) {
+      for (const capture of captures) {
+        const place = `${capture.place.segment}:${capture.place.offset}`;
+        if (!places.has(place)) this.#know(capture);
+        places.add(place);
+      }
     }
   }
 

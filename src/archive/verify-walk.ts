@@ -5,7 +5,7 @@
  * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures and holders were met as the
  * catalog has for it has them all. Those that fall short are looked into one by one (see verify.ts).
  */
-import { type Finding, parseW3cDate, toHex } from '../base/index.ts';
+import { equal, type Finding, parseW3cDate } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import { BlockScanner, judgeDigests, readRecords, verdictWants } from '../warc/index.ts';
@@ -140,9 +140,7 @@ class SegmentWalk {
       if (isHolder) this.counts.holders++;
       const wanted = captures[index]?.block;
       if (!wanted) continue;
-      const agrees = fitting.some(
-        ({ key }) => key.overflow === wanted.overflow && toHex(key.digest) === toHex(wanted.digest),
-      );
+      const agrees = fitting.some(({ key }) => key.overflow === wanted.overflow && equal(key.digest, wanted.digest));
       if (agrees) continue;
       const [block] = await catalog.getBlocks([wanted]);
       // A holder whose bytes changed is told of with everything that leans on it, when the holders are counted.
@@ -163,7 +161,7 @@ class SegmentWalk {
     const found = await this.#archive.catalog.findCaptures(revisits.map(({ question }) => question));
     for (const [index, { facts, block }] of revisits.entries()) {
       const isThere = found[index]!.some(
-        ({ block: other }) => other?.overflow === block.overflow && toHex(other.digest) === toHex(block.digest),
+        ({ block: other }) => other?.overflow === block.overflow && equal(other.digest, block.digest),
       );
       if (isThere || (await this.#isHeldByDeleted(facts, block))) continue;
       await this.#tell('revisit-target-gone', facts.offset, `${facts.refersToUri} of ${facts.refersToDate}`);

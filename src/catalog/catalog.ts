@@ -163,8 +163,8 @@ export interface CatalogView {
    * 512 bytes in common may stand in another order, always the same one; the captures of each still stand together.
    */
   captures(range: CaptureRange, pageSize?: number): AsyncIterable<Capture[]>;
-  /** For each question, the captures it asks for, in their order. */
-  findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]>;
+  /** For each question, the captures it asks for, in their order. Questions that are the same may get one answer together, since that may be long. */
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]>;
   /** All captures of the key in their order, when there are at most FEW_CAPTURES; undefined when there are more. The question replay asks. */
   capturesOf(urlKey: UrlKey): Promise<readonly Capture[] | undefined>;
   /** The capture of the key nearest to the time, the earlier of two equally near, of one time the last; `notAfter` looks only back. */

@@ -149,7 +149,7 @@ class LevelCatalog implements Catalog {
     return this.#ask((view) => view.findAliases(declared));
   }
 
-  findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
     return this.#ask((view) => view.findCaptures(questions));
   }
 
@@ -276,7 +276,7 @@ class GuardedView implements CatalogView {
     return this.#guard(this.#view.findAliases(declared));
   }
 
-  findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
+  findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
     return this.#guard(this.#view.findCaptures(questions));
   }
 

@@ -145,15 +145,17 @@ export class LevelView implements CatalogView {
     }
   }
 
-  async findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
-    const found: LinkedCapture[][] = questions.map(() => []);
-    await inLanes(questions, (left) => this.#findCapturesInLane(left, found));
+  async findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
+    const { distinct, indexes } = distinctOf(questions);
+    const found: LinkedCapture[][] = distinct.map(() => []);
+    await inLanes(distinct, (left) => this.#findCapturesInLane(left, found));
     const resolved = await this.#resolve(found.flat());
     let at = 0;
-    return found.map((captures) => {
+    const answers = found.map((captures) => {
       at += captures.length;
       return resolved.slice(at - captures.length, at);
     });
+    return indexes.map((index) => answers[index]!);
   }
 
   async #findCapturesInLane(left: Questions<CaptureQuestion>, found: readonly LinkedCapture[][]): Promise<void> {
@@ -354,4 +356,25 @@ function keyAndTime(urlKey: UrlKey, time: EpochMs): Buffer {
   const writer = new RowWriter();
   writeKeyAndTime(writer, urlKey, clampTime(time));
   return writer.finish();
+}
+
+/** The questions without those that repeat another, and for each of all which of these it is. */
+function distinctOf(questions: readonly CaptureQuestion[]): { distinct: CaptureQuestion[]; indexes: number[] } {
+  const distinct: CaptureQuestion[] = [];
+  const ofKey = new Map<UrlKey, number[]>();
+  const indexes = questions.map((question) => {
+    const { urlKey, time, timeTo, limit } = question;
+    const earlier = ofKey.get(urlKey);
+    const isSame = (index: number) => {
+      const other = distinct[index]!;
+      return other.time === time && other.timeTo === timeTo && other.limit === limit;
+    };
+    const same = earlier?.find(isSame);
+    if (same !== undefined) return same;
+    const index = distinct.push(question) - 1;
+    if (earlier) earlier.push(index);
+    else ofKey.set(urlKey, [index]);
+    return index;
+  });
+  return { distinct, indexes };
 }

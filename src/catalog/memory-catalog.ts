@@ -68,7 +68,7 @@ class MemoryView implements CatalogView {
     for (let at = 0; at < found.length; at += pageSize) yield found.slice(at, at + pageSize);
   }
 
-  async findCaptures(questions: readonly CaptureQuestion[]): Promise<Capture[][]> {
+  async findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
     const captures = this.#sortedCaptures();
     return questions.map(({ urlKey, time, timeTo = time, limit }) =>
       captures
