@@ -11,6 +11,7 @@ export class Collections {
   readonly #catalog: Catalog;
   readonly #numbers = new Map<string, number>();
   readonly #names = new Map<number, string>();
+  #lastNumber = 0;
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
@@ -19,6 +20,7 @@ export class Collections {
   async load(): Promise<void> {
     this.#numbers.clear();
     this.#names.clear();
+    this.#lastNumber = 0;
     for (const [note, value] of Object.entries(await this.#catalog.notes(NOTE_PREFIX))) {
       this.#remember(note.slice(NOTE_PREFIX.length), Number(value));
     }
@@ -29,7 +31,7 @@ export class Collections {
     const known = this.#numbers.get(name);
     if (known !== undefined) return known;
     this.check(name);
-    const number = Math.max(0, ...this.#names.keys()) + 1;
+    const number = this.#lastNumber + 1;
     // Remembered before it is written, so that two who ask at once never get the same number for different names.
     this.#remember(name, number);
     try {
@@ -69,5 +71,6 @@ export class Collections {
   #remember(name: string, number: number): void {
     this.#numbers.set(name, number);
     this.#names.set(number, name);
+    this.#lastNumber = Math.max(this.#lastNumber, number);
   }
 }

@@ -47,7 +47,7 @@ export class Snapshot {
       const segments = parts.shelf.all().filter((segment) => segment.bytes > 0);
       const mark: SnapshotMark = {
         epoch: await epochOf(parts),
-        before: Math.max(0, ...segments.map((segment) => segment.number)) + 1,
+        before: (segments.at(-1)?.number ?? 0) + 1,
         segments: segments.length,
         open: segments.filter(({ state }) => state === 'open').map(({ number, bytes }) => [number, bytes] as const),
       };
