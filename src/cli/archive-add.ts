@@ -28,7 +28,10 @@ export async function archiveAdd(
   const { terminal, signal } = context;
   limitHeapGrowth();
   limitYoungSpace();
-  const { files, failures, bytes } = await inputFiles(paths.map((path) => pathFrom(context, path)));
+  const { files, failures, bytes } = await inputFiles(
+    paths.map((path) => pathFrom(context, path)),
+    { signal },
+  );
   const progress = new Progress(terminal, 'add', bytes);
   const findings = new FindingTally(terminal);
   const before = segmentBytes(archive);

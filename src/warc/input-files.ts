@@ -18,8 +18,11 @@ export type InputFile = {
 export type InputFiles = { readonly files: InputFile[]; readonly failures: PinakesError[]; readonly bytes: number };
 
 /** Paths that lead nowhere are told together, at the end: one bad path does not stop the others. */
-export async function inputFiles(paths: readonly string[]): Promise<InputFiles> {
-  const search = new Search();
+export async function inputFiles(
+  paths: readonly string[],
+  options: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<InputFiles> {
+  const search = new Search(options.signal);
   for (const path of paths) await search.name(path);
   const { files, failures } = search;
   return { files, failures, bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
@@ -28,6 +31,11 @@ export async function inputFiles(paths: readonly string[]): Promise<InputFiles> 
 class Search {
   readonly files: InputFile[] = [];
   readonly failures: PinakesError[] = [];
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
 
   async name(path: string): Promise<void> {
     const before = this.files.length + this.failures.length;
@@ -38,6 +46,7 @@ class Search {
 
   /** `above` are the directories on the way here, so that a link back to one of them ends the descent. */
   async #enter(path: string, relative: string, above: readonly string[]): Promise<void> {
+    this.#signal?.throwIfAborted();
     try {
       const info = await stat(path);
       const identity = `${info.dev}:${info.ino}`;

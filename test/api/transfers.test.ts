@@ -120,8 +120,37 @@ test('files are added by path only from the directories that are allowed, and li
     finished(one, await one.call('/api/jobs', { json: { kind: 'add', input: { paths: [path] } } }));
   for (const path of ['other/out.warc.gz', 'allowed/../other/out.warc.gz', 'allowed/link.warc.gz', 'allowed'])
     assert.equal((await add(join(at, path))).error?.code, 'PATH_REFUSED', path);
+  // What lies elsewhere is not even told to be missing.
+  for (const path of ['other/none.warc.gz', 'none/none.warc.gz', 'allowed/../none'])
+    assert.equal((await add(join(at, path))).error?.code, 'PATH_REFUSED', path);
+  assert.equal((await add(join(at, 'allowed', 'none.warc.gz'))).error?.code, 'FILE_MISSING');
   assert.equal((await one.archive.catalog.totals()).captures, 0);
   assert.equal((await add(join(at, 'allowed', 'in.warc.gz'))).state, 'done');
+});
+
+test('a job that still looks for its files can be cancelled, and does not keep the server from stopping', {
+  timeout: 60_000,
+}, async (t) => {
+  const at = scratch(t);
+  // Each level can be reached in twice as many ways as the one above it: nobody sees the end of the walk.
+  const levels = 26;
+  for (let level = 0; level < levels; level++) {
+    mkdirSync(join(at, `level-${level}`));
+    for (const name of ['a', 'b']) symlinkSync(join('..', `level-${level + 1}`), join(at, `level-${level}`, name));
+  }
+  mkdirSync(join(at, `level-${levels}`));
+  const one = await served(t);
+  const begin = async () => {
+    const reply = await one.call('/api/jobs', { json: { kind: 'add', input: { paths: [join(at, 'level-0')] } } });
+    const { id } = reply.json as unknown as JobReply;
+    while ((await one.call(`/api/jobs/${id}`)).json.state !== 'running');
+    return id;
+  };
+  const id = await begin();
+  await one.call(`/api/jobs/${id}/cancel`, { method: 'POST' });
+  assert.equal((await one.overJob(id)).state, 'cancelled');
+  await begin();
+  await one.server.close();
 });
 
 type SegmentRow = { readonly href: string; readonly name: string; readonly bytes: number; readonly state: string };

@@ -1,6 +1,6 @@
 /** Jobs of the kind `add`: files on the machine of the server, by their paths, or one that was uploaded. */
 import { realpath } from 'node:fs/promises';
-import { relative, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { Type } from 'typebox';
 import type { Finding, PinakesError } from '../../base/index.ts';
 import { type InputFile, inputFiles } from '../../warc/index.ts';
@@ -31,8 +31,15 @@ export function addKind(uploads: UploadDesk, roots: readonly string[] | undefine
     run: async (context, { paths, upload, collection, volume, inPlace }) => {
       if ((paths === undefined) === (upload === undefined))
         throw badRequest('paths or an upload, one of the two', 'Name the files to add.');
-      const found = await inputFiles(upload === undefined ? paths! : [uploads.pathOf(upload)]);
-      if (upload === undefined) await checkRoots(found.files, roots);
+      const named = upload === undefined ? paths! : [uploads.pathOf(upload)];
+      // Before the walk, so that nothing is told of what lies elsewhere; and behind it, for where links lead.
+      if (upload === undefined) await checkRoots(named, roots);
+      const found = await inputFiles(named, { signal: context.signal });
+      if (upload === undefined)
+        await checkRoots(
+          found.files.map(({ path }) => path),
+          roots,
+        );
       const names = upload === undefined ? (file: string) => file : () => givenName(upload);
       const done = startsOf(found.files);
       const report = await context.archive.add(
@@ -77,11 +84,11 @@ function sayFinding(context: JobContext, { level, code, offset, message }: Findi
 }
 
 /** Links lead out of directories; so it is where files really lie that counts. */
-async function checkRoots(files: readonly InputFile[], roots: readonly string[] | undefined): Promise<void> {
+async function checkRoots(paths: readonly string[], roots: readonly string[] | undefined): Promise<void> {
   if (roots === undefined) return;
   const allowed = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
-  for (const { path } of files) {
-    const real = await realpath(path);
+  for (const path of paths) {
+    const real = await realPlace(resolve(path));
     const isInside = allowed.some((root) => root !== undefined && isBelow(root, real));
     if (!isInside)
       throw new HttpProblem({
@@ -94,7 +101,17 @@ async function checkRoots(files: readonly InputFile[], roots: readonly string[] 
   }
 }
 
+/** Where a path really leads; of one that leads nowhere, where it would. */
+async function realPlace(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(await realPlace(above), basename(path));
+  }
+}
+
 function isBelow(root: string, path: string): boolean {
   const way = relative(root, path);
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
+  return way !== '..' && !way.startsWith(`..${sep}`);
 }
