@@ -226,6 +226,42 @@ test('jobs that a dead server left are told as interrupted, with their input and
   assert.deepEqual(readdirSync(join(directory, 'uploads')), []);
 });
 
+test('uploads that wait for their turn when a server dies are all kept, however many, until they are added', async (t) => {
+  const directory = scratch(t);
+  await createArchive(directory);
+  mkdirSync(join(directory, 'uploads'));
+  const lines = Array.from({ length: 300 }, (_, number) => {
+    const upload = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}-site.warc.gz`;
+    writeFileSync(join(directory, 'uploads', upload), 'waiting');
+    const job = { id: `job-${number}`, kind: 'add', state: 'queued', origin: 'api', input: { upload } };
+    return JSON.stringify({ ...job, createdAt: '2024-03-01T10:00:00Z', log: [] });
+  });
+  writeFileSync(join(directory, 'jobs.jsonl'), `${lines.join('\n')}\n`);
+  // The second start sees what the first left of the history.
+  for (let start = 0; start < 2; start++) {
+    const one = await openServed(directory);
+    try {
+      assert.equal(readdirSync(join(directory, 'uploads')).length, 300);
+      assert.equal((await one.call('/api/jobs/job-0')).status, 200);
+      await one.overJob((await begin(one, 'verify', {})).id);
+      assert.equal((await one.call('/api/jobs/job-0')).status, 200);
+    } finally {
+      await one.server.close();
+      await one.archive.close();
+    }
+  }
+  const last = await openServed(directory);
+  t.after(async () => {
+    await last.server.close();
+    await last.archive.close();
+  });
+  const { input } = (await last.call('/api/jobs/job-0')).json as unknown as JobReply;
+  await last.overJob((await begin(last, 'add', input)).id);
+  assert.equal(readdirSync(join(directory, 'uploads')).length, 299);
+  // Nothing can be had of it any more.
+  assert.equal((await last.call('/api/jobs/job-0')).status, 404);
+});
+
 test('a server that stops asks its jobs to stop, and they are told as interrupted when it starts again', async (t) => {
   const directory = scratch(t);
   await createArchive(directory);

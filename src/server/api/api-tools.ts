@@ -10,7 +10,7 @@ import { type CollectionFigures, collectionFigures } from './collection-figures.
 import { CommandDesk } from './command-desk.ts';
 import { DeleteTickets } from './delete-ticket.ts';
 import { ExportShelf } from './export-shelf.ts';
-import { INTERRUPTED } from './job.ts';
+import { isInterrupted, isOver, type Job } from './job.ts';
 import { addKind } from './job-add.ts';
 import { crawlKind } from './job-crawl.ts';
 import { JobEvents } from './job-events.ts';
@@ -57,15 +57,15 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
   const exports = await ExportShelf.open(join(archive.directory, EXPORTS_DIRECTORY), (id) =>
     known.some((job) => job.id === id && job.state === 'done'),
   );
-  const jobs = new JobQueue({ archive, journal, clock, newId, isNeeded: ({ id }) => exports.has(id) }, known);
-  await jobs.recover();
-  const needed = new Set(
-    jobs.list().flatMap(({ error, input }) => (error?.code === INTERRUPTED.code ? [uploadOf(input)] : [])),
-  );
+  // What was not over is interrupted by now.
+  const waiting = new Set(known.flatMap((job) => (isOver(job) && !isInterrupted(job) ? [] : [uploadOf(job.input)])));
   const uploads = await UploadDesk.open(
     { directory: join(archive.directory, UPLOADS_DIRECTORY), newId, bytesMax: parts.uploadBytesMax },
-    (name) => needed.has(name),
+    (name) => waiting.has(name),
   );
+  const isNeeded = (job: Job) => exports.has(job.id) || (isInterrupted(job) && uploads.has(uploadOf(job.input)));
+  const jobs = new JobQueue({ archive, journal, clock, newId, isNeeded }, known);
+  await jobs.recover();
   const tickets = new DeleteTickets(archive, token, clock);
   const kinds = [
     addKind(uploads, parts.addRoots),

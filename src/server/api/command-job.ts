@@ -3,7 +3,7 @@ import { PinakesError } from '../../base/index.ts';
 import type { JobContext, JobKind } from '../job-kind.ts';
 import { HttpProblem } from '../problem.ts';
 import type { CommandStart, CommandTalk, CommandWatch } from './command-talk.ts';
-import { INTERRUPTED, type Job } from './job.ts';
+import { isInterrupted, type Job } from './job.ts';
 import type { JobQueue } from './job-queue.ts';
 
 export const EXIT_REFUSED = 2;
@@ -82,8 +82,8 @@ export class CommandJob {
   async end(running: Promise<number>): Promise<number> {
     running.then(this.#code.resolve, this.#code.reject);
     const code = await running;
-    const { state, error } = (await this.#over) ?? {};
-    return state === 'cancelled' || error?.code === INTERRUPTED.code ? EXIT_INTERRUPTED : code;
+    const job = await this.#over;
+    return job && (job.state === 'cancelled' || isInterrupted(job)) ? EXIT_INTERRUPTED : code;
   }
 
   async #run(context: JobContext): Promise<unknown> {

@@ -4,7 +4,7 @@ import type { JobKind } from '../job-kind.ts';
 import { badRequest, HttpProblem } from '../problem.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
 import { selectionOf } from './asked-selection.ts';
-import { INTERRUPTED, Job, type ToldJob, toldInPublic, toldJob } from './job.ts';
+import { isInterrupted, Job, type ToldJob, toldInPublic, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { After, Count, closed, limitOf, Selection } from './shape.ts';
 import { checkFor } from './validation.ts';
@@ -54,8 +54,8 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       isCancellable: kind.isCancellable,
       run: (context) => kind.run(context),
       // An upload is needed until its job is over; one that was interrupted can be run again.
-      onOver: async ({ error }) => {
-        if (upload !== '' && error?.code !== INTERRUPTED.code) await uploads.remove(upload);
+      onOver: async (over) => {
+        if (upload !== '' && !isInterrupted(over)) await uploads.remove(upload);
       },
     });
     return toldJob(job);

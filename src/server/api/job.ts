@@ -99,6 +99,10 @@ export const INTERRUPTED: JobError = {
   advice: 'What was done so far is safe. Run the job again; it goes on where it was.',
 };
 
+export function isInterrupted({ error }: Pick<Job, 'error'>): boolean {
+  return error?.code === INTERRUPTED.code;
+}
+
 export function jobErrorOf(error: unknown): JobError {
   if (error instanceof PinakesError || error instanceof HttpProblem) {
     const { code, message, advice, where } = error instanceof HttpProblem ? error.problem : error;

@@ -5,7 +5,7 @@ import { isLoopback } from '../host-check.ts';
 import { HttpProblem, NOT_FOUND } from '../problem.ts';
 import type { ApiTools } from './api-tools.ts';
 import { download } from './download.ts';
-import { INTERRUPTED, Job, toldJob } from './job.ts';
+import { isInterrupted, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { closed } from './shape.ts';
 
@@ -37,8 +37,8 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
             input,
             lane: add.lane ?? 'write',
             run: (context) => add.run(context),
-            onOver: async ({ error }) => {
-              if (error?.code !== INTERRUPTED.code) await uploads.remove(upload);
+            onOver: async (job) => {
+              if (!isInterrupted(job)) await uploads.remove(upload);
             },
           });
           return toldJob(job);

@@ -33,21 +33,26 @@ type DeskParts = {
 
 export class UploadDesk {
   readonly #parts: DeskParts;
+  readonly #uploads: Set<string>;
 
-  private constructor(parts: DeskParts) {
+  private constructor(parts: DeskParts, uploads: Set<string>) {
     this.#parts = parts;
+    this.#uploads = uploads;
   }
 
   /** Opens the desk; files that no job needs, left by a server that died, are removed. */
   static async open(parts: DeskParts, isNeeded: (name: string) => boolean): Promise<UploadDesk> {
+    const kept = new Set<string>();
     try {
       await mkdir(parts.directory, { recursive: true });
-      for (const name of await readdir(parts.directory))
-        if (!isNeeded(name)) await unlink(join(parts.directory, name)).catch(() => {});
+      for (const name of await readdir(parts.directory)) {
+        if (isNeeded(name)) kept.add(name);
+        else await unlink(join(parts.directory, name)).catch(() => {});
+      }
     } catch (cause) {
       throw fileError(cause, parts.directory, 'writing');
     }
-    return new UploadDesk(parts);
+    return new UploadDesk(parts, kept);
   }
 
   /** Takes a file in. `bytes` is what the client says there will be, if it does. */
@@ -70,11 +75,16 @@ export class UploadDesk {
       await pipeline(pieces, createWriteStream(part, { flags: 'wx', flush: true }), { signal });
       if (!(await isArchiveFile(part))) throw new PinakesError('NOT_WARC', { where: name.slice(0, 200) });
       await rename(part, join(directory, upload));
+      this.#uploads.add(upload);
       return { name: upload, bytes: taken };
     } catch (cause) {
       await unlink(part).catch(() => {});
       throw fileError(cause, 'upload', 'writing');
     }
+  }
+
+  has(upload: string): boolean {
+    return this.#uploads.has(upload);
   }
 
   /** Where a file lies that was sent; its name is never a path. */
@@ -85,6 +95,7 @@ export class UploadDesk {
 
   async remove(upload: string): Promise<void> {
     await unlink(this.pathOf(upload)).catch(() => {});
+    this.#uploads.delete(upload);
   }
 
   async #checkSpace(bytes: number): Promise<void> {
