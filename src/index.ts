@@ -27,6 +27,7 @@ export {
   type ContentKey,
   createArchive,
   type Damage,
+  type DeleteOptions,
   type DeletePreview,
   type DeleteReport,
   dropCatalog,

@@ -28,7 +28,7 @@ import {
   writeConnector,
 } from './connector.ts';
 import { parseContentKey } from './content-key.ts';
-import { type DeletePreview, type DeleteReport, deleteCaptures, previewDelete } from './delete.ts';
+import { type DeleteOptions, type DeletePreview, type DeleteReport, deleteCaptures, previewDelete } from './delete.ts';
 import { Exclusive } from './exclusive.ts';
 import { exportCdxj } from './export-cdxj.ts';
 import type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
@@ -326,12 +326,13 @@ export class Archive implements StreamParts {
     return askedQuery(asked, { collection: (name) => this.collections.find(name) });
   }
 
-  /** What a deletion would take. */
-  previewDelete(selection: Selection): Promise<DeletePreview> {
-    return previewDelete(this, selection);
+  /** What a deletion would take, of what there is now or of what `seen` has. */
+  async previewDelete(selection: Selection, options: Pick<DeleteOptions, 'seen'> = {}): Promise<DeletePreview> {
+    await using view = options.seen ? undefined : await this.catalog.view();
+    return await previewDelete(this, selection, options.seen ?? view!);
   }
 
-  delete(selection: Selection, options: { signal?: AbortSignal } = {}): Promise<DeleteReport> {
+  delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
     return deleteCaptures(this, selection, options);
   }
 

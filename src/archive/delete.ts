@@ -37,8 +37,12 @@ export type DeleteReport = { readonly captures: number; readonly contents: numbe
 const EXAMPLES_MAX = 10;
 const STEP_CAPTURES = 2000;
 
-/** What a deletion would take, without taking it. */
-export async function previewDelete(archive: StreamParts, selection: Selection): Promise<DeletePreview> {
+/** What a deletion of what `view` has would take, without taking it. */
+export async function previewDelete(
+  archive: StreamParts,
+  selection: Selection,
+  view: CatalogView,
+): Promise<DeletePreview> {
   const preview: DeletePreview = {
     captures: 0,
     addresses: 0,
@@ -48,7 +52,6 @@ export async function previewDelete(archive: StreamParts, selection: Selection):
     examples: [],
     exampleCaptures: [],
   };
-  await using view = await archive.catalog.view();
   async function* contents(): AsyncGenerator<string> {
     let key: UrlKey | undefined;
     for await (const page of selectCaptures(view, selection)) {
@@ -101,15 +104,21 @@ async function countContents(view: CatalogView, touched: readonly Touched[], pre
   }
 }
 
+export type DeleteOptions = {
+  readonly signal?: AbortSignal;
+  /** What was seen: only captures that this view of the catalog has are deleted, and none that came in since. */
+  readonly seen?: CatalogView;
+};
+
 /** Deletes the captures that the selection means. */
 export async function deleteCaptures(
   archive: ArchiveParts,
   selection: Selection,
-  options: { signal?: AbortSignal } = {},
+  options: DeleteOptions = {},
 ): Promise<DeleteReport> {
   let captures = 0;
   let contents = 0;
-  for await (const page of selectCaptures(archive.catalog, selection)) {
+  for await (const page of selectCaptures(options.seen ?? archive.catalog, selection)) {
     for (let at = 0; at < page.length; at += STEP_CAPTURES) {
       options.signal?.throwIfAborted();
       const step = page.slice(at, at + STEP_CAPTURES);

@@ -32,7 +32,9 @@ export async function archiveDelete(
       'say what to delete: --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
     throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
   }
-  const preview = await archive.previewDelete(selection);
+  // What comes in while the person looks at it was seen by nobody, and stays.
+  await using seen = await archive.catalog.view();
+  const preview = await archive.previewDelete(selection, { seen });
   if (preview.captures === 0 || options.dryRun) {
     if (options.json) await terminal.json({ isDone: false, ...preview });
     else await terminal.line(described(preview, 'would go'));
@@ -46,7 +48,7 @@ export async function archiveDelete(
     }
   }
   await begins?.();
-  const report = await archive.delete(selection, { signal });
+  const report = await archive.delete(selection, { signal, seen });
   tell?.(report);
   if (options.json) await terminal.json({ isDone: true, ...report });
   else {

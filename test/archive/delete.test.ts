@@ -79,6 +79,21 @@ for (const [what, selection, numbers] of SELECTIONS) {
   });
 }
 
+test('what came in since it was looked at is not deleted, and what moved or went since is no trouble', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive);
+  const selection = { prefix: 'http://even.example/' };
+  await using seen = await archive.catalog.view();
+  assert.equal((await archive.previewDelete(selection, { seen })).captures, 4);
+  await archive.delete({ url: 'http://even.example/dir/0' });
+  await archive.compact();
+  await archive.store(page('http://even.example/new/9', NOON, contentOf('content 0')));
+  assert.equal((await archive.previewDelete(selection, { seen })).captures, 4);
+  assert.equal((await archive.delete(selection, { seen })).captures, 3);
+  assert.deepEqual(await numbersLeft(archive), [1, 3, 5, 7, 9]);
+  await audit(archive);
+});
+
 test('deleting by content key takes every capture of the content, and the content', async (t) => {
   const archive = await makeArchive(t);
   await filled(archive);

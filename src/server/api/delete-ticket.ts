@@ -9,6 +9,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { type Archive, type Selection, selectCaptures } from '../../archive/index.ts';
 import type { Clock } from '../../base/index.ts';
+import type { CatalogView } from '../../catalog/index.ts';
 import { HttpProblem } from '../problem.ts';
 import { selectionOf } from './asked-selection.ts';
 import type { Selection as AskedSelection } from './shape.ts';
@@ -26,17 +27,18 @@ export class DeleteTickets {
     this.#clock = clock;
   }
 
-  async issue(asked: AskedSelection, signal: AbortSignal): Promise<string> {
+  /** For what a view of the catalog has of the selection. */
+  async issue(asked: AskedSelection, view: CatalogView, signal: AbortSignal): Promise<string> {
     const expires = (this.#clock() + LIFE_MS).toString(36);
-    const seen = await fingerprint(this.#archive, selectionOf(this.#archive, asked), signal);
+    const seen = await fingerprint(view, selectionOf(this.#archive, asked), signal);
     return `${expires}.${seen}.${this.#seal(expires, seen, asked)}`;
   }
 
-  /** Throws unless the ticket is for this selection and the selection still means what it meant. */
-  async check(ticket: string, asked: AskedSelection, signal: AbortSignal): Promise<void> {
+  /** Throws unless the ticket is for this selection and the selection means in this view what it meant. */
+  async check(ticket: string, asked: AskedSelection, view: CatalogView, signal: AbortSignal): Promise<void> {
     this.checkSeal(ticket, asked);
     const seen = ticket.split('.')[1];
-    if ((await fingerprint(this.#archive, selectionOf(this.#archive, asked), signal)) === seen) return;
+    if ((await fingerprint(view, selectionOf(this.#archive, asked), signal)) === seen) return;
     throw refused('what would be deleted has changed since it was shown');
   }
 
@@ -58,9 +60,9 @@ export class DeleteTickets {
   }
 }
 
-async function fingerprint(archive: Archive, selection: Selection, signal: AbortSignal): Promise<string> {
+async function fingerprint(view: CatalogView, selection: Selection, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const page of selectCaptures(archive.catalog, selection)) {
+  for await (const page of selectCaptures(view, selection)) {
     signal.throwIfAborted();
     for (const { urlKey, time, hash: number, collection } of page)
       hash.update(`${urlKey}\n${time} ${number} ${collection}\n`);

@@ -54,8 +54,10 @@ export function deleteKind(tickets: DeleteTickets): JobKind {
       token: Type.String({ maxLength: 500, description: 'Of the preview of this selection.' }),
     }),
     run: async ({ archive, signal }, { selection, token }) => {
-      await tickets.check(token, selection, signal);
-      return archive.delete(selectionOf(archive, selection), { signal });
+      // What comes in from now on, as of a crawl, was seen by nobody.
+      await using seen = await archive.catalog.view();
+      await tickets.check(token, selection, seen, signal);
+      return await archive.delete(selectionOf(archive, selection), { signal, seen });
     },
   });
 }

@@ -193,8 +193,9 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       needsToken: true,
       handle: async ({ body: { selection }, signal }) => {
         refuseEverything(selection);
-        const token = await tickets.issue(selection, signal);
-        return { preview: await archive.previewDelete(selectionOf(archive, selection)), token };
+        await using seen = await archive.catalog.view();
+        const token = await tickets.issue(selection, seen, signal);
+        return { preview: await archive.previewDelete(selectionOf(archive, selection), { seen }), token };
       },
     }),
     route({
@@ -209,7 +210,7 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       needsToken: true,
       handle: async ({ body: { selection, token }, signal }) => {
         refuseEverything(selection);
-        await tickets.check(token, selection, signal);
+        await tickets.check(token, selection, archive.catalog, signal);
         return begin(checkedJob('delete', { selection, token }), { selection, token });
       },
     }),
