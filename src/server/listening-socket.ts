@@ -22,7 +22,7 @@ const LINGER_MS = 2000;
 export type Patience = {
   /** For the head of a request, from the first byte or the connection on. */
   readonly headMs: number;
-  /** While a connection is silent in the middle of a request or reply. Event streams beat more often. */
+  /** While a client is silent in the middle of a request, or takes nothing of a reply. */
   readonly silenceMs: number;
   readonly body: BodyPace;
 };
@@ -45,6 +45,7 @@ export class ListeningSocket {
   #isStopping = false;
   /** Connections that have not asked for anything yet, as browsers open them ahead. Node does not count them as idle. */
   readonly #silent = new Set<Socket>();
+  readonly #latest = new WeakMap<Socket, ServerResponse>();
 
   private constructor(server: Server, patience: Patience) {
     this.#server = server;
@@ -53,8 +54,16 @@ export class ListeningSocket {
       this.#silent.add(socket);
       socket.once('close', () => this.#silent.delete(socket));
     });
+    server.on('timeout', (socket: Socket) => {
+      const response = this.#latest.get(socket);
+      // Who has sent all and taken all waits for us; a search through much of an archive can be silent for long.
+      const isWaiting = response?.req.complete === true && !response.writableEnded && socket.writableLength === 0;
+      if (isWaiting) socket.setTimeout(patience.silenceMs);
+      else socket.destroy();
+    });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#silent.delete(request.socket);
+      this.#latest.set(request.socket, response);
       if (this.#isStopping) response.shouldKeepAlive = false;
       watchBody(request, response, patience.body, LINGER_MS);
       if (this.#handler) this.#handler(request, response);
