@@ -4,7 +4,7 @@
  *
  * A bare handler stands in front on both. It checks that the request is meant for us, serves the hot paths itself, and leaves /api to Fastify.
  */
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Replayer } from '../replay/index.ts';
 import { Guard } from './api/guard.ts';
 import { registerApi } from './api/register-api.ts';
@@ -88,21 +88,24 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
 }
 
 function newApp(options: ServerOptions): FastifyInstance {
+  const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const { problem, isFault } = problemOf(error);
+    if (isFault) options.onFailure?.(error);
+    reply.hijack();
+    sendProblem(request.raw, reply.raw, problem);
+  };
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     routerOptions: { maxParamLength: URL_CHARACTERS_MAX },
+    // What fails before there is a route, such as a path that cannot be decoded.
+    frameworkErrors: fail,
   });
   app.setNotFoundHandler((request, reply) => {
     reply.hijack();
     sendProblem(request.raw, reply.raw, NOT_FOUND);
   });
-  app.setErrorHandler((error, request, reply) => {
-    const { problem, isFault } = problemOf(error);
-    if (isFault) options.onFailure?.(error);
-    reply.hijack();
-    sendProblem(request.raw, reply.raw, problem);
-  });
+  app.setErrorHandler(fail);
   return app;
 }
 

@@ -89,6 +89,10 @@ test('what is not described is refused with a sentence, and never with a trace',
     assert.ok(reply.status === 400 || reply.status === 200, `${reply.status} ${reply.bytes}`);
     assert.doesNotMatch(reply.bytes.toString(), /node_modules|\.ts:\d+|at async/);
   }
+  for (const path of ['/api/captures/%ff', '/api/jobs?after=nobody']) {
+    const { status, json } = await one.call(path);
+    assert.deepEqual([status, (json.error as { code: string }).code], [400, 'BAD_REQUEST'], path);
+  }
   const large = await one.call('/api/jobs', { json: { kind: 'add', input: { paths: ['x'.repeat(2_000_000)] } } });
   assert.equal(large.status, 413);
   const xml = await one.call('/api/jobs', { body: Buffer.from('<a/>'), headers: { 'content-type': 'text/xml' } });

@@ -187,6 +187,9 @@ test('events tell of every change, and a client that comes back gets only what i
     own.map(({ job }) => job.id),
     [third.id],
   );
+  // A HEAD request is over at once.
+  const head = await one.call('/api/jobs/events', { method: 'HEAD' });
+  assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
   const all = await eventsUntil(one, '/api/jobs/events', (seen) => seen.length >= 3, 'another-17');
   assert.deepEqual(new Set(all.map(({ job }) => job.id)), new Set([old.id, id, third.id]));
 });
@@ -259,7 +262,7 @@ test('uploads that wait for their turn when a server dies are all kept, however 
   await last.overJob((await begin(last, 'add', input)).id);
   assert.equal(readdirSync(join(directory, 'uploads')).length, 299);
   // Nothing can be had of it any more.
-  assert.equal((await last.call('/api/jobs/job-0')).status, 404);
+  await until(async () => ((await last.call('/api/jobs/job-0')).status === 404 ? true : undefined));
 });
 
 test('a server that stops asks its jobs to stop, and they are told as interrupted when it starts again', async (t) => {

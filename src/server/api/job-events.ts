@@ -37,6 +37,10 @@ export class JobEvents {
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
     });
+    if (response.req.method === 'HEAD') {
+      response.end();
+      return;
+    }
     let seen = this.#changeOf(lastEventId);
     let isBlocked = false;
     let missedBeats = 0;

@@ -88,7 +88,14 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       tokenShowsMore: true,
       handle: async ({ query: { after, limit = 50 }, hasToken }) => {
         const all = jobs.list();
-        const rest = after === undefined ? all : all.slice(all.findIndex(({ id }) => id === after) + 1);
+        const last = after === undefined ? -1 : all.findIndex(({ id }) => id === after);
+        if (after !== undefined && last < 0)
+          throw badRequest(
+            'this is no place to go on from',
+            'Send the `next` of the page before, or begin anew: jobs that ended long ago are forgotten.',
+            'query/after',
+          );
+        const rest = all.slice(last + 1);
         const items = rest.slice(0, limit);
         return { items: items.map(told(hasToken)), ...(rest.length > limit && { next: items.at(-1)!.id }) };
       },
