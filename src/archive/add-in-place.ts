@@ -46,13 +46,18 @@ export async function addInPlace(
   const workers = options.workers ?? (await workersFor(unread));
   /** Files that something was told of. */
   const told = new Set<string>();
+  let reachedBytes = 0;
   for await (const item of scanFiles(unread, { workers, fields: ARCHIVE_FIELDS, signal: options.signal })) {
     if (item.kind === 'batch') {
       if (item.batch.findings.length > 0) told.add(item.batch.file);
       for (const finding of item.batch.findings) options.onFinding?.(finding);
       await entries.get(item.batch.file)!.take(item.batch);
-      options.onProgress?.({ file: item.batch.file, bytes: item.bytes, captures: report.captures });
-    } else if (item.kind === 'file-end') {
+      reachedBytes += item.bytes;
+      options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
+      continue;
+    }
+    reachedBytes = 0;
+    if (item.kind === 'file-end') {
       if (item.records === 0 && !told.has(item.file)) options.onFinding?.(findingOf('file-empty', item.file, 0));
       await entries.get(item.file)!.finish();
     } else {

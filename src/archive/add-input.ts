@@ -39,14 +39,20 @@ async function addPackage(parts: AddParts, path: string, options: AddOptions): P
   const onFinding = (finding: Finding) => options.onFinding?.(finding);
   let knownFiles = 0;
   let files = 0;
+  let before = { bytes: 0, captures: 0 };
   for await (const { path: spooled, name } of spoolPackage(path, parts.directory, onFinding)) {
     files++;
+    let now = before;
     const one = await addFiles(parts, [spooled], {
       ...options,
       workers: options.workers ?? (await workersFor([spooled])),
       onFinding: (finding) => onFinding({ ...finding, file: name }),
-      onProgress: (progress) => options.onProgress?.({ ...progress, file: path }),
+      onProgress: ({ bytes, captures }) => {
+        now = { bytes: before.bytes + bytes, captures: before.captures + captures };
+        options.onProgress?.({ ...now, file: path });
+      },
     });
+    before = now;
     knownFiles += one.filesKnown;
     one.failures = one.failures.map((error) => renamed(error, spooled, name));
     joinReports(report, { ...one, files: 0, filesKnown: 0 });

@@ -14,7 +14,12 @@ export type AddOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-export type AddProgress = { readonly file: string; readonly bytes: number; readonly captures: number };
+export type AddProgress = {
+  readonly file: string;
+  /** Of the file, up to where it was read. */
+  readonly bytes: number;
+  readonly captures: number;
+};
 
 export type AddReport = {
   files: number;

@@ -29,6 +29,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
   const foreign = new Set<string>();
   /** Files that something was told of. */
   const told = new Set<string>();
+  let reachedBytes = 0;
   try {
     for await (const item of scan) {
       if (item.kind === 'batch') {
@@ -38,8 +39,10 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
           options.onFinding?.(finding);
         }
         await sources.use(item.batch.file, (source) => source.take(item.batch, report));
-        options.onProgress?.({ file: item.batch.file, bytes: item.bytes, captures: report.captures });
+        reachedBytes += item.bytes;
+        options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
       } else {
+        reachedBytes = 0;
         if (item.kind === 'file-failed') report.failures.push(item.error);
         else if (item.records === 0 && foreign.has(item.file)) {
           report.failures.push(new PinakesError('NOT_WARC', { where: item.file }));

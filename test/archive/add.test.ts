@@ -188,6 +188,35 @@ test('an add that was interrupted goes on where it was, and loses and doubles no
   assert.equal((await walk(archive)).filter(({ head }) => head.type === 'request').length, 1500);
 });
 
+test('how far an add has come is told in bytes of each file, whether it copies or not', async (t) => {
+  const archive = await makeArchive(t);
+  const files: string[] = [];
+  // The first is more than is handed over at once.
+  for (const [name, count] of [
+    ['a', 4000],
+    ['b', 10],
+  ] as const)
+    files.push(await writeForeign(join(archive.directory, `${name}.warc.gz`), site(name, count)));
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
+  for (const inPlace of [false, true]) {
+    const reached = new Map<string, number[]>();
+    await archive.add(files, {
+      collection: inPlace ? 'linked' : 'copied',
+      inPlace,
+      onProgress: ({ file, bytes }) => reached.set(file, [...(reached.get(file) ?? []), bytes]),
+    });
+    for (const [index, file] of files.entries()) {
+      const told = reached.get(file)!;
+      assert.ok(index > 0 || told.length > 1);
+      assert.deepEqual(
+        told,
+        told.toSorted((one, other) => one - other),
+      );
+      assert.equal(told.at(-1), sizes[index]);
+    }
+  }
+});
+
 test('a file that was compressed as a whole is taken in record by record, however many there are', async (t) => {
   const archive = await makeArchive(t);
   const file = await writeWholeGzip(join(archive.directory, 'whole.warc.gz'), site('whole', 2500));
