@@ -1,15 +1,27 @@
 /**
- * Text, links, title and dates of a PDF document, by pdf.js. Scripts in it do not run and nothing is fetched. A document that cannot be read has an empty text; the library is loaded when the
- * first document comes.
+ * Text, links, title and dates of a PDF document. A document that cannot be read has an empty text.
+ *
+ * A document is a program: a kilobyte of it can draw the same picture a trillion times over, or unpack to more than there is memory. So it is read on a thread of its own (I9), with bounds on
+ * memory and time; who runs into them is ended, and what was told of the pages before counts.
  */
+import { ThreadPool } from '../base/index.ts';
 import type { LinkCollector } from './link.ts';
 import type { MetaReader } from './meta-reader.ts';
 import { parsePageDate } from './page-date.ts';
-import { TEXT_LENGTH_MAX, type TextBuilder } from './text-builder.ts';
+import type { PdfJob, PdfPart } from './pdf-document.ts';
+import type { TextBuilder } from './text-builder.ts';
 
 /** Beyond this only the bytes are kept: the reader needs several times the document in memory. */
 export const PDF_BYTES_MAX = 64 * 1024 * 1024;
-const PAGES_MAX = 3000;
+/** Ordinary documents take a hundredth of a second a page. */
+const READING_MS_MAX = 60_000;
+const HEAP_MEBIBYTES_MAX = 1024;
+/** Unpacked bytes lie outside of the heap, and nothing but the growth of the whole program tells of them. */
+const GROWTH_BYTES_MAX = 1.5 * 1024 ** 3;
+const WATCH_MS = 250;
+/** Documents that are read at a time; others wait. */
+const READINGS_MAX = 2;
+const DESCRIPTION_LENGTH_MAX = 4000;
 
 type PdfTarget = {
   readonly links: LinkCollector | undefined;
@@ -17,58 +29,65 @@ type PdfTarget = {
   readonly meta: MetaReader;
 };
 
-type TextItem = { readonly str: string; readonly hasEOL: boolean };
-type Annotation = { url?: string; unsafeUrl?: string };
+let readings = 0;
+const waiting: (() => void)[] = [];
 
 /** Whether the whole document could be read. */
-export async function readPdf(bytes: Uint8Array, target: PdfTarget): Promise<boolean> {
+export async function readPdf(bytes: Uint8Array, target: PdfTarget, msMax: number = READING_MS_MAX): Promise<boolean> {
   if (bytes.length > PDF_BYTES_MAX) return false;
-  const { getDocumentProxy } = await import('unpdf');
+  if (readings >= READINGS_MAX) await new Promise<void>((resolve) => waiting.push(resolve));
+  else readings++;
   try {
-    // The library takes the bytes for itself.
-    const document = await getDocumentProxy(Uint8Array.from(bytes), { verbosity: 0 });
-    try {
-      await readInfo(document, target.meta);
-      const pages = Math.min(document.numPages, PAGES_MAX);
-      let length = 0;
-      for (let number = 1; number <= pages && length < TEXT_LENGTH_MAX; number++) {
-        const page = await document.getPage(number);
-        if (target.text !== undefined) length += addText((await page.getTextContent()).items, target.text);
-        if (target.links !== undefined) {
-          for (const annotation of (await page.getAnnotations()) as Annotation[]) {
-            const url = annotation.url ?? annotation.unsafeUrl;
-            if (url !== undefined) target.links.add(url, 'anchor', false);
-          }
-        }
-        page.cleanup();
-      }
-      return pages === document.numPages;
-    } finally {
-      await document.loadingTask.destroy();
-    }
+    return await readOnThread(bytes, target, msMax);
   } catch {
     return false;
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else readings--;
   }
 }
 
-async function readInfo(document: { getMetadata(): Promise<{ info: unknown }> }, meta: MetaReader): Promise<void> {
-  const info = (await document.getMetadata()).info as Readonly<Record<string, unknown>>;
-  const value = (name: string) => (typeof info[name] === 'string' ? info[name] : '');
-  meta.declareTitle(value('Title'));
-  meta.description ||= value('Subject').slice(0, 4000);
-  meta.declareLanguage(value('Language'));
-  meta.publishedAt ??= parsePageDate(value('CreationDate'));
-  meta.modifiedAt ??= parsePageDate(value('ModDate'));
+async function readOnThread(bytes: Uint8Array, target: PdfTarget, msMax: number): Promise<boolean> {
+  const limits = { maxOldGenerationSizeMb: HEAP_MEBIBYTES_MAX };
+  const pool = new ThreadPool<PdfJob, boolean, PdfPart>(new URL('./pdf-worker.ts', import.meta.url), {
+    threads: 1,
+    limits,
+  });
+  let end: Promise<void> | undefined;
+  const giveUp = () => {
+    end ??= pool.close();
+  };
+  const timer = setTimeout(giveUp, msMax);
+  const before = process.memoryUsage.rss();
+  const watch = setInterval(() => {
+    if (process.memoryUsage.rss() - before > GROWTH_BYTES_MAX) giveUp();
+  }, WATCH_MS);
+  // The thread takes the bytes for itself.
+  const own = Uint8Array.from(bytes);
+  const job = { bytes: own, wantsText: target.text !== undefined, wantsLinks: target.links !== undefined };
+  try {
+    return await pool.run(job, [own.buffer], (part) => takePart(part, target));
+  } finally {
+    clearTimeout(timer);
+    clearInterval(watch);
+    await (end ?? pool.close());
+  }
 }
 
-function addText(items: readonly (TextItem | object)[], text: TextBuilder): number {
-  let length = 0;
-  for (const item of items) {
-    if (!('str' in item)) continue;
-    text.add(item.str);
-    length += item.str.length;
-    if (item.hasEOL) text.break();
+function takePart(part: PdfPart, { meta, text, links }: PdfTarget): void {
+  if ('info' in part) {
+    const value = (name: string) => part.info[name] ?? '';
+    meta.declareTitle(value('Title'));
+    meta.description ||= value('Subject').slice(0, DESCRIPTION_LENGTH_MAX);
+    meta.declareLanguage(value('Language'));
+    meta.publishedAt ??= parsePageDate(value('CreationDate'));
+    meta.modifiedAt ??= parsePageDate(value('ModDate'));
+    return;
   }
-  text.break();
-  return length;
+  for (const line of part.lines) {
+    text?.add(line);
+    text?.break();
+  }
+  for (const url of part.urls) links?.add(url, 'anchor', false);
 }
