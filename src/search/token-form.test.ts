@@ -9,6 +9,11 @@ test('scripts without blanks become overlapping pairs with the last character be
   assert.equal(indexForm('ひ').trim(), 'ひ');
 });
 
+test('a run of millions of letters without a blank takes its form as a short one does', () => {
+  for (const letter of ['図', '\u{20000}', 'ก'])
+    assert.ok(indexForm(letter.repeat(4 * 1024 * 1024)).includes(` ${letter}${letter} `));
+});
+
 test('words of a query take the same form, with one character as the beginning of a pair', () => {
   assert.equal(matchForm('図書館'), '"図書 書館"');
   assert.equal(matchForm('館'), '"館"*');

@@ -9,9 +9,12 @@
  * Trigrams, the other usual way, cannot find words of two characters, which most words of Chinese and Japanese are.
  */
 
-/** Runs of letters of scripts without blanks. Korean has blanks, but its words carry endings. */
+/**
+ * Runs of letters of scripts without blanks. Korean has blanks, but its words carry endings. Bounded, because a pattern without a bound runs out of stack over millions of letters; across a cut
+ * one pair is missing, and no writing has such runs.
+ */
 const UNSEGMENTED =
-  /[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Tibetan}]&&[\p{L}\p{N}\p{M}]]+/gv;
+  /[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Tibetan}]&&[\p{L}\p{N}\p{M}]]{1,65536}/gv;
 const MAY_BE_UNSEGMENTED =
   /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua000-\uabff\uac00-\ud7ff\ud840-\ud8ff\uf900-\ufaff\uff66-\uffdc]/;
 const BEYOND_ASCII = /[^\x00-\x7f]/;
