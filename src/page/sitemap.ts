@@ -34,10 +34,10 @@ function inflated(bytes: Uint8Array): Uint8Array {
   const pieces: Uint8Array[] = [];
   let length = 0;
   const decoders = new ContentDecoders(['gzip'], (piece) => {
-    if (length > BYTES_MAX) return;
     // The decoder uses its room again.
     pieces.push(Uint8Array.from(piece));
     length += piece.length;
+    if (length > BYTES_MAX) decoders.stop();
   });
   const step = 64 * 1024;
   for (let at = 0; at < bytes.length && length <= BYTES_MAX; at += step) decoders.push(bytes.subarray(at, at + step));

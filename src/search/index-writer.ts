@@ -305,9 +305,9 @@ function decoded({ payload, codings }: EntryContent): Uint8Array {
   const pieces: Uint8Array[] = [];
   let length = 0;
   const decoders = new ContentDecoders(codings, (piece) => {
-    if (length > PAGE_BYTES_MAX) return;
     pieces.push(Uint8Array.from(piece));
     length += piece.length;
+    if (length > PAGE_BYTES_MAX) decoders.stop();
   });
   const step = 64 * 1024;
   for (let at = 0; at < payload.length && length <= PAGE_BYTES_MAX; at += step)

@@ -3,9 +3,6 @@ import type { LineExtension } from '../archive/index.ts';
 import { isPageMime, PAGE_BYTES_MAX, readPage } from '../page/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 
-/** A few bytes can decode to very many, and all of them are held until they are looked at. */
-const PIECE_BYTES = 16 * 1024;
-
 export type PageParts = { readonly text: boolean; readonly links: boolean };
 
 export function pageExtension(parts: PageParts): LineExtension {
@@ -46,11 +43,11 @@ async function decoded(
     const part = bytes.subarray(0, PAGE_BYTES_MAX - held);
     if (part.length > 0) pieces.push(Buffer.from(part));
     held += part.length;
+    if (held >= PAGE_BYTES_MAX) decoders.stop();
   });
   for await (const piece of payload) {
     payloadBytes += piece.length;
-    for (let at = 0; at < piece.length && held < PAGE_BYTES_MAX; at += PIECE_BYTES)
-      decoders.push(piece.subarray(at, at + PIECE_BYTES));
+    if (held < PAGE_BYTES_MAX) decoders.push(piece);
   }
   decoders.end();
   return { bytes: Buffer.concat(pieces), payloadBytes };

@@ -150,3 +150,19 @@ test('whether a body is decoded does not depend on the pieces it comes in', () =
     { numRuns: 200 },
   );
 });
+
+test('who has enough can stop in the middle of a piece that would decode to gigabytes', () => {
+  const zeros = Buffer.alloc(64 * 1024 * 1024);
+  for (const [name, coding, encode] of CODERS.filter(([name]) => name !== 'deflate without head')) {
+    const pieces: number[] = [];
+    const codings = [coding, 'gzip'];
+    const decoders = new ContentDecoders(codings, (bytes) => {
+      pieces.push(bytes.length);
+      if (pieces.length === 3) decoders.stop();
+    });
+    decoders.push(gzipSync(encode(zeros)));
+    decoders.push(gzipSync(encode(zeros)));
+    decoders.end();
+    assert.deepEqual([pieces.length, decoders.broken], [3, false], name);
+  }
+});

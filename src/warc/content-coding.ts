@@ -24,6 +24,8 @@ type Engine = 'gzip' | 'zlib' | 'deflate-raw' | 'br' | 'zstd';
 
 /** Decided on always the same bytes, whatever the pieces they come in. */
 const PROBE_BYTES = 4096;
+/** What decodes to so many is what it says; a few bytes can go on for gigabytes. */
+const PROBE_OUTPUT_BYTES_MAX = 1024 * 1024;
 /** Real bodies have one coding, seldom two; each takes memory. */
 const CODINGS_MAX = 5;
 /** How much decoded room is offered to an engine at once. */
@@ -59,6 +61,7 @@ export class ContentDecoder {
   #engine: Engine | undefined;
   #handle: CodecHandle | undefined;
   #state: 'start' | 'stream' | 'ended' | 'identity' = 'start';
+  #isStopped = false;
   #held: Buffer = Buffer.alloc(0);
   #output: Buffer | undefined;
 
@@ -81,6 +84,12 @@ export class ContentDecoder {
       this.#held = Buffer.concat([this.#held, bytes]);
       this.#begin(false);
     }
+  }
+
+  /** Nothing more is wanted, not even of the bytes at hand; to be ended afterwards. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#state = 'ended';
   }
 
   end(): void {
@@ -127,6 +136,7 @@ export class ContentDecoder {
       if (handle.failure !== undefined) return false;
       at += handle.consumed;
       if (handle.produced > 0) this.#emit(output.subarray(0, handle.produced));
+      if (this.#isStopped) return true;
       if (handle.produced === output.length) continue;
       if (at === bytes.length) return true;
       // An engine stops before its input ends only where a stream does; zstd bodies may hold several.
@@ -157,7 +167,7 @@ function canDecode(engine: Engine, probe: Uint8Array): boolean {
   const handle = openEngine(engine);
   const sample = new Uint8Array(PROBE_BYTES);
   let at = 0;
-  for (;;) {
+  for (let produced = 0; produced < PROBE_OUTPUT_BYTES_MAX; produced += sample.length) {
     handle.write(probe, at, probe.length, sample, 0, sample.length);
     if (handle.failure !== undefined || handle.produced < sample.length) break;
     at += handle.consumed;
@@ -190,6 +200,11 @@ export class ContentDecoders {
 
   push(bytes: Uint8Array): void {
     this.#first(bytes);
+  }
+
+  /** Nothing more is wanted, not even of the bytes at hand: a few of them can decode to more than anybody has time for. To be ended afterwards. */
+  stop(): void {
+    for (const stage of this.#stages) stage.stop();
   }
 
   end(): void {

@@ -8,8 +8,6 @@ import { HttpProblem } from '../problem.ts';
 
 /** How much of a content is decoded to find its text; markup takes more room than what it says. */
 const DECODED_BYTES_MAX = 16 * 1024 * 1024;
-/** A few bytes can decode to very many, and all of them are held until they are looked at. */
-const PIECE_BYTES = 16 * 1024;
 
 export type CaptureText = { readonly text: string; readonly truncated: boolean; readonly charset: string };
 
@@ -55,10 +53,10 @@ async function decodedStart(
     const part = bytes.subarray(0, Math.max(0, limit + 1 - held));
     if (part.length > 0) pieces.push(Buffer.from(part));
     held += part.length;
+    if (held > limit) decoders.stop();
   });
   for await (const piece of payload) {
-    for (let at = 0; at < piece.length && held <= limit; at += PIECE_BYTES)
-      decoders.push(piece.subarray(at, at + PIECE_BYTES));
+    decoders.push(piece);
     if (held > limit) break;
   }
   decoders.end();
