@@ -17,10 +17,31 @@ function formatDamage({ volume, segment, offset, code, message, url }: Damage): 
   return printable(`damaged: volume ${volume}, ${segment}:${offset}${what}: ${code}, ${message}`);
 }
 
-const COMES: Record<OutputDamage['comes'], string> = {
-  all: 'it is in the output as it is stored',
-  part: 'what can be read of it is in the output, and says that it is cut short',
-  nothing: 'it is not in the output',
+/** What becomes of damaged records where they go. */
+type DamageWords = {
+  readonly place: string;
+  readonly comes: Readonly<Record<OutputDamage['comes'], string>>;
+  readonly advice: string;
+};
+
+const OUTPUT: DamageWords = {
+  place: 'in the output',
+  comes: {
+    all: 'it is in the output as it is stored',
+    part: 'what can be read of it is in the output, and says that it is cut short',
+    nothing: 'it is not in the output',
+  },
+  advice: ADVICE,
+};
+
+export const INDEX: DamageWords = {
+  place: 'in the index, as far as they can be read',
+  comes: {
+    all: 'it is in the index as it is stored',
+    part: 'what can be read of it is in the index',
+    nothing: 'it is not in the index',
+  },
+  advice: `${ADVICE} Then \`pinakes index --rebuild\` reads it again.`,
 };
 
 export class DamageTally {
@@ -28,16 +49,18 @@ export class DamageTally {
   #damaged = 0;
   #leftOut = 0;
   readonly #terminal: Terminal;
+  readonly #words: DamageWords;
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: Terminal, words: DamageWords = OUTPUT) {
     this.#terminal = terminal;
+    this.#words = words;
   }
 
   readonly add = (damage: OutputDamage): void => {
     if (damage.comes === 'nothing') this.#leftOut++;
     else this.#damaged++;
     if (this.listed.length < LISTED_MAX) this.listed.push(damage);
-    if (this.count <= SHOWN_MAX) this.#terminal.say(`${formatDamage(damage)}; ${COMES[damage.comes]}`);
+    if (this.count <= SHOWN_MAX) this.#terminal.say(`${formatDamage(damage)}; ${this.#words.comes[damage.comes]}`);
   };
 
   get count(): number {
@@ -48,9 +71,9 @@ export class DamageTally {
   end(): void {
     if (this.count > SHOWN_MAX) this.#terminal.say(`... and ${this.count - SHOWN_MAX} more`);
     if (this.count === 0) return;
-    const damaged = `${counted(this.#damaged, 'damaged record')} in the output`;
+    const damaged = `${counted(this.#damaged, 'damaged record')} ${this.#words.place}`;
     const leftOut = `${counted(this.#leftOut, 'damaged record')} left out, because nothing of them can be used`;
     const parts = [this.#damaged > 0 ? damaged : '', this.#leftOut > 0 ? leftOut : ''].filter((part) => part !== '');
-    this.#terminal.say(`${parts.join('; ')}. ${ADVICE}`);
+    this.#terminal.say(`${parts.join('; ')}. ${this.#words.advice}`);
   }
 }

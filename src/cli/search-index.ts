@@ -3,7 +3,8 @@ import type { Archive } from '../archive/index.ts';
 import { Indexer } from '../search/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { EXIT_FINE } from './outcome.ts';
+import { DamageTally, INDEX } from './damage-tally.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes } from './terminal.ts';
 
@@ -16,12 +17,15 @@ export async function searchIndex(
 ): Promise<number> {
   const indexer = await Indexer.open(archive, undefined, { isAnew: options.rebuild === true });
   const count = new RunningCount(terminal, 'index');
+  const damage = new DamageTally(terminal, INDEX);
   try {
     const report = await indexer.catchUp({
       signal,
       onProgress: ({ tally, records }) => count.update(`${records} records, ${tally.documents} contents read`),
+      onDamage: damage.add,
     });
     count.end();
+    damage.end();
     const hasChanged = report.captures + report.redirects + report.removed > 0;
     const rank = options.rank !== false && hasChanged ? await indexer.rank() : undefined;
     const { wordsMs: _, busyMs: __, ...told } = report;
@@ -33,7 +37,7 @@ export async function searchIndex(
         await terminal.line(`ranked ${counted(rank.urls, 'page')} by ${counted(rank.links, 'link')} between them`);
       if (report.isAnew) terminal.say('The archive was rebuilt since, so everything was gone through anew.');
     }
-    return EXIT_FINE;
+    return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
   } finally {
     count.end();
     await indexer.close();

@@ -11,7 +11,7 @@
  */
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Archive, Retrieved, StreamedRecord } from '../archive/index.ts';
+import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
 import { PinakesError, parseW3cDate } from '../base/index.ts';
 import { isPageMime, type Link, PAGE_BYTES_MAX, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
@@ -41,6 +41,9 @@ const REDIRECT_OVERFLOW = -1;
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
 
+/** Why a record cannot be read whatever is tried; what else fails may be another time's to do. */
+const UNREADABLE = new Set<string>(['CONTENT_MISSING', 'OBJECT_MISSING', 'RECORD_DAMAGED']);
+
 export type IndexProgress = { readonly tally: IndexTally; readonly records: number; readonly segment: string };
 
 export type IndexOptions = {
@@ -48,15 +51,21 @@ export type IndexOptions = {
   readonly batchDocuments?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
+  /** Told of every damaged record that is passed. What can be read of it is taken in. */
+  readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
 };
 
 export type IndexReport = IndexTally & {
   records: number;
   /** Captures that left the archive, and now the index. */
   removed: number;
+  /** Records that are damaged. They are not read again when they are sound again, unless the index is made anew. */
+  damaged: number;
   /** Whether everything was gone through anew. */
   isAnew: boolean;
 };
+
+type FollowReport = Omit<IndexReport, keyof IndexTally>;
 
 type Pending = { readonly record: PendingRecord; readonly content: EntryContent | undefined };
 type PendingRecord = {
@@ -110,7 +119,7 @@ export class Indexer {
   /** Takes in everything that the archive has and the index has not, and lets go of what the archive let go of. */
   async catchUp(options: IndexOptions = {}): Promise<IndexReport> {
     this.#tally = emptyTally();
-    const report = { records: 0, removed: 0, isAnew: false };
+    const report: FollowReport = { records: 0, removed: 0, damaged: 0, isAnew: false };
     try {
       try {
         await this.#follow(report, options);
@@ -137,16 +146,17 @@ export class Indexer {
     return { ...this.#tally, ...report };
   }
 
-  async #follow(
-    report: IndexReport | { records: number; removed: number; isAnew: boolean },
-    options: IndexOptions,
-  ): Promise<void> {
+  async #follow(report: FollowReport, options: IndexOptions): Promise<void> {
     const since = this.#view.state('since');
     const cursor = this.#view.state('cursor');
     report.isAnew = since === undefined && this.#view.state('anew') !== undefined;
     // An index that begins anew will not learn what left the archive before, and could not have it forgotten.
     if (since === undefined && cursor === undefined) await this.#rankings.clear();
-    const stream = await this.#archive.stream({ since, cursor, signal: options.signal });
+    const onDamage = (damage: OutputDamage) => {
+      report.damaged++;
+      options.onDamage?.(damage);
+    };
+    const stream = await this.#archive.stream({ since, cursor, signal: options.signal, onDamage });
     let pending: Pending[] = [];
     let bytes = 0;
     let batch = { documents: 0, bytes: 0 };
@@ -279,12 +289,11 @@ export class Indexer {
     };
   }
 
-  /** The content of a revisit, from the record that holds it. */
+  /** The content of a revisit, from the record that holds it. What is damaged of that was told, or will be, where the stream passes it. */
   async #contentOf(capture: Capture, signal: AbortSignal | undefined): Promise<EntryContent | undefined> {
     signal?.throwIfAborted();
     const opened = await this.#archive.open(capture).catch((error: unknown) => {
-      if (error instanceof PinakesError && (error.code === 'CONTENT_MISSING' || error.code === 'OBJECT_MISSING'))
-        return undefined;
+      if (error instanceof PinakesError && UNREADABLE.has(error.code)) return undefined;
       throw error;
     });
     const payload = opened && (await gathered(opened.payload));

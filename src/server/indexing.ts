@@ -116,7 +116,7 @@ export class Indexing {
     try {
       this.#indexer = await Indexer.open(archive);
       signal.throwIfAborted();
-      const { captures, redirects, removed } = await this.#indexer.catchUp({
+      const { captures, redirects, removed, damaged } = await this.#indexer.catchUp({
         signal,
         batchDocuments: BATCH_DOCUMENTS,
         onProgress: ({ records, tally }) => {
@@ -131,7 +131,9 @@ export class Indexing {
       this.#indexed = state;
       this.#changedLooks = 0;
       this.#told = undefined;
-      this.#status = { state: 'waiting', message: 'the index has everything', caughtUpAt: clock() };
+      const message =
+        damaged === 0 ? 'the index has everything' : `the index has what can be read; damaged records: ${damaged}`;
+      this.#status = { state: 'waiting', message, caughtUpAt: clock() };
     } finally {
       await this.#indexer?.close();
       this.#indexer = undefined;

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { OutputDamage } from '../../src/archive/index.ts';
+import { Indexer, openSearch } from '../../src/search/index.ts';
+import { placeOf, type Wound, wound } from '../archive/damage-sample.ts';
+import { makeArchive } from '../archive/trial-archive.ts';
+import { pinakes } from '../journeys/pinakes-desk.ts';
+import { storePages, type TrialPage } from './trial-pages.ts';
+
+function page(name: string, word: string, changes: Partial<TrialPage> = {}): TrialPage {
+  return {
+    url: `http://${name}.example/`,
+    time: Date.UTC(2024, 0, 1),
+    collection: 'web',
+    status: 200,
+    language: 'en',
+    title: `Title of ${name}`,
+    paragraphs: [`${word} and ${'ordinary words '.repeat(100)}`],
+    hidden: 'x',
+    links: [],
+    ...changes,
+  };
+}
+
+for (const how of ['sum', 'middle', 'start'] satisfies Wound[])
+  test(`a record with a wound at its ${how} is told, and everything behind it is taken in`, async (t) => {
+    const archive = await makeArchive(t);
+    await storePages(archive, [page('one', 'zebra'), page('two', 'walrus'), page('three', 'beetle')]);
+    const place = await placeOf(archive, 'http://two.example/');
+    // Leans on the record that is going to be damaged.
+    await storePages(archive, [page('two', 'walrus', { time: Date.UTC(2024, 1, 1) }), page('four', 'giraffe')]);
+    wound(archive, place, how);
+    const indexer = await Indexer.open(archive);
+    const told: OutputDamage[] = [];
+    const report = await indexer.catchUp({ onDamage: (damage) => told.push(damage) });
+    const again = await indexer.catchUp();
+    await indexer.close();
+    assert.deepEqual([report.damaged, again.damaged], [1, 0]);
+    assert.deepEqual(
+      told.map(({ offset, comes }) => [offset, comes]),
+      [[place.offset, { sum: 'all', middle: 'part', start: 'nothing' }[how]]],
+    );
+    const search = openSearch(archive.directory);
+    t.after(() => search.close());
+    for (const word of ['zebra', 'beetle', 'giraffe']) assert.equal((await search.search(word)).total, 1, word);
+  });
+
+test('the command that indexes names damaged records and ends with 1', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra'), page('two', 'walrus')]);
+  wound(archive, await placeOf(archive, 'http://one.example/'), 'sum');
+  await archive.close();
+  const first = await pinakes(archive.directory, 'index', '-a', archive.directory, '--json');
+  assert.deepEqual([first.code, JSON.parse(first.out).damaged], [1, 1], first.err);
+  assert.match(first.err, /damaged: volume main, .*http:\/\/one\.example\/.*index --rebuild/s);
+  const second = await pinakes(archive.directory, 'index', '-a', archive.directory, '--json');
+  assert.deepEqual([second.code, second.err], [0, '']);
+});
