@@ -11,7 +11,9 @@ export class IndexView {
 
   constructor(path: string) {
     this.#database = openForReading(path);
-    this.#document = this.#database.prepare('SELECT 1 FROM documents WHERE digest = ? AND overflow = ?');
+    this.#document = this.#database.prepare(
+      "SELECT 1 FROM documents WHERE digest = ? AND overflow = ? AND (kind <> '' OR mime = ?)",
+    );
   }
 
   state(name: string): string | undefined {
@@ -19,8 +21,9 @@ export class IndexView {
     return row === undefined ? undefined : String(row.value);
   }
 
-  hasDocument(digest: Uint8Array, overflow: number): boolean {
-    return this.#document.get(digest, overflow) !== undefined;
+  /** Whether a content is a page, or proved to be none with this media type. */
+  isKnown(digest: Uint8Array, overflow: number, mime: string): boolean {
+    return this.#document.get(digest, overflow, mime) !== undefined;
   }
 
   /** Deleted bytes of segments, as they were when deletions were looked for last. */

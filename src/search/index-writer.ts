@@ -80,8 +80,12 @@ export class IndexWriter {
   }
 
   #addEntry(entry: IndexEntry, page: Page | undefined, tally: IndexTally): void {
-    const known = this.#statements.findDocument.get(entry.digest, entry.overflow);
-    if (known && known.kind === '') return;
+    let known = this.#statements.findDocument.get(entry.digest, entry.overflow);
+    if (known && known.kind === '') {
+      if (!page) return;
+      this.#statements.dropDocument.run(known.id!);
+      known = undefined;
+    }
     const document = known
       ? Number(known.id)
       : entry.redirect

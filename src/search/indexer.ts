@@ -13,7 +13,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
 import { PinakesError, parseW3cDate } from '../base/index.ts';
-import { isPageMime, type Link, PAGE_BYTES_MAX, redirectOf } from '../page/index.ts';
+import { isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
 import { dropIndex } from './drop-index.ts';
@@ -33,8 +33,8 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 /** A batch becomes visible after so many contents or bytes. */
 const BATCH_DOCUMENTS = 5000;
 const BATCH_BYTES = 256 * 1024 * 1024;
-/** Documents larger than this are not read; PDF needs all of its bytes. */
-const PAYLOAD_BYTES_MAX = 2 * PAGE_BYTES_MAX;
+/** Of larger contents the beginning is read; what needs all of its bytes sees that there are more. */
+const PAYLOAD_BYTES_MAX = 2 * PAGE_BYTES_MAX + 1;
 
 /** No content has it. */
 const REDIRECT_OVERFLOW = -1;
@@ -214,12 +214,11 @@ export class Indexer {
       redirect,
     };
     if (isRevisit || redirect) return { record: pending, content: undefined };
-    const payload = await gathered(record.payload());
-    const content = payload && {
-      payload,
+    const gathered = await gather(record.payload(), mime);
+    const content = gathered && {
+      ...gathered,
       codings: http?.contentCodings ?? [],
       contentType: http?.get('content-type') ?? head.contentType ?? '',
-      size: payload.length,
     };
     return { record: pending, content };
   }
@@ -261,8 +260,9 @@ export class Indexer {
     signal: AbortSignal | undefined,
   ): Promise<IndexEntry | undefined> {
     const { digest, overflow } = capture.block!;
-    const id = `${Buffer.from(digest).toString('latin1')}~${overflow}`;
-    const isKnown = this.#inFlight.has(id) || this.#view.hasDocument(digest, overflow);
+    // What is no page as one type says may be one as another does.
+    const id = `${Buffer.from(digest).toString('latin1')}~${overflow} ${capture.mime}`;
+    const isKnown = this.#inFlight.has(id) || this.#view.isKnown(digest, overflow, capture.mime);
     const wanted = isKnown
       ? undefined
       : (content ?? (isPageMime(capture.mime) ? await this.#contentOf(capture, signal) : undefined));
@@ -296,14 +296,13 @@ export class Indexer {
       if (error instanceof PinakesError && UNREADABLE.has(error.code)) return undefined;
       throw error;
     });
-    const payload = opened && (await gathered(opened.payload));
-    if (!opened || !payload) return undefined;
+    const gathered = opened && (await gather(opened.payload, capture.mime));
+    if (!opened || !gathered) return undefined;
     const { holderHttp, head } = opened;
     return {
-      payload,
+      ...gathered,
       codings: holderHttp?.contentCodings ?? [],
       contentType: holderHttp?.get('content-type') ?? head.contentType ?? '',
-      size: payload.length,
     };
   }
 
@@ -399,15 +398,22 @@ export class Indexer {
   }
 }
 
-/** The bytes of a payload; undefined when there are none, or more than are read. */
-async function gathered(payload: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
+/** The beginning of a payload and its size; undefined when it has no bytes, or is too large to find out what it is. */
+async function gather(
+  payload: AsyncIterable<Uint8Array>,
+  mime: string,
+): Promise<Pick<EntryContent, 'payload' | 'size'> | undefined> {
+  const isOfKnownKind = pageKind(mime, new Uint8Array(0)) !== undefined;
   const pieces: Uint8Array[] = [];
-  let length = 0;
+  let held = 0;
+  let size = 0;
   for await (const piece of payload) {
-    length += piece.length;
-    if (length > PAYLOAD_BYTES_MAX) return undefined;
-    pieces.push(Uint8Array.from(piece));
+    const part = Uint8Array.from(piece.subarray(0, PAYLOAD_BYTES_MAX - held));
+    size += piece.length;
+    held += part.length;
+    if (part.length > 0) pieces.push(part);
+    if (size > held && !isOfKnownKind) return undefined;
   }
-  if (length === 0) return undefined;
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+  if (size === 0) return undefined;
+  return { payload: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, held), size };
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { utf8 } from '../../src/base/index.ts';
 import { openSearch, type Search, SearchThread } from '../../src/search/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { indexed, storePages, type TrialPage } from './trial-pages.ts';
@@ -292,4 +293,37 @@ test('a query that cannot be read is refused with the place marked', async (t) =
     return true;
   });
   assert.throws(() => openSearch(join(archive.directory, 'nowhere')), { code: 'INDEX_MISSING' });
+});
+
+test('a content that is no page by one media type is one by another, in the same run and in a later one', async (t) => {
+  const archive = await makeArchive(t);
+  const store = async (url: string, mime: string, word: string, day: number) => {
+    const responseHead = utf8(`HTTP/1.1 200 OK\r\nContent-Type: ${mime}\r\n\r\n`);
+    const body = utf8(`${word} and ${'ordinary words '.repeat(100)}`);
+    await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, day), responseHead, body }, { collection: 'web' });
+  };
+  await store('http://early.example/a', 'application/octet-stream', 'zebra', 1);
+  await indexed(archive);
+  await store('http://early.example/a', 'text/plain', 'zebra', 2);
+  await store('http://same.example/a', 'application/octet-stream', 'walrus', 1);
+  await store('http://same.example/b', 'application/octet-stream', 'walrus', 1);
+  await store('http://same.example/a', 'text/plain', 'walrus', 2);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'zebra'), ['http://early.example/a']);
+  assert.deepEqual(await urlsFor(search, 'walrus'), ['http://same.example/a']);
+});
+
+test('of a page that is larger than is read the beginning is found, with its whole size', async (t) => {
+  const archive = await makeArchive(t);
+  const body = Buffer.alloc(66 * 1024 * 1024, ' ');
+  body.write('<title>Large</title><p>zebra');
+  const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n');
+  const url = 'http://large.example/';
+  await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body }, { collection: 'web' });
+  assert.equal((await indexed(archive)).documents, 1);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'title:large zebra size>69MB'), [url]);
 });
