@@ -153,6 +153,7 @@ test('the kind is told by the first bytes where the type says nothing', async ()
   assert.equal(await kindOf('GIF89a', 'application/octet-stream'), undefined);
   assert.equal(await kindOf('line one\n\n  line two ', 'text/plain; charset=utf-8'), 'line one\nline two');
   assert.equal(await kindOf('x', 'image/png'), undefined);
+  assert.equal(await kindOf('x', 'constructor'), undefined);
 });
 
 test('the language is detected where it is not declared', async () => {

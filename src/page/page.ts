@@ -79,7 +79,8 @@ const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
 
 /** What kind of page a media type and the first bytes make; undefined for what nothing is read from. */
 export function pageKind(mime: string, start: Uint8Array): PageKind | undefined {
-  const kind = KINDS[mime.trim().toLowerCase().split(';')[0]!.trim()];
+  const name = bareMime(mime);
+  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
   if (kind !== 'xml' && kind !== 'unknown') return kind;
   const head = beginningOf(start);
   if (head.startsWith('%PDF-')) return 'pdf';
@@ -108,7 +109,11 @@ function beginningOf(start: Uint8Array): string {
 
 /** Whether something is read from contents of this type; what only the first bytes can tell counts. */
 export function isPageMime(mime: string): boolean {
-  return Object.hasOwn(KINDS, mime.trim().toLowerCase().split(';')[0]!.trim());
+  return Object.hasOwn(KINDS, bareMime(mime));
+}
+
+function bareMime(mime: string): string {
+  return mime.trim().toLowerCase().split(';')[0]!.trim();
 }
 
 export async function readPage(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {

@@ -66,16 +66,12 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
     else if (isOfCapture(part)) captureConditions.push(conditionOf(part, 'capture', source));
     else conditions.push(conditionOf(part, level, source));
   }
-  let match =
-    matches.length === 0
-      ? undefined
-      : matches.length === 1
-        ? matches[0]!
-        : matches.map((one) => `(${one})`).join(' AND ');
-  for (const one of without) {
-    if (match !== undefined) match = `(${match}) NOT (${one})`;
-    else conditions.push({ sql: 'd.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)', values: [one] });
-  }
+  const match = matches.length === 0 ? undefined : matchOfAll(matches, without);
+  if (match === undefined && without.length > 0)
+    conditions.push({
+      sql: 'd.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)',
+      values: [joined(without, 'OR')],
+    });
   const where = allOf(conditions);
   const captures = allOf(captureConditions);
   return {
@@ -87,6 +83,16 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
     captureValues: captures.values,
     ranges,
   };
+}
+
+function joined(expressions: readonly string[], sign: 'AND' | 'OR'): string {
+  return expressions.length === 1 ? expressions[0]! : expressions.map((one) => `(${one})`).join(` ${sign} `);
+}
+
+/** What has all of these, and none of the others. Those are one question: FTS5 does not nest as deep as a query can be long. */
+function matchOfAll(wanted: readonly string[], unwanted: readonly string[]): string {
+  const all = joined(wanted, 'AND');
+  return unwanted.length === 0 ? all : `(${all}) NOT (${joined(unwanted, 'OR')})`;
 }
 
 type Condition = { readonly sql: string; readonly values: readonly Value[] };
@@ -112,8 +118,7 @@ function matchOf(query: Query): string | undefined {
     else unwanted.push(expression);
   }
   if (wanted.length === 0) return undefined;
-  const joined = wanted.map((one) => `(${one})`).join(query.kind === 'and' ? ' AND ' : ' OR ');
-  return unwanted.reduce((match, one) => `(${match}) NOT (${one})`, joined);
+  return query.kind === 'and' ? matchOfAll(wanted, unwanted) : joined(wanted, 'OR');
 }
 
 /** Whether a query is about captures alone, so that one capture must fit all of it. */
@@ -205,7 +210,7 @@ const TYPES: Readonly<Record<string, readonly string[]>> = {
 };
 
 function typeCondition(type: string): Condition {
-  const known = TYPES[type];
+  const known = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
   if (known) return { sql: `d.mime IN (${known.map(() => '?').join(', ')})`, values: known };
   if (type.endsWith('/') || type.endsWith('/*')) {
     const prefix = type.replace(/\*$/, '');

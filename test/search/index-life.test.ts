@@ -283,6 +283,24 @@ test('any text is answered or refused as a query, and never breaks the search', 
   );
 });
 
+test('a query may be as long as queries are, and ask for types by any name', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra'), page('two', 'walrus'), page('three', 'beetle')]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const absent = '-walrus '.repeat(450);
+  for (const query of [`title ${absent}`, absent, `(title ${absent})`, `url:example ${absent}`, `size>1 ${absent}`])
+    assert.deepEqual(
+      await urlsFor(search, query),
+      ['http://one.example/', 'http://three.example/'],
+      query.slice(0, 20),
+    );
+  assert.deepEqual(await urlsFor(search, 'title -walrus -beetle'), ['http://one.example/']);
+  assert.deepEqual(await urlsFor(search, '-walrus -beetle'), ['http://one.example/']);
+  for (const type of ['constructor', '__proto__']) assert.deepEqual(await urlsFor(search, `type:${type}`), []);
+});
+
 test('a query that cannot be read is refused with the place marked', async (t) => {
   const archive = await makeArchive(t);
   await indexed(archive);
