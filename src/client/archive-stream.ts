@@ -21,6 +21,8 @@ export type StreamQuestion = {
   readonly to?: string;
   readonly mime?: string;
   readonly status?: number;
+  /** A content key; not in storage order. */
+  readonly key?: string;
   readonly query?: string;
   readonly snapshot?: string;
   readonly share?: boolean;
@@ -99,6 +101,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamPart> {
     const { attemptsMax = ATTEMPTS_MAX, signal } = this.#options;
+    this.#bytesBehind = 0;
     for (let failures = 0; ; failures++) {
       const before = this.#cursor;
       let failure: unknown;
@@ -122,6 +125,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
   /** What one connection gives; says whether that was all. */
   async *#connection(): AsyncGenerator<StreamPart, boolean> {
     const { fetch: ask = fetch, signal } = this.#options;
+    signal?.throwIfAborted();
     const left = new AbortController();
     const leave = () => left.abort();
     signal?.addEventListener('abort', leave, { once: true });
@@ -129,14 +133,17 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
       const response = await ask(this.#address(), { signal: left.signal });
       if (!response.ok || !response.body) throw await refusal(response);
       this.#cursor ??= response.headers.get('x-pinakes-cursor') ?? undefined;
-      return yield* this.#parts(response.body);
+      return yield* this.#parts(response.body, signal);
     } finally {
       signal?.removeEventListener('abort', leave);
       left.abort();
     }
   }
 
-  async *#parts(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamPart, boolean> {
+  async *#parts(
+    body: ReadableStream<Uint8Array>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<StreamPart, boolean> {
     const frames = new FrameReader();
     const reader = body.getReader();
     let held: Uint8Array[] = [];
@@ -151,6 +158,8 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
       const { done, value } = await reader.read();
       if (done) throw new Error('the reply ended before the stream did');
       for (const { kind, bytes } of frames.push(value)) {
+        // Who left while a part was being handled gets none of those that came with it.
+        signal?.throwIfAborted();
         if (kind === 'X') return text(bytes) === 'yes';
         if (kind === 'C') {
           const part = { bytes: take(), cursor: text(bytes) };

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { FRAME_BYTES_MAX, formatFrame } from '../../src/base/index.ts';
+import { ArchiveStream, StreamBrokenError, type StreamPart } from '../../src/client/index.ts';
+
+/** A server that answers with what is told, one reply after the other. */
+async function answering(t: TestContext, replies: readonly ((response: ServerResponse) => void)[]) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'x-pinakes-cursor': 'begin' });
+    replies[asked.push(request.url!) - 1]!(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+const whole = (response: ServerResponse) => {
+  for (const [kind, text] of ['D one', 'C 1', 'D two', 'C 2', 'X yes'].map((frame) => frame.split(' ')))
+    response.write(formatFrame(kind!, text!));
+  response.end();
+};
+
+async function partsOf(stream: ArchiveStream): Promise<StreamPart[]> {
+  const parts: StreamPart[] = [];
+  for await (const part of stream) parts.push(part);
+  return parts;
+}
+
+test('a signal that was given up before asks for nothing', async (t) => {
+  const { origin, asked } = await answering(t, [whole]);
+  const reason = new Error('no longer wanted');
+  await assert.rejects(partsOf(new ArchiveStream(origin, {}, { signal: AbortSignal.abort(reason) })), reason);
+  assert.deepEqual(asked, []);
+});
+
+test('a signal that is given up while a part is handled ends the stream there, and its cursor goes on behind that part', async (t) => {
+  const { origin } = await answering(t, [whole]);
+  const leaving = new AbortController();
+  const reason = new Error('no longer wanted');
+  const stream = new ArchiveStream(origin, {}, { signal: leaving.signal });
+  const cursors: (string | undefined)[] = [];
+  const taking = async () => {
+    for await (const { cursor } of stream) {
+      cursors.push(cursor);
+      leaving.abort(reason);
+    }
+  };
+  await assert.rejects(taking(), reason);
+  assert.deepEqual([cursors, stream.cursor], [['1'], '1']);
+});
+
+test('a stream that broke inside of a large record can be asked again, and counts anew what to throw away', async (t) => {
+  const mebibyte = Buffer.alloc(FRAME_BYTES_MAX);
+  const brokenAfter = (frames: number) => (response: ServerResponse) => {
+    for (let count = 0; count < frames; count++) response.write(formatFrame('D', mebibyte));
+    setImmediate(() => response.end());
+  };
+  const { origin, asked } = await answering(t, [brokenAfter(8), brokenAfter(16), whole]);
+  const stream = new ArchiveStream(origin);
+  for (const mebibytes of [8, 16])
+    await assert.rejects(partsOf(stream), (error) => {
+      assert.ok(error instanceof StreamBrokenError);
+      assert.deepEqual([error.cursor, error.bytesBehind], ['begin', mebibytes * FRAME_BYTES_MAX]);
+      return true;
+    });
+  assert.deepEqual(
+    (await partsOf(stream)).map(({ bytes, cursor }) => [Buffer.from(bytes).toString(), cursor]),
+    [
+      ['one', '1'],
+      ['two', '2'],
+    ],
+  );
+  assert.match(asked[2]!, /cursor=begin/);
+});
