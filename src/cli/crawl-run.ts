@@ -206,6 +206,8 @@ async function runDue(context: CommandContext, archive: Archive, options: CrawlC
   return code;
 }
 
+const DAMAGE_TOLD_MAX = 20;
+
 /** Plays another archive as if it were crawled. */
 async function replay(
   context: CommandContext,
@@ -217,12 +219,16 @@ async function replay(
   const rate = options.rate === undefined ? undefined : numberOf(options.rate, '--rate');
   if (rate === 0) throw new PinakesError('BAD_ARGUMENT', { where: '--rate 0', detail: 'more than none is expected' });
   const source = await openArchive(path, openingOptions(context, 'replay'));
+  let told = 0;
   try {
     const report = await emulate(archive, source, {
       collection: collectionOf(options),
       ...(rate !== undefined && { rate }),
       signal,
       onProgress: ({ pages, bytes }) => terminal.status(`replay ${counted(pages, 'page')}, ${formatBytes(bytes)}`),
+      onDamage: (where, why) => {
+        if (++told <= DAMAGE_TOLD_MAX) terminal.say(printable(`${where} is left out: ${why}`));
+      },
     });
     terminal.clearStatus();
     context.report?.(report);
@@ -231,7 +237,11 @@ async function replay(
       await terminal.line(
         `${counted(report.pages, 'page')} played, ${formatBytes(report.bytes)}: ${report.new} new, ${report.duplicate} held already, in ${(report.elapsedMs / 1000).toFixed(1)} s`,
       );
-    return EXIT_FINE;
+    const { damaged, unresolved } = report;
+    if (unresolved > 0)
+      terminal.say(`${counted(unresolved, 'revisit')} left out: ${path} does not hold their contents`);
+    if (damaged > 0) terminal.say(`${counted(damaged, 'damaged record')} left out; \`pinakes verify\` names them`);
+    return damaged > 0 ? EXIT_FOUND : EXIT_FINE;
   } finally {
     await source.close();
   }

@@ -1,11 +1,11 @@
 /**
  * Plays a stored archive as if it were being crawled: its pages come in order of time, at a set rate, by the way that crawled pages come (WebBase, crawl
  * emulator). For trials of what stands behind a crawler: storing, indexing, streams. Times and addresses stay those of the source, so nothing pretends
- * to have been captured now.
+ * to have been captured now. What is damaged in the source, or a revisit of what it does not hold, is left out and told of: stored anew, it would pass for sound.
  */
 import { setTimeout } from 'node:timers/promises';
-import type { Archive, Capture, Retrieved } from '../archive/index.ts';
-import { utf8 } from '../base/index.ts';
+import { type Archive, type Capture, type Retrieved, soundPayload } from '../archive/index.ts';
+import { PinakesError, utf8 } from '../base/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
 
 export type EmulateOptions = {
@@ -16,9 +16,21 @@ export type EmulateOptions = {
   readonly concurrency?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: EmulateReport) => void;
+  /** Told of every record that is left out because it, or the one that holds its content, is damaged. */
+  readonly onDamage?: (where: string, why: string) => void;
 };
 
-export type EmulateReport = { pages: number; new: number; duplicate: number; bytes: number; elapsedMs: number };
+export type EmulateReport = {
+  pages: number;
+  new: number;
+  duplicate: number;
+  bytes: number;
+  /** Left out: damaged in the source. */
+  damaged: number;
+  /** Left out: revisits of contents that the source does not hold. */
+  unresolved: number;
+  elapsedMs: number;
+};
 
 const CONCURRENCY = 16;
 /** Fields that tell of the exchange, and hold for the copy as well. */
@@ -26,11 +38,15 @@ const KEPT_FIELDS = /^(warc-ip-address|warc-protocol|warc-cipher-suite|warc-trun
 
 export async function emulate(target: Archive, source: Archive, options: EmulateOptions): Promise<EmulateReport> {
   const startMs = target.clock();
-  const report: EmulateReport = { pages: 0, new: 0, duplicate: 0, bytes: 0, elapsedMs: 0 };
+  const report: EmulateReport = { pages: 0, new: 0, duplicate: 0, bytes: 0, damaged: 0, unresolved: 0, elapsedMs: 0 };
+  const onDamage = (where: string, why: string) => {
+    report.damaged++;
+    options.onDamage?.(where, why);
+  };
   const under = new Set<Promise<void>>();
   let failure: unknown;
   let begun = 0;
-  for await (const capture of capturesByTime(source)) {
+  for await (const capture of capturesByTime(source, onDamage)) {
     options.signal?.throwIfAborted();
     if (failure !== undefined) break;
     if (options.rate !== undefined) {
@@ -40,7 +56,8 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
     begun++;
     const feeding = feed(target, source, capture, options.collection, report)
       .catch((error: unknown) => {
-        failure ??= error;
+        if (error instanceof PinakesError && error.code === 'RECORD_DAMAGED') onDamage(capture.url, error.message);
+        else failure ??= error;
       })
       .finally(() => {
         under.delete(feeding);
@@ -56,8 +73,17 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
 }
 
 /** The captures of an archive in order of time. The stream sorts on disk; what it names is looked up again. */
-async function* capturesByTime(source: Archive): AsyncGenerator<Capture> {
-  const stream = await source.stream({ order: 'time' });
+async function* capturesByTime(
+  source: Archive,
+  onDamage: (where: string, why: string) => void,
+): AsyncGenerator<Capture> {
+  const stream = await source.stream({
+    order: 'time',
+    // What comes, in whatever state, is told of when it is fed.
+    onDamage: ({ comes, url, segment, offset, message }) => {
+      if (comes === 'nothing') onDamage(url ?? `${segment}:${offset}`, message);
+    },
+  });
   for await (const record of stream) {
     const { head } = record;
     if (!head.targetUri || !head.date) continue;
@@ -86,37 +112,44 @@ async function feed(
   collection: string,
   report: EmulateReport,
 ): Promise<void> {
-  const retrieved = await source.open(capture);
+  if (capture.kind === 'revisit' && !capture.block) {
+    report.unresolved++;
+    return;
+  }
+  const opened = await source.open(capture);
+  const retrieved = { ...opened, payload: soundPayload(opened) };
   const { url, time } = capture;
   const fields: Field[] = retrieved.head.fields.filter(
     ({ name }) => KEPT_FIELDS.test(name) && !(capture.kind === 'revisit' && /truncated/i.test(name)),
   );
   const http = capture.status === 304 ? retrieved.holderHttp : (retrieved.http ?? retrieved.holderHttp);
+  const count = { bytes: 0 };
   const stored = await target.store(
     http
-      ? { kind: 'http', url, time, responseHead: http.bytes, body: bodyOf(retrieved, http, report), fields }
+      ? { kind: 'http', url, time, responseHead: http.bytes, body: bodyOf(retrieved, http, count), fields }
       : {
           kind: 'resource',
           url,
           time,
           mime: capture.mime || 'application/octet-stream',
-          body: counted(retrieved.payload, report),
+          body: counted(retrieved.payload, count),
           fields,
         },
     { collection },
   );
   report.pages++;
+  report.bytes += count.bytes;
   if (stored.isNew) report.new++;
   else report.duplicate++;
 }
 
 /** The payload, in the framing that the head speaks of. */
-async function* bodyOf({ payload }: Retrieved, head: HttpHead, report: EmulateReport): AsyncGenerator<Uint8Array> {
+async function* bodyOf({ payload }: Retrieved, head: HttpHead, count: { bytes: number }): AsyncGenerator<Uint8Array> {
   if (!head.isChunked) {
-    yield* counted(payload, report);
+    yield* counted(payload, count);
     return;
   }
-  for await (const piece of counted(payload, report)) {
+  for await (const piece of counted(payload, count)) {
     if (piece.length === 0) continue;
     yield utf8(`${piece.length.toString(16)}\r\n`);
     yield piece;
@@ -125,9 +158,9 @@ async function* bodyOf({ payload }: Retrieved, head: HttpHead, report: EmulateRe
   yield utf8('0\r\n\r\n');
 }
 
-async function* counted(payload: AsyncIterable<Uint8Array>, report: EmulateReport): AsyncGenerator<Uint8Array> {
+async function* counted(payload: AsyncIterable<Uint8Array>, count: { bytes: number }): AsyncGenerator<Uint8Array> {
   for await (const piece of payload) {
-    report.bytes += piece.length;
+    count.bytes += piece.length;
     yield piece;
   }
 }

@@ -1,5 +1,7 @@
 /** Schedules, and an archive played as if it were crawled. */
 import assert from 'node:assert/strict';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import {
   crawl,
@@ -10,7 +12,8 @@ import {
   runScheduled,
   schedules,
 } from '../../src/crawl/index.ts';
-import { allCaptures, audit, makeArchive, payloadAt } from '../archive/trial-archive.ts';
+import { response, revisitOf, writeForeign } from '../archive/foreign-file.ts';
+import { allCaptures, audit, contentOf, makeArchive, NOON, page, payloadAt, walk } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
 const HOUR_MS = 3600_000;
@@ -83,4 +86,25 @@ test('an archive is played into another: same pages, same times, each content on
   assert.deepEqual(await told(target), await told(source));
   assert.deepEqual(await audit(target), []);
   assert.equal((await target.verify()).errors, 0);
+});
+
+test('what is damaged in an archive is not played as if it were sound, nor a revisit of what it does not hold; the rest is', async (t) => {
+  const source = await makeArchive(t);
+  const urls = ['a', 'b', 'c'].map((name) => `http://site.test/${name}`);
+  for (const [index, url] of urls.entries()) await source.store(page(url, NOON + index, contentOf(url)));
+  await source.store(page('http://site.test/same-as-b', NOON + 9, contentOf(urls[1]!)));
+  const lost = revisitOf(response('http://lost.test/', NOON, contentOf('lost')), 'http://site.test/lost', NOON);
+  await source.add([await writeForeign(join(source.directory, 'foreign.warc.gz'), [lost])]);
+  const damaged = (await walk(source)).find(({ head }) => head.targetUri === urls[1] && head.type === 'response')!;
+  const segment = await open(join(source.directory, 'volumes/main', `${damaged.segment}.open`), 'r+');
+  // Near its end: what comes before reads well.
+  await segment.write(Buffer.from([0xff]), 0, 1, damaged.offset + damaged.length! - 12);
+  await segment.close();
+  const target = await makeArchive(t, { seed: 2 });
+  const told: string[] = [];
+  const report = await emulate(target, source, { collection: 'played', onDamage: (where) => told.push(where) });
+  assert.deepEqual(told.sort(), [urls[1], 'http://site.test/same-as-b']);
+  assert.deepEqual([report.pages, report.damaged, report.unresolved, report.bytes], [2, 2, 1, 6000]);
+  assert.deepEqual((await allCaptures(target)).map(({ url }) => url).sort(), [urls[0], urls[2]]);
+  assert.deepEqual(await audit(target), []);
 });
