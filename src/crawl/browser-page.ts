@@ -138,7 +138,11 @@ class ShownPage {
       enough.abort();
     }
     const { url, html, isWhole } = await this.#ask<PageView>(`(() => {
-      const html = document.documentElement?.outerHTML ?? '';
+      const roots = [document];
+      for (const root of roots)
+        for (const { shadowRoot } of root.querySelectorAll('*')) if (shadowRoot) roots.push(shadowRoot);
+      const element = document.documentElement;
+      const html = element?.getHTML?.({ shadowRoots: roots.slice(1) }) ?? element?.outerHTML ?? '';
       const isWhole = html.length <= ${HTML_LENGTH_MAX};
       return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), isWhole };
     })()`);

@@ -168,6 +168,31 @@ test('pages that are rendered at the same time share what they need, and a limit
   assert.deepEqual(second.counts.failures, { dns: 1 });
 });
 
+test('links in the shadow roots of a page are found, one within the other too', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const site = 'site.test';
+  web.put(
+    site,
+    '/',
+    shell(`
+      const put = (parent, markup) => {
+        const element = document.createElement('x-part');
+        element.attachShadow({ mode: 'open' }).innerHTML = markup;
+        parent.append(element);
+        return element.shadowRoot;
+      };
+      put(put(document.body, '<a href="/outer">outer</a>'), '<a href="/inner">inner</a>');
+      document.querySelector('#app').innerHTML = '<a href="/plain">plain</a>';
+    `),
+  );
+  for (const path of ['/outer', '/inner', '/plain']) web.put(site, path, html(path, ''));
+  const report = await crawl(archive, [web.url(site)], await browserSettings(), { resolve: web.resolve });
+  for (const path of ['/outer', '/inner', '/plain']) assert.equal(web.requests(site, path).length, 1, path);
+  assert.equal(report.counts.pages, 4);
+});
+
 test('only pages whose HTML says next to nothing are rendered where that is wanted', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
