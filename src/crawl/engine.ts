@@ -17,7 +17,7 @@ import { type ChoiceParts, isDecisive, offerLinks, offerSitemap } from './link-c
 import type { LinkReader } from './link-reader.ts';
 import { retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
-import { type CrawlReport, Tally } from './report.ts';
+import { type CrawlReport, progressOf, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
 import type { RobotsRules } from './robots-rules.ts';
 import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
@@ -174,20 +174,11 @@ export class Engine {
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      while (this.#failure === undefined && !this.#stop.signal.aborted) {
-        this.#checkLimits();
-        if (this.#limit) break;
-        const nextAt = Math.min(this.#startTurns(), this.#startAll());
-        this.#tellProgress();
-        if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
-          this.#note();
-          if (!this.#hasWork()) break;
-          continue;
-        }
-        await this.#sleep(nextAt);
-        if (this.#noteBy !== undefined && this.#noteBy <= this.#parts.archive.clock()) this.#note();
+      await this.#visitAll();
+      if (this.#limit === 'pages' && this.#failure === undefined) {
+        this.#narrow();
+        await this.#visitAll();
       }
-      await this.#settleDown();
       if (this.#failure !== undefined) throw this.#failure;
       this.#note();
       const isInterrupted = signal?.aborted ?? false;
@@ -195,6 +186,37 @@ export class Engine {
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** Visits what is queued until nothing is left, or a limit is reached. */
+  async #visitAll(): Promise<void> {
+    while (this.#failure === undefined && !this.#stop.signal.aborted) {
+      const limit = this.#reachedLimit();
+      if (limit) {
+        this.#limit = limit;
+        break;
+      }
+      const nextAt = Math.min(this.#startTurns(), this.#startAll());
+      this.#tellProgress();
+      if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
+        this.#note();
+        if (!this.#hasWork()) break;
+        continue;
+      }
+      await this.#sleep(nextAt);
+      if (this.#noteBy !== undefined && this.#noteBy <= this.#parts.archive.clock()) this.#note();
+    }
+    await this.#settleDown();
+  }
+
+  /** There are pages enough. What they need to be shown is not left behind. */
+  #narrow(): void {
+    this.#note();
+    this.frontier.onlyNeeds = true;
+    this.#hosts.clear();
+    this.#byName.clear();
+    this.#lastHost = -1;
+    this.#mayHaveHosts = true;
   }
 
   /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or soon, since its time is over. */
@@ -214,12 +236,12 @@ export class Engine {
     return this.#turns.start(this.#parts.run.settings.concurrency - this.#receiving);
   }
 
-  #checkLimits(): void {
-    const { settings } = this.#parts.run;
+  #reachedLimit(): CrawlReport['limit'] {
+    const { pagesMax, bytesMax, timeMsMax } = this.#parts.run.settings;
     const { counts } = this.tally;
-    if (counts.pages >= settings.pagesMax) this.#limit = 'pages';
-    else if (counts.bytes >= settings.bytesMax) this.#limit = 'bytes';
-    else if (this.#parts.archive.clock() - this.#resumedAt >= settings.timeMsMax) this.#limit = 'time';
+    if (counts.pages >= pagesMax && !this.frontier.onlyNeeds) return 'pages';
+    if (counts.bytes >= bytesMax) return 'bytes';
+    return this.#parts.archive.clock() - this.#resumedAt >= timeMsMax ? 'time' : undefined;
   }
 
   #hasWork(): boolean {
@@ -269,7 +291,8 @@ export class Engine {
 
   /** Whether as many pages are done or under way as may be. */
   #isFull(): boolean {
-    return this.tally.counts.pages + this.#running >= this.#parts.run.settings.pagesMax;
+    const { pagesMax } = this.#parts.run.settings;
+    return !this.frontier.onlyNeeds && this.tally.counts.pages + this.#running >= pagesMax;
   }
 
   #retire(host: ActiveHost): void {
@@ -562,24 +585,7 @@ export class Engine {
   }
 
   progress(): CrawlProgress {
-    const { counts } = this.tally;
     const elapsedMs = this.#parts.archive.clock() - this.#resumedAt;
-    const { known, queued } = this.frontier.totals();
-    return {
-      fetched: counts.captures,
-      queued,
-      known,
-      bytes: counts.bytes,
-      new: counts.new,
-      unchanged: counts.unchanged,
-      duplicate: counts.duplicate,
-      failed: counts.failed,
-      rendered: counts.rendered,
-      screenshots: counts.screenshots,
-      pagesPerSecond: elapsedMs > 0 ? (counts.pages * 1000) / elapsedMs : 0,
-      elapsedMs,
-      hosts: this.frontier.fullestHosts(5).map((host) => ({ host: host.name, queued: host.queued })),
-      url: this.#lastUrl,
-    };
+    return progressOf(this.tally.counts, this.frontier, elapsedMs, this.#lastUrl);
   }
 }

@@ -118,6 +118,20 @@ const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE ho
 const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
   WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${3 * RANK_STEP} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
+/** Of the queue: what pages that were visited need to be shown, in its bands of ranks. */
+const IS_NEED = `queue.rank < ${2 * RANK_STEP} AND url.role = ${ROLES.indexOf('embed')}`;
+const QUEUED_URL = 'queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page';
+const peekQueue = (condition: string) =>
+  `SELECT queue.rank, url.host, url.key, url.page, url.url, url.role, url.depth, url.hops, url.tries, url.status, url.captured, url.verified,
+     url.etag, url.modified, url.digest
+   FROM ${QUEUED_URL} WHERE queue.host = ? AND queue.rank > ? ${condition} ORDER BY queue.rank LIMIT ?`;
+const PEEK_ALL = peekQueue('');
+const PEEK_NEEDS = peekQueue(`AND ${IS_NEED}`);
+const waitingFrom = (condition: string) =>
+  `SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 AND id > ? ${condition} ORDER BY id LIMIT ?`;
+const WAITING_ALL = waitingFrom('');
+const WAITING_NEEDS = waitingFrom(`AND EXISTS (SELECT 1 FROM ${QUEUED_URL} WHERE queue.host = host.id AND ${IS_NEED})`);
+
 /** What is known of a host, and what has changed since its row was written. */
 type HostMemory = { readonly id: number; known: number; newKnown: number; newQueued: number };
 
@@ -138,6 +152,8 @@ export class Frontier {
   #lastNumber: number | undefined;
   /** Of the URL that was queued last. */
   lastRank = 0;
+  /** Whether nothing is given out of the queue but what visited pages need: there are pages enough. */
+  onlyNeeds = false;
   /** Pages of depth 0 that are queued; undefined when nobody has asked. */
   #seedsLeft: number | undefined;
   /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
@@ -332,15 +348,8 @@ export class Frontier {
 
   /** The next URLs of a host behind a rank, in order. Those under way are still among them. */
   peek(host: number, after: number, count: number): (QueuedUrl & { readonly rank: number })[] {
-    const rows = this.#state.all<Row & { rank: number }>(
-      `SELECT queue.rank, url.host, url.key, url.page, url.url, url.role, url.depth, url.hops, url.tries, url.status, url.captured, url.verified,
-         url.etag, url.modified, url.digest
-       FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
-       WHERE queue.host = ? AND queue.rank > ? ORDER BY queue.rank LIMIT ?`,
-      host,
-      after,
-      count,
-    );
+    const sql = this.onlyNeeds ? PEEK_NEEDS : PEEK_ALL;
+    const rows = this.#state.all<Row & { rank: number }>(sql, host, after, count);
     return rows.map((row) => ({ ...itemOf(row), rank: row.rank }));
   }
 
@@ -386,12 +395,8 @@ export class Frontier {
 
   /** Hosts with something queued, from one on. */
   waitingHosts(after: number, count: number): WaitingHost[] {
-    return this.#state.all<WaitingHost>(
-      'SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 AND id > ? ORDER BY id LIMIT ?',
-      this.#collection,
-      after,
-      count,
-    );
+    const sql = this.onlyNeeds ? WAITING_NEEDS : WAITING_ALL;
+    return this.#state.all<WaitingHost>(sql, this.#collection, after, count);
   }
 
   /** The hosts with most to do. */

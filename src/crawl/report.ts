@@ -1,6 +1,7 @@
 /** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
 import type { EpochMs } from '../base/index.ts';
-import { isPageRole } from './frontier.ts';
+import { type Frontier, isPageRole } from './frontier.ts';
+import type { CrawlProgress } from './settings.ts';
 import type { Learned, Outcome, Visited } from './visit.ts';
 
 export type CrawlCounts = {
@@ -146,6 +147,27 @@ export class Tally {
     if (status === 404 || status === 410) counts.gone++;
     count(counts.statuses, String(status));
   }
+}
+
+/** What is told of a crawl while it runs. `url`: what was fetched last. */
+export function progressOf(counts: CrawlCounts, frontier: Frontier, elapsedMs: number, url: string): CrawlProgress {
+  const { known, queued } = frontier.totals();
+  return {
+    fetched: counts.captures,
+    queued,
+    known,
+    bytes: counts.bytes,
+    new: counts.new,
+    unchanged: counts.unchanged,
+    duplicate: counts.duplicate,
+    failed: counts.failed,
+    rendered: counts.rendered,
+    screenshots: counts.screenshots,
+    pagesPerSecond: elapsedMs > 0 ? (counts.pages * 1000) / elapsedMs : 0,
+    elapsedMs,
+    hosts: frontier.fullestHosts(5).map((host) => ({ host: host.name, queued: host.queued })),
+    url,
+  };
 }
 
 export function count(counts: Record<string, number>, name: string): void {

@@ -162,6 +162,41 @@ test('limits stop a crawl, and it goes on from there', async (t) => {
   assert.equal(new Set(asked).size, 30, 'nothing was asked for twice');
 });
 
+test('a limit of pages leaves no page without what it needs to be shown, and lets no further page in', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const style = '<link rel="stylesheet" href="/style.css">';
+  web.put('site.test', '/', html('home', '<a href="/next">x</a><img src="/moved.png"><iframe src="/framed">', style));
+  web.redirect('site.test', '/moved.png', web.url('far.test', '/picture.png'));
+  web.put('far.test', '/picture.png', Buffer.alloc(2000, 1), { 'content-type': 'image/png' });
+  web.put('site.test', '/style.css', 'p { background: url(/styled.png) }', { 'content-type': 'text/css' });
+  web.put('site.test', '/next', html('next', '<img src="/of-next.png">'));
+  web.put('site.test', '/framed', html('framed', ''));
+  let busy = 1;
+  web.at('site.test', '/styled.png', (_, response, end) => {
+    response.writeHead(busy-- > 0 ? 503 : 200, { 'content-type': 'image/png' });
+    end();
+    response.end(Buffer.alloc(2000, 2));
+  });
+  const settings = {
+    ...QUICK,
+    allowPrivate: true,
+    robots: 'ignore' as const,
+    pagesMax: 1,
+    retries: 1,
+    retryDelayMs: 5,
+  };
+  const options = { resolve: web.resolve };
+  const report = await crawl(archive, [web.url('site.test')], settings, options);
+  assert.deepEqual([report.outcome, report.limit, report.counts.pages, report.queued], ['limited', 'pages', 1, 2]);
+  const asked = new Set(web.ledger.map(({ path }) => path));
+  assert.deepEqual([...asked].sort(), ['/', '/moved.png', '/picture.png', '/style.css', '/styled.png']);
+  const rest = await crawl(archive, [web.url('site.test')], { ...settings, pagesMax: 10 }, options);
+  assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 3, 0]);
+  assert.equal(web.ledger.length, 9, 'each once, but for what was busy');
+});
+
 test('a limit of time ends what trickles without an end, also the last page that is allowed; it stays queued', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
