@@ -59,7 +59,9 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
     return;
   }
   if (parts.settings.htmlOnly) return;
-  const hops = item.role === 'embed' || item.hops > 0 ? item.hops + 1 : 1;
+  // However many redirects led to a page, what it needs begins anew; but not what can hold pages again, which could go on without an end.
+  const isFirst = item.role === 'page' && link.kind !== 'frame' && link.kind !== 'object';
+  const hops = isFirst ? 1 : item.hops + 1;
   if (hops > EMBED_HOPS_MAX) {
     parts.counts.trapped++;
     count(parts.counts.traps, 'embeds');

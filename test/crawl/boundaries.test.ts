@@ -135,6 +135,20 @@ test('a frame that leads elsewhere is captured, as a picture is, and takes no sc
   assert.equal(counts.pages, 6, 'frames of the site are pages of it');
 });
 
+test('a page behind many redirects gets what it needs to be shown', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  for (let step = 0; step < 15; step++) web.redirect('site.test', `/${step}`, `/${step + 1}`);
+  web.put('site.test', '/15', html('landed', '', '<link rel="stylesheet" href="/style.css">'));
+  web.put('site.test', '/style.css', 'p { background: url(/styled.png) }', { 'content-type': 'text/css' });
+  web.put('site.test', '/styled.png', Buffer.alloc(2000, 2), { 'content-type': 'image/png' });
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const };
+  const report = await crawl(archive, [web.url('site.test', '/0')], settings, { resolve: web.resolve });
+  assert.equal(web.requests('site.test', '/styled.png').length, 1);
+  assert.deepEqual([report.counts.pages, report.counts.trapped], [16, 0]);
+});
+
 test('limits stop a crawl, and it goes on from there', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
