@@ -403,10 +403,11 @@ export class Engine {
   #offerSitemaps(origin: string, rules: RobotsRules): boolean {
     if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
     this.#sitemapsOffered.add(rules);
+    const parts = { ...this.#choiceParts(), orGone: true };
     this.frontier.transaction(() => {
       for (const sitemap of rules.sitemaps) {
         const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
-        if (url !== undefined) offerSitemap(this.#choiceParts(), url, 0);
+        if (url !== undefined) offerSitemap(parts, url, 0);
       }
     });
     return true;

@@ -19,6 +19,11 @@ export const STATE_UNVERIFIED = 2;
 export const STATE_FORBIDDEN = 3;
 /** 404 or 410. */
 export const STATE_GONE = 4;
+
+export function isGone(status: number): boolean {
+  return status === 404 || status === 410;
+}
+
 /** A trap, or of a kind that is not wanted. */
 export const STATE_DROPPED = 5;
 
@@ -102,6 +107,10 @@ export const RANK_STEP = 2 ** 40;
 // Made once: a text that is made for every URL is also hashed for every URL.
 const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
+
+const RENEW_ANY = `UPDATE url SET run = ?, state = ${STATE_QUEUED}, role = ?, depth = ?, hops = ?, tries = 0
+  WHERE host = ? AND key = ? AND page = ? AND run < ?`;
+const RENEW_GONE = `${RENEW_ANY} AND state = ${STATE_GONE}`;
 
 const COUNT_VARIANTS = `SELECT count(*) AS count FROM url WHERE host = ? AND key = ? AND run = ? AND state <> ${STATE_DROPPED}`;
 const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
@@ -189,8 +198,10 @@ export class Frontier {
     if (this.#changed.size === 0) this.#hosts.clear();
   }
 
-  /** Takes a URL in, unless the run has it. `onlyNew`: unless the collection has it. To be called within `transaction`. */
-  offer(offer: Offer, onlyNew: boolean): Verdict {
+  /**
+   * Takes a URL in, unless the run has it. `onlyNew`: unless the collection has it; `orGone`: what it has and was gone is taken all the same. To be called within `transaction`.
+   */
+  offer(offer: Offer, onlyNew: boolean, orGone = false): Verdict {
     const name = hostName(offer.url);
     const host = this.#host(name);
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
@@ -204,10 +215,9 @@ export class Frontier {
       host.newKnown++;
       this.#changed.add(host);
     } else {
-      if (onlyNew) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
+      if (onlyNew && !orGone) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
       const renewed = this.#state.run(
-        `UPDATE url SET run = ?, state = ${STATE_QUEUED}, role = ?, depth = ?, hops = ?, tries = 0
-         WHERE host = ? AND key = ? AND page = ? AND run < ?`,
+        onlyNew ? RENEW_GONE : RENEW_ANY,
         this.#run,
         role,
         offer.depth,

@@ -1,6 +1,6 @@
 /** Decides which of the URLs that a visit brought up are offered to the frontier, and as what. */
 import type { EpochMs } from '../base/index.ts';
-import { type Frontier, frontierUrl, hostName, isPageRole, type Offer, type QueuedUrl } from './frontier.ts';
+import { type Frontier, frontierUrl, hostName, isGone, isPageRole, type Offer, type QueuedUrl } from './frontier.ts';
 import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
@@ -17,6 +17,8 @@ export type ChoiceParts = {
   readonly counts: CrawlCounts;
   /** Whether only URLs that the collection does not know are taken. */
   readonly onlyNew: boolean;
+  /** Whether what was gone is taken too. */
+  readonly orGone?: boolean;
   readonly now: EpochMs;
   /** A seed redirected here. */
   readonly onSeedMoved: (url: string) => void;
@@ -30,8 +32,10 @@ export function isDecisive(frontier: Frontier, settings: CrawlSettings, item: Qu
 }
 
 /** Offers everything that a visit brought up. To be called within a transaction. */
-export function offerLinks(parts: ChoiceParts, visited: Visited, { reading, sitemap }: Learned): void {
+export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sitemap }: Learned): void {
   const { item } = visited.settlement;
+  // What went together may be back together.
+  const parts = isGone(item.status) ? { ...choice, orGone: true } : choice;
   if (visited.redirect !== undefined) offerRedirect(parts, item, visited.redirect);
   if (sitemap) {
     for (const url of sitemap.sitemaps) offerSitemap(parts, url, item.hops + 1);
@@ -48,7 +52,7 @@ export function offerLinks(parts: ChoiceParts, visited: Visited, { reading, site
 function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembers: boolean): void {
   if (link.kind === 'form') return;
   // The same links stand on page after page; what was decided a moment ago need not be decided anew.
-  if (parts.frontier.remembers(link.url, link.isEmbed)) return;
+  if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed)) return;
   const depth = item.depth + 1;
   if (!link.isEmbed) {
     const isMoved = link.kind === 'refresh';
@@ -123,7 +127,7 @@ export function offer(parts: ChoiceParts, chosen: Offer): void {
     count(parts.counts.traps, trap);
     return;
   }
-  const verdict = parts.frontier.offer(chosen, parts.onlyNew);
+  const verdict = parts.frontier.offer(chosen, parts.onlyNew, parts.orGone);
   if (verdict === 'queued') parts.onQueued(hostName(chosen.url), parts.frontier.lastRank);
   else if (verdict !== 'known') {
     parts.counts.trapped++;

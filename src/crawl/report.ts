@@ -1,6 +1,6 @@
 /** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
 import type { EpochMs } from '../base/index.ts';
-import { type Frontier, isPageRole } from './frontier.ts';
+import { type Frontier, isGone, isPageRole } from './frontier.ts';
 import type { CrawlProgress } from './settings.ts';
 import type { Learned, Outcome, Visited } from './visit.ts';
 
@@ -144,7 +144,7 @@ export class Tally {
     if (truncated) counts.truncated++;
     if (redirect !== undefined) counts.redirects++;
     if (isRecovered) counts.recovered++;
-    if (status === 404 || status === 410) counts.gone++;
+    if (isGone(status)) counts.gone++;
     count(counts.statuses, String(status));
   }
 }

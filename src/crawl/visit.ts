@@ -18,6 +18,7 @@ import {
   type Truncation,
 } from './exchange.ts';
 import {
+  isGone,
   isPageRole,
   type QueuedUrl,
   type Settlement,
@@ -300,7 +301,6 @@ export class Visitor {
       truncated,
     }: { digest: Uint8Array | undefined; isSame: boolean; truncated: Truncation | undefined },
   ): Settlement {
-    const isGone = status === 404 || status === 410;
     const isUnmodified = saysUnmodified(capture);
     const isSure = status < 429 && !isLost(truncated) && (status !== 304 || isUnmodified);
     // Validators of a body that was cut would have the server say that the cut body is still right.
@@ -311,7 +311,7 @@ export class Visitor {
     const modified = keepsValidators ? head?.get('last-modified') : undefined;
     return {
       item,
-      state: isGone ? STATE_GONE : isSure ? STATE_DONE : STATE_UNVERIFIED,
+      state: isGone(status) ? STATE_GONE : isSure ? STATE_DONE : STATE_UNVERIFIED,
       status: isUnmodified ? item.status : status,
       verified: isSure ? capture.time : undefined,
       captured: keepsValidators ? capture.time : undefined,

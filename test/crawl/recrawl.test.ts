@@ -254,12 +254,35 @@ test('a crawl that reached its limit is crawled again with the same limit, and w
   assert.equal((await site.again({ pagesMax: 100 })).report.outcome, 'done');
 });
 
-test('a seed that was gone for a day is asked for again', async (t) => {
+test('a site that was gone for a day is asked for again, from its seed and its sitemap on', async (t) => {
+  const site = await ChangingSite.start(t);
+  const putUp = () => {
+    site.put('/', front(['/a']));
+    site.put('/a', front(['/deep']));
+    site.put('/deep', html('deep', '<img src="/picture.png">'));
+    site.put('/picture.png', 'picture '.repeat(200));
+    site.put('/only-in-sitemap', html('only there', ''));
+    site.web.put(HOST, '/sitemap.xml', `<urlset><url><loc>${site.url('/only-in-sitemap')}</loc></url></urlset>`);
+  };
+  const paths = ['/', '/a', '/deep', '/only-in-sitemap', '/picture.png', '/sitemap.xml'];
+  putUp();
+  site.web.put(HOST, '/robots.txt', `Sitemap: ${site.url('/sitemap.xml')}`, { 'content-type': 'text/plain' });
+  await site.crawl();
+  for (const path of paths) site.remove(path);
+  site.later(1);
+  assert.equal((await site.again()).report.counts.gone, paths.length);
+  site.later(1);
+  assert.deepEqual((await site.again()).asked, ['/', '/sitemap.xml'], 'the rest is not asked for while it is gone');
+  putUp();
+  site.later(1);
+  assert.deepEqual((await site.again()).asked, paths);
+});
+
+test('a page that is gone is not asked for again because a page that changes names it', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a']));
   site.put('/a', html('a', ''));
   await site.crawl();
-  site.remove('/');
   site.remove('/a');
   site.later(1);
   await site.again();
