@@ -31,7 +31,7 @@ export type PageView = {
   readonly isWhole: boolean;
   /** Whether its time was over before it came to rest. */
   readonly isCut: boolean;
-  /** PNG. */
+  /** PNG; undefined when none is wanted, or the page cannot be painted in time. */
   readonly screenshot: Uint8Array | undefined;
 };
 
@@ -146,7 +146,12 @@ class ShownPage {
       const isWhole = html.length <= ${HTML_LENGTH_MAX};
       return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), isWhole };
     })()`);
-    return { url, html, isWhole, isCut, screenshot: takesScreenshot ? await this.#screenshot() : undefined };
+    // What came before the page in its window is empty.
+    if (url === 'about:blank') throw new PageLost('it went back to where it came from');
+    // What the page has become is known by now, and is not lost for the sake of a picture.
+    const screenshot = takesScreenshot ? await this.#screenshot().catch(() => undefined) : undefined;
+    signal.throwIfAborted();
+    return { url, html, isWhole, isCut, screenshot };
   }
 
   async #open(): Promise<Page> {

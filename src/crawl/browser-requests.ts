@@ -295,15 +295,18 @@ function isScript({ type, method }: HeldRequest): boolean {
   return SCRIPT_TYPES.has(type.toLowerCase()) || method === 'POST' || method === 'OPTIONS';
 }
 
-/** What tells two requests for a URL apart. */
-function sentOf({ method, body }: HeldRequest): string {
-  return body ? `${method} ${hash('sha256', body)}` : method;
+/** What tells two requests for a URL apart: what they send, and which part they want. */
+function sentOf({ method, body, fields }: HeldRequest): string {
+  return [method, fieldOf(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
 }
 
 /** An event stream has no end, so it has no capture. */
 function isStream({ type, fields }: HeldRequest): boolean {
-  const accept = Object.entries(fields).find(([name]) => name.toLowerCase() === 'accept')?.[1];
-  return type === 'EventSource' || accept === 'text/event-stream';
+  return type === 'EventSource' || fieldOf(fields, 'accept') === 'text/event-stream';
+}
+
+function fieldOf(fields: HeldRequest['fields'], lowerName: string): string | undefined {
+  return Object.entries(fields).find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
 /** A part is asked for as the whole, so that the whole is what is captured; but scripts get the part that they mean. */

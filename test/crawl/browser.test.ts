@@ -243,6 +243,56 @@ test('pages may neither go elsewhere nor register service workers; where they wa
   assert.equal(gif?.head.get('warc-protocol'), 'h2');
 });
 
+test('parts of a film are different requests, each for what it asks', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const film = Buffer.from('abcdefghij');
+  const parts = Array.from(film, (_, at) => `bytes=${at}-${at}`);
+  web.put(
+    'site.test',
+    '/',
+    shell(`
+      let film = '';
+      for (const range of ${JSON.stringify(parts)}) film += await (await fetch('/film', { headers: { range } })).text();
+      await fetch('/seen-' + film);
+    `),
+  );
+  web.at('site.test', '/film', ({ headers }, response, end) => {
+    const at = Number(/\d+/.exec(headers.range ?? '')?.[0]);
+    response.writeHead(206, { 'content-type': 'video/mp4', 'content-range': `bytes ${at}-${at}/${film.length}` });
+    end();
+    response.end(film.subarray(at, at + 1));
+  });
+  await crawl(archive, [web.url('site.test')], await browserSettings(), { resolve: web.resolve });
+  assert.deepEqual(
+    web.requests('site.test', '/film').map(({ fields }) => fields.range),
+    parts,
+  );
+  assert.equal(web.requests('site.test', `/seen-${film}`).length, 1);
+});
+
+test('a page that cannot be painted has links all the same, and one that goes back to nothing is told of', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const link = `document.getElementById('app').innerHTML = '<a href="/found">found</a>';`;
+  // The page itself has nothing to do; who paints it has.
+  const layer = '<div style="position:fixed;inset:0;backdrop-filter:blur(90px) hue-rotate(9deg)"></div>';
+  web.put('site.test', '/', shell(link, `<a href="/back">x</a>${layer.repeat(400)}`));
+  web.put('site.test', '/found', html('found', ''));
+  web.put('site.test', '/back', shell('history.back();'));
+  const settings = { ...(await browserSettings()), renderMsMax: 4000 };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.equal(web.requests('site.test', '/found').length, 1);
+  const reason = 'not rendered: it went back to where it came from';
+  const back = web.url('site.test', '/back');
+  assert.deepEqual(
+    report.partlyReadUrls.filter(({ url }) => url === back),
+    [{ url: back, reason }],
+  );
+});
+
 test('a page that never ends is given up, with its browser, and told of; its HTML counts, and the crawl goes on', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
