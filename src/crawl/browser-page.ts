@@ -28,6 +28,8 @@ export type PageView = {
   /** Where the page says it is; scripts change that. */
   readonly url: string;
   readonly html: string;
+  /** What the page itself was written in, by its name in the WHATWG standard. */
+  readonly charset: string;
   readonly isWhole: boolean;
   /** Whether its time was over before it came to rest. */
   readonly isCut: boolean;
@@ -137,21 +139,22 @@ class ShownPage {
       clearTimeout(timer);
       enough.abort();
     }
-    const { url, html, isWhole } = await this.#ask<PageView>(`(() => {
+    const { url, html, charset, isWhole } = await this.#ask<PageView>(`(() => {
       const roots = [document];
       for (const root of roots)
         for (const { shadowRoot } of root.querySelectorAll('*')) if (shadowRoot) roots.push(shadowRoot);
       const element = document.documentElement;
       const html = element?.getHTML?.({ shadowRoots: roots.slice(1) }) ?? element?.outerHTML ?? '';
       const isWhole = html.length <= ${HTML_LENGTH_MAX};
-      return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), isWhole };
+      const charset = document.characterSet.toLowerCase();
+      return { url: location.href, html: isWhole ? html : html.slice(0, ${HTML_LENGTH_MAX}), charset, isWhole };
     })()`);
     // What came before the page in its window is empty.
     if (url === 'about:blank') throw new PageLost('it went back to where it came from');
     // What the page has become is known by now, and is not lost for the sake of a picture.
     const screenshot = takesScreenshot ? await this.#screenshot().catch(() => undefined) : undefined;
     signal.throwIfAborted();
-    return { url, html, isWhole, isCut, screenshot };
+    return { url, html, charset, isWhole, isCut, screenshot };
   }
 
   async #open(): Promise<Page> {

@@ -139,7 +139,8 @@ async function learn(visited: Visited, view: PageView, asked: readonly Link[]): 
   // Scripts may say that the page is elsewhere, but only within its origin.
   const base = URL.parse(view.url)?.origin === new URL(url).origin ? view.url : url;
   const contentType = 'text/html; charset=utf-8';
-  const page = await readPage({ bytes: utf8(view.html), mime: 'text/html', contentType, url: base }, { text: false });
+  const source = { bytes: utf8(view.html), mime: 'text/html', contentType, url: base, linkCharset: view.charset };
+  const page = await readPage(source, { text: false });
   const learned = joined(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
   if (learned.unread !== undefined) return learned;
   if (view.isCut) return { ...learned, unread: 'the time to render it was over before it came to rest' };

@@ -1,5 +1,6 @@
 /** page: reads HTML, style sheets, feeds, sitemaps, PDF and office documents: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
 export { charsetOfContentType, charsetOfLabel, decodeText, sniffCharset } from './charset.ts';
+export { CharsetEncoder } from './charset-encoder.ts';
 export { linksOfCss } from './css-links.ts';
 export { linksOfHeaders, redirectOf } from './header-links.ts';
 export { type Link, LinkBase, type LinkKind, resolveUrl } from './link.ts';

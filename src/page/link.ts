@@ -1,8 +1,9 @@
 /**
  * A link that a page, a style sheet, a feed or an HTTP head names. Raw values are gathered while reading and resolved at the end, because `base` holds for the
  * whole document wherever it stands. Only links that can be fetched (http, https, ftp) are kept; fragments are cut off, and a value that is a
- * fragment alone is no link.
+ * fragment alone is no link. Queries are written in the charset of the document, as browsers ask for them.
  */
+import { CharsetEncoder } from './charset-encoder.ts';
 
 export type LinkKind =
   | 'anchor'
@@ -61,12 +62,14 @@ export class LinkCollector {
     return link;
   }
 
-  resolve(baseUrl: string): Link[] {
+  resolve(baseUrl: string, charset = 'utf-8'): Link[] {
     const base = new LinkBase(baseUrl);
+    const encoder = charset === '' || charset.startsWith('utf-') ? undefined : CharsetEncoder.of(charset);
     const resolved = new Map<string, string | undefined>();
     const links: Link[] = [];
     for (const raw of this.#raw) {
-      const { value, kind, isNofollow, isEmbed } = raw;
+      const { kind, isNofollow, isEmbed } = raw;
+      const value = encoder ? encoder.escapeQuery(raw.value) : raw.value;
       const place = withoutFragment(value);
       let url = resolved.get(place);
       if (url === undefined && !resolved.has(place)) {

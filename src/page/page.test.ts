@@ -171,3 +171,28 @@ test('a document beyond the bound is read as far as the bound, and says so', asy
   const page = (await readPage({ bytes, mime: 'text/html', url }, { text: false }))!;
   assert.equal(page.isTruncated, true);
 });
+
+test('queries of links are written in the charset of the page, as browsers ask for them; paths are not', async () => {
+  const url = 'http://a.example/d/';
+  const linksOf = async (bytes: Uint8Array, contentType: string) =>
+    (await readPage({ bytes, mime: 'text/html', url, contentType }))!.links.map((link) => [link.url, link.href]);
+  const latin = Buffer.from(
+    '<a href="/\xe9?q=\xe9&amp;r=%E9&amp;s=&#8364;&#1078;#\xe9">x</a><a href="?z">z</a>',
+    'latin1',
+  );
+  assert.deepEqual(await linksOf(latin, 'text/html; charset=iso-8859-1'), [
+    ['http://a.example/%C3%A9?q=%E9&r=%E9&s=%80%26%231078%3B', '/\u00e9?q=%E9&r=%E9&s=%80%26%231078%3B#\u00e9'],
+    ['http://a.example/d/?z', '?z'],
+  ]);
+  const cyrillic = Buffer.from('<meta charset=windows-1251><img src="i?\xe6">', 'latin1');
+  assert.deepEqual(await linksOf(cyrillic, 'text/html'), [['http://a.example/d/i?%E6', 'i?%E6']]);
+  const japanese = Buffer.from('<a href="http://b.example/?q=\x93\xfa\x96\x7b">x</a>', 'latin1');
+  assert.deepEqual(await linksOf(japanese, 'text/html; charset=shift_jis'), [
+    ['http://b.example/?q=%93%FA%96%7B', undefined],
+  ]);
+  for (const charset of ['utf-8', 'utf-16le'] as const) {
+    const text = '<a href="?q=\u00e9">x</a>';
+    const bytes = charset === 'utf-8' ? Buffer.from(text) : Buffer.from(text, 'utf16le');
+    assert.deepEqual((await linksOf(bytes, `text/html; charset=${charset}`))[0]![0], 'http://a.example/d/?q=%C3%A9');
+  }
+});

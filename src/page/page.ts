@@ -45,6 +45,8 @@ export type PageSource = {
   readonly mime: string;
   readonly contentType?: string;
   readonly url: string;
+  /** The charset of the document that this was made from, which its links go by. */
+  readonly linkCharset?: string;
 };
 
 /** Parts that are not asked for are not read. Both are on unless switched off. */
@@ -134,7 +136,7 @@ export async function readPage(source: PageSource, parts: PageParts = {}): Promi
     headings: text.headings,
     text: text.text,
     mainText,
-    links: wants.links ? links.resolve(base) : [],
+    links: wants.links ? links.resolve(base, source.linkCharset ?? draft.charset) : [],
     ...(draft.base === undefined ? {} : { base: draft.base }),
     robots: meta.robots,
     ...(meta.publishedAt === undefined ? {} : { publishedAt: meta.publishedAt }),

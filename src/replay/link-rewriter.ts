@@ -9,7 +9,7 @@
  * in the charset that the page had.
  */
 import { type EpochMs, formatTimestamp } from '../base/index.ts';
-import { CharsetEncoder } from './charset-encoder.ts';
+import { CharsetEncoder } from '../page/index.ts';
 import type { Modifier } from './modifier.ts';
 import { REPLAY_ROOT } from './replay-path.ts';
 
@@ -88,7 +88,7 @@ export class LinkRewriter {
   rewrite(link: string, modifier: Modifier): string | undefined {
     const insertion = this.insertion(link, modifier);
     if (insertion !== undefined) return insertion + link;
-    const url = this.resolve(this.charset === 'utf-8' ? link : this.#withEscapedQuery(link));
+    const url = this.resolve(this.charset === 'utf-8' ? link : CharsetEncoder.of(this.charset).escapeQuery(link));
     return url === undefined ? undefined : this.prefix(modifier) + url;
   }
 
@@ -119,15 +119,6 @@ export class LinkRewriter {
     const { directory } = this.#there();
     if (!isName || directory === '' || link.includes(':') || DOTTED.test(link)) return undefined;
     return this.prefix(modifier) + directory;
-  }
-
-  #withEscapedQuery(link: string): string {
-    const question = link.indexOf('?');
-    if (question < 0) return link;
-    const hash = link.indexOf('#', question);
-    const end = hash < 0 ? link.length : hash;
-    const query = CharsetEncoder.of(this.charset).escape(link.slice(question, end));
-    return link.slice(0, question) + query + link.slice(end);
   }
 }
 

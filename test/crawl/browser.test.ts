@@ -168,6 +168,18 @@ test('pages that are rendered at the same time share what they need, and a limit
   assert.deepEqual(second.counts.failures, { dns: 1 });
 });
 
+test('links of a page in an old charset are asked for in it, from its HTML and from what it has become', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const made = `const link = document.createElement('a'); link.setAttribute('href', '/made?\u00e9'); document.body.append(link);`;
+  const page = Buffer.from(shell(made, '<a href="/plain?\u00e9">x</a><img src="/picture?\u00e9">'), 'latin1');
+  web.put('site.test', '/', page, { 'content-type': 'text/html; charset=iso-8859-1' });
+  await crawl(archive, [web.url('site.test')], await browserSettings(), { resolve: web.resolve });
+  const asked = web.ledger.map(({ path }) => path).filter((path) => path.includes('?'));
+  assert.deepEqual(asked.sort(), ['/made?%E9', '/picture?%E9', '/plain?%E9']);
+});
+
 test('links in the shadow roots of a page are found, one within the other too', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());

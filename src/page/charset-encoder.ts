@@ -26,6 +26,15 @@ export class CharsetEncoder {
     return encoder;
   }
 
+  /** A link whose query has every character beyond ASCII escaped, as browsers ask for it. */
+  escapeQuery(link: string): string {
+    const question = link.indexOf('?');
+    if (question < 0) return link;
+    const hash = link.indexOf('#', question);
+    const end = hash < 0 ? link.length : hash;
+    return link.slice(0, question) + this.escape(link.slice(question, end)) + link.slice(end);
+  }
+
   /** The text with every character beyond ASCII as escaped bytes of the charset, and as a reference to it where the charset has none. */
   escape(text: string): string {
     return text.toWellFormed().replace(/[^\x00-\x7f]/gu, (character) => {
