@@ -12,7 +12,7 @@ import { openingOptions } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { commandRunner } from './remote-runner.ts';
-import { counted } from './terminal.ts';
+import { counted, printable } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 const TOKEN_NAME = 'server-token';
@@ -185,9 +185,7 @@ function serverOptions(
     stopwatch: () => performance.now(),
     isIndexing,
     onIndexFailure: (sentence) => terminal.say(`pinakes: ${sentence}`),
-    onFailure: (error) => {
-      terminal.say(`pinakes: a request failed: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
-    },
+    onFailure: (error) => terminal.say(`pinakes: a request failed: ${failureText(error)}`),
     ...(settings.addRoots && { addRoots: settings.addRoots }),
     ...(settings.uploadBytesMax !== undefined && { uploadBytesMax: settings.uploadBytesMax }),
     ...(settings.uiOrigin !== undefined && { uiOrigin: settings.uiOrigin }),
@@ -195,6 +193,12 @@ function serverOptions(
     ...(uiDirectory !== undefined && { uiDirectory }),
     ...(onAccess && { onAccess }),
   };
+}
+
+/** What the operator can act on is said in words; where a bug of ours is, only its trace tells. */
+function failureText(error: unknown): string {
+  if (error instanceof PinakesError) return `${printable(error.message)} [${error.code}]\n  ${error.advice}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** In the published package the built page stands beside the program, in a checkout in build/. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { segmentFiles } from '../archive/shelf-sample.ts';
 import { temporaryDirectory } from '../archive/trial-archive.ts';
 import { pinakes as pinakesAtDesk } from '../journeys/pinakes-desk.ts';
 import { pinakes, startPinakes } from '../journeys/pinakes-process.ts';
@@ -73,6 +74,27 @@ test('serve makes an archive when asked to, serves it, and leaves nothing behind
   assert.equal(existsSync(tokenFile), false);
   assert.equal(existsSync(join(cwd, 'archive', 'owner.json')), false);
   assert.match(readFileSync(log, 'utf8'), /^127\.0\.0\.1 - - \[[^\]]+\] "GET \/healthz HTTP\/1\.1" 200 \d+ "-" "-"$/m);
+});
+
+test('serve says in words what is damaged, where, and what to do, without a trace', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  writeFileSync(join(cwd, 'a.warc'), WARC);
+  assert.equal(pinakes(cwd, 'init', 'archive').code, 0);
+  assert.equal(pinakes(cwd, 'add', 'a.warc').code, 0);
+  const [segment] = segmentFiles(join(cwd, 'archive'));
+  const bytes = readFileSync(segment!);
+  // A bit of the last member's checksum.
+  bytes[bytes.length - 8]! ^= 1;
+  writeFileSync(segment!, bytes);
+  const { served, said } = await start(t, cwd, 'serve', '--no-index');
+  const before = said().length;
+  const reply = await ask(served.replayAddress, '/web/20240301100000mp_/http://example.org/');
+  assert.equal(reply.status, 502);
+  while (!said().slice(before).endsWith('\n')) await setTimeout(5);
+  const [first, second, ...rest] = said().slice(before).trimEnd().split('\n');
+  assert.match(first!, /^pinakes: a request failed: \S+\.warc\S*:\d+: .* \[RECORD_DAMAGED\]$/);
+  assert.match(second!, /^ {2}\S.*backup/);
+  assert.deepEqual(rest, []);
 });
 
 test('serve takes a token from a file, and says what it does not understand', async (t) => {
