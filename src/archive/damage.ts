@@ -17,6 +17,24 @@ export type Damage = {
 /** Of a record on its way out: how much of it comes. `all`: as it is stored, damage and all; `part`: what can be read, said to be cut short. */
 export type OutputDamage = Damage & { readonly comes: 'all' | 'part' | 'nothing' };
 
+/** One line: where, of which page, what. Holds text out of the archive. */
+export function formatDamage({ volume, segment, offset, code, message, url }: Damage): string {
+  const what = url === undefined ? '' : ` (${url})`;
+  return `damaged: volume ${volume}, ${segment}:${offset}${what}: ${code}, ${message}`;
+}
+
+/** Where damaged records are on their way to. */
+export type DamageGoal = 'output' | 'index';
+
+export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'output'): string {
+  const comes: Record<OutputDamage['comes'], string> = {
+    all: `it is in the ${goal} as it is stored`,
+    part: `what can be read of it is in the ${goal}${goal === 'output' ? ', and says that it is cut short' : ''}`,
+    nothing: `it is not in the ${goal}`,
+  };
+  return `${formatDamage(damage)}; ${comes[damage.comes]}`;
+}
+
 /** What is wrong with one record, in one telling; undefined when nothing is. */
 export function damageOf(
   { volume, name }: Pick<Segment, 'volume' | 'name'>,

@@ -13,7 +13,7 @@ export {
 export type { CompactOptions, CompactReport } from './compact.ts';
 export { type Connector, type Policies, parseConnector, readConnector, type VolumeSetting } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
-export type { Damage, OutputDamage } from './damage.ts';
+export { type Damage, type DamageGoal, formatDamage, formatOutputDamage, type OutputDamage } from './damage.ts';
 export type { DeleteOptions, DeletePreview, DeleteReport } from './delete.ts';
 export type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
 export type { WaczExportReport } from './export-wacz.ts';

@@ -3,7 +3,7 @@ import type { Archive } from '../archive/index.ts';
 import { Indexer } from '../search/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { DamageTally, INDEX } from './damage-tally.ts';
+import { DamageTally } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes } from './terminal.ts';
@@ -17,7 +17,7 @@ export async function searchIndex(
 ): Promise<number> {
   const indexer = await Indexer.open(archive, undefined, { isAnew: options.rebuild === true });
   const count = new RunningCount(terminal, 'index');
-  const damage = new DamageTally(terminal, INDEX);
+  const damage = new DamageTally(terminal, 'index');
   try {
     const report = await indexer.catchUp({
       signal,

@@ -45,6 +45,7 @@ export type JobReply = {
   readonly kind: string;
   readonly state: string;
   readonly origin: string;
+  readonly hasErrors?: boolean;
   readonly input: Record<string, unknown>;
   readonly report?: Record<string, unknown>;
   readonly error?: { readonly code: string; readonly message: string };

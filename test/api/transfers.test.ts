@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createArchive } from '../../src/archive/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
+import { woundUrl } from '../archive/damage-sample.ts';
 import {
   type JobReply,
   openServed,
@@ -230,6 +231,40 @@ test('an export is downloaded with ranges, in every format, and can be removed',
     assert.equal((await one.call(href)).status, 404);
   }
   assert.deepEqual(readdirSync(join(one.directory, 'exports')), []);
+});
+
+test('an export of damaged records says so: in its state, its numbers and its log', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1]);
+  await storeDays(one.archive, 'http://b.test/', [2]);
+  await one.archive.flush();
+  const at = await woundUrl(one.archive, 'http://a.test/', 'sum');
+  const run = async (url: string) => {
+    const json = { kind: 'export', input: { format: 'warc.gz', selection: { url } } };
+    return finished(one, await one.call('/api/jobs', { json }));
+  };
+  const damaged = await run('http://a.test/');
+  assert.deepEqual([damaged.state, damaged.hasErrors, damaged.report?.damaged], ['done', true, 1]);
+  assert.equal(damaged.log.length, 1);
+  assert.ok(damaged.log[0]?.includes(`${at.segment}:${at.offset} (http://a.test/)`), damaged.log[0]);
+  const sound = await run('http://b.test/');
+  assert.deepEqual([sound.state, sound.hasErrors, sound.log], ['done', undefined, []]);
+});
+
+test('a compaction that had to leave a damaged segment says so', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 2]);
+  await one.archive.close();
+  await one.server.close();
+  const again = await openServed(one.directory);
+  t.after(async () => {
+    await again.server.close();
+    await again.archive.close();
+  });
+  await again.archive.delete({ url: 'http://a.test/', to: Date.parse('2024-03-01T23:00:00Z') });
+  await woundUrl(again.archive, 'http://a.test/', 'middle');
+  const job = await finished(again, await again.call('/api/jobs', { json: { kind: 'compact', input: {} } }));
+  assert.deepEqual([job.state, job.hasErrors], ['done', true]);
 });
 
 test('an export stays when the server starts again, and what a dead job left of one goes', async (t) => {

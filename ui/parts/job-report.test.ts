@@ -31,6 +31,28 @@ test('what was found is said, and that nothing was found only when that is known
   ]);
 });
 
+test('damage is told: in the file of an export, and of segments that compaction had to leave', () => {
+  const exported = { captures: 3, bytes: 3000, unresolved: 0, damaged: 2, leftOut: 1 };
+  assert.deepEqual(reportSentences('export', exported), [
+    '3 captures were written, 3.0 KB.',
+    'The file has 2 damaged records, as stored or as far as readable.',
+    '1 damaged record had to be left out: nothing usable is there.',
+    'The log says where. Put sound copies of these segments back from a backup, and export again.',
+  ]);
+  assert.deepEqual(reportSentences('export', { ...exported, damaged: 0, leftOut: 0 }), [
+    '3 captures were written, 3.0 KB.',
+  ]);
+  const compacted = { segments: 0, bytesBefore: 0, bytesAfter: 0, readOnly: [], waiting: [], kept: [], damaged: [] };
+  assert.deepEqual(reportSentences('compact', compacted), ['There was nothing to free.']);
+  assert.deepEqual(
+    reportSentences('compact', { ...compacted, damaged: [{ segment: 'a', why: 'b' }], kept: [{}, {}] }),
+    [
+      '1 segment with deleted records had to stay, because of damage. Put a sound copy back from a backup.',
+      '2 segments with deleted records had to stay, in a snapshot.',
+    ],
+  );
+});
+
 test('an exit code is told in words', () => {
   assert.match(endSentence({ exitCode: 1 }), /found errors/);
   assert.match(endSentence({ exitCode: 2 }), /could not do all/);

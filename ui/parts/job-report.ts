@@ -71,7 +71,7 @@ export function endSentence(report: unknown): string {
 export function reportSentences(kind: string, report: unknown): string[] {
   const facts = recordOf(report);
   const { many, size, isSome } = numbersOf(facts);
-  const sentences: Record<string, () => (string | undefined)[]> = {
+  const sentences: Record<string, () => (string | false | undefined)[]> = {
     add: () => [
       whole`${many('files', 'file')} read: ${many('captures', 'new capture')}, ${many('capturesKnown', 'capture')} there already.`,
       isSome('duplicates')
@@ -88,9 +88,10 @@ export function reportSentences(kind: string, report: unknown): string[] {
     },
     compact: () => [
       facts.segments === 0
-        ? 'There was nothing to free.'
+        ? leftSegments(facts) === 0 && 'There was nothing to free.'
         : whole`${many('segments', 'segment')} written anew: ${size('bytesBefore')} before, ${size('bytesAfter')} after.`,
       isSome('promoted') ? whole`${many('promoted', 'revisit')} became the holder of a shared content.` : '',
+      ...leftSentences(facts),
       packedSentence(recordOf(facts.recompression)),
     ],
     verify: () => [
@@ -108,11 +109,40 @@ export function reportSentences(kind: string, report: unknown): string[] {
         ? whole`${many('captures', 'capture')} were written, ${size('bytes')}.`
         : whole`${many('captures', 'capture')} were written.`,
       isSome('unresolved')
-        ? whole`${many('unresolved', 'revisit')} stayed without content, because the archive does not have it.`
+        ? whole`${many('unresolved', 'revisit')} stayed without content, because the archive does not have it, or because it is damaged.`
+        : '',
+      isSome('damaged')
+        ? whole`The file has ${many('damaged', 'damaged record')}, as stored or as far as readable.`
+        : '',
+      isSome('leftOut') ? whole`${many('leftOut', 'damaged record')} had to be left out: nothing usable is there.` : '',
+      isSome('damaged') || isSome('leftOut')
+        ? 'The log says where. Put sound copies of these segments back from a backup, and export again.'
         : '',
     ],
   };
   return (sentences[kind]?.() ?? []).filter(isText);
+}
+
+const LEFT: readonly [name: string, why: string][] = [
+  ['damaged', 'because of damage. Put a sound copy back from a backup'],
+  ['readOnly', 'in a volume that may only be read'],
+  ['waiting', 'because a volume is missing'],
+  ['kept', 'in a snapshot'],
+];
+
+function countOf(list: unknown): number {
+  return Array.isArray(list) ? list.length : 0;
+}
+
+function leftSegments(facts: Record<string, unknown>): number {
+  return LEFT.reduce((sum, [name]) => sum + countOf(facts[name]), 0);
+}
+
+/** What compaction could not free. */
+function leftSentences(facts: Record<string, unknown>): string[] {
+  return LEFT.filter(([name]) => countOf(facts[name]) > 0).map(
+    ([name, why]) => `${counted(countOf(facts[name]), 'segment')} with deleted records had to stay, ${why}.`,
+  );
 }
 
 function packedSentence(recompression: Record<string, unknown>): string | undefined {
@@ -129,7 +159,7 @@ function failureSentences(failed: unknown): string[] {
 
 function crawlSentences(facts: Record<string, unknown>): (string | undefined)[] {
   if (typeof facts.crawls === 'number')
-    return [facts.crawls === 0 ? 'No crawl was due.' : `${counted(facts.crawls, 'crawl')} were run; the log has each.`];
+    return [facts.crawls === 0 ? 'No crawl was due.' : `${counted(facts.crawls, 'crawl')} run; the log has each.`];
   const counts = recordOf(facts.counts);
   const { many, size } = numbersOf(counts);
   const count = (name: string) => (typeof counts[name] === 'number' ? counts[name] : 0);

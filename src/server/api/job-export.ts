@@ -1,7 +1,7 @@
 /** Jobs of the kind `export`: a slice of the archive as a file that can be downloaded. */
 import { open } from 'node:fs/promises';
 import { Type } from 'typebox';
-import type { Selection } from '../../archive/index.ts';
+import { formatOutputDamage, type OutputDamage, type Selection } from '../../archive/index.ts';
 import { type EpochMs, fileError, formatTimestamp } from '../../base/index.ts';
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import type { JobContext, JobKind } from '../job-kind.ts';
@@ -41,6 +41,7 @@ export function exportKind(shelf: ExportShelf, software: string, clock: () => Ep
           selfContained: input.selfContained === true,
           companions: input.capturesOnly !== true,
           signal,
+          onDamage: (damage) => context.say(formatOutputDamage(damage)),
           onProgress: ({ captures, bytes }) =>
             context.progress({ done: captures, unit: 'captures', ...(bytes !== undefined && { detail: { bytes } }) }),
         });
@@ -59,6 +60,7 @@ type WriteOptions = {
   readonly selfContained: boolean;
   readonly companions: boolean;
   readonly signal: AbortSignal;
+  readonly onDamage: (damage: OutputDamage) => void;
   readonly onProgress: (progress: { captures: number; bytes?: number }) => void;
 };
 

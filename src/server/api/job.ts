@@ -83,7 +83,8 @@ function hasErrors({ kind, state, report }: Job): boolean {
   if (typeof facts.exitCode === 'number') return facts.exitCode === EXIT_FOUND;
   if (kind === 'verify') return isSome(facts.errors);
   if (kind === 'add') return Array.isArray(facts.failed) && facts.failed.length > 0;
-  if (kind === 'export') return isSome(facts.unresolved);
+  if (kind === 'export') return isSome(facts.unresolved) || isSome(facts.damaged) || isSome(facts.leftOut);
+  if (kind === 'compact') return Array.isArray(facts.damaged) && facts.damaged.length > 0;
   const { pages, failed } = (facts.counts ?? {}) as Readonly<Record<string, unknown>>;
   return kind === 'crawl' && pages === 0 && isSome(failed);
 }
