@@ -74,10 +74,10 @@ function parseQuery(from: string | undefined, to: string | undefined, pattern: s
 
 function parseCapture(digits: string | undefined, suffix: string, text: string): ReplayPath {
   const modifier = modifierOf(suffix);
-  if (modifier === undefined) return bad(`${suffix} is no modifier`);
+  if (modifier === undefined) return bad(`there is no modifier ${suffix}`);
   if (digits === undefined) return withUrl(text, (url) => ({ kind: 'timegate', url, modifier }));
   const time = timeOf(digits);
-  if (time === undefined) return bad(`${digits} is no time`);
+  if (time === undefined) return bad(`there is no time ${digits}`);
   const timeEnd = endOf(digits) ?? time;
   return withUrl(text, (url) => ({ kind: 'capture', time, timeEnd, timestamp: digits, modifier, url }));
 }

@@ -25,13 +25,15 @@ export type FrontParts = {
   readonly hosts: HostCheck;
   readonly metrics: Metrics;
   readonly options: ServerOptions;
+  /** The origin of the web page, for pages about what went wrong to lead to; undefined when it has no screens. */
+  readonly home: string | undefined;
   readonly answer: (visit: Visit) => Answer;
 };
 
 /** What the access log keeps of a target; the rest of a long one tells nobody anything. */
 const LOGGED_CHARACTERS_MAX = 2048;
 
-export function frontHandler({ socket, hosts, metrics, options, answer }: FrontParts): RequestHandler {
+export function frontHandler({ socket, hosts, metrics, options, home, answer }: FrontParts): RequestHandler {
   const stopwatch = options.stopwatch ?? options.clock;
   const { onAccess } = options;
   return (request, response) => {
@@ -50,11 +52,11 @@ export function frontHandler({ socket, hosts, metrics, options, answer }: FrontP
       const { problem, isFault } = problemOf(error);
       // Who left in the middle of a reply made no fault of ours.
       if (isFault && !(response.destroyed && isAbort(error))) options.onFailure?.(error);
-      sendProblem(request, response, problem);
+      sendProblem(request, response, problem, home);
     };
     const refusal = refusalOf(request, hosts);
     if (refusal) {
-      sendProblem(request, response, refusal);
+      sendProblem(request, response, refusal, home);
       return;
     }
     const target = request.url!;

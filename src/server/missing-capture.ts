@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatTimestamp } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
 import { linkTarget, type Replayer } from '../replay/index.ts';
-import { accepts, escapeHtml, PLAIN_PAGE_FIELDS, plainPage } from './problem.ts';
+import { accepts, escapeHtml, isFramed, PLAIN_PAGE_FIELDS, pagePolicy, plainPage, waysOn } from './problem.ts';
 import { endReply } from './reply-end.ts';
 
 export type MissingCapture = {
@@ -25,15 +25,12 @@ export async function sendMissing(
 ): Promise<void> {
   const { nearby, unshown } = await replayer.alternatives(missing.url);
   const asHtml = accepts(request.headers.accept, 'text/html');
-  // In a frame the page around it leads on, and nothing inside may lead out of it.
-  const isFramed = /^i?frame$/.test(String(request.headers['sec-fetch-dest'] ?? ''));
-  const text = asHtml ? pageText(missing, nearby, unshown, isFramed) : jsonText(missing, nearby);
+  const onward = isFramed(request) ? undefined : missing.uiOrigin;
+  const text = asHtml ? pageText(missing, nearby, unshown, onward) : jsonText(missing, nearby);
   const body = Buffer.from(text);
-  const forms = isFramed ? "'none'" : missing.uiOrigin;
-  const policy = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action ${forms}; frame-ancestors 'self' ${missing.uiOrigin}`;
   response.writeHead(404, {
     ...PLAIN_PAGE_FIELDS,
-    'content-security-policy': policy,
+    'content-security-policy': `${pagePolicy(onward)}; frame-ancestors 'self' ${missing.uiOrigin}`,
     ...missing.fields,
     'content-type': asHtml ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     'content-length': body.length,
@@ -60,7 +57,7 @@ function pageText(
   missing: MissingCapture,
   nearby: readonly Capture[],
   unshown: readonly Capture[],
-  isFramed: boolean,
+  home: string | undefined,
 ): string {
   const items = nearby.map((capture) => {
     return `<li><a href="${escapeHtml(addressOf(missing, capture))}">${escapeHtml(capture.url)}</a></li>`;
@@ -73,23 +70,17 @@ function pageText(
     items.length > 0
       ? `<p>Pages near it that are here:</p>\n<ul>${items.join('\n')}</ul>`
       : '<p>Nothing else of that site is here either.</p>',
-    ...(isFramed ? [] : waysOn(missing, nearby.length > 0, unshown.length > 0)),
+    ...(home === undefined ? [] : [waysOn(home, linksOf(missing, nearby.length > 0, unshown.length > 0))]),
   ];
   return plainPage(MESSAGE, parts.join('\n'));
 }
 
-/** Where to go from here: the search box, the first page, and what there is of the address and its site. */
-function waysOn({ url, uiOrigin }: MissingCapture, hasNearby: boolean, hasUnshown: boolean): string[] {
+/** To what there is of the address and its site. */
+function linksOf({ url, uiOrigin }: MissingCapture, hasNearby: boolean, hasUnshown: boolean): string[] {
   const listed = (target: string) => escapeHtml(`${uiOrigin}/web/*/${linkTarget(target)}`);
   const host = URL.parse(url)?.host;
-  const links = [
+  return [
     ...(hasUnshown ? [`<a href="${listed(url)}">All captures of it</a>`] : []),
     ...(hasNearby && host ? [`<a href="${listed(`http://${host}/*`)}">All of ${escapeHtml(host)}</a>`] : []),
-    `<a href="${escapeHtml(uiOrigin)}/collections">Collections</a>`,
-    `<a href="${escapeHtml(uiOrigin)}/">Start page</a>`,
-  ];
-  return [
-    `<form action="${escapeHtml(uiOrigin)}/search" role="search"><label>Search for <input name="q" type="search"></label> <button>Find</button></form>`,
-    `<nav><p>${links.join(' \u00b7 ')}</p></nav>`,
   ];
 }

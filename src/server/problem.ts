@@ -113,24 +113,36 @@ export function problemJson({ code, message, advice, where, at, length }: Proble
   return JSON.stringify({ error: { code, message, advice, where, at, length } });
 }
 
-/** Fields that every page of our own making has: it loads nothing, and nothing may frame it but where it is told. */
+/** Fields that every page of our own making has. */
 export const PLAIN_PAGE_FIELDS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
 
-export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
+/** Such a page loads nothing. Its search box, when it has one, sends to the web page only. */
+export function pagePolicy(home: string | undefined): string {
+  return `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action ${home ?? "'none'"}`;
+}
+
+/** In a frame the page around it leads on, and nothing inside may lead out of it. */
+export function isFramed(request: IncomingMessage): boolean {
+  return /^i?frame$/.test(String(request.headers['sec-fetch-dest'] ?? ''));
+}
+
+/** `home` is the origin of the web page, which the page then leads on to; without it there are no ways on. */
+export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem, home?: string): void {
   if (response.headersSent) {
     // The reply is half out: only a broken connection tells the client that the rest is missing.
     response.destroy();
     return;
   }
   const asHtml = accepts(request.headers.accept, 'text/html') && !accepts(request.headers.accept, 'application/json');
-  const body = Buffer.from(asHtml ? problemPage(problem) : `${problemJson(problem)}\n`);
+  const onward = isFramed(request) ? undefined : home;
+  const body = Buffer.from(asHtml ? problemPage(problem, onward) : `${problemJson(problem)}\n`);
   response.writeHead(problem.status, {
     ...PLAIN_PAGE_FIELDS,
+    'content-security-policy': pagePolicy(onward),
     ...problem.fields,
     'content-type': asHtml ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     'content-length': body.length,
@@ -148,13 +160,17 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => named[character]!);
 }
 
+/** The colours are those of the web page. */
 const STYLE =
-  'html{color-scheme:light dark}body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1.25rem;color:#222;background:#fbfaf7}' +
-  'h1{font:600 1.6rem/1.3 Georgia,serif}code,.where{overflow-wrap:anywhere}.code{color:#777;font-size:.85rem}a{color:#7a3b10}' +
-  'form{margin:2rem 0 1rem}input,button{font:inherit;padding:.3rem .6rem;max-width:100%}' +
-  '@media(prefers-color-scheme:dark){body{color:#e6e2da;background:#1b1a18}a{color:#e0a878}}';
+  'html{color-scheme:light dark;--ink:#23211d;--paper:#faf8f3;--surface:#fff;--muted:#655f55;--line:#b9b1a1;--accent:#1d5c57;--accent-ink:#fff}' +
+  '@media(prefers-color-scheme:dark){html{--ink:#ebe7de;--paper:#161513;--surface:#1f1d1a;--muted:#a8a195;--line:#5d564c;--accent:#82cabd;--accent-ink:#0e2421}}' +
+  'body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1.25rem;color:var(--ink);background:var(--paper)}' +
+  'h1{font-size:1.7rem;line-height:1.25}h1,code,.where{overflow-wrap:anywhere}.code{color:var(--muted);font-size:.85rem}a{color:var(--accent)}' +
+  'form{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;margin:2rem 0 1rem}label{display:contents}' +
+  'input,button{font:inherit;padding:.45rem .8rem;border:1px solid var(--line);border-radius:6px;background:var(--surface);color:inherit}input{flex:1 1 12rem;min-width:0}' +
+  'button{background:var(--accent);border-color:var(--accent);color:var(--accent-ink);cursor:pointer}';
 
-/** A page without script or anything loaded. `more` is HTML of our own making. */
+/** A page without script or anything loaded. `content` is HTML of our own making. */
 export function plainPage(title: string, content: string): string {
   return (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">' +
@@ -162,10 +178,20 @@ export function plainPage(title: string, content: string): string {
   );
 }
 
-function problemPage({ status, code, message, advice, where }: Problem): string {
+/** Where to go from here: the search box, further links (HTML of our own making), the collections and the first page. */
+export function waysOn(home: string, links: readonly string[] = []): string {
+  const origin = escapeHtml(home);
+  const all = [...links, `<a href="${origin}/collections">Collections</a>`, `<a href="${origin}/">Start page</a>`];
+  return (
+    `<form action="${origin}/search" role="search"><label>Search for <input name="q" type="search"></label> <button>Find</button></form>\n` +
+    `<nav><p>${all.join(' \u00b7 ')}</p></nav>`
+  );
+}
+
+function problemPage({ status, code, message, advice, where }: Problem, home: string | undefined): string {
   const place = where === undefined ? '' : `<p class="where"><code>${escapeHtml(where)}</code></p>`;
   return plainPage(
     `${message.slice(0, 1).toUpperCase()}${message.slice(1)}`,
-    `${place}<p>${escapeHtml(advice)}</p><p class="code">${status} ${escapeHtml(code)}</p>`,
+    `${place}<p>${escapeHtml(advice)}</p><p class="code">${status} ${escapeHtml(code)}</p>${home === undefined ? '' : waysOn(home)}`,
   );
 }

@@ -42,7 +42,9 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   const replayOrigin = originOf(options.replayOrigin, options.host, replay.port);
   const origins = { uiOrigin, replayOrigin };
   const hosts = new HostCheck({ host: options.host, origins: [uiOrigin, replayOrigin] });
-  const app = newApp(options);
+  const uiFiles = await UiFiles.load(options.uiDirectory, replayOrigin);
+  const home = uiFiles.hasScreens ? uiOrigin : undefined;
+  const app = newApp(options, home);
   const { addRoots, uploadBytesMax, stopwatch, isIndexing, onIndexFailure } = options;
   const api = await registerApi(app, {
     archive,
@@ -61,12 +63,11 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   });
   await app.ready();
   const metrics = new Metrics(archive, () => api.jobCounts(), version);
-  const uiFiles = await UiFiles.load(options.uiDirectory, replayOrigin);
   const cdx = new CdxRoute(archive, new Guard(uiOrigin, token));
   const replayer = new Replayer(archive, origins);
   const uiRoutes = new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...origins });
   const replayRoutes = new ReplayRoutes({ replayer, ...origins });
-  const parts = { hosts, metrics, options };
+  const parts = { hosts, metrics, options, home };
   ui.answer(frontHandler({ ...parts, socket: 'ui', answer: (visit) => uiRoutes.answer(visit) }));
   replay.answer(frontHandler({ ...parts, socket: 'replay', answer: (visit) => replayRoutes.answer(visit) }));
 
@@ -87,12 +88,12 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   };
 }
 
-function newApp(options: ServerOptions): FastifyInstance {
+function newApp(options: ServerOptions, home: string | undefined): FastifyInstance {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { problem, isFault } = problemOf(error);
     if (isFault) options.onFailure?.(error);
     reply.hijack();
-    sendProblem(request.raw, reply.raw, problem);
+    sendProblem(request.raw, reply.raw, problem, home);
   };
   const app = fastify({
     logger: false,
@@ -103,7 +104,7 @@ function newApp(options: ServerOptions): FastifyInstance {
   });
   app.setNotFoundHandler((request, reply) => {
     reply.hijack();
-    sendProblem(request.raw, reply.raw, NOT_FOUND);
+    sendProblem(request.raw, reply.raw, NOT_FOUND, home);
   });
   app.setErrorHandler(fail);
   return app;

@@ -72,6 +72,38 @@ test('without the files of the web page browsers are told what to do, and sent n
   assert.deepEqual(failures, []);
 });
 
+test('a page about what went wrong leads on, but neither out of a frame nor where there are no screens', async (t) => {
+  const { server } = await makeServer(t, { uiDirectory: await makeUi(t) });
+  const ways = new RegExp(
+    `<form action="${server.uiUrl}/search".*<a href="${server.uiUrl}/collections">.*<a href="${server.uiUrl}/">`,
+    's',
+  );
+  const wrong: readonly (readonly [address: string, target: string, status: number])[] = [
+    [server.uiAddress, '/nothing.txt', 404],
+    [server.uiAddress, '/api/nothing', 404],
+    [server.uiAddress, '/web/', 400],
+    [server.uiAddress, '/web/99999999999999/http://site.test/', 400],
+    [server.replayAddress, '/nothing', 404],
+    [server.replayAddress, '/web/20240301100000xy_/http://site.test/', 400],
+  ];
+  for (const [address, target, status] of wrong) {
+    const reply = await ask(address, target, { headers: { accept: 'text/html' } });
+    assert.equal(reply.status, status, target);
+    assert.match(reply.text, ways, target);
+    const policy = String(reply.headers['content-security-policy']);
+    assert.match(policy, new RegExp(`default-src 'none';.*form-action ${server.uiUrl}$`));
+    const framed = await ask(address, target, { headers: { accept: 'text/html', 'sec-fetch-dest': 'iframe' } });
+    assert.doesNotMatch(framed.text, /<form|<a /, target);
+    assert.match(String(framed.headers['content-security-policy']), /form-action 'none'/);
+  }
+  const refused = await ask(server.uiAddress, '/', { headers: { host: 'evil.test', accept: 'text/html' } });
+  assert.equal(refused.status, 421);
+  assert.match(refused.text, ways);
+  const { server: bare } = await makeServer(t);
+  const nowhere = await ask(bare.uiAddress, '/nothing.txt', { headers: { accept: 'text/html' } });
+  assert.doesNotMatch(nowhere.text, /<form|<a /);
+});
+
 test('a browser window gets the frame page, everybody else the memento', async (t) => {
   const { archive, server, failures } = await makeServer(t, { uiDirectory: await makeUi(t) });
   const body = contentOf('a page');
