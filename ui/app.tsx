@@ -70,7 +70,7 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
     case 'home':
       return <HomeScreen />;
     case 'captures':
-      return <CapturesScreen url={route.url} />;
+      return <CapturesScreen url={route.url} time={route.time} />;
     case 'prefix':
       return <PrefixScreen prefix={route.prefix} />;
     case 'compare':

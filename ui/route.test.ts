@@ -63,6 +63,14 @@ test('what is no screen is told as missing, with its path', () => {
   }
 });
 
+test('a list of captures may be asked for from a time on', () => {
+  const captures = (time: string) => ({ kind: 'captures', url: 'http://example.org/a?b', time });
+  assert.deepEqual(at('/web/2020*/http://example.org/a?b'), captures('2020'));
+  assert.deepEqual(at('/web/20200301-2021*/example.org/a?b'), captures('20200301'));
+  assert.deepEqual(at('/web/-2021*/example.org/a?b'), captures('2021'));
+  assert.deepEqual(at('/web/2020*/example.org/a*'), { kind: 'prefix', prefix: 'http://example.org/a' });
+});
+
 test('slashes that a proxy took away are put back, and a scheme that was not typed is added', () => {
   assert.deepEqual(at('/web/*/http:/example.org/a'), { kind: 'captures', url: 'http://example.org/a' });
   assert.equal(withScheme('example.org'), 'http://example.org');

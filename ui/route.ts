@@ -2,12 +2,12 @@
  * Addresses of the screens: what a path means, and the path to every screen. Knows nothing of the browser.
  *
  * Under /web/ the rest of the address, query and all, is the archived page's own: `/web/*` + `/http://example.org/a?b=c`. A last `*` asks for everything
- * that begins so; a page whose own address ends in one has it written as %2A. An address with `/../` in it, which browsers would fold together with ours,
+ * that begins so; before the first `*` a time may stand, `/web/2020*` + `/http://example.org/`, or two of them with a dash, and then the list opens there. A page whose own address ends in one has it written as %2A. An address with `/../` in it, which browsers would fold together with ours,
  * is escaped whole.
  */
 export type Route =
   | { readonly kind: 'home' }
-  | { readonly kind: 'captures'; readonly url: string }
+  | { readonly kind: 'captures'; readonly url: string; readonly time?: string }
   | { readonly kind: 'prefix'; readonly prefix: string }
   | { readonly kind: 'frame'; readonly time: string; readonly modifier: '' | 'if_' | 'id_'; readonly url: string }
   | { readonly kind: 'compare'; readonly a: string; readonly b: string }
@@ -38,6 +38,8 @@ export type Place = { readonly pathname: string; readonly search: string; readon
 
 /** Up to 17 digits, which is to the millisecond; what is shown goes by seconds. */
 const FRAME = /^\/web\/(\d{1,14})\d{0,3}([a-z]{2}_)?\/(.+)$/s;
+
+const LISTED = /^\/web\/(\d{1,17})?(?:-(\d{1,17})?)?\*\//;
 
 export function parseRoute({ pathname, search, hash }: Place): Route {
   if (pathname.startsWith('/web/')) return parseArchived(pathname + search, hash, pathname);
@@ -84,11 +86,17 @@ function parseSearch(query: URLSearchParams): AskedSearch {
 }
 
 function parseArchived(path: string, hash: string, pathname: string): Route {
-  if (path.startsWith('/web/*/')) {
-    const url = path.slice('/web/*/'.length);
+  const listed = LISTED.exec(path);
+  if (listed) {
+    const url = path.slice(listed[0].length);
     if (url === '') return { kind: 'home' };
     if (url.endsWith('*')) return { kind: 'prefix', prefix: withScheme(unfolded(url.slice(0, -1))) };
-    return { kind: 'captures', url: withScheme(unfolded(url.replace(/%2A$/i, '*'))) };
+    const from = listed[1] ?? listed[2];
+    return {
+      kind: 'captures',
+      url: withScheme(unfolded(url.replace(/%2A$/i, '*'))),
+      ...(from !== undefined && { time: from }),
+    };
   }
   const [, time, modifier = '', url] = FRAME.exec(path) ?? [];
   if (time === undefined || url === undefined) return { kind: 'missing', path: pathname };

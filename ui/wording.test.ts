@@ -8,10 +8,16 @@ import {
   formatTime,
   kindOfContent,
   shownUrl,
+  spanWords,
   WEEKDAYS,
   w3cDate,
   weekdayOf,
 } from './wording.ts';
+
+test('captures of one day are not from a day to itself', () => {
+  assert.equal(spanWords('2024-03-03T10:00:00Z', '2024-03-03T11:00:00Z'), 'on 3 March 2024');
+  assert.equal(spanWords('2024-03-03T10:00:00Z', '2025-05-09T11:00:00Z'), 'from 3 March 2024 to 9 May 2025');
+});
 
 test('sizes have two or three digits and a unit', () => {
   const cases: [number, string][] = [

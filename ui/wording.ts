@@ -83,6 +83,12 @@ export function formatSpan(first: string, last: string): string {
   return from === to ? from : `${from} \u2013 ${to}`;
 }
 
+/** from 3 March 2024 to 9 May 2025, or on the one day. */
+export function spanWords(first: string, last: string): string {
+  const [from, to] = [formatDay(first), formatDay(last)];
+  return from === to ? `on ${from}` : `from ${from} to ${to}`;
+}
+
 /** 14:05:09 */
 export function formatClock(time: string): string {
   return time.slice(11, 19);

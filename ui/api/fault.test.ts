@@ -25,5 +25,7 @@ test('advice is for who sits in front of a browser', () => {
   const missing = { code: 'CONTENT_MISSING', message: 'x', advice: 'Look with `pinakes get URL --at TIME`.' };
   assert.doesNotMatch(faultAdvice(missing)!, /pinakes/);
   assert.equal(faultAdvice({ code: 'BAD_ARGUMENT', message: 'x', advice: 'See the command with --help.' }), undefined);
+  const job = { code: 'JOB_MISSING', message: 'x', advice: 'GET /api/jobs lists the jobs.' };
+  assert.doesNotMatch(faultAdvice(job)!, /api/);
   assert.equal(faultAdvice({ code: 'DISK_FULL', message: 'x', advice: 'Make room.' }), 'Make room.');
 });

@@ -10,6 +10,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   CRAWL_UNFINISHED:
     'Among the settings of a crawl, choose to go on with the one that was interrupted, or to forget what it had still to do.',
   CRAWL_UNKNOWN: 'Crawl it first, with pages to begin with.',
+  JOB_MISSING: 'Jobs that ended long ago are forgotten.',
   NOT_LINKABLE: 'Add it without leaving it where it is; its records are then copied into the archive.',
   NOT_WARC: 'Files that end in .warc, .warc.gz, .warc.zst, .arc, .arc.gz or .wacz can be added.',
 };

@@ -135,7 +135,10 @@ function monthOf(seconds: number): string {
   return `${monthName(time.getUTCMonth() + 1).slice(0, 3)} ${time.getUTCFullYear()}`;
 }
 
+/** Both ends of a name: crawls of one site differ by what stands last. */
 function shortened(name: string, width: number): string {
-  const most = width < NARROW ? 9 : 14;
-  return name.length > most ? `${name.slice(0, most - 1)}\u2026` : name;
+  const most = width < NARROW ? 9 : 13;
+  if (name.length <= most) return name;
+  const start = Math.floor((most - 1) / 2);
+  return `${name.slice(0, start)}\u2026${name.slice(name.length - (most - 1 - start))}`;
 }

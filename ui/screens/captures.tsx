@@ -10,9 +10,10 @@ import { FindInVersions } from '../parts/search-versions.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 import { YearCalendar } from '../parts/year-calendar.tsx';
 import { pathTo } from '../route.ts';
-import { counted, formatDay, shownUrl } from '../wording.ts';
+import { counted, formatDay, shownUrl, spanWords } from '../wording.ts';
 
-export function CapturesScreen({ url }: { url: string }) {
+/** `time` is as much of one as the address has: the year to open, or the day. */
+export function CapturesScreen({ url, time = '' }: { url: string; time?: string | undefined }) {
   useTitle(`Captures of ${shownUrl(url)}`);
   const { reply: calendar, error, isLoading, reload } = useReply<Calendar>(apiPath('calendar', { url }));
   const isMissing = error?.status === 404 || calendar?.captures === 0;
@@ -23,23 +24,22 @@ export function CapturesScreen({ url }: { url: string }) {
       {isLoading && <Waiting what="Looking for captures" />}
       {isMissing && <NoCaptures url={url} />}
       {error && !isMissing && <FaultNotice error={error} onRetry={reload} />}
-      {calendar && calendar.captures > 0 && <Found url={url} calendar={calendar} />}
+      {calendar && calendar.captures > 0 && <Found url={url} calendar={calendar} time={time} />}
     </>
   );
 }
 
-function Found({ url, calendar }: { url: string; calendar: Calendar }) {
+function Found({ url, calendar, time }: { url: string; calendar: Calendar; time: string }) {
   const { first, last, captures, distinct, years } = calendar;
   const canSearch = useInfo()?.capabilities.search === true;
-  const [year, setYear] = useState(() => years.at(-1)?.year ?? 0);
-  const [day, setDay] = useState<CalendarDay | undefined>(undefined);
+  const [year, setYear] = useState(() => yearNear(calendar, time));
+  const [day, setDay] = useState<CalendarDay | undefined>(() => dayOf(calendar, time));
   const shown = years.find((one) => one.year === year);
   return (
     <>
       <p class="lead wide">
         {counted(captures, 'capture')}
-        {first && last && first !== last && ` from ${formatDay(first)} to ${formatDay(last)}`}
-        {first && first === last && ` on ${formatDay(first)}`}; {counted(distinct, 'distinct content')}.{' '}
+        {first && last && ` ${spanWords(first, last)}`}; {counted(distinct, 'distinct content')}.{' '}
         <a href={pathTo.prefix(folderOf(url))}>Everything under this address</a>
         {canSearch && (
           <>
@@ -79,6 +79,22 @@ function Found({ url, calendar }: { url: string; calendar: Calendar }) {
       </section>
     </>
   );
+}
+
+/** The year of a time, or the one nearest to it that has captures; the last without a time. */
+function yearNear({ years }: Calendar, time: string): number {
+  const last = years.at(-1)?.year ?? 0;
+  if (time === '') return last;
+  const asked = Number(time.slice(0, 4).padEnd(4, '9'));
+  const distance = (year: number) => Math.abs(year - asked);
+  return years.reduce((best, { year }) => (distance(year) < distance(best) ? year : best), last);
+}
+
+/** The day that a time names, when it has captures. */
+function dayOf({ years }: Calendar, time: string): CalendarDay | undefined {
+  if (time.length < 8) return undefined;
+  const date = `${time.slice(0, 4)}-${time.slice(4, 6)}-${time.slice(6, 8)}`;
+  return years.flatMap(({ days }) => days).find((day) => day.date === date);
 }
 
 function NoCaptures({ url }: { url: string }) {

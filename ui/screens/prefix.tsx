@@ -41,7 +41,9 @@ export function PrefixScreen({ prefix }: { prefix: string }) {
                 <th scope="row" class="url-cell">
                   <a href={pathTo.captures(one.url)}>{shownUrl(one.url)}</a>
                 </th>
-                <td data-label="Type">{kindOfContent(one.mime)}</td>
+                <td data-label="Type" class="kind">
+                  {kindOfContent(one.mime)}
+                </td>
                 <td data-label="Captures" class="number">
                   {formatCount(one.captures)}
                 </td>
