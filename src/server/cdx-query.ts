@@ -62,6 +62,14 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
   const order = parseOrder(parameters, dialect, closest, target.isExact);
   if (counters.length > 0 && order !== 'forward')
     throw badRequest('counters go with the order of the index', 'Leave sort and closest away.', counters.join(', '));
+  const resume = parseResumeKey(parameters.get('resumeKey'));
+  const collapse = parseCollapse(parameters, dialect);
+  const isLast = limit !== undefined && limit < 0;
+  if (resume && (order === 'closest' || isLast || (order === 'reverse' && collapse)))
+    throw badRequest(
+      'a resume key goes with the order of the index',
+      'Leave sort=closest, a negative limit, and collapsing in reverse away.',
+    );
   const specs = parameters.getAll('filter');
   if (specs.length > FILTERS_MAX) throw badRequest('there are too many filters', `${FILTERS_MAX} may be given.`);
   const lineOf = (row: CdxRow) => facts.fields.map((field) => fieldValue(field)!(row)).join(' ');
@@ -74,12 +82,12 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
     order,
     closest: order === 'closest' ? parseClosest(closest!) : 0,
     filters: specs.filter((spec) => spec !== '').map((spec) => parseFilter(spec, dialect, lineOf)),
-    collapse: parseCollapse(parameters, dialect),
+    collapse,
     offset: parseNumber(parameters, 'offset') ?? 0,
     limit: limit === undefined ? undefined : Math.abs(limit),
-    isLast: limit !== undefined && limit < 0,
-    resume: parseResumeKey(parameters.get('resumeKey')),
-    showsResumeKey: isTrue(parameters.get('showResumeKey')),
+    isLast,
+    resume,
+    showsResumeKey: order !== 'closest' && isTrue(parameters.get('showResumeKey')),
     resolvesRevisits,
     hasCounters: counters.length > 0,
     page: parsePage(parameters),

@@ -3,7 +3,7 @@
  * bounded by SORTED_LINES_MAX (I9).
  */
 import type { Archive } from '../archive/index.ts';
-import type { Capture, CaptureRange } from '../catalog/index.ts';
+import type { Capture, CapturePosition, CaptureRange } from '../catalog/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { Collapser } from './cdx-collapse.ts';
 import { CdxCounters } from './cdx-counters.ts';
@@ -54,9 +54,9 @@ async function fewRows(scan: CdxScan): Promise<CdxRow[][] | undefined> {
 
 function manyRows(scan: CdxScan): AsyncIterable<CdxRow[]> {
   const { query } = scan;
-  if (query.order === 'closest') return collapsed(closestRows(scan), query);
+  if (query.order === 'closest') return closestRows(scan);
   if (query.hasCounters) return countedRows(scan);
-  return collapsed(plainRows(scan, query.order === 'reverse'), query);
+  return collapsed(plainRows(scan, query.order === 'reverse'), scan);
 }
 
 /** How many captures lie in the ranges of a question. */
@@ -87,7 +87,7 @@ async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
     return query.order === 'reverse' ? rows : rows.reverse();
   }
   let held: CdxRow[] = [];
-  for await (const page of query.hasCounters ? countedRows(scan) : collapsed(plainRows(scan, false), query)) {
+  for await (const page of query.hasCounters ? countedRows(scan) : collapsed(plainRows(scan, false), scan)) {
     held.push(...page);
     if (held.length > 2 * wanted + PAGE_LINES) held = held.slice(-wanted);
   }
@@ -112,7 +112,7 @@ async function nearestRows(scan: CdxScan, count: number): Promise<CdxRow[]> {
   const cut = () => {
     held = held.sort((a, b) => distance(a) - distance(b)).slice(0, count);
   };
-  for await (const page of collapsed(plainRows(scan, false), scan.query)) {
+  for await (const page of collapsed(plainRows(scan, false), scan)) {
     held.push(...page);
     if (held.length > 2 * count + PAGE_LINES) cut();
   }
@@ -125,14 +125,37 @@ function distanceOf(capture: Capture, query: CdxQuery): number {
   return Math.abs(Math.floor(capture.time / 1000) - Math.floor(query.closest / 1000));
 }
 
-async function* collapsed(pages: AsyncIterable<CdxRow[]>, query: CdxQuery): AsyncGenerator<CdxRow[]> {
-  if (!query.collapse) {
+async function* collapsed(pages: AsyncIterable<CdxRow[]>, scan: CdxScan): AsyncGenerator<CdxRow[]> {
+  const collapser = await collapserOf(scan);
+  if (!collapser) {
     yield* pages;
     return;
   }
-  const collapser = new Collapser(query.collapse);
   for await (const page of pages) yield collapser.push(page);
   yield collapser.end();
+}
+
+/** An answer that goes on has been at the line it stopped at: what begins like that one stays left out. */
+async function collapserOf(scan: CdxScan): Promise<Collapser | undefined> {
+  const { collapse, resume } = scan.query;
+  if (!collapse) return undefined;
+  const collapser = new Collapser(collapse);
+  if (resume && collapse.keeps === 'first') collapser.push(await lineAt(scan, resume));
+  return collapser;
+}
+
+/** The line that an answer stopped at; of a key that names a second only, the last of that second. */
+async function lineAt(scan: CdxScan, { urlKey, time, place }: CapturePosition): Promise<CdxRow[]> {
+  const range = { keyFrom: urlKey, keyTo: `${urlKey}\0`, timeFrom: Math.floor(time / 1000) * 1000, timeTo: time };
+  const toRows = rowMaker(scan);
+  let last: CdxRow[] = [];
+  for await (const page of scan.archive.catalog.captures(range, PAGE_LINES)) {
+    const at = page.findIndex((one) => one.place.segment === place.segment && one.place.offset === place.offset);
+    const rows = await toRows(at < 0 ? page : page.slice(0, at + 1));
+    if (rows.length > 0) last = rows.slice(-1);
+    if (at >= 0) break;
+  }
+  return last;
 }
 
 async function* plainRows(scan: CdxScan, reverse: boolean): AsyncGenerator<CdxRow[]> {
@@ -147,7 +170,7 @@ async function* plainRows(scan: CdxScan, reverse: boolean): AsyncGenerator<CdxRo
 async function* countedRows(scan: CdxScan): AsyncGenerator<CdxRow[]> {
   const { query } = scan;
   const toRows = rowMaker(scan, false);
-  const counters = new CdxCounters(query.collapse && new Collapser(query.collapse));
+  const counters = new CdxCounters(await collapserOf(scan));
   for await (const page of pagedCaptures(scan, false)) {
     const rows = await toRows(page);
     yield counters.push(rows, filtered(rows, query));

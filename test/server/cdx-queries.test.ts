@@ -175,6 +175,35 @@ test('questions to the CDX server', async (t) => {
     },
   );
 
+  await t.test('an answer that goes on by resume key collapses as a whole one does', async () => {
+    const whole = async (query: string) => {
+      const seen: string[] = [];
+      let key: string | undefined = '';
+      for (let round = 0; key !== undefined && round < 20; round++) {
+        const { text } = await get(`/cdx?${query}&limit=1&showResumeKey=true${key && `&resumeKey=${key}`}`);
+        const [rows, next]: string[] = text.split('\n\n');
+        if (rows!.trim() !== '') seen.push(...rows!.trim().split('\n'));
+        key = next?.trim();
+      }
+      return seen;
+    };
+    for (const query of [
+      'url=*.site.test&fl=urlkey,timestamp&collapse=urlkey',
+      'url=site.test/daily&fl=timestamp&collapse=digest',
+      'url=site.test/daily&fl=timestamp&collapse=digest&collection=late',
+      'url=site.test/daily&fl=timestamp&collapse=timestamp:4&filter=!timestamp:2020010[12].*',
+      'url=site.test/burst&fl=timestamp,offset&collapse=offset',
+      'url=*.site.test&fl=urlkey,timestamp&collapse=urlkey&showDupeCount=true',
+      'url=*.site.test&fl=urlkey,timestamp&collapseToLast=urlkey&dialect=outbackcdx',
+      'url=site.test/daily&fl=timestamp&sort=reverse',
+    ])
+      assert.deepEqual(await whole(query), await lines(query), query);
+    const ofIa = 'url=site.test/daily&fl=timestamp&collapse=timestamp:4';
+    assert.deepEqual(await lines(`${ofIa}&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21`), []);
+    const nearest = await get('/cdx?url=site.test/daily&sort=closest&closest=20200105&limit=2&showResumeKey=true');
+    assert.doesNotMatch(nearest.text, /\n\n/, 'the nearest have no order to go on in');
+  });
+
   await t.test('an answer is packed when the client takes that, unless it says no', async () => {
     const target = '/cdx?url=*.site.test&fl=urlkey,timestamp,original,digest,filename';
     const packed = await ask(server.uiAddress, target, { headers: { 'accept-encoding': 'gzip' } });
@@ -206,6 +235,9 @@ test('questions to the CDX server', async (t) => {
       '/cdx?url=site.test&collapse=timestamp:x',
       '/cdx?url=site.test&output=xml',
       '/cdx?url=site.test&resumeKey=nonsense',
+      '/cdx?url=site.test/daily&sort=closest&closest=2020&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21',
+      '/cdx?url=site.test/daily&limit=-1&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21',
+      '/cdx?url=site.test/daily&sort=reverse&collapse=digest&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21',
       '/cdx?url=site.test&dialect=klingon',
       '/cdx/outbackcdx?url=site.test/*&sort=reverse',
     ];
