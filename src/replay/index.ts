@@ -16,7 +16,7 @@ export {
   timeMapUri,
 } from './memento.ts';
 export { isPageModifier, type Modifier } from './modifier.ts';
-export { type Alternatives, neighboursOf } from './neighbours.ts';
+export { type Alternatives, isMemento, neighboursOf } from './neighbours.ts';
 export { REPLAY_FRAME_NAME, STATIC_ROOT } from './page-head.ts';
 export { parseReplayPath, REPLAY_ROOT, type ReplayPath, replayPath } from './replay-path.ts';
 export { Replayer, type ReplayOptions, type ReplayRequest, type ReplayResponse } from './replayer.ts';

@@ -5,16 +5,27 @@ import { keyRange, urlKey } from '../url/index.ts';
 import type { Capture, CaptureRange } from './capture.ts';
 import type { MementoNeighbours } from './memento.ts';
 
-/** First, previous, next and last capture of the same key; looked up, unless all of them are at hand. */
+/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see. */
+export function isMemento(capture: Capture): boolean {
+  return capture.kind !== 'metadata' && !(capture.kind === 'revisit' && capture.block === undefined);
+}
+
+/** How many are looked up at once; nearly always the first is a memento. */
+const LOOKED_AT = 4;
+
+/** First, previous, next and last memento of the same key; looked up, unless all captures of it are at hand. */
 export async function neighboursOf(
   { catalog }: Archive,
   capture: Capture,
   siblings?: readonly Capture[],
 ): Promise<MementoNeighbours> {
-  if (siblings) return neighboursAmong(siblings, capture);
+  if (siblings) return neighboursAmong(siblings.filter(isMemento), capture);
   const range = rangeOfKey(capture.urlKey);
   const one = async (part: CaptureRange): Promise<Capture | undefined> => {
-    for await (const page of catalog.captures({ ...range, ...part }, 1)) return page[0];
+    for await (const page of catalog.captures({ ...range, ...part }, LOOKED_AT)) {
+      const found = page.find(isMemento);
+      if (found) return found;
+    }
     return undefined;
   };
   const [first, previous, next, last] = await Promise.all([

@@ -2,11 +2,7 @@
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
-
-/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see. */
-export function isMemento(capture: Capture): boolean {
-  return capture.kind !== 'metadata' && !(capture.kind === 'revisit' && capture.block === undefined);
-}
+import { isMemento } from '../replay/index.ts';
 
 /** In order of time, from a time on. */
 export async function* mementosFrom(archive: Archive, url: string, from?: EpochMs): AsyncGenerator<Capture> {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import test from 'node:test';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { utf8 } from '../../src/base/index.ts';
 import type { Modifier } from '../../src/replay/index.ts';
+import { response, revisitOf, warcinfo, writeForeign } from '../archive/foreign-file.ts';
 import { contentOf } from '../archive/trial-archive.ts';
 import { PIXEL, type SiteFile, SPRING, SUMMER } from '../browser/sample-site.ts';
 import { ReplayTrial } from './replay-trial.ts';
@@ -62,6 +64,27 @@ test('a memento carries its time, its links and its own policy, and nothing of t
   }
   assert.match(text, /<img src="\/web\/20200401100000im_\/https:\/\/site\.example\/a\.png">/);
   assert.equal(Number(field('content-length')), Buffer.byteLength(text));
+});
+
+test('a memento links to no neighbour that cannot be shown, be they few or many', async (t) => {
+  for (const count of [1, 200]) {
+    const trial = await ReplayTrial.with(t, [PAGE, { ...PAGE, body: 'summer', time: SUMMER }]);
+    const lost = response('http://lost.example/', SPRING, contentOf('lost'));
+    const revisits = Array.from({ length: count }, (_, n) => [
+      revisitOf(lost, PAGE.url, SPRING - DAY - n * 1000),
+      revisitOf(lost, PAGE.url, SPRING + DAY + n * 1000),
+      revisitOf(lost, PAGE.url, SUMMER + DAY + n * 1000),
+    ]).flat();
+    const file = await writeForeign(join(trial.archive.directory, 'revisits.warc.gz'), [warcinfo(), ...revisits]);
+    assert.equal((await trial.archive.add([file], { workers: 0 })).unresolved, 3 * count);
+    const { field } = await trial.ask({ url: PAGE.url, at: SPRING });
+    const mementos = [...field('link')!.matchAll(/\/web\/(\d{14})mp_\/[^>]*>; rel="([^"]*)"/g)];
+    assert.deepEqual(
+      mementos.map(([, stamp, relation]) => `${stamp} ${relation}`),
+      ['20200401100000 first memento', '20200701100000 next last memento'],
+      `${count}`,
+    );
+  }
 });
 
 test('people get the nearest capture, links the newest that is not newer, and both are led to its own time', async (t) => {
