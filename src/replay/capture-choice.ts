@@ -8,7 +8,7 @@
  * here for ever.
  */
 import { type Archive, type Retrieved, rangeOfKey } from '../archive/index.ts';
-import type { EpochMs } from '../base/index.ts';
+import { type EpochMs, PinakesError } from '../base/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import type { Capture } from './capture.ts';
 import { capturesOfExchange } from './exchange-key.ts';
@@ -60,17 +60,55 @@ export async function chooseCapture(archive: Archive, wanted: Wanted): Promise<C
   return spare && { capture: spare, retrieved: await archive.open(spare), siblings };
 }
 
+/** What is shown at a time, found without reading more of it than must be: damage is for who opens it to tell. */
+export async function captureAt(archive: Archive, wanted: Wanted): Promise<Omit<Chosen, 'retrieved'> | undefined> {
+  const siblings = await archive.catalog.capturesOf(wanted.key);
+  const few = siblings && inOrder(siblings, wanted);
+  let spare: Capture | undefined;
+  let count = 0;
+  for await (const capture of few ?? candidates(archive, wanted)) {
+    if (++count > CANDIDATES_MAX) break;
+    if (await isShown(archive, capture)) return { capture, siblings };
+    if (rankOf(capture) === 'spare') spare ??= capture;
+  }
+  return spare && { capture: spare, siblings };
+}
+
+/** Whether a capture is shown for its own time, and no other in its place. Only of redirections the record is read for that. */
+export async function isShown(archive: Archive, capture: Capture): Promise<boolean> {
+  if (rankOf(capture) !== 'good') return false;
+  if (!isRedirection(capture)) return true;
+  try {
+    const retrieved = await archive.open(capture);
+    await releaseBody(retrieved.payload);
+    return !isSelfRedirect(capture, retrieved);
+  } catch (error) {
+    // Who is led there is told what is wrong with it.
+    if (error instanceof PinakesError) return true;
+    throw error;
+  }
+}
+
+/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see. */
+export function isMemento(capture: Capture): boolean {
+  return capture.kind !== 'metadata' && !(capture.kind === 'revisit' && capture.block === undefined);
+}
+
 function rankOf(capture: Capture): 'good' | 'spare' | 'unusable' {
-  if (capture.kind === 'metadata') return 'unusable';
-  if (capture.kind === 'revisit') return capture.block ? 'good' : 'unusable';
+  if (!isMemento(capture)) return 'unusable';
+  if (capture.kind === 'revisit') return 'good';
   if (capture.kind === 'conversion') return 'spare';
   return capture.status === 304 || capture.status === 206 || (capture.status >= 100 && capture.status < 200)
     ? 'spare'
     : 'good';
 }
 
+export function isRedirection({ status }: Capture): boolean {
+  return status >= 300 && status <= 399 && status !== 304;
+}
+
 function isSelfRedirect(capture: Capture, { http }: Retrieved): boolean {
-  if (capture.status < 300 || capture.status > 399 || capture.status === 304) return false;
+  if (!isRedirection(capture)) return false;
   // One that names nothing leads nowhere, and what was sent with it can be shown.
   const location = http?.get('location')?.trim() || undefined;
   const target = location === undefined ? undefined : URL.parse(location, capture.url)?.href;

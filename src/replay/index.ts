@@ -1,5 +1,6 @@
 /** replay: turns a capture into an answer that a browser can live in: choice, head, rewriting, Memento. No sockets. */
 export { type Asset, replayAssets } from './assets.ts';
+export { isMemento } from './capture-choice.ts';
 export { type HtmlOptions, HtmlRewriter } from './html-rewriter.ts';
 export { LinkRewriter } from './link-rewriter.ts';
 export {
@@ -16,7 +17,7 @@ export {
   timeMapUri,
 } from './memento.ts';
 export { isPageModifier, type Modifier } from './modifier.ts';
-export { type Alternatives, isMemento, neighboursOf } from './neighbours.ts';
+export { type Alternatives, type Neighbours, shownAround } from './neighbours.ts';
 export { REPLAY_FRAME_NAME, STATIC_ROOT } from './page-head.ts';
 export { parseReplayPath, REPLAY_ROOT, type ReplayPath, replayPath } from './replay-path.ts';
 export { Replayer, type ReplayOptions, type ReplayRequest, type ReplayResponse } from './replayer.ts';

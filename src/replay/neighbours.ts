@@ -3,48 +3,70 @@ import { type Archive, rangeOfKey } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { keyRange, urlKey } from '../url/index.ts';
 import type { Capture, CaptureRange } from './capture.ts';
-import type { MementoNeighbours } from './memento.ts';
+import { captureAt, isRedirection, isShown } from './capture-choice.ts';
 
-/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see. */
-export function isMemento(capture: Capture): boolean {
-  return capture.kind !== 'metadata' && !(capture.kind === 'revisit' && capture.block === undefined);
-}
+export type Neighbours = {
+  readonly first: Capture | undefined;
+  readonly previous: Capture | undefined;
+  readonly next: Capture | undefined;
+  readonly last: Capture | undefined;
+};
 
-/** How many are looked up at once; nearly always the first is a memento. */
-const LOOKED_AT = 4;
+/** How many are looked up at once; nearly always the first is shown. */
+const PAGE_SIZE = 4;
+/** How many redirections are read before none is named. */
+const READ_MAX = 64;
 
-/** First, previous, next and last memento of the same key; looked up, unless all captures of it are at hand. */
+/**
+ * First, previous, next and last capture of the same key; looked up, unless all of them are at hand. Those in whose place another is shown are
+ * passed over: a reader who is led to the one before must not end where he was.
+ */
 export async function neighboursOf(
-  { catalog }: Archive,
+  archive: Archive,
   capture: Capture,
   siblings?: readonly Capture[],
-): Promise<MementoNeighbours> {
-  if (siblings) return neighboursAmong(siblings.filter(isMemento), capture);
-  const range = rangeOfKey(capture.urlKey);
-  const one = async (part: CaptureRange): Promise<Capture | undefined> => {
-    for await (const page of catalog.captures({ ...range, ...part }, LOOKED_AT)) {
-      const found = page.find(isMemento);
-      if (found) return found;
-    }
-    return undefined;
-  };
+): Promise<Neighbours> {
+  const second = secondOf(capture.time);
+  const key = rangeOfKey(capture.urlKey);
+  const from = (range: CaptureRange) => archive.catalog.captures({ ...key, ...range }, PAGE_SIZE);
+  const backwards = siblings?.toReversed();
   const [first, previous, next, last] = await Promise.all([
-    one({}),
-    one({ timeTo: secondOf(capture.time) - 1, reverse: true }),
-    one({ timeFrom: secondOf(capture.time) + 1000 }),
-    one({ reverse: true }),
+    firstShown(archive, siblings ? [siblings] : from({})),
+    firstShown(
+      archive,
+      backwards ? [backwards.filter(({ time }) => time < second)] : from({ timeTo: second - 1, reverse: true }),
+    ),
+    firstShown(
+      archive,
+      siblings ? [siblings.filter(({ time }) => time >= second + 1000)] : from({ timeFrom: second + 1000 }),
+    ),
+    firstShown(archive, backwards ? [backwards] : from({ reverse: true })),
   ]);
   return { first, previous, next, last };
 }
 
-function neighboursAmong(siblings: readonly Capture[], { time }: Capture): MementoNeighbours {
-  const second = secondOf(time);
-  return {
-    first: siblings[0],
-    previous: siblings.findLast((other) => other.time < second),
-    next: siblings.find((other) => other.time >= second + 1000),
-    last: siblings.at(-1),
-  };
+async function firstShown(
+  archive: Archive,
+  pages: Iterable<readonly Capture[]> | AsyncIterable<readonly Capture[]>,
+): Promise<Capture | undefined> {
+  let read = 0;
+  for await (const page of pages)
+    for (const capture of page) {
+      if (await isShown(archive, capture)) return capture;
+      if (isRedirection(capture) && ++read >= READ_MAX) return undefined;
+    }
+  return undefined;
+}
+
+/** What is shown of a URL at a time, and what a reader can go on to from there. */
+export async function shownAround(
+  archive: Archive,
+  url: string,
+  at: EpochMs,
+): Promise<{ readonly current: Capture; readonly neighbours: Neighbours } | undefined> {
+  const found = await captureAt(archive, { key: urlKey(url), url, at, side: 'either' });
+  if (!found) return undefined;
+  return { current: found.capture, neighbours: await neighboursOf(archive, found.capture, found.siblings) };
 }
 
 /** Mementos are told apart by whole seconds, which is all that their URIs can say. */

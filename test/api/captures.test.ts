@@ -27,6 +27,26 @@ async function allPages(one: Served, path: string): Promise<Record<string, unkno
   }
 }
 
+test('neighbours are what replay shows at a time, and before and after it', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 2, 3]);
+  const around = async (query: string) => (await one.call(`/api/neighbours?${query}`)).json;
+  const shown = (day: number) => ({
+    url: 'http://a.test/',
+    time: `2024-03-0${day}T10:00:00Z`,
+    timestamp: `2024030${day}100000`,
+  });
+  assert.deepEqual(await around('url=a.test&time=20240301'), { current: shown(1), next: shown(2) });
+  assert.deepEqual(await around('url=http://a.test/&time=20240302100000'), {
+    current: shown(2),
+    previous: shown(1),
+    next: shown(3),
+  });
+  assert.deepEqual(await around('url=a.test&time=2030'), { current: shown(3), previous: shown(2) });
+  assert.deepEqual(await around('url=b.test&time=2030'), {});
+  assert.equal((await one.call('/api/neighbours?url=a.test&time=2024-99-99')).status, 400);
+});
+
 test('captures come in pages, either way, and each says whether it is the same as the one before it in time', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 1, 2, 2, 1, 3, 3]);

@@ -156,6 +156,9 @@ test('every route answers as the OpenAPI document says, in success and in failur
   await check.call('GET /api/calendar', 200, { search: url });
   await check.call('GET /api/calendar', 200, { search: '?url=http://none.test/' });
   await check.call('GET /api/calendar', 400);
+  await check.call('GET /api/neighbours', 200, { search: `${url}&time=2024` });
+  await check.call('GET /api/neighbours', 200, { search: '?url=http://none.test/&time=2024' });
+  await check.call('GET /api/neighbours', 400, { search: `${url}&time=later` });
   const known = at({ id: items[1]!.id });
   for (const route of ['GET /api/captures/{id}', 'GET /api/captures/{id}/text', 'GET /api/captures/{id}/source']) {
     await check.call(route, 200, known);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { utf8 } from '../../src/base/index.ts';
-import type { Modifier } from '../../src/replay/index.ts';
+import { type Modifier, shownAround } from '../../src/replay/index.ts';
 import { response, revisitOf, warcinfo, writeForeign } from '../archive/foreign-file.ts';
 import { contentOf } from '../archive/trial-archive.ts';
 import { PIXEL, type SiteFile, SPRING, SUMMER } from '../browser/sample-site.ts';
@@ -83,6 +83,36 @@ test('a memento links to no neighbour that cannot be shown, be they few or many'
       mementos.map(([, stamp, relation]) => `${stamp} ${relation}`),
       ['20200401100000 first memento', '20200701100000 next last memento'],
       `${count}`,
+    );
+  }
+});
+
+test('who goes back from what a redirection to itself led to comes to the visit before, few or many', async (t) => {
+  for (const visits of [3, 60]) {
+    const moved: SiteFile = {
+      url: 'http://site.example/',
+      status: '301 Moved',
+      fields: [`Location: ${PAGE.url}`],
+      body: '',
+    };
+    const files = Array.from({ length: visits }, (_, day) => [
+      { ...moved, time: SPRING + day * DAY },
+      { ...PAGE, body: `day ${day}`, time: SPRING + day * DAY + 2000 },
+    ]).flat();
+    const trial = await ReplayTrial.with(t, files);
+    const { field } = await trial.ask({ url: PAGE.url, at: SPRING + DAY + 2000 });
+    const link = (relation: string) =>
+      new RegExp(`/(\\d{14})mp_/[^>]*>; rel="[^"]*${relation}`).exec(field('link')!)?.[1];
+    assert.deepEqual(
+      [link('first'), link('prev'), link('next')],
+      ['20200401100002', '20200401100002', '20200403100002'],
+      `${visits} visits`,
+    );
+    const around = await shownAround(trial.archive, PAGE.url, SPRING + DAY);
+    const times = [around?.neighbours.previous, around?.current, around?.neighbours.next].map((one) => one?.time);
+    assert.deepEqual(
+      times,
+      [0, 1, 2].map((day) => SPRING + day * DAY + 2000),
     );
   }
 });

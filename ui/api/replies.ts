@@ -67,6 +67,15 @@ export type Capture = {
   readonly sameAsPrevious: boolean;
 };
 
+/** What replay shows, without what is stored of it. */
+export type ShownCapture = Pick<Capture, 'url' | 'time' | 'timestamp'>;
+
+export type Neighbours = {
+  readonly current?: ShownCapture;
+  readonly previous?: ShownCapture;
+  readonly next?: ShownCapture;
+};
+
 export type CaptureDetail = Capture & {
   readonly warcFields: readonly (readonly [string, string])[];
   readonly httpStatusLine?: string;

@@ -71,7 +71,12 @@ function Row({
   isMarked: boolean;
   onMark: (isMarked: boolean) => void;
 }) {
-  const { time, timestamp, url, status, mime, payloadBytes, collection, sameAsPrevious } = capture;
+  const { time, timestamp, url, status, mime, payloadBytes, collection } = capture;
+  const when = (
+    <>
+      {formatDay(time)} <span class="clock">{formatClock(time)}</span>
+    </>
+  );
   return (
     <tr class={isMarked ? 'marked' : undefined}>
       <td class="mark-cell">
@@ -83,15 +88,10 @@ function Row({
         />
       </td>
       <th scope="row" class="when">
-        <a href={pathTo.frame(timestamp, url)}>
-          {formatDay(time)} <span class="clock">{formatClock(time)}</span>
-        </a>
+        {isHeld(capture) ? <a href={pathTo.frame(timestamp, url)}>{when}</a> : when}
       </th>
       <td data-label="Content">
-        <span class={sameAsPrevious ? 'sameness same' : 'sameness changed'}>
-          <Icon name={sameAsPrevious ? 'same' : 'changed'} />
-          {sameAsPrevious ? 'identical' : 'changed'}
-        </span>
+        <Sameness capture={capture} />
       </td>
       <td data-label="Status">
         <span class={status >= 400 ? 'status bad' : 'status'}>{status || '\u2013'}</span>
@@ -104,6 +104,22 @@ function Row({
         <a href={pathTo.collection(collection)}>{collection}</a>
       </td>
     </tr>
+  );
+}
+
+/** A revisit whose original was never added has nothing to show. */
+function isHeld({ kind, contentKey }: Capture): boolean {
+  return kind !== 'revisit' || contentKey !== null;
+}
+
+function Sameness({ capture }: { capture: Capture }) {
+  if (!isHeld(capture)) return <span class="sameness muted">not in the archive</span>;
+  const { sameAsPrevious } = capture;
+  return (
+    <span class={sameAsPrevious ? 'sameness same' : 'sameness changed'}>
+      <Icon name={sameAsPrevious ? 'same' : 'changed'} />
+      {sameAsPrevious ? 'identical' : 'changed'}
+    </span>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The banner above a replayed page: what and when it is, and the way to its other captures. */
 import { useEffect, useState } from 'preact/hooks';
-import type { Calendar, Capture } from '../api/replies.ts';
+import type { Calendar, ShownCapture } from '../api/replies.ts';
 import { navigate } from '../navigation.ts';
 import { pathTo, withScheme } from '../route.ts';
 import { counted, formatClock, formatShortDay, formatTime, w3cDate } from '../wording.ts';
@@ -11,8 +11,8 @@ import { monthCounts } from './month-counts.ts';
 type BannerProperties = {
   readonly url: string;
   readonly timestamp: string;
-  readonly previous: Capture | undefined;
-  readonly next: Capture | undefined;
+  readonly previous: ShownCapture | undefined;
+  readonly next: ShownCapture | undefined;
   readonly calendar: Calendar | undefined;
 };
 
@@ -85,7 +85,7 @@ function AddressForm({ url, timestamp }: { url: string; timestamp: string }) {
 type StepProperties = {
   readonly name: string;
   readonly icon: 'left' | 'right';
-  readonly capture: Capture | undefined;
+  readonly capture: ShownCapture | undefined;
   readonly shortcut: 'n' | 'p';
 };
 

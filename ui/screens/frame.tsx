@@ -1,7 +1,7 @@
 /** A page as it was: a slim banner of ours above the replayed page, which follows when links inside the page are used. `if_` has no banner. */
 import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
-import type { Calendar, Capture, List } from '../api/replies.ts';
+import type { Calendar, Neighbours } from '../api/replies.ts';
 import { useInfo, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../navigation.ts';
 import { FrameBanner } from '../parts/frame-banner.tsx';
@@ -70,40 +70,11 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
   );
 }
 
-/** The capture nearest to a time, and its neighbours. */
+/** What is shown at a time, and what is before and after it. */
 function useNearby(url: string, timestamp: string) {
-  const before = useReply<List<Capture>>(apiPath('captures', { url, to: timestamp, order: 'desc', limit: 2 }));
-  const after = useReply<List<Capture>>(apiPath('captures', { url, from: timestamp, order: 'asc', limit: 3 }));
+  const { reply, error } = useReply<Neighbours>(apiPath('neighbours', { url, time: timestamp }));
   const calendar = useReply<Calendar>(apiPath('calendar', { url }));
-  const earlier = before.reply?.items ?? [];
-  const later = after.reply?.items ?? [];
-  const current = nearest([earlier[0], later[0]], timestamp);
-  const all = [...earlier, ...later];
-  const isLoaded = before.reply !== undefined && after.reply !== undefined;
-  const error = before.error ?? after.error;
-  return {
-    current,
-    previous: all
-      .filter((one) => current && one.timestamp < current.timestamp)
-      .sort(byTime)
-      .at(-1),
-    next: all.filter((one) => current && one.timestamp > current.timestamp).sort(byTime)[0],
-    calendar: calendar.reply,
-    isMissing: (isLoaded && all.length === 0) || error?.status === 404,
-    error: error?.status === 404 ? undefined : error,
-  };
-}
-
-function nearest(captures: readonly (Capture | undefined)[], timestamp: string): Capture | undefined {
-  const at = Date.parse(w3cDate(timestamp));
-  const distance = (capture: Capture) => Math.abs(Date.parse(capture.time) - at);
-  return captures
-    .filter((capture) => capture !== undefined)
-    .reduce<Capture | undefined>((best, one) => (best && distance(best) <= distance(one) ? best : one), undefined);
-}
-
-function byTime(a: Capture, b: Capture): number {
-  return a.timestamp < b.timestamp ? -1 : 1;
+  return { ...reply, calendar: calendar.reply, isMissing: reply !== undefined && !reply.current, error };
 }
 
 function NothingHere({ url }: { url: string }) {

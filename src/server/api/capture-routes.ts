@@ -1,8 +1,9 @@
 /** Routes about URLs and their captures. */
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { type Archive, releasePayload } from '../../archive/index.ts';
-import { PinakesError } from '../../base/index.ts';
+import { formatTimestamp, formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
+import { shownAround } from '../../replay/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
 import type { Field } from '../../warc/index.ts';
 import type { ApiTools } from './api-tools.ts';
@@ -12,7 +13,7 @@ import { CAPTURE_PROPERTIES, CaptureItem, captureItems } from './capture-item.ts
 import { listCaptures, previousOf } from './capture-list.ts';
 import { sourceOf, textOf } from './capture-text.ts';
 import { type ApiRoute, route } from './route.ts';
-import { After, AskedTime, AskedUrl, Count, closed, limitOf } from './shape.ts';
+import { After, AskedTime, AskedUrl, Count, closed, limitOf, Timestamp, When } from './shape.ts';
 import { listUrls, UrlItem } from './url-list.ts';
 
 const TAG = 'captures';
@@ -38,6 +39,14 @@ const CaptureDetail = closed({
       { additionalProperties: false, description: 'The record that holds the content, and how many captures have it.' },
     ),
   ),
+});
+
+const ShownCapture = closed({ url: Type.String(), time: When, timestamp: Timestamp });
+
+const Neighbours = closed({
+  current: Type.Optional(ShownCapture),
+  previous: Type.Optional(ShownCapture),
+  next: Type.Optional(ShownCapture),
 });
 
 const CaptureText = closed({
@@ -104,6 +113,25 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
     }),
     route({
       method: 'GET',
+      path: '/api/neighbours',
+      tag: TAG,
+      summary: 'What replay shows of a URL at a time, and before and after it',
+      says: 'Captures in whose place replay shows another one, such as redirections of a URL to itself, are none of these.',
+      query: closed({ url: AskedUrl, time: AskedTime }),
+      reply: { status: 200, schema: Neighbours, says: 'Without `current` when there is nothing to show.' },
+      handle: async ({ query }) => {
+        const found = await shownAround(archive, typedUrl(query.url), askedTime(query.time, 'start'));
+        if (!found) return {};
+        const { previous, next } = found.neighbours;
+        return {
+          current: shownCapture(found.current),
+          ...(previous && { previous: shownCapture(previous) }),
+          ...(next && { next: shownCapture(next) }),
+        };
+      },
+    }),
+    route({
+      method: 'GET',
       path: '/api/calendar',
       tag: TAG,
       summary: 'Captures of a URL by day',
@@ -150,6 +178,10 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
         sourceOf(archive, await captureOf(archive, params.id), query.limit ?? TEXT_LIMIT),
     }),
   ];
+}
+
+function shownCapture({ url, time }: Capture): Static<typeof ShownCapture> {
+  return { url, time: formatW3cDate(time), timestamp: formatTimestamp(time) };
 }
 
 async function captureOf(archive: Archive, id: string): Promise<Capture> {
