@@ -16,12 +16,13 @@ export type ArchiveCommandOptions = { readonly archive: string; readonly json?: 
 
 /** A command on an archive, with the options that all of them have. */
 export function archiveCommand(parent: Command, name: string, description: string): Command {
+  return bytesCommand(parent, name, description).option('--json', 'answer in JSON, one value a line');
+}
+
+/** A command on an archive whose answer is nothing but the bytes of a content. */
+export function bytesCommand(parent: Command, name: string, description: string): Command {
   const where = new Option('-a, --archive <directory>', 'the archive').env('PINAKES_ARCHIVE').default('archive');
-  return parent
-    .command(name)
-    .description(description)
-    .addOption(where)
-    .option('--json', 'answer in JSON, one value a line');
+  return parent.command(name).description(description).addOption(where);
 }
 
 /** Opens the archive, does the work, and closes it, whatever happens. When a server has it open, the whole command runs there. */

@@ -4,7 +4,7 @@ import { formatW3cDate, PinakesError } from '../base/index.ts';
 import { formatPageId, pageId, parsePageId } from '../url/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, interruptible } from './command.ts';
 import { sayDamage } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import type { Terminal } from './terminal.ts';
@@ -21,15 +21,16 @@ export type GetCommandOptions = ArchiveCommandOptions & {
 const DECODED_PIECE_BYTES = 16 * 1024;
 
 export async function archiveGet(
-  { terminal }: CommandContext,
+  { terminal, signal }: CommandContext,
   archive: Archive,
   url: string | undefined,
   options: GetCommandOptions,
 ): Promise<number> {
   const found = await foundOf(archive, url, options);
   const { capture } = found;
+  const payload = interruptible(found.payload, signal);
   // Read to its end: only then is it known what is damaged.
-  if (options.json || options.raw || options.headers) for await (const _ of found.payload);
+  if (options.json || options.raw || options.headers) for await (const _ of payload);
   if (options.json) await terminal.json(described(archive, found));
   else if (options.raw) {
     // A piece is good until the next is asked for, and what is written may wait.
@@ -42,8 +43,8 @@ export async function archiveGet(
       const detail = `the capture of ${formatW3cDate(capture.time)} is a revisit whose original was never added`;
       throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
     }
-    if (options.payload) for await (const piece of found.payload) await terminal.write(piece);
-    else await printDecoded(terminal, found);
+    if (options.payload) for await (const piece of payload) await terminal.write(piece);
+    else await printDecoded(terminal, payload, found.holderHttp?.contentCodings ?? []);
   }
   const damage = found.damage();
   for (const one of damage) sayDamage(terminal, one);
@@ -64,9 +65,13 @@ async function foundOf(archive: Archive, url: string | undefined, options: GetCo
   });
 }
 
-async function printDecoded(terminal: Terminal, { payload, holderHttp }: Retrieved): Promise<void> {
+async function printDecoded(
+  terminal: Terminal,
+  payload: AsyncIterable<Uint8Array>,
+  codings: readonly string[],
+): Promise<void> {
   let held: Uint8Array[] = [];
-  const decoders = new ContentDecoders(holderHttp?.contentCodings ?? [], (bytes) => held.push(Buffer.from(bytes)));
+  const decoders = new ContentDecoders(codings, (bytes) => held.push(Buffer.from(bytes)));
   const flush = async () => {
     const pieces = held;
     held = [];

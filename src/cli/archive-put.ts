@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import type { Archive, StoreMode } from '../archive/index.ts';
 import { fileError, PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
-import { type CommandContext, pathFrom } from './command.ts';
+import { type CommandContext, interruptible, pathFrom } from './command.ts';
 import { sayDamage } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 
@@ -16,6 +16,8 @@ export type PutCommandOptions = ArchiveCommandOptions & {
 
 const MODES: readonly StoreMode[] = ['regular', 'compare', 'force-new'];
 
+const MEDIA_TYPE = /^[\w.+!#$&^-]+\/[\w.+!#$&^-]+ *(;[\x20-\x7e]*)?$/;
+
 export async function archivePut(
   context: CommandContext,
   archive: Archive,
@@ -25,6 +27,8 @@ export async function archivePut(
   const { terminal, clock } = context;
   const mode = MODES.find((known) => known === (options.mode ?? 'regular'));
   if (!mode) throw new PinakesError('BAD_ARGUMENT', { where: `--mode ${options.mode}`, detail: MODES.join(', ') });
+  if (options.mime !== undefined && !MEDIA_TYPE.test(options.mime))
+    throw new PinakesError('BAD_ARGUMENT', { where: `--mime ${options.mime}`, detail: 'a media type is text/html' });
   const { key, isNew } = await archive.store(
     {
       kind: 'bytes',
@@ -45,16 +49,17 @@ export async function archivePut(
 
 /** `-` is standard input. */
 async function* bytesOf(context: CommandContext, file: string): AsyncGenerator<Uint8Array> {
+  const { terminal, signal } = context;
   try {
-    yield* file === '-' ? context.terminal.stdin() : createReadStream(pathFrom(context, file));
+    yield* interruptible(file === '-' ? terminal.stdin(signal) : createReadStream(pathFrom(context, file)), signal);
   } catch (cause) {
     throw fileError(cause, file);
   }
 }
 
-export async function archiveCat({ terminal }: CommandContext, archive: Archive, key: string): Promise<number> {
+export async function archiveCat({ terminal, signal }: CommandContext, archive: Archive, key: string): Promise<number> {
   const content = await archive.content(key, { checksDigest: true });
-  for await (const piece of content.payload) await terminal.write(piece);
+  for await (const piece of interruptible(content.payload, signal)) await terminal.write(piece);
   const damage = content.damage();
   for (const one of damage) sayDamage(terminal, one);
   return damage.length > 0 ? EXIT_FOUND : EXIT_FINE;

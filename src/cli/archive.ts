@@ -1,6 +1,6 @@
 /** The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is loaded when one of them is asked for. */
 import { type Command, Option } from 'commander';
-import { archiveCommand, withArchive } from './archive-command.ts';
+import { archiveCommand, bytesCommand, withArchive } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 
 const verbs = () => import('./archive-verbs.ts');
@@ -79,7 +79,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
       ),
     );
 
-  archiveCommand(program, 'cat', 'print the content that a key names')
+  bytesCommand(program, 'cat', 'print the content that a key names')
     .argument('<key>', 'as `put` and `get --json` give it')
     .action(async (key, options) =>
       ends(

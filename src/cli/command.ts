@@ -23,6 +23,17 @@ export type CommandContext = {
   readonly begins?: () => Promise<void>;
 };
 
+/** Pieces as they come, until the person has had enough. */
+export async function* interruptible(
+  pieces: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    signal.throwIfAborted();
+    yield piece;
+  }
+}
+
 /** A path on the command line, as this process has to open it. A server stands in a directory of its own. */
 export function pathFrom({ archive, directory }: CommandContext, path: string): string {
   return archive ? resolve(directory, path) : path;

@@ -7,6 +7,7 @@ import { EDGE_COLUMNS, edgeLine, listEdges, openSearch } from '../search/index.t
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
+import { limitOf } from './search-query.ts';
 import { counted, printable } from './terminal.ts';
 
 export type LinksCommandOptions = ArchiveCommandOptions & {
@@ -33,12 +34,7 @@ export async function searchLinks(
   const search = openSearch(options.archive);
   try {
     const at = options.at === undefined ? undefined : timeOf(options.at, 'end');
-    const limit = Number(options.limit);
-    const list = await search.links(url, {
-      direction: options.direction,
-      at,
-      ...(Number.isInteger(limit) && { limit }),
-    });
+    const list = await search.links(url, { direction: options.direction, at, limit: limitOf(options.limit) });
     for (const item of list.items) {
       const { first, last, ...rest } = item;
       if (options.json) await terminal.json({ ...rest, first: formatW3cDate(first), last: formatW3cDate(last) });

@@ -38,9 +38,7 @@ export async function searchQuery(
     );
     return EXIT_REFUSED;
   }
-  const limit = Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new PinakesError('BAD_ARGUMENT', { where: `--limit ${options.limit}` });
+  const limit = limitOf(options.limit);
   const asOf = await timeAsked(options);
   const search = openSearch(options.archive);
   try {
@@ -52,6 +50,13 @@ export async function searchQuery(
   } finally {
     search.close();
   }
+}
+
+/** How many items a person wants. */
+export function limitOf(text: string): number {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit >= 1) return limit;
+  throw new PinakesError('BAD_ARGUMENT', { where: `--limit ${text}`, detail: 'a number from 1 on' });
 }
 
 /** The time that a question is bounded by, given as such or by the name of a snapshot. */

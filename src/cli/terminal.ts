@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { addAbortSignal } from 'node:stream';
 import { type Finding, fileError } from '../base/index.ts';
 
 /** Standard output takes no more: its reader is gone, as in `pinakes ... | head`, or the disk behind it is full. */
@@ -83,9 +84,9 @@ export class Terminal {
     }
   }
 
-  /** The bytes of standard input. */
-  stdin(): AsyncIterable<Uint8Array> {
-    return process.stdin;
+  /** The bytes of standard input; who waits for more of them when the signal comes gets an `AbortError`. */
+  stdin(signal?: AbortSignal): AsyncIterable<Uint8Array> {
+    return signal ? addAbortSignal(signal, process.stdin) : process.stdin;
   }
 
   /** Nothing more is wanted from standard input; who still waits for it waits no longer. */

@@ -163,6 +163,8 @@ test('what is asked for in JSON comes in JSON: index lines, and how many links t
   assert.match((await pinakes(at, 'export', '--json', '--format', 'cdx11')).err, /no JSON.*BAD_ARGUMENT/);
   await pinakes(at, 'index');
   const links = await pinakesJson(at, 'links', 'http://site.test/3', '--direction', 'out', '--limit', '5', '--json');
+  for (const limit of ['-1', '0', '1.5', 'many'])
+    assert.match((await pinakes(at, 'links', 'http://site.test/3', `--limit=${limit}`)).err, /BAD_ARGUMENT/, limit);
   assert.deepEqual([links.length, links.at(-1)], [6, { total: 12 }]);
   const refused = await pinakes(at, 'links', '--out', 'edges.xls');
   assert.deepEqual([refused.code, existsSync(join(at, 'edges.xls'))], [2, false]);

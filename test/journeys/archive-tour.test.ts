@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
-import { linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
+import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
 import { CODED_TEXT, PAGE, PAGE_HTTP_HEAD, scratch, writePackage, writeSample, writeSite } from './warc-sample.ts';
 
 test('an archive is made, files are added, and a page is given back as it was', async (t) => {
@@ -70,6 +73,33 @@ test('put prints a key, the same for the same bytes, and cat gives them back', a
   assert.equal(await put('--mode', 'force-new'), `${key}~1`);
   assert.deepEqual(await pinakesBytes(at, 'cat', '-a', 'shelf', key), bytes);
   assert.deepEqual(await pinakesBytes(at, 'cat', '-a', 'shelf', `${key}~1`), bytes);
+  assert.match((await pinakes(at, 'cat', '-a', 'shelf', key, '--json')).err, /unknown option '--json'/);
+});
+
+test('put refuses what is no media type', async (t) => {
+  const at = scratch(t);
+  writeFileSync(join(at, 'scroll.bin'), 'scroll');
+  await pinakes(at, 'init');
+  for (const mime of ['scroll', 'a b/c', 'text/html\r\nX-Other: 1', '']) {
+    const { code, err } = await pinakes(at, 'put', 'scroll.bin', '--mime', mime);
+    assert.deepEqual([code, /BAD_ARGUMENT/.test(err)], [2, true], mime);
+  }
+  for (const mime of ['text/html', 'image/svg+xml', 'text/html; charset="utf-8"'])
+    assert.equal((await pinakes(at, 'put', 'scroll.bin', '--mime', mime)).code, 0, mime);
+});
+
+test('put that waits for standard input ends when it is interrupted, and stores nothing', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  const child = spawn(LAUNCHER, ['put', '-'], { cwd: at, stdio: ['pipe', 'pipe', 'pipe'] });
+  t.after(() => child.kill('SIGKILL'));
+  child.stdin.write('the beginning');
+  while (!existsSync(join(at, 'archive/owner.json'))) await setTimeout(20);
+  child.kill('SIGINT');
+  const [code] = await once(child, 'exit');
+  assert.equal(code, 130);
+  assert.equal((await pinakesJson(at, 'stats', '--json'))[0]!.captures, 0);
+  assert.deepEqual(readdirSync(join(at, 'archive/spool')), []);
 });
 
 test('verify finds nothing in a sound archive, and names the record and who leans on it in a damaged one', async (t) => {
