@@ -13,6 +13,7 @@ import {
 import type { CommandContext } from './command.ts';
 import { walkInputs } from './input-walk.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
+import { Progress } from './progress.ts';
 import { counted, formatFinding, printable } from './terminal.ts';
 
 export type CheckOptions = { readonly json?: boolean; readonly verbose?: boolean };
@@ -34,7 +35,14 @@ export async function warcCheck(
   const tally: Tally = { files: 0, records: 0, digestsMatched: 0, digestsMismatched: 0, digestsUnjudged: 0 };
   const packages = new Set<string>();
   let pending: Finding[] = [];
+  const toldOfPackages = new Set<string>();
   const onFinding = (finding: Finding) => {
+    // The same is met when the files of a package are looked for, and when it is verified.
+    if (finding.code.startsWith('wacz-')) {
+      const told = JSON.stringify(finding);
+      if (toldOfPackages.has(told)) return;
+      toldOfPackages.add(told);
+    }
     levels[finding.level]++;
     pending.push(finding);
   };
@@ -56,7 +64,10 @@ export async function warcCheck(
     async ({ file, input }) => {
       if (input.name !== file.path && !packages.has(file.path)) {
         packages.add(file.path);
-        for (const finding of (await verifyWacz(file.path)).findings) onFinding(finding);
+        const progress = new Progress(terminal, 'verify', file.bytes);
+        const onBytes = (bytes: number) => progress.update(bytes, file.path);
+        for (const finding of (await verifyWacz(file.path, { signal, onBytes })).findings) onFinding(finding);
+        progress.end();
       }
       const seen = () => tally.records + levels.error + levels.warning + levels.note;
       const seenBefore = seen();

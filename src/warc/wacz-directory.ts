@@ -30,8 +30,7 @@ export type ZipDirectory = {
 
 /** Reads the directory; throws NOT_WARC when the source is no ZIP file at all. */
 export async function readZipDirectory(source: ByteSource, onFinding: ReportFinding): Promise<ZipDirectory> {
-  const report: Report = (code, offset, detail) =>
-    onFinding(indexFinding(code, source.name, source.fileOffset + offset, detail));
+  const report: Report = (code, offset, detail) => onFinding(indexFinding(code, source.name, offset, detail));
   const entries: ZipEntry[] = [];
   try {
     for await (const entry of centralEntries(source)) {

@@ -89,7 +89,7 @@ export async function* readZipEntry(
   onFinding: ReportFinding,
 ): AsyncGenerator<Uint8Array> {
   const report = (code: IndexFindingCode, detail = '') =>
-    onFinding(indexFinding(code, source.name, source.fileOffset + entry.headerOffset, `${entry.name}${detail}`));
+    onFinding(indexFinding(code, source.name, entry.headerOffset, `${entry.name}${detail}`));
   if (!isReadable(entry)) {
     report(entry.isEncrypted ? 'wacz-entry-encrypted' : 'wacz-entry-method', ` (method ${entry.method})`);
     return;

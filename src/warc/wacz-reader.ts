@@ -3,7 +3,8 @@
  * compressed against the rules is readable as a stream.
  *
  * Packages of version 0.1 and 1.0, packages without a datapackage.json, packages in packages (multi-WACZ) and cut-off files are all read as far as they go. What
- * is wrong is told to `onFinding`, each time it is met; offsets in findings about entries are those of the entry in the file.
+ * is wrong is told to `onFinding`, each time it is met; offsets in findings about entries are those of the entry in its package, which is named as
+ * `file.wacz!inner.wacz` when it lies in another one.
  */
 
 import { concat, EMPTY, PinakesError } from '../base/index.ts';
@@ -167,7 +168,7 @@ export class Wacz {
       yield {
         name: entry.name,
         packages: this.packages,
-        file: this.source.name,
+        file: this.source.file,
         offset: this.source.fileOffset + place.offset,
         length: stored ? place.length : (entry.bytes ?? 0),
         stored,
@@ -191,7 +192,7 @@ export class Wacz {
       }
       const place = await this.locate(entry);
       if (!place) continue;
-      const slice = new SliceSource(this.source, place.offset, place.length);
+      const slice = new SliceSource(this.#fileOf(entry.name), this.source, place.offset, place.length);
       const inner = await this.#openInner(slice, entry);
       if (inner) yield inner;
     }
@@ -295,7 +296,7 @@ export class Wacz {
     const entry = this.entry(name);
     if (!entry || entry.method !== STORED || entry.isEncrypted) return undefined;
     const place = await this.locate(entry);
-    return place && new SliceSource(this.source, place.offset, place.length);
+    return place && new SliceSource(this.#fileOf(name), this.source, place.offset, place.length);
   }
 
   async close(): Promise<void> {
@@ -303,16 +304,15 @@ export class Wacz {
   }
 
   #fileOf(name: string): string {
-    return [this.source.name, ...this.packages, name].join('!/');
+    return `${this.source.name}!${name}`;
   }
 
   #reportAt(name: string): ReportFault {
-    const offset = this.source.fileOffset + (this.entry(name)?.headerOffset ?? 0);
+    const offset = this.entry(name)?.headerOffset ?? 0;
     return (code, detail) => this.#onFinding(indexFinding(code, this.source.name, offset, detail));
   }
 
   #reportEntry(code: IndexFindingCode, entry: ZipEntry): void {
-    const offset = this.source.fileOffset + entry.headerOffset;
-    this.#onFinding(indexFinding(code, this.source.name, offset, entry.name));
+    this.#onFinding(indexFinding(code, this.source.name, entry.headerOffset, entry.name));
   }
 }

@@ -6,10 +6,11 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { fileError, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
 
 export interface ByteSource {
-  /** The name of the file that findings carry. */
+  /** What findings call it; their offsets count from its beginning. */
   readonly name: string;
   readonly size: number;
-  /** Where this source begins in the file it lies in. */
+  /** The file it lies in, and where in that it begins. */
+  readonly file: string;
   readonly fileOffset: number;
   /** The bytes at a position; fewer than `length` only where the source ends. */
   read(position: number, length: number): Promise<Uint8Array>;
@@ -19,12 +20,14 @@ export interface ByteSource {
 export class FileSource implements ByteSource {
   readonly name: string;
   readonly size: number;
+  readonly file: string;
   readonly fileOffset = 0;
   readonly #handle: FileHandle;
 
   private constructor(name: string, size: number, handle: FileHandle) {
     this.name = name;
     this.size = size;
+    this.file = name;
     this.#handle = handle;
   }
 
@@ -67,13 +70,15 @@ export class FileSource implements ByteSource {
 export class SliceSource implements ByteSource {
   readonly name: string;
   readonly size: number;
+  readonly file: string;
   readonly fileOffset: number;
   readonly #whole: ByteSource;
   readonly #start: number;
 
-  constructor(whole: ByteSource, start: number, size: number) {
-    this.name = whole.name;
+  constructor(name: string, whole: ByteSource, start: number, size: number) {
+    this.name = name;
     this.size = Math.max(0, Math.min(size, whole.size - start));
+    this.file = whole.file;
     this.fileOffset = whole.fileOffset + start;
     this.#whole = whole;
     this.#start = start;
@@ -89,12 +94,14 @@ export class SliceSource implements ByteSource {
 export class MemorySource implements ByteSource {
   readonly name: string;
   readonly size: number;
+  readonly file: string;
   readonly fileOffset = 0;
   readonly #bytes: Uint8Array;
 
   constructor(name: string, bytes: Uint8Array) {
     this.name = name;
     this.size = bytes.length;
+    this.file = name;
     this.#bytes = bytes;
   }
 

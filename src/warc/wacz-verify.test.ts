@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { ZipFile } from 'yazl';
-import { digestOf, formatDigest, utf8 } from '../base/index.ts';
+import { digestOf, type Finding, formatDigest, utf8 } from '../base/index.ts';
 import { verifyWacz } from './wacz-verify.ts';
 
 let directory: string;
@@ -72,6 +72,23 @@ async function packed({ files = FILES, resources, datapackage, digest, deflated 
 }
 
 const codesOf = async (path: string) => (await verifyWacz(path)).findings.map(({ code }) => code);
+
+test('what is wrong in a package inside another is told by the name that lists give it, at its place in that package', async () => {
+  const inner = await packed({ files: { ...FILES, 'other.txt': utf8('x') }, resources: [] });
+  const path = await packed({ files: { 'inner.wacz': await readFile(inner) }, datapackage: { profile: 'multi-wacz' } });
+  const here = ({ file, ...rest }: Finding) => ({ ...rest, file: file.replace(inner, `${path}!inner.wacz`) });
+  assert.deepEqual((await verifyWacz(path)).findings, (await verifyWacz(inner)).findings.map(here));
+});
+
+test('verifying ends when it is aborted, and says how far it is', async () => {
+  const path = await packed();
+  const ended = new AbortController();
+  const signal = ended.signal;
+  const seen: number[] = [];
+  const { bytes } = await verifyWacz(path, { signal, onBytes: (read) => seen.push(read) });
+  assert.deepEqual([seen.at(-1), seen.length > 1], [bytes, true]);
+  await assert.rejects(verifyWacz(path, { signal, onBytes: () => ended.abort() }), { name: 'AbortError' });
+});
 
 test('a good package has no findings', async () => {
   const result = await verifyWacz(

@@ -55,11 +55,23 @@ class FindingList {
   }
 }
 
-export async function verifyWacz(path: string): Promise<WaczVerification> {
+export type VerifyOptions = {
+  readonly signal?: AbortSignal;
+  /** How many bytes of the files in it were read. */
+  readonly onBytes?: (bytes: number) => void;
+};
+
+export async function verifyWacz(path: string, { signal, onBytes }: VerifyOptions = {}): Promise<WaczVerification> {
+  let read = 0;
+  const watch = (bytes: number) => {
+    signal?.throwIfAborted();
+    read += bytes;
+    onBytes?.(read);
+  };
   const list = new FindingList();
   const wacz = await openWacz(path, { onFinding: list.add });
   try {
-    const checks = new WaczChecks(wacz, list.add);
+    const checks = new WaczChecks(wacz, list.add, watch);
     await checks.run();
     const findings = list.finish(path);
     const worst = (['error', 'warning', 'note'] as const).find((level) => findings.some((one) => one.level === level));
@@ -75,10 +87,13 @@ class WaczChecks {
   signature: SignatureState = 'none';
   readonly #wacz: Wacz;
   readonly #add: (finding: Finding) => void;
+  /** Told of the bytes that were read; throws when no more are wanted. */
+  readonly #watch: (bytes: number) => void;
 
-  constructor(wacz: Wacz, add: (finding: Finding) => void) {
+  constructor(wacz: Wacz, add: (finding: Finding) => void, watch: (bytes: number) => void) {
     this.#wacz = wacz;
     this.#add = add;
+    this.#watch = watch;
   }
 
   async run(): Promise<void> {
@@ -93,7 +108,7 @@ class WaczChecks {
     await this.#checkPages();
     await this.#checkIndexes();
     for await (const inner of this.#wacz.nested()) {
-      const checks = new WaczChecks(inner, this.#add);
+      const checks = new WaczChecks(inner, this.#add, this.#watch);
       await checks.run();
       this.files += checks.files;
       this.bytes += checks.bytes;
@@ -125,6 +140,7 @@ class WaczChecks {
     const running = declared && new RunningDigest(declared.algorithm);
     let bytes = 0;
     for await (const chunk of this.#wacz.read(entry)) {
+      this.#watch(chunk.length);
       running?.update(chunk);
       bytes += chunk.length;
     }
@@ -180,6 +196,7 @@ class WaczChecks {
       let count = 0;
       let isSorted = true;
       for await (const { urlKey, timestamp, filename, offset, length } of this.#wacz.index(name)) {
+        this.#watch(0);
         count++;
         const key = toByteText(`${urlKey} ${timestamp}`);
         if (isSorted && key < previous) {
@@ -201,7 +218,10 @@ class WaczChecks {
       if (!zipNum) continue;
       // Reading all blocks compares each with its digest; what is wrong is told on the way.
       let reached = 0;
-      for await (const _ of zipNum.reader.lines()) reached++;
+      for await (const _ of zipNum.reader.lines()) {
+        this.#watch(0);
+        reached++;
+      }
       let held = 0;
       for (const part of zipNum.parts) held += lines.get(part) ?? 0;
       if (reached < held) this.#report('zipnum-incomplete', 0, `${name} reaches ${reached} of ${held} lines`);
@@ -209,8 +229,7 @@ class WaczChecks {
   }
 
   #report(code: IndexFindingCode, offset: number, detail?: string): void {
-    const { source, packages } = this.#wacz;
-    this.#add(indexFinding(code, [source.name, ...packages].join('!/'), source.fileOffset + offset, detail));
+    this.#add(indexFinding(code, this.#wacz.source.name, offset, detail));
   }
 
   #reportEntry(code: IndexFindingCode, entry: ZipEntry, detail?: string): void {

@@ -108,3 +108,16 @@ test('check verifies a package as a whole and the files in it', async (t) => {
   assert.match(broken.out, /x\.wacz.*error wacz-hash-mismatch/);
   assert.match(broken.out, /^x\.wacz!archive\/data\.warc\.gz:0: error /m);
 });
+
+test('check tells once what is wrong with a package, though it is met when it is read and when it is verified', async (t) => {
+  const at = scratch(t);
+  await writeSample(join(at, 'data.warc.gz'));
+  await writePackage(join(at, 'x.wacz'), [join(at, 'data.warc.gz')]);
+  const bytes = readFileSync(join(at, 'x.wacz'));
+  writeFileSync(join(at, 'x.wacz'), bytes.subarray(0, -40));
+  const lines = pinakesJson(at, 'warc', 'check', '--json', 'x.wacz');
+  const findings = lines.filter(({ kind }) => kind === 'finding').map((line) => JSON.stringify(line));
+  assert.match(findings.join('\n'), /wacz-directory-broken/);
+  assert.deepEqual(findings, [...new Set(findings)]);
+  assert.equal(lines.at(-1)!.errors, 1);
+});
