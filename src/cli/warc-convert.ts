@@ -144,10 +144,16 @@ function chain(inner: string, outer: string): string[] {
   return found;
 }
 
-/** The name without its suffix; of a file in a package with that of the package before it, since many packages hold a `data.warc.gz`. */
+/** The name without its suffix; of a file in packages with those of the packages before it, since many hold a `data.warc.gz`. */
 function stemOf(file: InputFile, input: Visit['input']): string {
   const stem = input.filename.replace(SUFFIX, '');
-  return input.name === file.path ? stem : `${basename(file.path).replace(PACKAGE_SUFFIX, '')}-${stem}`;
+  if (input.name === file.path) return stem;
+  const inner = input.name
+    .slice(file.path.length + 1)
+    .split('!')
+    .slice(0, -1);
+  const packages = [file.path, ...inner].map((path) => basename(path).replace(PACKAGE_SUFFIX, ''));
+  return [...packages, stem].join('-');
 }
 
 /** Dictionaries as asked for: none, one a file, or one for all files of the run. */

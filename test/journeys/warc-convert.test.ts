@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { writeWacz } from '../../src/warc/index.ts';
 import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
 import { linesOf } from './pinakes-process.ts';
 import { ARC_FILE, JPEG, PAGE, scratch, writePackage, writeSample, writeSite } from './warc-sample.ts';
@@ -136,6 +137,14 @@ test('convert takes the files out of packages, each under a name of its own', as
   assert.deepEqual({ code, err }, { code: 0, err: '' });
   assert.deepEqual(readdirSync(join(at, 'new')), ['one-data.warc.zst', 'two-data.warc.zst']);
   assert.deepEqual(await facts(at, 'new/two-data.warc.zst'), await facts(at, 'one/data.warc.gz'));
+  const packages = ['one.wacz', 'two.wacz'].map((name) => join(at, name));
+  await writeWacz(join(at, 'both.wacz'), {
+    ...{ software: 'sample/1', createdMs: 0, pages: [], indexLines: [] },
+    warcs: packages,
+  });
+  const nested = await pinakes(at, 'warc', 'convert', '--to', 'warc', '--out', 'all', 'both.wacz');
+  assert.equal(nested.code, 0, nested.err);
+  assert.deepEqual(readdirSync(join(at, 'all')), ['both-one-data.warc', 'both-two-data.warc']);
 });
 
 test('convert never replaces a file unasked, and with --force it does', async (t) => {
