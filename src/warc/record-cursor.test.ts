@@ -380,6 +380,10 @@ test('the version block of an ARC file may be longer or shorter than it says', (
     const isExact = length === '72';
     assert.deepEqual(got.findings, isExact ? [] : ['arc-length-adjusted 0'], length);
   }
+  const [version, record] = [ARC.slice(0, 129), ARC.slice(129)];
+  const packed = Buffer.concat([gzipSync(version.replace('plain 71', 'plain 73')), gzipSync(record)]);
+  assert.deepEqual(read(packed).findings, ['arc-length-adjusted 0']);
+  assert.equal(read(packed).records.length, 2);
 });
 
 test('ARC records with spaces in the URL, of version 2, and with wrong lengths are read', () => {

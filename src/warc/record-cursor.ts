@@ -502,8 +502,9 @@ export class RecordCursor {
     const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
     const step = this.#endRecord(0, member?.length);
     if (member?.damaged || this.#goBack()) return step;
-    const code = this.#isIdentity ? 'record-truncated' : 'content-length-long';
-    this.#report(code, this.head.offset, `${this.#left} bytes are missing`);
+    const missing = `${this.#left} bytes are missing`;
+    if (this.#isIdentity) this.#report('record-truncated', this.head.offset, missing);
+    else this.#reportLength('content-length-long', missing);
     return step;
   }
 
