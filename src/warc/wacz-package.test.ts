@@ -38,6 +38,13 @@ test('the draft of version 1.2 and both spellings of the main page are understoo
   assert.deepEqual([pyWacz.found?.mainPageUrl, pyWacz.codes], ['http://b/', []]);
 });
 
+test('a list of packages is understood', () => {
+  const resources = [{ path: 'a.wacz', bytes: 1 }, { url: 'https://x/b.wacz' }];
+  const { found, codes } = read({ profile: 'multi-wacz', resources });
+  const paths = found?.resources.map(({ path }) => path);
+  assert.deepEqual([found?.isMulti, paths, codes], [true, ['a.wacz', 'https://x/b.wacz'], []]);
+});
+
 test('what is no package is said to be none', () => {
   assert.deepEqual(read({ profile: 'x' }).codes, ['wacz-profile', 'wacz-version-missing', 'wacz-package-resources']);
   assert.deepEqual(read([]).codes, ['wacz-json']);

@@ -9,7 +9,7 @@ import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type Finding, seededRandom, utf8 } from '../base/index.ts';
 import { exactRange } from './cdx-search.ts';
-import { openWacz, readWaczManifest, Wacz } from './wacz-reader.ts';
+import { openWacz, Wacz } from './wacz-reader.ts';
 import { MemorySource } from './wacz-source.ts';
 
 type Member = {
@@ -196,20 +196,6 @@ test('packages nested without end stop being opened', async () => {
   const { wacz, codes } = await opened(bytes);
   assert.deepEqual(await collect(wacz.warcs()), []);
   assert.deepEqual(codes(), ['wacz-nested-deep']);
-});
-
-test('a manifest of packages is read', async () => {
-  const path = join(directory, 'multi.json');
-  await writeFile(
-    path,
-    JSON.stringify({ profile: 'multi-wacz', resources: [{ path: 'a.wacz', bytes: 1 }, { url: 'https://x/b.wacz' }] }),
-  );
-  const manifest = await readWaczManifest(path, { onFinding: (finding) => assert.fail(finding.message) });
-  assert.equal(manifest?.isMulti, true);
-  assert.deepEqual(
-    manifest?.resources.map(({ path }) => path),
-    ['a.wacz', 'https://x/b.wacz'],
-  );
 });
 
 test('names that lead out of the package are told and never become paths', async () => {

@@ -64,17 +64,6 @@ export async function openWacz(path: string, options: WaczOptions): Promise<Wacz
   }
 }
 
-/** The list of packages in a multi-WACZ manifest that is a JSON file; its paths are URLs, or relative to the manifest. */
-export async function readWaczManifest(path: string, options: WaczOptions): Promise<WaczPackage | undefined> {
-  const source = await FileSource.open(path);
-  try {
-    const bytes = await source.read(0, JSON_BYTES_MAX);
-    return parseWaczPackage(bytes, (code, detail) => options.onFinding(indexFinding(code, path, 0, detail)));
-  } finally {
-    await source.close();
-  }
-}
-
 export class Wacz {
   readonly source: ByteSource;
   readonly entries: readonly ZipEntry[];
