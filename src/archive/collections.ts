@@ -7,6 +7,9 @@ import type { Catalog } from '../catalog/index.ts';
 
 const NOTE_PREFIX = 'collection:';
 
+/** What collections and snapshots can be called: anything that can stand in a path and in an address as it is. */
+export const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
 export class Collections {
   readonly #catalog: Catalog;
   readonly #numbers = new Map<string, number>();
@@ -45,7 +48,7 @@ export class Collections {
 
   /** Refuses a name that no collection can have: it becomes a folder and the beginning of file names. */
   check(name: string): void {
-    if (this.#numbers.has(name) || /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) return;
+    if (this.#numbers.has(name) || PLAIN_NAME.test(name)) return;
     const detail =
       'a name is made of the letters A-Z and a-z, digits, dots, dashes and underscores, begins with a letter or a digit, and has at most 100 of them';
     throw new PinakesError('BAD_ARGUMENT', { where: `collection '${name}'`, detail });

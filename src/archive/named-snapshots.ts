@@ -12,6 +12,7 @@ import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type EpochMs, fileError, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
+import { PLAIN_NAME } from './collections.ts';
 import { Exclusive } from './exclusive.ts';
 import { Snapshot, type SnapshotMark, type SnapshotParts } from './snapshot.ts';
 
@@ -60,7 +61,7 @@ export class NamedSnapshots {
   }
 
   async #create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) {
+    if (!PLAIN_NAME.test(name)) {
       const detail = 'the letters A-Z and a-z, digits, dots, dashes and underscores; the first a letter or a digit';
       throw new PinakesError('BAD_ARGUMENT', { where: `snapshot ${name}`, detail });
     }

@@ -1,9 +1,7 @@
-/** The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is loaded when one of them is asked for. */
+/** The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is loaded when it is asked for. */
 import { type Command, Option } from 'commander';
 import { archiveCommand, bytesCommand, withArchive } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-
-const verbs = () => import('./archive-verbs.ts');
 
 const PARTS = ['headers', 'payload', 'raw', 'json'];
 
@@ -29,7 +27,9 @@ export function registerArchive(program: Command, context: CommandContext, ends:
   archiveCommand(program, 'init', 'make an archive')
     .argument('[directory]', 'where (default: the directory that --archive names)')
     .option('--name <name>', 'what the archive is called (default: the name of its directory)')
-    .action(async (directory, options) => ends(await (await verbs()).archiveInit(context, directory, options)));
+    .action(async (directory, options) =>
+      ends(await (await import('./archive-init.ts')).archiveInit(context, directory, options)),
+    );
 
   archiveCommand(program, 'add', 'take WARC, ARC and WACZ files in; every content is kept once')
     .argument('<paths...>', 'files, or directories with WARC, ARC and WACZ files below them')
@@ -45,7 +45,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .action(async (paths, options) =>
       ends(
         await withArchive(context, options, 'add', async (archive) =>
-          (await verbs()).archiveAdd(context, archive, paths, options),
+          (await import('./archive-add.ts')).archiveAdd(context, archive, paths, options),
         ),
       ),
     );
@@ -60,7 +60,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .action(async (url, options) =>
       ends(
         await withArchive(context, options, 'get', async (archive) =>
-          (await verbs()).archiveGet(context, archive, url, options),
+          (await import('./archive-get.ts')).archiveGet(context, archive, url, options),
         ),
       ),
     );
@@ -74,7 +74,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .action(async (file, options) =>
       ends(
         await withArchive(context, options, 'put', async (archive) =>
-          (await verbs()).archivePut(context, archive, file, options),
+          (await import('./archive-put.ts')).archivePut(context, archive, file, options),
         ),
       ),
     );
@@ -84,7 +84,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .action(async (key, options) =>
       ends(
         await withArchive(context, options, 'cat', async (archive) =>
-          (await verbs()).archiveCat(context, archive, key),
+          (await import('./archive-put.ts')).archiveCat(context, archive, key),
         ),
       ),
     );
@@ -96,7 +96,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .action(async (options) =>
       ends(
         await withArchive(context, options, 'delete', async (archive) =>
-          (await verbs()).archiveDelete(context, archive, options),
+          (await import('./archive-delete.ts')).archiveDelete(context, archive, options),
         ),
       ),
     );
@@ -107,7 +107,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .action(async (options) =>
       ends(
         await withArchive(context, options, 'compact', async (archive) =>
-          (await verbs()).archiveCompact(context, archive, options),
+          (await import('./archive-compact.ts')).archiveCompact(context, archive, options),
         ),
       ),
     );
@@ -118,13 +118,13 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .action(async (options) =>
       ends(
         await withArchive(context, options, 'verify', async (archive) =>
-          (await verbs()).archiveVerify(context, archive, options),
+          (await import('./archive-verify.ts')).archiveVerify(context, archive, options),
         ),
       ),
     );
 
   archiveCommand(program, 'rebuild', 'make the catalog again from the segments').action(async (options) =>
-    ends(await (await verbs()).archiveRebuild(context, options)),
+    ends(await (await import('./archive-rebuild.ts')).archiveRebuild(context, options)),
   );
 
   registerOutputs(program, context, ends);
@@ -143,7 +143,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     .action(async (file, options) =>
       ends(
         await withArchive(context, options, 'export', async (archive) =>
-          (await verbs()).archiveExport(context, archive, file, options),
+          (await import('./archive-export.ts')).archiveExport(context, archive, file, options),
         ),
       ),
     );
@@ -160,7 +160,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     .action(async (options) =>
       ends(
         await withArchive(context, options, 'stream', async (archive) =>
-          (await verbs()).archiveStream(context, archive, options),
+          (await import('./archive-stream.ts')).archiveStream(context, archive, options),
         ),
       ),
     );
@@ -168,7 +168,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
   archiveCommand(program, 'stats', 'what the archive holds, takes and saves').action(async (options) =>
     ends(
       await withArchive(context, options, 'stats', async (archive) =>
-        (await verbs()).archiveStats(context, archive, options),
+        (await import('./archive-stats.ts')).archiveStats(context, archive, options),
       ),
     ),
   );
@@ -178,7 +178,7 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
   archiveCommand(volume, 'ls', 'list the volumes').action(async (options) =>
     ends(
       await withArchive(context, options, 'volume ls', async (archive) =>
-        (await verbs()).volumeLs(context, archive, options),
+        (await import('./archive-volume.ts')).volumeLs(context, archive, options),
       ),
     ),
   );
@@ -190,7 +190,7 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
     .action(async (name, path, options) =>
       ends(
         await withArchive(context, options, 'volume add', async (archive) =>
-          (await verbs()).volumeAdd(context, archive, name, path, options),
+          (await import('./archive-volume.ts')).volumeAdd(context, archive, name, path, options),
         ),
       ),
     );
@@ -201,7 +201,7 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
     .action(async (name, state, options) =>
       ends(
         await withArchive(context, options, 'volume set', async (archive) =>
-          (await verbs()).volumeSet(context, archive, name, state, options),
+          (await import('./archive-volume.ts')).volumeSet(context, archive, name, state, options),
         ),
       ),
     );
@@ -212,7 +212,7 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
     .action(async (from, to, options) =>
       ends(
         await withArchive(context, options, 'volume migrate', async (archive) =>
-          (await verbs()).volumeMigrate(context, archive, from, to, options),
+          (await import('./archive-volume.ts')).volumeMigrate(context, archive, from, to, options),
         ),
       ),
     );

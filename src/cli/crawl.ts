@@ -9,8 +9,11 @@ export function registerCrawl(program: Command, context: CommandContext, ends: (
     archiveCommand(program, 'crawl', 'fetch sites into the archive, politely; what is known is stored once'),
   )
     .argument('[seeds...]', 'URLs to begin with')
-    .action(async (seeds: string[], options: CrawlCommandOptions) => {
-      const { crawlCommand } = await import('./crawl-run.ts');
-      ends(await withArchive(context, options, 'crawl', (archive) => crawlCommand(context, archive, seeds, options)));
-    });
+    .action(async (seeds: string[], options: CrawlCommandOptions) =>
+      ends(
+        await withArchive(context, options, 'crawl', async (archive) =>
+          (await import('./crawl-run.ts')).crawlCommand(context, archive, seeds, options),
+        ),
+      ),
+    );
 }

@@ -11,8 +11,5 @@ export function registerDemo(program: Command, context: CommandContext, ends: (c
     .option('--replay-port <number>', 'port of archived pages', '8081')
     .option('--no-open', 'do not open a browser')
     .option('--json', 'answer in JSON, one value a line')
-    .action(async (options) => {
-      const { demo } = await import('./demo-run.ts');
-      ends(await demo(context, options));
-    });
+    .action(async (options) => ends(await (await import('./demo-run.ts')).demo(context, options)));
 }

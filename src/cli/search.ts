@@ -5,16 +5,18 @@
 import { type Command, Option } from 'commander';
 import { archiveCommand, withArchive } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { snapshotCreate, snapshotLs, snapshotRm } from './search-snapshot.ts';
 
 export function registerSearch(program: Command, context: CommandContext, ends: (code: number) => void): void {
   archiveCommand(program, 'index', 'bring the search index up to what the archive holds')
     .option('--rebuild', 'throw the index away and make it anew')
     .option('--no-rank', 'leave ranks and citation counts as they are')
-    .action(async (options) => {
-      const { searchIndex } = await import('./search-index.ts');
-      ends(await withArchive(context, options, 'index', (archive) => searchIndex(context, archive, options)));
-    });
+    .action(async (options) =>
+      ends(
+        await withArchive(context, options, 'index', async (archive) =>
+          (await import('./search-index.ts')).searchIndex(context, archive, options),
+        ),
+      ),
+    );
 
   archiveCommand(program, 'search', 'search the pages of the archive')
     .showHelpAfterError(
@@ -34,10 +36,9 @@ export function registerSearch(program: Command, context: CommandContext, ends: 
     .option('--as-of <time>', 'only captures up to this time')
     .option('--snapshot <name>', 'only captures up to the time of this snapshot')
     .option('--facets', 'also how the results divide by site, type, language, year and collection')
-    .action(async (query, options) => {
-      const { searchQuery } = await import('./search-query.ts');
-      ends(await searchQuery(context, query, options));
-    });
+    .action(async (query, options) =>
+      ends(await (await import('./search-query.ts')).searchQuery(context, query, options)),
+    );
 
   archiveCommand(program, 'links', 'list the links to or from a page, or all of them as a table')
     .argument('[url]', 'the page; without it, --out takes all links')
@@ -48,37 +49,43 @@ export function registerSearch(program: Command, context: CommandContext, ends: 
     .option('--limit <number>', 'how many', '100')
     .option('--out <file>', 'write the edges of the whole link graph: .csv or .parquet')
     .option('--force', 'replace a file that exists')
-    .action(async (url, options) => {
-      const { searchLinks } = await import('./search-links.ts');
-      ends(await searchLinks(context, url, options));
-    });
+    .action(async (url, options) => ends(await (await import('./search-links.ts')).searchLinks(context, url, options)));
 
   archiveCommand(program, 'rank', 'compute PageRank and citation counts from the links of the index')
     .option('--as-of <time>', 'the links as they were at this time')
     .option('--snapshot <name>', 'the links as they were at the time of this snapshot')
-    .action(async (options) => {
-      const { searchRank } = await import('./search-rank.ts');
-      ends(await withArchive(context, options, 'rank', (archive) => searchRank(context, archive, options)));
-    });
+    .action(async (options) =>
+      ends(
+        await withArchive(context, options, 'rank', async (archive) =>
+          (await import('./search-rank.ts')).searchRank(context, archive, options),
+        ),
+      ),
+    );
 
   const snapshot = program.command('snapshot').description('named states of the archive, kept from compaction');
   archiveCommand(snapshot, 'create', 'name the state that the archive has now')
     .argument('<name>', 'letters, digits, dots, dashes and underscores')
     .action(async (name, options) =>
       ends(
-        await withArchive(context, options, 'snapshot create', (archive) =>
-          snapshotCreate(context, archive, name, options),
+        await withArchive(context, options, 'snapshot create', async (archive) =>
+          (await import('./search-snapshot.ts')).snapshotCreate(context, archive, name, options),
         ),
       ),
     );
   archiveCommand(snapshot, 'ls', 'list the snapshots').action(async (options) =>
-    ends(await withArchive(context, options, 'snapshot ls', (archive) => snapshotLs(context, archive, options))),
+    ends(
+      await withArchive(context, options, 'snapshot ls', async (archive) =>
+        (await import('./search-snapshot.ts')).snapshotLs(context, archive, options),
+      ),
+    ),
   );
   archiveCommand(snapshot, 'rm', 'give a snapshot up; compaction may then take out what it kept')
     .argument('<name>')
     .action(async (name, options) =>
       ends(
-        await withArchive(context, options, 'snapshot rm', (archive) => snapshotRm(context, archive, name, options)),
+        await withArchive(context, options, 'snapshot rm', async (archive) =>
+          (await import('./search-snapshot.ts')).snapshotRm(context, archive, name, options),
+        ),
       ),
     );
 }

@@ -17,10 +17,7 @@ export function registerServe(program: Command, context: CommandContext, ends: (
     .option('--upload-max <bytes>', 'the largest upload that is taken (default: as much as the disk has room for)')
     .option('--init', 'make an empty archive when there is none')
     .option('--no-index', 'leave the search index as it is; `pinakes index` brings it up to date')
-    .action(async (options) => {
-      const { serve } = await import('./serve-run.ts');
-      ends(await serve(context, options));
-    });
+    .action(async (options) => ends(await (await import('./serve-run.ts')).serve(context, options)));
 }
 
 function gathered(value: string, before: readonly string[] = []): readonly string[] {

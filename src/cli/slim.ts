@@ -2,8 +2,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from './command.ts';
 
-const verbs = () => import('./slim-verbs.ts');
-
 /** Adds the commands; `ends` takes the exit code of the one that runs. */
 export function registerSlim(program: Command, context: CommandContext, ends: (code: number) => void): void {
   const slim = program
@@ -19,7 +17,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--workers <number>', 'threads')
     .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
     .option('--json', 'one JSON object')
-    .action(async (paths, options) => ends(await (await verbs()).slimAssessCommand(context, paths, options)));
+    .action(async (paths, options) =>
+      ends(await (await import('./slim-assess.ts')).slimAssessCommand(context, paths, options)),
+    );
 
   rewriting(
     slim
@@ -31,7 +31,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
   )
     .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
     .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
-    .action(async (paths, options) => ends(await (await verbs()).slimRunCommand(context, paths, options)));
+    .action(async (paths, options) =>
+      ends(await (await import('./slim-run.ts')).slimRunCommand(context, paths, options)),
+    );
 
   slim
     .command('undo')
@@ -39,7 +41,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .argument('[paths...]', 'the paths of the run')
     .option('--work <directory>', 'the directory of the run, if it was given one')
     .option('--json', 'one JSON object')
-    .action(async (paths, options) => ends(await (await verbs()).slimUndoCommand(context, paths, options)));
+    .action(async (paths, options) =>
+      ends(await (await import('./slim-run.ts')).slimUndoCommand(context, paths, options)),
+    );
 
   slim
     .command('sum')
@@ -52,7 +56,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--empty <what>', 'records with an empty payload, which are never duplicates: skip or keep', 'keep')
     .option('--workers <number>', 'threads')
     .option('--json', 'one JSON object')
-    .action(async (paths, options) => ends(await (await verbs()).slimSumCommand(context, paths, options)));
+    .action(async (paths, options) =>
+      ends(await (await import('./slim-manifest.ts')).slimSumCommand(context, paths, options)),
+    );
 
   slim
     .command('split')
@@ -63,7 +69,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--format <format>', 'parquet or warcsum', 'parquet')
     .option('--json', 'one JSON object a part')
     .action(async (parts, manifests, options) =>
-      ends(await (await verbs()).slimSplitCommand(context, parts, manifests, options)),
+      ends(await (await import('./slim-manifest.ts')).slimSplitCommand(context, parts, manifests, options)),
     );
 
   slim
@@ -75,7 +81,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
     .option('--workers <number>', 'threads')
     .option('--json', 'one JSON object')
-    .action(async (manifests, options) => ends(await (await verbs()).slimResolveCommand(context, manifests, options)));
+    .action(async (manifests, options) =>
+      ends(await (await import('./slim-manifest.ts')).slimResolveCommand(context, manifests, options)),
+    );
 
   rewriting(
     slim
@@ -85,7 +93,9 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
   )
     .requiredOption('--manifest <files...>', 'resolved manifests')
     .option('--trust-manifest', 'take originals that are out of reach as the manifests describe them')
-    .action(async (paths, options) => ends(await (await verbs()).slimRefsCommand(context, paths, options)));
+    .action(async (paths, options) =>
+      ends(await (await import('./slim-run.ts')).slimRefsCommand(context, paths, options)),
+    );
 
   slim
     .command('compare')
@@ -95,7 +105,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
     .option('--json', 'one JSON object a difference, and a summary')
     .action(async (before, after, options) =>
-      ends(await (await verbs()).slimCompareCommand(context, before, after, options)),
+      ends(await (await import('./slim-manifest.ts')).slimCompareCommand(context, before, after, options)),
     );
 }
 

@@ -2,8 +2,6 @@
 import { type Command, Option } from 'commander';
 import type { CommandContext } from './command.ts';
 
-const verbs = () => import('./warc-verbs.ts');
-
 const PARTS = ['headers', 'block', 'payload', 'decoded', 'raw'];
 
 /** An option that asks for one part of a record, and so excludes the others. */
@@ -21,7 +19,7 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
     .description('list the records of files')
     .argument('<paths...>', PATHS)
     .option('--json', 'one JSON object a record, with digests')
-    .action(async (paths, options) => ends(await (await verbs()).warcLs(context, paths, options)));
+    .action(async (paths, options) => ends(await (await import('./warc-ls.ts')).warcLs(context, paths, options)));
 
   warc
     .command('cat')
@@ -33,7 +31,9 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
     .addOption(only('payload', 'only the payload: the body without chunk framing, content coding kept'))
     .addOption(only('decoded', 'only the payload, with its content coding removed, as a browser shows it'))
     .addOption(only('raw', 'the bytes as they lie in the file, compressed as they are'))
-    .action(async (file, offset, options) => ends(await (await verbs()).warcCat(context, file, offset, options)));
+    .action(async (file, offset, options) =>
+      ends(await (await import('./warc-cat.ts')).warcCat(context, file, offset, options)),
+    );
 
   warc
     .command('check')
@@ -41,7 +41,7 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
     .argument('<paths...>', PATHS)
     .option('--json', 'one JSON object a finding and a record, and a summary')
     .option('--verbose', 'the digest verdict of every record')
-    .action(async (paths, options) => ends(await (await verbs()).warcCheck(context, paths, options)));
+    .action(async (paths, options) => ends(await (await import('./warc-check.ts')).warcCheck(context, paths, options)));
 
   warc
     .command('index')
@@ -50,7 +50,7 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
     .option('--format <format>', 'cdxj, cdx11 or cdx9', 'cdxj')
     .option('--sort', 'in byte order')
     .option('--post-append', 'put method and body of POST requests into the key')
-    .action(async (paths, options) => ends(await (await verbs()).warcIndex(context, paths, options)));
+    .action(async (paths, options) => ends(await (await import('./warc-index.ts')).warcIndex(context, paths, options)));
 
   warc
     .command('convert')
@@ -68,5 +68,7 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
     .option('--level <number>', 'compression level')
     .option('--force', 'replace files that exist')
     .option('--json', 'one JSON object a file')
-    .action(async (paths, options) => ends(await (await verbs()).warcConvert(context, paths, options)));
+    .action(async (paths, options) =>
+      ends(await (await import('./warc-convert.ts')).warcConvert(context, paths, options)),
+    );
 }
