@@ -81,11 +81,37 @@ test('a program in TypeScript can be checked against what was built, with no set
   assert.equal(run.status, 0, run.stdout + run.stderr);
 });
 
-test('the program is executable and starts with the line that finds Node', (t) => {
-  const program = join(dist, 'cli/main.js');
-  if (!existsSync(join(ROOT, 'src/cli/main.ts'))) return t.skip('there is no command line in src/ yet');
+/** The file that an installed package runs. */
+function programFile(): string {
+  return join(directory, JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')).bin.pinakes);
+}
+
+test('the program is executable and starts with the line that finds Node', () => {
+  const program = programFile();
   assert.match(readFileSync(program, 'utf8'), /^#!\/usr\/bin\/env node\n/);
   if (process.platform !== 'win32') assert.equal(statSync(program).mode & 0o111, 0o111);
+});
+
+test('the program runs, and on a Node that is too old it says so instead', () => {
+  const run = (...options: string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...options, programFile(), '--version']);
+    return { status, out: stdout.toString(), err: stderr.toString() };
+  };
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  assert.deepEqual(run(), { status: 0, out: `${version}\n`, err: '' });
+  const older = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } })";
+  const refused = run('--import', `data:text/javascript,${encodeURIComponent(older)}`);
+  assert.deepEqual([refused.status, refused.out], [2, '']);
+  assert.match(refused.err, /^pinakes: this is Node 20\.9\.0, and Pinakes needs Node 24 or newer\.\n/);
+});
+
+test('the papers of the staged package lead to files that are in it', () => {
+  const papers = globSync('{*,docs/*}.md', { cwd: directory });
+  assert.ok(papers.length > 10);
+  for (const paper of papers) {
+    for (const [, link] of readFileSync(join(directory, paper), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+      assert.ok(existsSync(join(directory, dirname(paper), link!)), `${paper} leads to ${link}`);
+  }
 });
 
 test('the staged package holds the papers, and every file its package.json names', () => {

@@ -26,7 +26,7 @@ export function build(outDir: string): void {
     const turned = toBuiltSpecifiers(text);
     if (turned !== text) writeFileSync(file, turned);
   }
-  const program = join(outDir, 'cli/main.js');
+  const program = join(outDir, 'cli/start.js');
   if (existsSync(program)) {
     const text = readFileSync(program, 'utf8');
     if (!text.startsWith('#!')) writeFileSync(program, SHEBANG + text);

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The command line: `pinakes <verb>`. Reads arguments, runs one command, ends with its exit code. */
 import { randomUUID } from 'node:crypto';
 import { Command, CommanderError } from 'commander';
