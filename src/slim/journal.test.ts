@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,5 +53,32 @@ test('a journal of another version, or damaged in the middle, is refused', () =>
       writeFileSync(path, `${text}\n`);
       assert.throws(() => new Journal(path), { code: 'SLIM_JOURNAL' });
     }
+  });
+});
+
+test('an entry that finds no room leaves nothing behind, and the next one can be read', {
+  skip: process.platform === 'win32' && 'no limits on the size of files here',
+}, () => {
+  withJournal((path) => {
+    const journal = new Journal(path);
+    journal.add(BEGIN);
+    journal.close();
+    const script = `
+      const { Journal } = await import(${JSON.stringify(new URL('journal.ts', import.meta.url).href)});
+      const journal = new Journal(${JSON.stringify(path)});
+      try {
+        journal.add({ kind: 'planned', source: 'x'.repeat(5000) });
+      } catch ({ code }) {
+        process.stdout.write(code);
+      }
+      journal.add({ kind: 'finished' });
+    `;
+    const args = ['-c', 'ulimit -f 1 && exec "$1" --input-type=module -e "$2"', 'bash', process.execPath, script];
+    const { stdout, stderr, status } = spawnSync('bash', args);
+    assert.equal(status, 0, String(stderr));
+    assert.notEqual(String(stdout), '');
+    const again = new Journal(path);
+    again.close();
+    assert.deepEqual(again.entries, [BEGIN, { kind: 'finished' }]);
   });
 });

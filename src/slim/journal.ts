@@ -62,6 +62,8 @@ export class Journal {
   readonly path: string;
   readonly entries: JournalEntry[];
   readonly #descriptor: number;
+  /** Of the whole lines. */
+  #bytes: number;
 
   constructor(path: string) {
     this.path = path;
@@ -70,8 +72,9 @@ export class Journal {
       const bytes = readFileSync(this.#descriptor);
       const whole = bytes.lastIndexOf(0x0a) + 1;
       this.entries = parse(bytes.toString('utf8', 0, whole), path);
+      this.#bytes = whole;
       if (whole < bytes.length) {
-        ftruncateSync(this.#descriptor, whole);
+        this.#cut();
         fsyncSync(this.#descriptor);
       }
     } catch (cause) {
@@ -92,11 +95,18 @@ export class Journal {
   addLazily(entry: JournalEntry): void {
     const bytes = Buffer.from(`${JSON.stringify(entry)}\n`);
     try {
+      // Half a line, of an entry that found no room, would make one with this that nobody could read.
+      this.#cut();
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
     } catch (cause) {
       throw fileError(cause, this.path, 'writing');
     }
+    this.#bytes += bytes.length;
     this.entries.push(entry);
+  }
+
+  #cut(): void {
+    ftruncateSync(this.#descriptor, this.#bytes);
   }
 
   close(): void {

@@ -31,7 +31,7 @@ export class RunState {
         this.begin = entry;
         break;
       case 'scanned':
-        this.scanned.push(...entry.files);
+        for (const file of entry.files) this.scanned.push(file);
         this.lines = entry.lines;
         break;
       case 'planned':
