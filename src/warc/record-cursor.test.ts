@@ -271,6 +271,13 @@ test('garbage and NUL bytes between records are skipped and told of', () => {
   ]);
 });
 
+test('a record is found behind any mixture of NULs, empty lines and garbage', () => {
+  for (const between of ['x\n\n\r\n\n\r\n', '\0\0\r\n\n', '\0x\n\r\n', 'x\n\n\0\0\n', 'x\r\n\n\rx\n\n\n']) {
+    const got = read(Buffer.concat([A, Buffer.from(between), B, Buffer.from(between), C]));
+    assert.deepEqual(bodies(got), ALL, JSON.stringify(between));
+  }
+});
+
 test('garbage inside a member is skipped and told of at the member', () => {
   const first = gzipSync(A);
   const got = read(Buffer.concat([first, gzipSync(Buffer.concat([Buffer.from('garbage\n'), B])), gzipSync(C)]));

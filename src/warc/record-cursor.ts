@@ -563,13 +563,18 @@ export class RecordCursor {
     return this.#ended && out.available === 0 ? this.#endResync() : undefined;
   }
 
-  /** The next index where a line, a member or a WARC head begins; every index while only NULs were seen. */
+  /** The next index where a line that is not empty, a member or a WARC head begins; while only NULs were seen, that of another byte. */
   #nextInteresting(from: number, stop: number): number {
-    if (this.#skippedAreNul) return from;
     const out = this.#out;
+    if (this.#skippedAreNul) {
+      let at = from;
+      while (at < stop && out.buffer[at] === 0) at++;
+      return at;
+    }
     const region = out.buffer.subarray(0, out.end);
     const lf = region.indexOf(LF, from - 1);
-    const line = lf < 0 ? stop : Math.min(lf + 1, stop);
+    const afterLf = lf < 0 ? stop : Math.min(lf + 1, stop);
+    const line = afterLf + lineEnds(out.buffer, afterLf, stop);
     const magic = region.subarray(0, line + WARC_MAGIC.length).indexOf(WARC_MAGIC, from);
     const next = magic < 0 ? line : Math.min(magic, line);
     if (this.#isIdentity) return next;

@@ -102,6 +102,9 @@ function isArcUrl(url: string): boolean {
 /** Whether a WARC or ARC record begins at this index. `end` may cut an ARC line short: then its visible beginning must fit. */
 export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boolean {
   if (isWarcStart(bytes, at, end)) return true;
+  // The URL of an ARC line begins with a letter; most of what is looked at does not.
+  const first = (bytes[at] ?? 0) | 0x20;
+  if (first < 0x61 || first > 0x7a) return false;
   const line = fromLatin1(bytes, at, Math.min(end, at + RECORD_START_BYTES));
   const lineEnd = line.indexOf('\n');
   if (lineEnd < 0) return line.length >= RECORD_START_BYTES && /^(filedesc|https?|ftp|dns):\S/i.test(line);
