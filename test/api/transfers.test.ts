@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { createArchive } from '../../src/archive/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import { woundUrl } from '../archive/damage-sample.ts';
@@ -92,6 +93,30 @@ test('an upload that breaks off leaves nothing', async (t) => {
   socket.destroy();
   await until(() => uploadsOf(one).length === 0);
   assert.deepEqual((await one.call('/api/jobs')).json, { items: [] });
+});
+
+test('an upload that decodes to very much keeps nobody waiting, and is let go of when its sender leaves', async (t) => {
+  const one = await served(t);
+  // Each line could be the head of a record.
+  const bytes = gzipSync(Buffer.alloc(48 * 1024 * 1024, 'a\n'));
+  const leaving = new AbortController();
+  let isOver = false;
+  const sending = fetch(`${one.server.uiAddress}/api/uploads?name=bomb.warc.gz`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}` },
+    body: bytes,
+    signal: leaving.signal,
+  }).finally(() => {
+    isOver = true;
+  });
+  const isAllThere = () =>
+    uploadsOf(one).some((name) => statSync(join(one.directory, 'uploads', name)).size === bytes.length);
+  await until(isAllThere);
+  for (let times = 0; times < 10; times++) assert.equal((await one.call('/healthz')).status, 200);
+  assert.equal(isOver, false);
+  leaving.abort();
+  await assert.rejects(sending, { name: 'AbortError' });
+  await until(() => uploadsOf(one).length === 0);
 });
 
 test('an upload over the limit is refused with 413, told beforehand or not', async (t) => {

@@ -8,16 +8,13 @@ import { mkdir, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fileError, type IdSource, PinakesError } from '../../base/index.ts';
-import { warcInputs } from '../../warc/index.ts';
+import { fileError, type IdSource, PinakesError, ThreadPool } from '../../base/index.ts';
 import { HttpProblem } from '../problem.ts';
 
 const PART_SUFFIX = '.part';
 const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 /** What stays free on the disk, for the archive itself. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
-/** A file in whose first bytes no record begins is no archive file. */
-const LOOK_BYTES = 4 * 1024 * 1024;
 
 export type Upload = {
   /** What jobs call it. */
@@ -73,7 +70,7 @@ export class UploadDesk {
         }
       };
       await pipeline(pieces, createWriteStream(part, { flags: 'wx', flush: true }), { signal });
-      if (!(await isArchiveFile(part))) throw new PinakesError('NOT_WARC', { where: name.slice(0, 200) });
+      if (!(await isArchiveFile(part, signal))) throw new PinakesError('NOT_WARC', { where: name.slice(0, 200) });
       await rename(part, join(directory, upload));
       this.#uploads.add(upload);
       return { name: upload, bytes: taken };
@@ -117,15 +114,20 @@ function safeName(name: string): string {
   return safe.slice(-100).replace(/^[^A-Za-z0-9]+/, '') || 'upload';
 }
 
-/** Whether a record can be read near the beginning of the file, or of a file in the package that it is. */
-async function isArchiveFile(path: string): Promise<boolean> {
+/** Looks on a thread of its own: a few bytes can decode to very many, and nobody else should wait for that. */
+async function isArchiveFile(path: string, signal: AbortSignal): Promise<boolean> {
+  const threads = new ThreadPool<string, boolean>(new URL('./upload-worker.ts', import.meta.url), { threads: 1 });
+  const stop = () => void threads.close();
+  signal.addEventListener('abort', stop, { once: true });
   try {
-    for await (const input of warcInputs(path, () => {}))
-      for await (const _ of input.read({ end: LOOK_BYTES })) return true;
-    return false;
+    signal.throwIfAborted();
+    return await threads.run(path);
   } catch (error) {
-    if (error instanceof PinakesError && (error.code === 'NOT_WARC' || error.code === 'NO_RECORD')) return false;
+    signal.throwIfAborted();
     throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await threads.close();
   }
 }
 
