@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { Job } from './job.ts';
 import { JobJournal } from './job-journal.ts';
 
@@ -60,5 +62,39 @@ test('a file of mostly old lines is written anew with what is kept, and goes on 
       ['y', 'running'],
       ['z', 'queued'],
     ],
+  );
+});
+
+/** Writes a job that fits, one that does not, and one that fits, into files that may not grow beyond some kilobytes. */
+const FULL_DISK = `
+  const [journalModule, path] = process.argv.slice(1);
+  const { JobJournal } = await import(journalModule);
+  const { journal } = await JobJournal.open(path);
+  const job = (id, text) => ({ id, kind: 'add', state: 'queued', origin: 'api', input: { text }, log: [] });
+  const outcomes = [];
+  for (const one of [job('a', ''), job('b', 'x'.repeat(100_000)), job('c', '')])
+    outcomes.push(await journal.write(one, () => []).then(() => 'written', () => 'refused'));
+  process.stdout.write(outcomes.join(' '));
+`;
+
+const noLimit = process.platform === 'win32' && 'no limits on the size of files here';
+
+test('a line that the disk had no room for leaves nothing, and what is written next is not swallowed', {
+  skip: noLimit,
+}, async (t) => {
+  const path = pathIn(t);
+  const script = 'ulimit -f 16 && exec "$1" --input-type=module -e "$2" "$3" "$4"';
+  const journalModule = fileURLToPath(new URL('./job-journal.ts', import.meta.url));
+  const { stdout, stderr } = spawnSync('sh', ['-c', script, 'sh', process.execPath, FULL_DISK, journalModule, path], {
+    encoding: 'utf8',
+    // The cache of compiled code is written to files too.
+    env: { ...process.env, NODE_COMPILE_CACHE: '' },
+  });
+  assert.equal(stdout, 'written refused written', stderr);
+  const { journal, jobs } = await JobJournal.open(path);
+  await journal.close();
+  assert.deepEqual(
+    jobs.map(({ id }) => id),
+    ['a', 'c'],
   );
 });

@@ -2,7 +2,7 @@
  * The history of jobs: `jobs.jsonl` in the archive, one line of JSON for each change of state, the last line of a job counting. A line is durable
  * before the change is told to anybody. The file is written anew, whole, when most of its lines are old; a torn last line is passed over.
  */
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { fileError } from '../../base/index.ts';
 import type { Job } from './job.ts';
 
@@ -12,12 +12,15 @@ export class JobJournal {
   readonly #path: string;
   #file: FileHandle;
   #lines: number;
+  /** Whole lines. */
+  #bytes: number;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(path: string, file: FileHandle, lines: number) {
+  private constructor(path: string, file: FileHandle, lines: number, bytes: number) {
     this.#path = path;
     this.#file = file;
     this.#lines = lines;
+    this.#bytes = bytes;
   }
 
   /** Opens the journal, and says which jobs it tells of, in the order they were made. */
@@ -36,7 +39,8 @@ export class JobJournal {
       const file = await open(path, 'a');
       // A torn line must not swallow the one that comes after it.
       if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
-      return { journal: new JobJournal(path, file, lines.length), jobs: [...jobs.values()] };
+      const { size } = await file.stat();
+      return { journal: new JobJournal(path, file, lines.length, size), jobs: [...jobs.values()] };
     } catch (cause) {
       throw fileError(cause, path, 'writing');
     }
@@ -44,13 +48,12 @@ export class JobJournal {
 
   /** Writes a job down as it is now. `kept` are all jobs worth keeping, for when the file is written anew. */
   write(job: Job, kept: () => readonly Job[]): Promise<void> {
-    const line = `${JSON.stringify(job)}\n`;
+    const line = Buffer.from(`${JSON.stringify(job)}\n`);
     return this.#inTurn(async () => {
-      await this.#file.appendFile(line);
-      await this.#file.datasync();
-      this.#lines++;
+      await this.#append(line);
       const jobs = kept();
-      if (this.#lines > 4 * jobs.length + LINES_SPARE) await this.#renew(jobs);
+      // What is written is written; that it takes more room than it must is mended another time.
+      if (this.#lines > 4 * jobs.length + LINES_SPARE) await this.#renew(jobs).catch(() => {});
     });
   }
 
@@ -58,20 +61,42 @@ export class JobJournal {
     await this.#inTurn(() => this.#file.close());
   }
 
+  /** A line, or nothing of it: half of one, left by a disk that was full, would swallow the one that comes after it. */
+  async #append(line: Uint8Array): Promise<void> {
+    try {
+      await this.#file.appendFile(line);
+      await this.#file.datasync();
+    } catch (error) {
+      await this.#file.truncate(this.#bytes).catch(() => {});
+      throw error;
+    }
+    this.#bytes += line.length;
+    this.#lines++;
+  }
+
   async #renew(jobs: readonly Job[]): Promise<void> {
     const temporary = `${this.#path}.tmp`;
-    const file = await open(temporary, 'w');
+    await unlink(temporary).catch(() => {});
+    const file = await open(temporary, 'ax');
+    let bytes = 0;
     try {
-      for (const job of jobs) await file.appendFile(`${JSON.stringify(job)}\n`);
+      for (const job of jobs) {
+        const line = Buffer.from(`${JSON.stringify(job)}\n`);
+        await file.appendFile(line);
+        bytes += line.length;
+      }
       await file.sync();
       await rename(temporary, this.#path);
     } catch (error) {
       await file.close();
+      await unlink(temporary).catch(() => {});
       throw error;
     }
-    await this.#file.close();
+    const old = this.#file;
     this.#file = file;
     this.#lines = jobs.length;
+    this.#bytes = bytes;
+    await old.close();
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
