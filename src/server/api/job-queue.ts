@@ -36,7 +36,7 @@ export type NewJob = {
   readonly lane: string | undefined;
   readonly isCancellable?: boolean | undefined;
   readonly run: (context: JobContext) => Promise<unknown>;
-  /** Called when it is over, however it ended, before its end is told; never when the server died. */
+  /** Called when it is over, however it ended, when that is durable and before it is told; never when the server died. */
   readonly onOver?: ((job: Job) => Promise<void>) | undefined;
 };
 
@@ -49,7 +49,8 @@ type Entry = {
   readonly over: Promise<Job>;
   readonly settle: (job: Job) => void;
   isCancelled: boolean;
-  isEnding: boolean;
+  /** What it becomes when its end is told; the journal has it before. */
+  ending: Job | undefined;
   /** Set while what it tells on its way has to wait. */
   waiting: NodeJS.Timeout | undefined;
   hasNews: boolean;
@@ -166,7 +167,7 @@ export class JobQueue {
   }
 
   async #work(entry: Entry, newJob: NewJob): Promise<void> {
-    if (isOver(entry.job)) return;
+    if (entry.ending) return;
     const { archive, clock } = this.#parts;
     const { signal } = entry.controller;
     const scratch = this.#scratchOf(entry.job.id);
@@ -197,14 +198,14 @@ export class JobQueue {
   }
 
   async #end(entry: Entry, outcome: Partial<Job>): Promise<void> {
-    if (entry.isEnding) return;
-    entry.isEnding = true;
+    if (entry.ending) return;
     clearTimeout(entry.waiting);
-    const endedAt = formatW3cDate(this.#parts.clock());
-    await entry.newJob?.onOver?.({ ...entry.job, ...outcome, endedAt }).catch(() => {});
-    this.#alter(entry, { ...outcome, endedAt });
+    const ended = { ...entry.job, ...outcome, endedAt: formatW3cDate(this.#parts.clock()) };
+    entry.ending = ended;
     // A history that cannot be written is no reason to call the work undone; after a restart the job shows as interrupted.
     await this.#write(entry).catch(() => {});
+    await entry.newJob?.onOver?.(ended).catch(() => {});
+    this.#alter(entry, ended);
     this.#forget();
     this.#tell();
     entry.settle(entry.job);
@@ -213,7 +214,7 @@ export class JobQueue {
   #put(job: Job, newJob: NewJob | undefined): Entry {
     const { promise: over, resolve: settle } = Promise.withResolvers<Job>();
     const controller = new AbortController();
-    const state = { isCancelled: false, isEnding: false, waiting: undefined, hasNews: false };
+    const state = { isCancelled: false, ending: undefined, waiting: undefined, hasNews: false };
     const entry: Entry = { job, change: ++this.#change, newJob, controller, over, settle, ...state };
     this.#entries.set(job.id, entry);
     return entry;
@@ -230,7 +231,7 @@ export class JobQueue {
 
   /** What a job tells on its way: the first at once, then the latest after a while. */
   #hear(entry: Entry, news: Partial<Job>): void {
-    if (isOver(entry.job)) return;
+    if (entry.ending) return;
     entry.job = { ...entry.job, ...news };
     entry.hasNews = true;
     if (entry.waiting === undefined) this.#passOn(entry);
@@ -238,7 +239,7 @@ export class JobQueue {
 
   #passOn(entry: Entry): void {
     entry.waiting = undefined;
-    if (!entry.hasNews || isOver(entry.job)) return;
+    if (!entry.hasNews || entry.ending) return;
     entry.hasNews = false;
     this.#alter(entry, {});
     this.#tell();
@@ -247,7 +248,8 @@ export class JobQueue {
   }
 
   #write(entry: Entry): Promise<void> {
-    return this.#parts.journal.write(entry.job, () => [...this.#entries.values()].map(({ job }) => job));
+    const latest = ({ job, ending }: Entry) => ending ?? job;
+    return this.#parts.journal.write(latest(entry), () => [...this.#entries.values()].map(latest));
   }
 
   #tell(): void {
