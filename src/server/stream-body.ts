@@ -9,7 +9,8 @@
  *   jsonl    {"type":"cursor","cursor":"...","end":false}     lines between the others, about one a mebibyte; the last has "end": true
  *   frames   D bytes of the stream | C cursor behind all bytes so far | X end: yes | no; always the last
  * ```
- * What fails in the middle breaks the connection, so that nobody takes a part for the whole.
+ * What fails in the middle breaks the connection, so that nobody takes a part for the whole. While nothing is found for long, the fields are sent, and the last cursor is told again from time
+ * to time where that is possible: who waits sees that the stream lives.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -32,6 +33,7 @@ export type StreamBodyOptions = {
 
 const MIMES = { warc: 'application/warc', jsonl: 'application/x-ndjson' };
 const FRAME_HEAD_BYTES = 5;
+const HEARTBEAT_MS = 15_000;
 
 export async function sendStreamBody(
   response: ServerResponse,
@@ -41,13 +43,24 @@ export async function sendStreamBody(
   const leaving = leavingSignal(response);
   const { method, httpVersion } = response.req;
   const hasTrailers = method !== 'HEAD' && httpVersion !== '1.0';
+  let sent = 0;
+  let sentBefore = 0;
+  let isAtCursor = true;
+  let cursor = stream.cursor();
+  const beat = setInterval(() => {
+    const isSilent = sent === sentBefore && isAtCursor && !response.writableNeedDrain;
+    sentBefore = sent;
+    if (!isSilent) return;
+    response.flushHeaders();
+    writeCursor(response, cursor, false, format, isFramed);
+  }, HEARTBEAT_MS);
   try {
     response.writeHead(200, {
       'cache-control': 'no-store',
       'content-type': isFramed ? FRAMES_MIME : MIMES[format],
       'content-disposition': `attachment; filename="${filename}"`,
       'x-content-type-options': 'nosniff',
-      [CURSOR_FIELD]: stream.cursor(),
+      [CURSOR_FIELD]: cursor,
       ...(stream.join !== undefined && { 'X-Pinakes-Joined': 'yes' }),
       ...(stream.mayLack && { 'X-Pinakes-Deleted': 'possible' }),
       ...(hasTrailers && { Trailer: `${CURSOR_FIELD}, ${END_FIELD}` }),
@@ -56,8 +69,6 @@ export async function sendStreamBody(
       response.end();
       return;
     }
-    let sent = 0;
-    let isAtCursor = true;
     let isEnd = false;
     while (!(isAtCursor && (sent >= bytesMax || stopping.aborted))) {
       const parcel = await stream.next();
@@ -66,13 +77,14 @@ export async function sendStreamBody(
       if (!parcel) break;
       sent += parcel.bytes;
       isAtCursor = parcel.cursor !== undefined;
+      cursor = stream.cursor();
       response.cork();
       for (const piece of parcel.pieces) writePiece(response, piece, isFramed);
-      if (isAtCursor) writeCursor(response, stream.cursor(), false, format, isFramed);
+      if (isAtCursor) writeCursor(response, cursor, false, format, isFramed);
       response.uncork();
       if (response.writableNeedDrain) await once(response, 'drain', { signal: leaving });
     }
-    const cursor = stream.cursor();
+    cursor = stream.cursor();
     writeCursor(response, cursor, isEnd, format, isFramed);
     if (isFramed) response.write(formatFrame('X', isEnd ? 'yes' : 'no'));
     if (hasTrailers) response.addTrailers({ [CURSOR_FIELD]: cursor, [END_FIELD]: isEnd ? 'yes' : 'no' });
@@ -81,6 +93,8 @@ export async function sendStreamBody(
     if (leaving.aborted) return;
     response.destroy();
     throw error;
+  } finally {
+    clearInterval(beat);
   }
 }
 
