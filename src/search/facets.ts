@@ -2,11 +2,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { hostOfKey, type UrlKey } from '../url/index.ts';
 import type { Candidate } from './candidates.ts';
+import type { QueryPlan } from './query-plan.ts';
 import type { Facet, Facets } from './search-result.ts';
 
 const VALUES_MAX = 20;
 
-export function facetsOf(database: DatabaseSync, candidates: readonly Candidate[]): Facets {
+export function facetsOf(
+  database: DatabaseSync,
+  candidates: readonly Candidate[],
+  plan: Pick<QueryPlan, 'captureWhere' | 'captureValues'>,
+): Facets {
   // In the order in which they lie, neighbours are read at once.
   const versions = JSON.stringify(Array.from(Float64Array.from(candidates, ({ version }) => version).sort()));
   const site = new Map<string, number>();
@@ -25,20 +30,36 @@ export function facetsOf(database: DatabaseSync, candidates: readonly Candidate[
     type: largest(type),
     language: largest(language),
     year: largest(year),
-    collection: database
-      .prepare(COLLECTIONS)
-      .all(versions)
-      .map((row) => ({ value: String(row.value), count: Number(row.count) })),
+    collection: largest(collectionsOf(database, candidates, versions, plan)),
   };
+}
+
+/** A capture is in one collection. A page is in every one that has a capture which fits. */
+function collectionsOf(
+  database: DatabaseSync,
+  candidates: readonly Candidate[],
+  versions: string,
+  { captureWhere, captureValues }: Pick<QueryPlan, 'captureWhere' | 'captureValues'>,
+): Map<string, number> {
+  const names = new Map<number, string>();
+  for (const { id, name } of database.prepare('SELECT id, name FROM collections').all())
+    names.set(Number(id), String(name));
+  const counts = new Map<string, number>();
+  const isByCapture = candidates.some(({ collection }) => collection !== 0);
+  if (isByCapture) for (const { collection } of candidates) count(counts, names.get(collection)!);
+  else {
+    const sql = `SELECT c.collection, count(DISTINCT c.version) AS number FROM json_each(?) j CROSS JOIN captures c ON c.version = j.value
+      ${captureWhere === '' ? '' : `WHERE ${captureWhere}`} GROUP BY 1`;
+    for (const row of database.prepare(sql).all(versions, ...captureValues))
+      count(counts, names.get(Number(row.collection))!, Number(row.number));
+  }
+  return counts;
 }
 
 /** Of a key up to its path, which is all that the host is told by. */
 const HOST = "substr(u.key, 1, instr(u.key, ')/') + 1)";
 const KINDS = `SELECT ${HOST} AS host, d.mime, d.language, count(*) AS number FROM json_each(?) j CROSS JOIN versions v ON v.id = j.value
   JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url GROUP BY 1, 2, 3`;
-const COLLECTIONS = `SELECT o.name AS value, sum(n) AS count FROM (
-    SELECT c.collection, count(DISTINCT c.version) AS n FROM json_each(?) j CROSS JOIN captures c ON c.version = j.value GROUP BY 1) c
-  JOIN collections o ON o.id = c.collection GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${VALUES_MAX}`;
 
 function count(counts: Map<string, number>, value: string, number = 1): void {
   counts.set(value, (counts.get(value) ?? 0) + number);

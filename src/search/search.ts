@@ -129,6 +129,7 @@ export class Search {
         facets: facetsOf(
           this.#database,
           [...(found.divided ?? groups).values()].map(({ best }) => best),
+          plan,
         ),
       }),
       batch,

@@ -59,6 +59,29 @@ test('a content that is captured again costs no reading, and all its captures ar
   ]);
 });
 
+test('results divide by collection as they are counted: pages by captures that fit, captures by their own', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [
+    page('one', 'zebra'),
+    page('one', 'zebra', { time: Date.UTC(2023, 0, 1) }),
+    page('one', 'zebra', { time: Date.UTC(2022, 0, 1), collection: 'other' }),
+    page('two', 'zebra'),
+  ]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const divided = async (query: string, group: 'url' | 'capture') => {
+    const { facets } = await search.search(query, { group, facets: true });
+    return facets!.collection.map(({ value, count }) => `${value} ${count}`).join(', ');
+  };
+  assert.equal(await divided('zebra', 'url'), 'web 2, other 1');
+  assert.equal(await divided('zebra', 'capture'), 'web 3, other 1');
+  assert.equal(await divided('zebra collection:other', 'url'), 'other 1');
+  assert.equal(await divided('zebra collection:other', 'capture'), 'other 1');
+  assert.equal(await divided('zebra to:2022', 'url'), 'other 1');
+  assert.equal(await divided('nothing', 'capture'), '');
+});
+
 test('a word with soft hyphens is found without them, and one without them with', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [page('soft', 'steam\u00adship\u00adcompany'), page('plain', 'steamshipcompany')]);
