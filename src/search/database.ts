@@ -74,8 +74,13 @@ export function openForReading(path: string): DatabaseSync {
   const database = open(path, true);
   const version = versionOf(database);
   if (version === INDEX_VERSION) {
-    database.exec('PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824');
-    return database;
+    try {
+      database.exec('PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824');
+      return database;
+    } catch (error) {
+      database.close();
+      throw indexError(error);
+    }
   }
   database.close();
   throw new PinakesError('INDEX_MISSING', {
@@ -110,14 +115,37 @@ function dropAll(database: DatabaseSync): void {
   for (const { name } of names) database.exec(`DROP TABLE IF EXISTS "${name}"`);
 }
 
+const SQLITE_BUSY = 5;
+const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
+/** The file is shorter than it says. */
+const SQLITE_IOERR_SHORT_READ = 522;
 
-/** What SQLite says of a file that is broken, as an operating failure; everything else as it is. */
+/** What SQLite says of a file that is broken, and of a machine that is not able to, as an operating failure; everything else as it is. */
 export function indexError(error: unknown): unknown {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
   if (code !== 'ERR_SQLITE_ERROR' || typeof errcode !== 'number') return error;
-  const result = errcode & 0xff;
-  if (result !== SQLITE_CORRUPT && result !== SQLITE_NOTADB) return error;
-  return new PinakesError('INDEX_DAMAGED', { where: SEARCH_FILE, detail: String(message), cause: error });
+  const failure = { where: SEARCH_FILE, detail: String(message), cause: error };
+  switch (errcode & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return damaged(String(message), error);
+    case SQLITE_FULL:
+      return new PinakesError('DISK_FULL', failure);
+    case SQLITE_BUSY:
+      return new PinakesError('FILE_BUSY', failure);
+    case SQLITE_IOERR:
+      return errcode === SQLITE_IOERR_SHORT_READ
+        ? damaged(String(message), error)
+        : new PinakesError('DEVICE_FAILED', failure);
+    default:
+      return error;
+  }
+}
+
+/** Says so of an index whose tables do not hold what was put into them. */
+export function damaged(detail: string, cause?: unknown): PinakesError {
+  return new PinakesError('INDEX_DAMAGED', { where: SEARCH_FILE, detail, cause });
 }

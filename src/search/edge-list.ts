@@ -1,7 +1,7 @@
 /** All links of the index, one by one: for tables of edges that other tools read. */
 import { join } from 'node:path';
 import { type EpochMs, formatW3cDate } from '../base/index.ts';
-import { openForReading, SEARCH_FILE } from './database.ts';
+import { indexError, openForReading, SEARCH_FILE } from './database.ts';
 import { unpackLinks } from './document-links.ts';
 
 export const EDGE_COLUMNS = [
@@ -31,6 +31,8 @@ export function* listEdges(directory: string): Generator<Edge> {
         yield [source, url, kind, text, isNofollow, isEmbed, Number(row.first), Number(row.last), Number(row.captures)];
       }
     }
+  } catch (error) {
+    throw indexError(error);
   } finally {
     database.close();
   }

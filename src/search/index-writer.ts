@@ -75,8 +75,9 @@ export class IndexWriter {
 
   /** Forgets the batch at hand. */
   async rollBack(): Promise<void> {
-    if (this.#isOpen) this.#database.exec('ROLLBACK');
     this.#isOpen = false;
+    // A failure can have ended it already.
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
   }
 
   #addEntry(entry: IndexEntry, page: Page | undefined, tally: IndexTally): void {

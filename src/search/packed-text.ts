@@ -2,6 +2,7 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { utf8 } from '../base/index.ts';
 import { MemberEncoder } from '../warc/index.ts';
+import { damaged } from './database.ts';
 
 /** Kept, because making an engine costs more than packing a page; made when the first text is packed, because most of us only read. */
 let encoder: MemberEncoder | undefined;
@@ -12,5 +13,9 @@ export function packText(text: string): Uint8Array {
 }
 
 export function unpackText(bytes: Uint8Array): string {
-  return zstdDecompressSync(bytes).toString();
+  try {
+    return zstdDecompressSync(bytes).toString();
+  } catch (error) {
+    throw damaged(String(error), error);
+  }
 }

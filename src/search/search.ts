@@ -13,7 +13,7 @@ import {
   findCandidates,
   sampleCandidates,
 } from './candidates.ts';
-import { openForReading, SEARCH_FILE } from './database.ts';
+import { damaged, indexError, openForReading, SEARCH_FILE } from './database.ts';
 import { facetsOf } from './facets.ts';
 import { LinkGraph, type LinkList, type LinkOptions } from './link-graph.ts';
 import { unpackText } from './packed-text.ts';
@@ -91,11 +91,15 @@ export class Search {
   }
 
   #inOneState<T>(work: () => T): T {
-    this.#database.exec('BEGIN');
     try {
-      return work();
-    } finally {
+      this.#database.exec('BEGIN');
+      const answer = work();
       this.#database.exec('COMMIT');
+      return answer;
+    } catch (error) {
+      // A file that is broken has ended the transaction by itself.
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw indexError(error);
     }
   }
 
@@ -230,7 +234,8 @@ export class Search {
   #resultOf({ best, versions, captures }: Group, plan: QueryPlan, words: readonly string[]): SearchResult {
     const sql = `SELECT d.title, t.description, d.mime, d.language, d.bytes, d.digest, u.url, u.inlinks, u.rank, v.captures, v.first_time, v.last_time, t.body
       FROM versions v JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url LEFT JOIN texts t ON t.document = d.id WHERE v.id = ?`;
-    const row = this.#database.prepare(sql).get(best.version)!;
+    const row = this.#database.prepare(sql).get(best.version);
+    if (!row) throw damaged('a version has no content or no URL');
     const text = row.body === null ? '' : unpackText(row.body as Uint8Array);
     const snippet = snippetOf(text === '' ? String(row.description) : text, words);
     const capture = this.#captureOf(best, plan);

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { OutputDamage } from '../../src/archive/index.ts';
-import { Indexer, openSearch } from '../../src/search/index.ts';
+import { Indexer, openSearch, SEARCH_FILE } from '../../src/search/index.ts';
 import { placeOf, type Wound, wound } from '../archive/damage-sample.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { pinakes } from '../journeys/pinakes-desk.ts';
-import { storePages, type TrialPage } from './trial-pages.ts';
+import { indexed, storePages, type TrialPage, trialPages } from './trial-pages.ts';
 
 function page(name: string, word: string, changes: Partial<TrialPage> = {}): TrialPage {
   return {
@@ -55,4 +58,41 @@ test('the command that indexes names damaged records and ends with 1', async (t)
   assert.match(first.err, /damaged: volume main, .*http:\/\/one\.example\/.*index --rebuild/s);
   const second = await pinakes(archive.directory, 'index', '-a', archive.directory, '--json');
   assert.deepEqual([second.code, second.err], [0, '']);
+});
+
+test('an index that is damaged anywhere is said to be, whatever is asked of it', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, trialPages(3, 60));
+  await indexed(archive);
+  const path = join(archive.directory, SEARCH_FILE);
+  const sound = await readFile(path);
+  const asking = async () => {
+    const search = openSearch(archive.directory);
+    try {
+      for (const query of ['number', '-nothing', 'title:library links-to:http://a.example.org/page/1'])
+        await search.search(query, { facets: true, limit: 100 });
+      await search.links('http://a.example.org/page/1', { direction: 'in' });
+      search.status();
+    } finally {
+      search.close();
+    }
+  };
+  const pageBytes = 4096;
+  let failures = 0;
+  for (let at = 0; at < sound.length; at += pageBytes) {
+    const bytes = Buffer.from(sound);
+    bytes.fill(0xff, at, at + pageBytes);
+    await writeFile(path, bytes);
+    // Not every page is asked for by these questions.
+    await asking().catch((error: { code?: string }) => {
+      failures++;
+      assert.equal(error.code, 'INDEX_DAMAGED', `page ${at / pageBytes}: ${error}`);
+    });
+  }
+  assert.ok(failures > 10);
+  await writeFile(path, sound);
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE texts SET body = x'28b52ffd00'");
+  database.close();
+  await assert.rejects(asking(), { code: 'INDEX_DAMAGED' });
 });
