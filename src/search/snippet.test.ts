@@ -34,3 +34,16 @@ test('without a word the text is shown from its beginning', () => {
   assert.deepEqual(snippetOf('short text', ['absent']), { text: 'short text', marks: [] });
   assert.deepEqual(snippetOf('', ['x']), { text: '', marks: [] });
 });
+
+test('marks of words that lie inside of each other are one, and no character is cut in two', () => {
+  assert.deepEqual(snippetOf('国会図書館は日本の図書館です', ['図書', '図書館']).marks, [
+    [2, 5],
+    [9, 12],
+  ]);
+  assert.deepEqual(snippetOf('ああああ', ['ああ']).marks, [[0, 4]]);
+  for (const before of ['', 'a', 'ab'])
+    for (const word of ['図', 'nowhere']) {
+      const text = `${before}${'\u{1f600}'.repeat(400)}図${'\u{1f600}'.repeat(400)}`;
+      assert.ok(snippetOf(text, [word]).text.isWellFormed());
+    }
+});

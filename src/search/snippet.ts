@@ -20,17 +20,28 @@ const WORD = /[\p{L}\p{N}\p{M}][\p{L}\p{N}\p{M}\u00ad]*/gu;
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
 
 export function snippetOf(text: string, phrases: readonly string[], length: number = LENGTH): Snippet {
-  const searched = text.length > SEARCHED_LENGTH_MAX ? text.slice(0, SEARCHED_LENGTH_MAX) : text;
+  const searched = text.length > SEARCHED_LENGTH_MAX ? text.slice(0, beforePair(text, SEARCHED_LENGTH_MAX)) : text;
   const hits = hitsIn(searched, phrases);
   const best = bestWindow(hits, length);
   const from = best === undefined ? 0 : wordStart(searched, Math.max(0, best.start - Math.floor(length / 4)));
   const to = wordEnd(searched, Math.min(searched.length, from + length));
   const lead = from > 0 ? '\u2026 ' : '';
   const body = searched.slice(from, to).replaceAll('\n', ' ');
-  const marks = hits
-    .filter(({ start, end }) => start >= from && end <= to)
-    .map(({ start, end }) => [start - from + lead.length, end - from + lead.length] as const);
+  const marks = joined(hits.filter(({ start, end }) => start >= from && end <= to)).map(
+    ({ start, end }) => [start - from + lead.length, end - from + lead.length] as const,
+  );
   return { text: `${lead}${body}${to < text.length ? ' \u2026' : ''}`, marks };
+}
+
+/** Places in order, those that overlap as one: in scripts without blanks words lie inside of each other. */
+function joined(hits: readonly Hit[]): { start: number; end: number }[] {
+  const places: { start: number; end: number }[] = [];
+  for (const { start, end } of hits) {
+    const last = places.at(-1);
+    if (last && start < last.end) last.end = Math.max(last.end, end);
+    else places.push({ start, end });
+  }
+  return places;
 }
 
 /** Where the words of the phrases stand, in order. */
@@ -85,11 +96,16 @@ function bestWindow(hits: readonly Hit[], length: number): Hit | undefined {
 function wordStart(text: string, at: number): number {
   if (at === 0) return 0;
   const blank = text.slice(at, at + 40).search(/\s/);
-  return blank < 0 ? at : at + blank + 1;
+  return blank < 0 ? beforePair(text, at) : at + blank + 1;
 }
 
 function wordEnd(text: string, at: number): number {
   if (at >= text.length) return text.length;
   const blank = /\s\S*$/.exec(text.slice(Math.max(0, at - 40), at));
-  return blank ? at - blank[0].length : at;
+  return blank ? at - blank[0].length : beforePair(text, at);
+}
+
+/** Not between the two halves of a character. */
+function beforePair(text: string, at: number): number {
+  return text.codePointAt(at - 1)! > 0xffff ? at - 1 : at;
 }
