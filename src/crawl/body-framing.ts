@@ -26,15 +26,7 @@ export class BodyFraming {
 
   constructor(head: HttpHead) {
     const length = contentLength(head);
-    const status = head.status ?? 0;
-    this.#framing =
-      status < 200 || status === 204 || status === 304
-        ? 'none'
-        : head.isChunked
-          ? 'chunked'
-          : length === undefined
-            ? 'close'
-            : 'length';
+    this.#framing = hasNoBody(head) ? 'none' : head.isChunked ? 'chunked' : length === undefined ? 'close' : 'length';
     if (this.#framing === 'length') this.#left = length!;
     this.isComplete = this.#framing === 'none' || (this.#framing === 'length' && length === 0);
   }
@@ -123,7 +115,12 @@ export class BodyFraming {
   }
 }
 
-function contentLength(head: HttpHead): number | undefined {
+/** Whether a response never has a body, whatever it announces. */
+export function hasNoBody({ status = 0 }: HttpHead): boolean {
+  return status < 200 || status === 204 || status === 304;
+}
+
+export function contentLength(head: HttpHead): number | undefined {
   const value = head.get('content-length')?.split(',')[0]?.trim();
   return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }

@@ -3,6 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { type HttpHead, parseHttpHead } from '../warc/index.ts';
+import { contentLength, hasNoBody } from './body-framing.ts';
 import { Deadline } from './deadline.ts';
 import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
 import { fieldLines, requestMessage } from './http1-exchange.ts';
@@ -35,7 +36,7 @@ export async function http2Exchange(
   const onRelease = () => {
     if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   };
-  const framing = new StreamFraming(stream);
+  const framing = new StreamFraming(stream, head);
   const message = requestMessage(target, fieldLines(fields), request);
   const received = { url, time, request: message, head, wire: new Wire(stream), framing, onRelease };
   return new ReceivedExchange(received, options);
@@ -81,20 +82,23 @@ function headBytes(raw: readonly string[]): Uint8Array {
   return Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`, 'latin1');
 }
 
-/** The end of a stream is the end of its body, unless it was reset. */
+/** The end of a stream is the end of its body, unless it was reset. That can be without an error too, and then only the announced length tells. */
 class StreamFraming implements Framing {
   readonly isComplete = false;
   readonly #stream: ClientHttp2Stream;
+  #left: number;
 
-  constructor(stream: ClientHttp2Stream) {
+  constructor(stream: ClientHttp2Stream, head: HttpHead) {
     this.#stream = stream;
+    this.#left = hasNoBody(head) ? 0 : (contentLength(head) ?? 0);
   }
 
   get endsWithConnection(): boolean {
-    return !this.#stream.aborted && this.#stream.rstCode === 0;
+    return !this.#stream.aborted && this.#stream.rstCode === 0 && this.#left <= 0;
   }
 
   take(bytes: Uint8Array): number {
+    this.#left -= bytes.length;
     return bytes.length;
   }
 }

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { createServer as createSecureServer } from 'node:tls';
 import { type Exchange, FETCH_DEFAULTS, type FetchFailure, HttpFetcher } from '../../src/crawl/index.ts';
+import { TEST_CERTIFICATE, TEST_KEY } from './test-certificate.ts';
 import { TestWeb } from './test-web.ts';
 
 const SETTINGS = { ...FETCH_DEFAULTS, clock: Date.now, allowPrivate: true, anyCertificate: true };
@@ -98,4 +100,44 @@ test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
   assert.ok(Buffer.from(moved.head.bytes).includes('location: /caf\u00e9\r\n', 0, 'utf8'));
   assert.equal(await told(moved), '302 ');
   assert.equal(await startFetcher(t, web)(web.url('secure.test', '/many')), '200 many');
+});
+
+/** A frame of HTTP/2 for the first stream, or for the connection. */
+function frame(type: number, flags: number, stream: 0 | 1, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.from([0, 0, 0, type, flags, 0, 0, 0, stream]);
+  head.writeUIntBE(payload.length, 0, 3);
+  return Buffer.concat([head, payload]);
+}
+
+test('an HTTP/2 body that is shorter than announced was cut, though the server resets the stream without an error', async (t) => {
+  const [data, headers, reset, settings] = [0, 1, 3, 4];
+  const announced = Buffer.concat([Buffer.from([0x88, 0x0f, 0x0d, 4]), Buffer.from('1000')]);
+  const unmodified = Buffer.concat([Buffer.from([0x8b, 0x0f, 0x0d, 4]), Buffer.from('1000')]);
+  for (const [answer, expected] of [
+    [
+      [frame(headers, 4, 1, announced), frame(data, 0, 1, Buffer.alloc(900)), frame(reset, 0, 1, Buffer.alloc(4))],
+      'disconnect',
+    ],
+    [[frame(headers, 4, 1, announced), frame(data, 1, 1, Buffer.alloc(1000))], undefined],
+    [[frame(headers, 5, 1, unmodified)], undefined],
+  ] as const) {
+    const server = createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ALPNProtocols: ['h2'] }, (socket) => {
+      socket.on('error', () => {});
+      socket.write(frame(settings, 0, 0));
+      // The preface and the settings come first, then the request.
+      let received = 0;
+      socket.on('data', (bytes: Buffer) => {
+        if (received <= 100 && (received += bytes.length) > 100) socket.write(Buffer.concat(answer));
+      });
+      t.after(() => socket.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const fetcher = new HttpFetcher(SETTINGS);
+    t.after(() => fetcher.close());
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const exchange = (await fetcher.fetch({ url })) as Exchange;
+    for await (const _ of exchange.body);
+    assert.equal(exchange.truncated(), expected);
+  }
 });
