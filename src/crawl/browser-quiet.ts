@@ -10,6 +10,9 @@ const LOOK_MS = 100;
 const OF_KIND_MAX = 50;
 const REMEMBERED_MAX = 10_000;
 
+/** What `begin` gives for a request that the page is not kept awake by. */
+export const NOT_AWAITED = () => {};
+
 export class Quiet {
   readonly #clock: () => EpochMs;
   readonly #asked = new Set<string>();
@@ -24,7 +27,7 @@ export class Quiet {
 
   /** A request that begins. Gives what is to be called when it ends. `sent`: what makes it another than those of the same URL. */
   begin(url: string, isOfScript: boolean, sent = ''): () => void {
-    if (isOfScript && !this.#isNew(url, sent)) return () => {};
+    if (isOfScript && !this.#isNew(url, sent)) return NOT_AWAITED;
     this.#under++;
     this.#movedAt = this.#clock();
     return () => {

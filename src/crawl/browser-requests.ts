@@ -18,7 +18,7 @@ import type { Link, LinkKind } from '../page/index.ts';
 import type { Field } from '../warc/index.ts';
 import { answerOf } from './browser-answer.ts';
 import type { HeldAnswer, HeldRequest } from './browser-process.ts';
-import { Quiet } from './browser-quiet.ts';
+import { NOT_AWAITED, Quiet } from './browser-quiet.ts';
 import type { Turns } from './browser-turns.ts';
 import { type Frontier, frontierUrl, type QueuedUrl, STATE_FORBIDDEN } from './frontier.ts';
 import type { Tally } from './report.ts';
@@ -94,7 +94,7 @@ export class PageRequests {
     const isOfScript = isScript(request);
     const end = this.quiet.begin(request.url, isOfScript, sentOf(request));
     try {
-      const capture = await this.#captureFor(request, isOfScript);
+      const capture = await this.#captureFor(request, isOfScript, end !== NOT_AWAITED);
       if (!capture || this.#over.signal.aborted) return undefined;
       return await this.#inTurn(() => answerOf(this.#parts.archive, capture, request.method === 'HEAD'));
     } catch (error) {
@@ -117,7 +117,7 @@ export class PageRequests {
     if (!isStopped) this.#failure ??= error;
   }
 
-  async #captureFor(request: HeldRequest, isOfScript: boolean): Promise<Capture | undefined> {
+  async #captureFor(request: HeldRequest, isOfScript: boolean, isAwaited: boolean): Promise<Capture | undefined> {
     const { scope, tally } = this.#parts;
     const url = frontierUrl(request.url);
     const isForm = request.type === 'Document' && request.method !== 'GET';
@@ -135,7 +135,7 @@ export class PageRequests {
       tally.counts.outOfScope++;
       return undefined;
     }
-    return isOfScript ? this.#ask(request, url) : this.#visit(request, url);
+    return isOfScript ? this.#ask(request, url, isAwaited) : this.#visit(request, url);
   }
 
   /** The page may ask for itself, and for no other in its place: that is a page of its own. */
@@ -217,20 +217,27 @@ export class PageRequests {
   }
 
   /** What a script asks for is asked for as it says, and each time. */
-  async #ask(request: HeldRequest, url: string): Promise<Capture | undefined> {
+  async #ask(request: HeldRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
     const name = `${url} ${sentOf(request)}`;
     const repeated = this.#repeated.get(name) ?? { times: 0, last: undefined };
     if (++repeated.times > REPEATS_MAX) return repeated.last;
     this.#repeated.set(name, repeated);
-    return (repeated.last = this.#askNow(request, url));
+    return (repeated.last = this.#askNow(request, url, isAwaited));
   }
 
-  async #askNow(request: HeldRequest, url: string): Promise<Capture | undefined> {
+  async #askNow(request: HeldRequest, url: string, isAwaited: boolean): Promise<Capture | undefined> {
     const { turns, visitor, signal, tally, frontier } = this.#parts;
     const { body, method } = request;
     const { depth, hops } = this.#page;
     const { isSettled: _, ...item } = frontier.lookUp({ url, role: 'embed', depth, hops: hops + 1 });
-    const turn = await turns.take(url, this.#over.signal);
+    let turn: Awaited<ReturnType<Turns['take']>>;
+    try {
+      turn = await turns.take(url, this.#over.signal);
+    } catch (error) {
+      if (error !== this.#over.signal.reason) throw error;
+      // Without the page it can be asked for only by its URL, which is better than not at all.
+      return isAwaited && method === 'GET' ? this.#leave(url, 'data', true) : undefined;
+    }
     if (!turn) {
       const outcome = this.#forbidden(item);
       if (outcome.kind === 'failed') tally.add(outcome);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
 import { CrawlState, crawl, runsOf } from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
-import { browserSettings, GIF, picture, shell } from './browser-site.ts';
+import { browserSettings, GIF, JSON_TYPE, picture, shell } from './browser-site.ts';
 import { TestWeb } from './test-web.ts';
 
 test('a page reaches no private address, by whatever means, and no name is looked up but by the crawl', async (t) => {
@@ -97,12 +97,20 @@ test('what a page had no time to get is left to the crawl, which gets it', async
   const archive = await makeArchive(t, { clock: Date.now });
   const pictures = Array.from({ length: 8 }, (_, index) => `/${index}.gif`);
   for (const path of pictures) web.put('site.test', path, picture(path), GIF);
-  const script = `self.all = ${JSON.stringify(pictures)}.map((src) => Object.assign(new Image(), { src }))`;
+  const asked = Array.from({ length: 10 }, (_, index) => `/${index}.json`);
+  for (const path of asked) web.put('site.test', path, JSON.stringify({ path }), JSON_TYPE);
+  const script = `
+    self.all = ${JSON.stringify(pictures)}.map((src) => Object.assign(new Image(), { src }));
+    for (const path of ${JSON.stringify(asked)}) fetch(path);
+    for (let part = 0; part < 4; part++) fetch('/sent', { method: 'POST', body: part });
+    setTimeout(() => { for (const path of ${JSON.stringify(asked)}) fetch(path); }, 50);
+  `;
   web.put('site.test', '/', shell(script));
   const settings = { ...(await browserSettings()), delayMs: 500, hostConcurrency: 1, renderMsMax: 2500 };
   const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
   assert.deepEqual([report.outcome, report.counts.rendered, report.counts.failed], ['done', 1, 0]);
   for (const path of pictures) assert.equal(web.requests('site.test', path).length, 1, path);
+  for (const path of asked) assert.ok(web.requests('site.test', path).length > 0, path);
   assert.equal(report.counts.captures, web.ledger.length);
   assert.match(report.partlyReadUrls[0]?.reason ?? '', /the time to render it was over/);
 });
