@@ -16,6 +16,8 @@ test('words, spans and cron fields say when', () => {
   assert.equal(next('0 0 29 2 *'), '2028-02-29T00:00');
   assert.equal(next('30 7 * * 7'), '2026-11-22T07:30');
   assert.equal(next('0 0 1 * 1'), '2026-11-16T00:00', 'one of both days is enough');
+  assert.equal(next('0 0 */2 * 1'), '2026-11-23T00:00', 'Mondays of odd days: of days with a star both have to be');
+  assert.equal(next('0 0 16-30 * */3'), '2026-11-18T00:00');
 });
 
 test('what is none is refused', () => {

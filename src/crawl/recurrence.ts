@@ -5,7 +5,7 @@
  *   minute (0-59)  hour (0-23)  day of month (1-31)  month (1-12)  day of week (0-7, both ends Sunday)
  *   each: *   5   1-5   1,3,5   every 15th: 0-59/15   10-50/10
  * ```
- * As in cron, when both days are given one of them is enough.
+ * As in cron, when both days are given one of them is enough; a day with a `*` in it, such as every second one, is not given in this sense.
  */
 import { type EpochMs, PinakesError } from '../base/index.ts';
 
@@ -62,7 +62,7 @@ function parseFields(every: string): Fields {
   if (parts.length !== 5) throw notUnderstood(every, 'say hour, day, week, month, 6h, 3d, or five fields as in cron');
   const sets = parts.map((part, index) => parseField(part, RANGES[index]!, every));
   if (sets[4]!.has(7)) sets[4]!.add(0);
-  return { sets, isEitherDay: parts[2] !== '*' && parts[4] !== '*' };
+  return { sets, isEitherDay: !`${parts[2]}${parts[4]}`.includes('*') };
 }
 
 function parseField(part: string, [least, most]: readonly [number, number], every: string): Set<number> {
