@@ -86,10 +86,11 @@ async function* capturesByTime(
   });
   for await (const record of stream) {
     const { head } = record;
-    if (!head.targetUri || !head.date) continue;
-    for await (const capture of source.retrieval.captures(head.targetUri, timeRange(head.date))) {
+    const { targetUri, time } = head;
+    if (!targetUri || time === undefined) continue;
+    for await (const capture of source.retrieval.captures(targetUri, { from: time, to: time })) {
       if (
-        capture.url === head.targetUri &&
+        capture.url === targetUri &&
         capture.place.offset === head.offset &&
         capture.place.segment === record.segment.number
       ) {
@@ -98,11 +99,6 @@ async function* capturesByTime(
       }
     }
   }
-}
-
-function timeRange(date: string): { from: number; to: number } {
-  const time = Date.parse(date);
-  return { from: time, to: time };
 }
 
 async function feed(

@@ -108,3 +108,24 @@ test('what is damaged in an archive is not played as if it were sound, nor a rev
   assert.deepEqual((await allCaptures(target)).map(({ url }) => url).sort(), [urls[0], urls[2]]);
   assert.deepEqual(await audit(target), []);
 });
+
+test('a page is played whatever form its date has, and wherever on earth that is', async (t) => {
+  const zone = process.env.TZ;
+  process.env.TZ = 'America/New_York';
+  t.after(() => {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  });
+  const source = await makeArchive(t);
+  const dates = ['2016', '2016-02', '2016-02-03', '2016-02-03T04:05', '2016-02-03T04:05:06.789012Z'];
+  const records = dates.map((date) => {
+    const { record, block } = response(`http://site.test/${date}`, NOON, contentOf(date));
+    return { record: { ...record, date }, block };
+  });
+  await source.add([await writeForeign(join(source.directory, 'foreign.warc.gz'), records)]);
+  const target = await makeArchive(t, { seed: 2 });
+  await emulate(target, source, { collection: 'played' });
+  const told = async (archive: typeof source) => (await allCaptures(archive)).map(({ url, time }) => `${time} ${url}`);
+  assert.equal((await told(target)).length, dates.length);
+  assert.deepEqual(await told(target), await told(source));
+});
