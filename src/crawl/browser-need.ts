@@ -1,6 +1,7 @@
 /** Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill. */
 import { readPage } from '../page/index.ts';
 import { isPageRole } from './frontier.ts';
+import { mimeOf } from './page-links.ts';
 import type { BrowserUse } from './settings.ts';
 import type { Source, Visited } from './visit.ts';
 
@@ -27,7 +28,7 @@ export async function needsBrowser(
 }
 
 function isHtml({ head }: Source): boolean {
-  return HTML.has((head.get('content-type') ?? '').split(/[;\s]/, 1)[0]!.toLowerCase());
+  return HTML.has(mimeOf(head));
 }
 
 async function isShell({ head, content: { bytes } }: Source, url: string): Promise<boolean> {

@@ -85,6 +85,24 @@ test('every X-Robots-Tag counts, and those for other robots do not', async (t) =
   assert.equal(await isNofollow('googlebot: nofollow'), false);
 });
 
+test('links are read of pages whose type is written in odd ways', async () => {
+  for (const type of [
+    'text/html, text/html',
+    'Text/HTML,text/html; charset=utf-8',
+    'text/html;;',
+    'text/html charset=x',
+  ]) {
+    const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n\r\n`));
+    const marks = { isDecoded: true, isWhole: true, isSitemap: false, onlyUntold: false };
+    const { reading } = await readUnread({ url: 'http://a.test/', head, bytes: utf8('<a href=b>'), ...marks });
+    assert.deepEqual(
+      [...reading!.links].map(({ url }) => url),
+      ['http://a.test/b'],
+      type,
+    );
+  }
+});
+
 test('pages with more links than one answer holds are all read', async (t) => {
   const reader = new LinkReader();
   t.after(() => reader.close());

@@ -43,9 +43,10 @@ export function mayHaveLinks(head: HttpHead): boolean {
   return isPageMime(mimeOf(head));
 }
 
+/** Some servers say it twice, in one field. */
 export function mimeOf(head: HttpHead): string {
   const contentType = head.get('content-type') ?? '';
-  const end = contentType.search(/[;\s]/);
+  const end = contentType.search(/[;,\s]/);
   return (end < 0 ? contentType : contentType.slice(0, end)).toLowerCase();
 }
 
