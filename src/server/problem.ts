@@ -190,8 +190,10 @@ export function waysOn(home: string, links: readonly string[] = []): string {
 
 function problemPage({ status, code, message, advice, where }: Problem, home: string | undefined): string {
   const place = where === undefined ? '' : `<p class="where"><code>${escapeHtml(where)}</code></p>`;
+  // The place, which is somebody else's words, has a line of its own.
+  const sentence = where !== undefined && message.startsWith(`${where}: `) ? message.slice(where.length + 2) : message;
   return plainPage(
-    `${message.slice(0, 1).toUpperCase()}${message.slice(1)}`,
-    `${place}<p>${escapeHtml(advice)}</p><p class="code">${status} ${escapeHtml(code)}</p>${home === undefined ? '' : waysOn(home)}`,
+    `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`,
+    `${place}<p>${escapeHtml(advice).replace(/`([^`]*)`/g, '<code>$1</code>')}</p><p class="code">${status} ${escapeHtml(code)}</p>${home === undefined ? '' : waysOn(home)}`,
   );
 }

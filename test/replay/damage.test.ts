@@ -27,7 +27,7 @@ test('a damaged page or picture is answered with a problem that says so, and the
   ] as const) {
     const reply = await ask(server.replayAddress, path(modifier, url), { headers: { accept: 'text/html' } });
     assert.equal(reply.status, 502, url);
-    assert.match(reply.text, /stored copy of this is damaged/);
+    assert.match(reply.text, /<h1>The stored copy of this is damaged/);
     assert.match(reply.text, /pinakes verify/);
     assert.equal(reply.headers['cache-control'], 'no-store');
   }
