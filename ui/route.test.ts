@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fullTimestamp, parseRoute, pathTo, pathToTyped, type Route, replayAddress, withScheme } from './route.ts';
+import {
+  fullTimestamp,
+  mayBeginAddress,
+  parseRoute,
+  pathTo,
+  pathToTyped,
+  type Route,
+  replayAddress,
+  withScheme,
+} from './route.ts';
 
 const at = (address: string): Route => parseRoute(new URL(address, 'http://localhost'));
 
@@ -84,6 +93,13 @@ test('what is typed leads to a page or, with a star, to everything under it', ()
   assert.equal(pathToTyped('example.org/*'), '/web/*/http://example.org/*');
   assert.equal(pathToTyped('  '), undefined);
   assert.equal(pathToTyped('*'), undefined);
+});
+
+test('addresses are suggested while they are typed, with a port too, and not for queries', () => {
+  for (const text of ['ex', 'http://ex', 'localhost:8080/a', 'example.org/a?b=c'])
+    assert.ok(mayBeginAddress(text), text);
+  for (const text of ['e', 'two words', '"quoted', 'site:example.org', 'title:'])
+    assert.ok(!mayBeginAddress(text), text);
 });
 
 test('addresses lead to captures, and everything else is searched for', () => {

@@ -162,6 +162,11 @@ export function looksLikeAddress(text: string): boolean {
   return HOST.test(text) || (!FIELD.test(text) && /^[\p{L}\p{N}_-]+(?::\d+)?\//u.test(text));
 }
 
+/** Whether more letters could make an address of it. A colon behind a word makes it a field of a query, unless it is that of a port. */
+export function mayBeginAddress(text: string): boolean {
+  return text.length >= 2 && !/[\s"]|:(?!\d)/.test(text.replace(/^https?:/i, ''));
+}
+
 /** A page on the origin that shows archived pages. */
 export function replayAddress(origin: string, timestamp: string, url: string): string {
   const [address, fragment] = splitFragment(url);

@@ -192,6 +192,31 @@ suite('work with the web page', () => {
     assert.equal((await page.locator('main').innerText()).split('picture.warc.gz').length - 1, 2);
   });
 
+  test('an upload goes on while another screen is looked at, is stopped, and is not begun when it still waits', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    // The first is held up on its way, so that both are there to be seen.
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/uploads?*', async (route) => {
+      await held.promise;
+      await route.abort();
+    });
+    await page.goto(`${origin}/jobs#token=${TOKEN}`);
+    const buffer = Buffer.alloc(1000);
+    const files = ['first.warc', 'second.warc'].map((name) => ({ name, mimeType: 'application/warc', buffer }));
+    await page.getByLabel('Files', { exact: true }).setInputFiles(files);
+    await page.getByRole('progressbar', { name: 'Sending first.warc' }).waitFor();
+    await page.getByRole('link', { name: 'Collections', exact: true }).click();
+    await page.getByRole('heading', { name: 'Collections' }).waitFor();
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+    await page.getByRole('progressbar', { name: 'Sending first.warc' }).waitFor();
+    await page.getByRole('button', { name: 'Stop sending second.warc' }).click();
+    await page.getByRole('button', { name: 'Stop sending first.warc' }).click();
+    await page.getByText('The upload was stopped.').nth(1).waitFor();
+    assert.equal(checked.record.requests.filter((url) => url.includes('/api/uploads')).length, 1);
+    held.resolve();
+  });
+
   test('a job is started by its form, watched while it runs, and cancelled', async () => {
     await using watching = await setting.open(PHONE);
     await watching.page.goto(`${origin}/jobs`);
@@ -282,6 +307,7 @@ suite('work with the web page', () => {
     await page.goto(`${origin}/jobs#token=wrong%`);
     await page.getByText("Starting a job needs the server's token.").waitFor();
     await page.getByText("The token that was given is not this server's.").waitFor();
+    assert.equal(await page.getByText('The connection to the server is broken.').count(), 0);
     await page.getByPlaceholder('Token').fill(TOKEN);
     await page.getByRole('button', { name: 'Use this token' }).click();
     await page.getByLabel('Files', { exact: true }).waitFor();
@@ -410,6 +436,17 @@ suite('work with the web page', () => {
     await page.keyboard.press('c');
     await page.waitForURL(`${origin}/collections`);
     await page.locator('#main:focus').waitFor();
+  });
+
+  test('jobs that cannot be fetched are said to be, before any was shown', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.route('**/api/jobs**', (route) => route.abort());
+    await page.goto(`${origin}/jobs`);
+    await page.getByText('The connection to the server is broken.').waitFor();
+    await page.unroute('**/api/jobs**');
+    await page.getByRole('link', { name: 'Verify the archive' }).first().waitFor();
+    assert.equal(await page.getByText('The connection to the server is broken.').count(), 0);
   });
 
   test('a server that is gone is told of, with what to do', async () => {

@@ -3,7 +3,7 @@
  * events then begin with all jobs, so that nothing is missed. Who comes to hold the token, or loses it, is told of the jobs anew.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { apiPath, follow, get } from './client.ts';
+import { ApiError, apiPath, follow, get } from './client.ts';
 import { useToken } from './held-token.ts';
 import { mergedJobs } from './job-merge.ts';
 import type { Job, List } from './replies.ts';
@@ -30,10 +30,14 @@ export function useJobs(): JobWatch {
         onOpen: () => setIsConnected(true),
         onEvent: ({ name, data }) => name === 'job' && take([JSON.parse(data) as Job]),
       })
-        .catch(() => {})
-        .finally(() => {
+        // A token that is refused is no broken connection.
+        .then(
+          () => true,
+          (error: unknown) => !(error instanceof ApiError && error.status === 401),
+        )
+        .then((isBroken) => {
           if (signal.aborted) return;
-          setIsConnected(false);
+          if (isBroken) setIsConnected(false);
           timer = window.setTimeout(connect, AGAIN_MS);
         });
     };

@@ -129,11 +129,11 @@ function CompareBar({ marked }: { marked: readonly Capture[] }) {
   return (
     <div class={a ? 'compare-bar' : 'compare-bar idle'} role="status">
       {!a && <p class="muted">Mark two captures to compare them.</p>}
-      {a && !b && <p>{formatDay(a.time)} is marked. Mark another one to compare it with.</p>}
+      {a && !b && <p>{nameOf(a)} is marked. Mark another one to compare it with.</p>}
       {a && b && (
         <>
           <p>
-            {formatDay(a.time)} and {formatDay(b.time)}
+            {nameOf(a, b)} and {nameOf(b, a)}
           </p>
           <a class="button primary" href={pathTo.compare(a.id, b.id)}>
             Compare
@@ -142,6 +142,12 @@ function CompareBar({ marked }: { marked: readonly Capture[] }) {
       )}
     </div>
   );
+}
+
+/** By its day, and by the clock beside another one of that day. */
+function nameOf({ time }: Capture, other?: Capture): string {
+  const day = formatDay(time);
+  return other && formatDay(other.time) === day ? `${day}, ${formatClock(time)}` : day;
 }
 
 function dayBounds(day: string): { from: string; to: string } {

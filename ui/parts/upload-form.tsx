@@ -1,45 +1,17 @@
 /** Sends files from the reader's machine: chosen or dropped, one after another, each with its progress; each becomes a job. */
-import { useId, useRef, useState } from 'preact/hooks';
-import { type ApiError, type Upload, upload } from '../api/client.ts';
-import { asApiError } from '../api/request.ts';
+import { useEffect, useId, useState } from 'preact/hooks';
+import { forgetSent, sendFiles, stopSending, useUploads } from '../api/upload-queue.ts';
 import { pathTo } from '../route.ts';
 import { formatBytes } from '../wording.ts';
 import { FaultNotice } from './notice.tsx';
-
-type Sending = {
-  readonly key: number;
-  readonly file: File;
-  readonly share: number;
-  readonly jobId?: string;
-  readonly error?: ApiError;
-};
 
 export function UploadForm() {
   const id = useId();
   const [collection, setCollection] = useState('');
   const [isOver, setIsOver] = useState(false);
-  const [files, setFiles] = useState<readonly Sending[]>([]);
-  const queue = useRef<Promise<void>>(Promise.resolve());
-  const current = useRef<Upload | undefined>(undefined);
-  const count = useRef(0);
-
-  const update = (key: number, change: Partial<Sending>) =>
-    setFiles((before) => before.map((one) => (one.key === key ? { ...one, ...change } : one)));
-  const send = (list: FileList | null | undefined) => {
-    for (const file of list ?? []) {
-      const key = count.current++;
-      setFiles((before) => [...before, { key, file, share: 0 }]);
-      queue.current = queue.current.then(async () => {
-        try {
-          current.current = upload(file, collection.trim(), (share) => update(key, { share }));
-          const job = await current.current.job;
-          update(key, { share: 1, jobId: job.id });
-        } catch (error) {
-          update(key, { error: asApiError(error) });
-        }
-      });
-    }
-  };
+  const files = useUploads();
+  useEffect(() => forgetSent, []);
+  const send = (list: FileList | null | undefined) => sendFiles(list ?? [], collection.trim());
   return (
     <section
       class={isOver ? 'upload over' : 'upload'}
@@ -95,11 +67,14 @@ export function UploadForm() {
             {jobId === undefined && !error && (
               <>
                 <progress max={1} value={share} aria-label={`Sending ${file.name}`} />
-                {share > 0 && (
-                  <button type="button" class="plain" onClick={() => current.current?.cancel()}>
-                    Stop
-                  </button>
-                )}
+                <button
+                  type="button"
+                  class="plain"
+                  aria-label={`Stop sending ${file.name}`}
+                  onClick={() => stopSending(key)}
+                >
+                  Stop
+                </button>
               </>
             )}
           </li>

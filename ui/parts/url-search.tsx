@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
 import type { List, UrlSummary } from '../api/replies.ts';
 import { navigate } from '../navigation.ts';
-import { pathTo, pathToTyped, withScheme } from '../route.ts';
+import { mayBeginAddress, pathTo, pathToTyped, withScheme } from '../route.ts';
 import { counted, shownUrl } from '../wording.ts';
 import { Icon } from './icon.tsx';
 
@@ -100,7 +100,7 @@ function useSuggestions(typed: string): readonly UrlSummary[] {
   const [found, setFound] = useState<readonly UrlSummary[]>([]);
   const text = typed.trim().replace(/\*$/, '');
   useEffect(() => {
-    if (text.length < 2 || /[\s":]/.test(text.replace(/^https?:/i, ''))) {
+    if (!mayBeginAddress(text)) {
       setFound([]);
       return;
     }

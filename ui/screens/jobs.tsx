@@ -33,12 +33,12 @@ export function JobsScreen() {
   return (
     <>
       <h1>Jobs</h1>
-      {!isConnected && jobs && (
+      {!isConnected && (
         <Note title="The connection to the server is broken.">
-          <p>What is shown may be old. It is tried again by itself.</p>
+          <p>{jobs ? 'What is shown may be old. ' : ''}It is tried again by itself.</p>
         </Note>
       )}
-      {!jobs && <Waiting what="Fetching jobs" />}
+      {!jobs && isConnected && <Waiting what="Fetching jobs" />}
       <p class="unseen" role="status">
         {jobs ? `${counted(underWay.length, 'job')} under way` : ''}
       </p>
