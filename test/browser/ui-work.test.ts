@@ -192,6 +192,24 @@ suite('work with the web page', () => {
     assert.equal((await page.locator('main').innerText()).split('picture.warc.gz').length - 1, 2);
   });
 
+  test('a file that is dropped anywhere on the page is sent', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(`${origin}/jobs#token=${TOKEN}`);
+    await page.getByLabel('Files', { exact: true }).waitFor();
+    const dropped = await page.evaluateHandle(`(() => {
+      const files = new DataTransfer();
+      files.items.add(new File(['no archive'], 'dropped.warc'));
+      return files;
+    })()`);
+    const heading = page.getByRole('heading', { name: 'Jobs', exact: true });
+    await heading.dispatchEvent('dragover', { dataTransfer: dropped });
+    await page.locator('.upload.over').waitFor();
+    await heading.dispatchEvent('drop', { dataTransfer: dropped });
+    await page.getByRole('alert').getByText('dropped.warc').waitFor();
+    assert.equal(await page.locator('.upload.over').count(), 0);
+  });
+
   test('an upload goes on while another screen is looked at, is stopped, and is not begun when it still waits', async () => {
     await using checked = await setting.open();
     const { page } = checked;

@@ -1,35 +1,53 @@
 /** Sends files from the reader's machine: chosen or dropped, one after another, each with its progress; each becomes a job. */
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { forgetSent, sendFiles, stopSending, useUploads } from '../api/upload-queue.ts';
 import { pathTo } from '../route.ts';
 import { formatBytes } from '../wording.ts';
 import { FaultNotice } from './notice.tsx';
 
+/** Takes files that are dropped anywhere on the page: a browser would go to one that nobody takes. Tells whether some are held over it. */
+function useDrop(onFiles: (files: FileList | undefined) => void): boolean {
+  const [isOver, setIsOver] = useState(false);
+  const taker = useRef(onFiles);
+  taker.current = onFiles;
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const holdsFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true;
+    const over = (event: DragEvent) => {
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      setIsOver(true);
+    };
+    const leave = ({ relatedTarget }: DragEvent) => {
+      if (relatedTarget === null) setIsOver(false);
+    };
+    const drop = (event: DragEvent) => {
+      if (!holdsFiles(event)) return;
+      event.preventDefault();
+      setIsOver(false);
+      taker.current(event.dataTransfer?.files);
+    };
+    addEventListener('dragover', over, { signal });
+    addEventListener('dragleave', leave, { signal });
+    addEventListener('drop', drop, { signal });
+    return () => controller.abort();
+  }, []);
+  return isOver;
+}
+
 export function UploadForm() {
   const id = useId();
   const [collection, setCollection] = useState('');
-  const [isOver, setIsOver] = useState(false);
   const files = useUploads();
   useEffect(() => forgetSent, []);
   const send = (list: FileList | null | undefined) => sendFiles(list ?? [], collection.trim());
+  const isOver = useDrop(send);
   return (
-    <section
-      class={isOver ? 'upload over' : 'upload'}
-      aria-labelledby={`${id}-title`}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setIsOver(true);
-      }}
-      onDragLeave={() => setIsOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setIsOver(false);
-        send(event.dataTransfer?.files);
-      }}
-    >
+    <section class={isOver ? 'upload over' : 'upload'} aria-labelledby={`${id}-title`}>
       <h3 id={`${id}-title`}>Upload files</h3>
       <p class="muted">
-        Drop WARC, ARC or WACZ files here, or choose them. Contents that the archive holds are not stored again.
+        Drop WARC, ARC or WACZ files on this page, or choose them. Contents that the archive holds are not stored again.
       </p>
       <div class="field-row">
         <div class="field">
