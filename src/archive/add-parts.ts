@@ -25,6 +25,8 @@ export type AddReport = {
   files: number;
   /** Files that had been added before and were not read again. */
   filesKnown: number;
+  /** Files that are segments of this archive, which were passed over. */
+  filesOwn: number;
   /** Captures that were deleted from the collection since the first of these was added. What was theirs is left out. */
   deletedSince: number;
   failures: PinakesError[];
@@ -45,6 +47,7 @@ export function emptyReport(): AddReport {
   return {
     files: 0,
     filesKnown: 0,
+    filesOwn: 0,
     deletedSince: 0,
     failures: [],
     records: 0,

@@ -299,21 +299,16 @@ export class Archive implements StreamParts {
   }
 
   /** Takes WARC, ARC and WACZ files in: by copying what is new, or, `inPlace`, as read-only segments where they lie. */
-  async add(files: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
+  async add(wanted: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
     // Before any file, each of which would be refused for it.
     if (options.collection !== undefined) this.collections.check(options.collection);
+    const files = await withoutOwnFiles(this, wanted);
     const report = options.inPlace
-      ? await this.#addInPlace(files, options)
+      ? await addInPlace(this, await linkedVolume(this), files, options)
       : await addInputs(this.#writingParts(), files, options);
     const resolved = await this.exclusive(() => resolveLater(this));
-    return { ...report, unresolved: Math.max(0, report.unresolved - resolved) };
-  }
-
-  async #addInPlace(wanted: readonly string[], options: AddOptions): Promise<AddReport> {
-    const { files, failures } = await withoutOwnFiles(this, wanted);
-    const report = await addInPlace(this, await linkedVolume(this), files, options);
-    report.failures.push(...failures);
-    return report;
+    const filesOwn = wanted.length - files.length;
+    return { ...report, filesOwn, unresolved: Math.max(0, report.unresolved - resolved) };
   }
 
   /** A query on facts of captures, for the `query` of a selection. One that cannot be read is refused with the place marked. */

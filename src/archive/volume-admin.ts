@@ -94,24 +94,18 @@ async function refuseNested(archive: VolumeAdminParts, name: string, path: strin
   }
 }
 
-/** Files to be added in place, but for those that the archive holds already as segments of its own. */
-export async function withoutOwnFiles(
-  archive: VolumeAdminParts,
-  files: readonly string[],
-): Promise<{ files: string[]; failures: PinakesError[] }> {
+/**
+ * Files to be added, but for those that are segments of the archive. A directory that is added may well hold the archive too, and its own segments would bring back what
+ * was deleted and is not compacted away, and carry captures from one collection to another.
+ */
+export async function withoutOwnFiles(archive: VolumeAdminParts, files: readonly string[]): Promise<string[]> {
   const directories = await directoriesOf(archive);
   const foreign: string[] = [];
-  const failures: PinakesError[] = [];
   for (const file of files) {
     const place = await realPlace(resolve(file));
-    const own = directories.find(([, directory]) => isWithin(place, directory));
-    if (!own) foreign.push(file);
-    else
-      failures.push(
-        new PinakesError('NOT_LINKABLE', { where: file, detail: `it lies in the volume ${own[0]} of this archive` }),
-      );
+    if (!directories.some(([, directory]) => isWithin(place, directory))) foreign.push(file);
   }
-  return { files: foreign, failures };
+  return foreign;
 }
 
 /** Names and directories of the volumes that are directories. */

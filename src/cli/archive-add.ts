@@ -69,7 +69,12 @@ export async function archiveAdd(
 }
 
 function summary(report: AddReport, inputBytes: number, storedBytes: number, isInPlace: boolean): string {
-  if (report.files === 0) return 'nothing was added';
+  const own = counted(report.filesOwn, 'file');
+  const ownLines =
+    report.filesOwn > 0
+      ? [`${own} that the archive itself wrote ${report.filesOwn === 1 ? 'was' : 'were'} passed over`]
+      : [];
+  if (report.files === 0) return ['nothing was added', ...ownLines].join('\n');
   const known = report.filesKnown > 0 ? `, ${report.filesKnown} of them added before` : '';
   const captures = [
     `${counted(report.files, 'file')}${known}: ${counted(report.captures, 'new capture')}`,
@@ -93,7 +98,7 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
     lines.push(
       `${counted(report.unresolved, 'revisit')} whose original is not in the archive (yet); add the files that hold them`,
     );
-  return lines.join('\n');
+  return [...lines, ...ownLines].join('\n');
 }
 
 /** How many bytes of all files are done, when they are taken one after another. */

@@ -211,9 +211,34 @@ test('what an archive holds is not slimmed in place, and not added in place to i
   assert.match(slimmed.err, /belongs to the volume of an archive in .*main.*--to/);
   assert.ok(readFileSync(join(folder, name!)).equals(before));
   const linked = await pinakes(at, 'add', '--in-place', '.');
-  assert.equal(linked.code, 2);
-  assert.match(linked.err, /lies in the volume main of this archive/);
+  assert.equal(linked.code, 0, linked.err);
   assert.match(linked.out, /^1 file: 3 new captures/);
+  assert.match(linked.out, /^1 file that the archive itself wrote was passed over$/m);
+});
+
+test('add passes over what the archive itself wrote: what was deleted stays gone, and collections do not mix', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  for (const [name, collection] of [
+    ['one.warc.gz', 'spring'],
+    ['two.warc.gz', 'autumn'],
+  ] as const) {
+    await writeSite(join(at, name), name.slice(0, 3), 3);
+    await pinakes(at, 'add', '--collection', collection, name);
+  }
+  await pinakes(at, 'delete', '--url', 'http://one.test/0', '--yes');
+  const [again] = await pinakesJson(at, 'add', '--collection', 'spring', '--json', '.');
+  assert.deepEqual([again!.files, again!.filesOwn, again!.captures], [2, 2, 3]);
+  const urls = async () => (await pinakesJson(at, 'export', '--collection', 'spring', '--json')).map(({ url }) => url);
+  assert.deepEqual(
+    await urls(),
+    ['one.test/1', 'one.test/2', 'two.test/0', 'two.test/1', 'two.test/2'].map((page) => `http://${page}`),
+  );
+  const itself = await pinakes(at, 'add', '--collection', 'winter', 'archive');
+  assert.deepEqual(
+    [itself.code, itself.out],
+    [0, 'nothing was added\n2 files that the archive itself wrote were passed over\n'],
+  );
 });
 
 test('a file that cannot be read is told of, the others are added, and the exit code says so', async (t) => {
