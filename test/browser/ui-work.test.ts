@@ -97,7 +97,12 @@ suite('work with the web page', () => {
     assert.equal(await address.inputValue(), `${SITE}rooms/1.html`);
     await page.getByRole('link', { name: /^Next capture: 4 October 2023/ }).waitFor();
     await page.getByRole('link', { name: /captures/ }).focus();
-    await page.keyboard.press('n');
+    await page.keyboard.press('p');
+    const next = page.getByRole('link', { name: /^Next capture: 21 March 2023/ });
+    await next.focus();
+    await next.press('Enter');
+    // The focus stays where it was, so that Enter leads on.
+    await page.locator('a[aria-label^="Next capture: 4 October 2023"]:focus').press('Enter');
     await replayed.getByText('Shelf 1: Manuscripts, edition 2').waitFor();
     await page.waitForURL(/\/web\/20231004\d{6}\//);
     await address.fill('library.example/about.html');

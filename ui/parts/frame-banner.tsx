@@ -13,10 +13,12 @@ type BannerProperties = {
   readonly timestamp: string;
   readonly previous: ShownCapture | undefined;
   readonly next: ShownCapture | undefined;
+  /** Whether these two belong to what was shown before. */
+  readonly isOld: boolean;
   readonly calendar: Calendar | undefined;
 };
 
-export function FrameBanner({ url, timestamp, previous, next, calendar }: BannerProperties) {
+export function FrameBanner({ url, timestamp, previous, next, isOld, calendar }: BannerProperties) {
   const time = w3cDate(timestamp);
   return (
     <header class="banner">
@@ -25,11 +27,11 @@ export function FrameBanner({ url, timestamp, previous, next, calendar }: Banner
       </a>
       <AddressForm url={url} timestamp={timestamp} />
       <div class="banner-time">
-        <Step name="Previous capture" icon="left" capture={previous} shortcut="p" />
+        <Step name="Previous capture" icon="left" capture={previous} shortcut="p" isOld={isOld} />
         <time dateTime={time} title={formatTime(time)}>
           {formatShortDay(time)} <span class="clock">{formatClock(time)}</span>
         </time>
-        <Step name="Next capture" icon="right" capture={next} shortcut="n" />
+        <Step name="Next capture" icon="right" capture={next} shortcut="n" isOld={isOld} />
       </div>
       <a class="banner-calendar" href={pathTo.captures(url)}>
         {calendar && calendar.years.length > 0 ? (
@@ -87,9 +89,11 @@ type StepProperties = {
   readonly icon: 'left' | 'right';
   readonly capture: ShownCapture | undefined;
   readonly shortcut: 'n' | 'p';
+  /** It belongs to what was shown before, and stays until the next one is known: who steps on with the keyboard keeps the focus. */
+  readonly isOld: boolean;
 };
 
-function Step({ name, icon, capture, shortcut }: StepProperties) {
+function Step({ name, icon, capture, shortcut, isOld }: StepProperties) {
   if (!capture) {
     return (
       <button type="button" class="icon-button" disabled aria-label={`${name}: there is none`}>
@@ -105,6 +109,9 @@ function Step({ name, icon, capture, shortcut }: StepProperties) {
       aria-label={label}
       title={label}
       data-shortcut={shortcut}
+      onClick={(event) => {
+        if (isOld) event.preventDefault();
+      }}
     >
       <Icon name={icon} />
     </a>

@@ -1,5 +1,5 @@
 /** A page as it was: a slim banner of ours above the replayed page, which follows when links inside the page are used. `if_` has no banner. */
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Calendar, Neighbours } from '../api/replies.ts';
 import { useInfo, useReply } from '../api/request.ts';
@@ -54,6 +54,7 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
           timestamp={timestamp}
           previous={nearby.previous}
           next={nearby.next}
+          isOld={nearby.isOld}
           calendar={nearby.calendar}
         />
       )}
@@ -74,7 +75,18 @@ export function FrameScreen({ time, modifier, url }: FrameProperties) {
 function useNearby(url: string, timestamp: string) {
   const { reply, error } = useReply<Neighbours>(apiPath('neighbours', { url, time: timestamp }));
   const calendar = useReply<Calendar>(apiPath('calendar', { url }));
-  return { ...reply, calendar: calendar.reply, isMissing: reply !== undefined && !reply.current, error };
+  const last = useRef<Neighbours>({});
+  last.current = reply ?? last.current;
+  const { previous, next } = last.current;
+  return {
+    current: reply?.current,
+    previous,
+    next,
+    isOld: reply === undefined,
+    calendar: calendar.reply,
+    isMissing: reply !== undefined && !reply.current,
+    error,
+  };
 }
 
 function NothingHere({ url }: { url: string }) {
