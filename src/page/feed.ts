@@ -24,7 +24,9 @@ export function isFeed(text: string): boolean {
   return /<(?:rss|feed|rdf:RDF)[\s>]/i.test(text.slice(0, 4000));
 }
 
-export function readFeed(source: string, target: FeedTarget): void {
+/** Gives what the links of the feed count from, where it says so itself. */
+export function readFeed(source: string, target: FeedTarget): string | undefined {
+  let base: string | undefined;
   let title = '';
   let link: string | undefined;
   const addLink = (url: string, kind: LinkKind, isEmbed = false) => {
@@ -37,6 +39,7 @@ export function readFeed(source: string, target: FeedTarget): void {
   };
   walkXml(source, {
     open(name, attributes, parents) {
+      if (parents.length === 0) base = attributes.get('xml:base');
       const href = attributes.get('href') ?? '';
       if (name === 'feed' || name === 'channel') target.meta.declareLanguage(attributes.get('xml:lang'));
       else if (name === 'link' && href !== '') {
@@ -58,6 +61,7 @@ export function readFeed(source: string, target: FeedTarget): void {
       else if (name === 'url' && parent === 'image') addLink(content, 'image');
     },
   });
+  return base;
 
   function readEntryPart(name: string, content: string): void {
     if (name === 'title') {

@@ -28,6 +28,22 @@ test('RSS is read as a page: titles, text of the entries, their links', async ()
   );
 });
 
+test('links of a feed count from the base that it gives', async () => {
+  const atom = `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://blog.example/all/"><link rel="self" href="atom"/>
+    <entry><title>one</title><link href="one"/><content type="html">&lt;img src="one.png"&gt;</content></entry></feed>`;
+  const page = (await readPage({
+    bytes: Buffer.from(atom),
+    mime: 'application/atom+xml',
+    url: 'http://feeds.example/x/',
+  }))!;
+  assert.equal(page.base, 'http://blog.example/all/');
+  assert.deepEqual(page.links.map(({ url }) => url).sort(), [
+    'http://blog.example/all/atom',
+    'http://blog.example/all/one',
+    'http://blog.example/all/one.png',
+  ]);
+});
+
 test('Atom and JSON feeds are read as pages', async () => {
   const atom = `<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Blog</title><link rel="self" href="/atom"/><link rel="next" href="/atom?2"/>
     <entry><title>Post</title><link href="/post"/><content type="html">&lt;b&gt;Bold&lt;/b&gt; text</content></entry></feed>`;

@@ -186,7 +186,7 @@ async function readKind(kind: PageKind, source: PageSource, wants: { text: boole
     if (wants.links) collectCssLinks(decoded.text, links);
   } else if (kind === 'feed' || kind === 'json-feed') {
     const target = { meta, text, links, wantsText: wants.text, wantsLinks: wants.links };
-    if (kind === 'feed') readFeed(decoded.text, target);
+    if (kind === 'feed') return { meta, text, links, charset, isTruncated, base: readFeed(decoded.text, target) };
     else collectJsonFeed(decoded.text, target);
   } else if (wants.text) {
     text.preserved = 1;
