@@ -68,6 +68,10 @@ test('every kind of element gives its links, with their kinds and whether the pa
       '<style>@import url(a.css) print; @import "b.css"; p{background:image-set("c.png" 1x)} @font-face{src:url(d.woff)} i{content:"no"}</style>',
       ['style! dir/a.css', 'style! dir/b.css', 'image! dir/c.png', 'font! dir/d.woff'],
     ],
+    [
+      '<frameset><frame src=f><noframes><body><a href=menu>menu</a><img src=n.png></noframes></frameset><noembed><a href=m></noembed>',
+      ['frame! dir/f', 'anchor dir/menu', 'image! dir/n.png', 'anchor dir/m'],
+    ],
     ['<noscript><img src=n.png></noscript><template><a href=t></a></template>', ['image! dir/n.png', 'anchor dir/t']],
     [
       '<script type="application/ld+json">{"@context":"https://schema.org","@type":"A","url":"http://example.org/ld","image":{"url":"/ld.png"}}</script>',
@@ -228,6 +232,7 @@ test('hostile documents neither overflow the stack nor take for ever', async () 
   for (const html of [
     '<'.repeat(500_000),
     '<!--'.repeat(200_000),
+    '<noframes><noembed>'.repeat(100_000),
     `<a ${'x='.repeat(300_000)}`,
     `<p style="${'url('.repeat(100_000)}">`,
     '&'.repeat(500_000),

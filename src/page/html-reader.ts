@@ -3,7 +3,7 @@
  * is bounded by the text and the LINKS_MAX links.
  *
  * Text is what a reader sees: blocks on lines of their own, white space as one blank, entities decoded, and nothing of `script`, `style`, `template`, `noscript`, of frames
- * and of the head. Links inside of `noscript` and `template` do count: crawlers want them. Where no text is wanted it is not looked at, and links have no text either.
+ * and of the head. Links inside of `noscript`, `noframes`, `noembed` and `template` do count: crawlers want them. Where no text is wanted it is not looked at, and links have no text either.
  */
 import { collectCssLinks } from './css-links.ts';
 import { type Element, elementAt, NO_ELEMENT } from './element.ts';
@@ -30,6 +30,8 @@ function mayBeWanted(first: number, length: number): boolean {
 
 const RAW_TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const SRCDOC_DEPTH_MAX = 2;
+/** What they hold is for browsers that do without. */
+const OTHERWISE: ReadonlySet<string> = new Set(['noframes', 'noembed']);
 
 export class HtmlReader implements MarkupSink {
   readonly links: LinkCollector;
@@ -210,7 +212,8 @@ export class HtmlReader implements MarkupSink {
       if (this.#wantsLinks) collectCssLinks(raw, this.links);
     } else if (element === 'script' && /^application\/ld\+json/i.test(this.#rawType.trim())) {
       collectJsonLd(raw, this.#wantsLinks ? this.links : undefined, this.meta);
-    }
+    } else if (OTHERWISE.has(element) && this.#wantsLinks && this.#srcdocDepth < SRCDOC_DEPTH_MAX)
+      new HtmlReader({ text: false, links: true }, this.links, this.#srcdocDepth + 1).read(raw);
   }
 
   onText(start: number, end: number, hasEntities: boolean): void {
