@@ -5,6 +5,7 @@
  *   the page itself                       its capture, which the visit made before
  *   another page in its place, a popup    refused, and offered as a link
  *   images, styles, scripts, frames...    once a run: from the archive, or by a visit like the crawl's own
+ *   prefetches                            left to the crawl
  *   what scripts send and fetch           as they ask for it, a few times anew; preflights too; but HEAD as GET
  *   forms                                 not sent
  *   sockets, event streams                refused, and counted
@@ -135,6 +136,8 @@ export class PageRequests {
       tally.counts.outOfScope++;
       return undefined;
     }
+    // A hint for later, without which the page is shown as well: the crawl asks for it once, however many pages give it.
+    if (isPrefetch(request)) return this.#leave(url, 'data', true);
     return isOfScript ? this.#ask(request, url, isAwaited) : this.#visit(request, url);
   }
 
@@ -305,6 +308,11 @@ function isScript({ type, method }: HeldRequest): boolean {
 /** What tells two requests for a URL apart: what they send, and which part they want. */
 function sentOf({ method, body, fields }: HeldRequest): string {
   return [method, fieldOf(fields, 'range') ?? '', body ? hash('sha256', body) : ''].join(' ');
+}
+
+/** Chromium calls it a fetch, as if scripts had asked; but those cannot set this field. */
+function isPrefetch({ fields }: HeldRequest): boolean {
+  return /^prefetch\b/.test(fieldOf(fields, 'sec-purpose') ?? '');
 }
 
 /** An event stream has no end, so it has no capture. */

@@ -255,6 +255,23 @@ test('pages may neither go elsewhere nor register service workers; where they wa
   assert.equal(gif?.head.get('warc-protocol'), 'h2');
 });
 
+test('what pages prefetch is asked for once, and a page among it is rendered like others', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const far = web.url('far.test', '/later.js');
+  const hints = `for (const href of ['/next', '${far}']) document.head.append(Object.assign(document.createElement('link'), { rel: 'prefetch', href }));`;
+  web.put('site.test', '/', shell(hints, '<a href="/other">x</a>'));
+  web.put('site.test', '/other', shell(hints, '<p>other</p>'));
+  web.put('site.test', '/next', shell(`document.body.append(Object.assign(new Image(), { src: '/shown.gif' }));`));
+  web.put('site.test', '/shown.gif', picture('shown'), GIF);
+  web.put('far.test', '/later.js', `later(); ${'// later\n'.repeat(200)}`, SCRIPT);
+  const report = await crawl(archive, [web.url('site.test')], await browserSettings(), { resolve: web.resolve });
+  for (const path of ['/next', '/shown.gif']) assert.equal(web.requests('site.test', path).length, 1, path);
+  assert.equal(web.requests('far.test', '/later.js').length, 1);
+  assert.deepEqual([report.counts.rendered, report.counts.partlyRead], [3, 0]);
+});
+
 test('parts of a film are different requests, each for what it asks', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
