@@ -154,7 +154,6 @@ function moveCapture(draft: CatalogDraft, known: Capture, facts: RecordFacts, pl
   const isPromoted = known.kind === 'revisit' && facts.type !== 'revisit';
   draft.moveCapture(known, {
     ...known,
-    ...(known.urlKey === facts.formerKey && { urlKey: facts.urlKey, url: facts.url }),
     place,
     kind: facts.kind!,
     ...(isPromoted && { status: facts.status, mime: facts.mime }),

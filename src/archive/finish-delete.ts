@@ -8,7 +8,6 @@ import { PinakesError, parseW3cDate } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { ObjectInfo, Volume } from '../volume/index.ts';
-import { formerTargetUri } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { countDeleted } from './deletion-count.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
@@ -63,9 +62,9 @@ async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: read
   const captures: Capture[] = [];
   const unread = new Set<number>();
   for (const offset of new Set(offsets)) {
-    const visits = await visitsAt(archive, segment, offset);
-    if (!visits) unread.add(offset);
-    const found = await archive.catalog.findCaptures(visits ?? []);
+    const visit = await visitAt(archive, segment, offset);
+    if (!visit) unread.add(offset);
+    const found = await archive.catalog.findCaptures(visit ? [visit] : []);
     for (const capture of found.flat())
       if (capture.place.segment === segment.number && capture.place.offset === offset) captures.push(capture);
   }
@@ -75,15 +74,15 @@ async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: read
   return captures;
 }
 
-/** The capture of the record, by the keys that the catalog may have it under; undefined when the record cannot be read. */
-async function visitsAt(archive: ArchiveParts, segment: Segment, offset: number) {
+/** The URL and time of the record; undefined when it cannot be read. */
+async function visitAt(archive: ArchiveParts, segment: Segment, offset: number) {
   if (offset >= segment.bytes) return undefined;
   const place = { segment: segment.number, offset, length: segment.bytes - offset };
   try {
     for await (const { head } of archive.access.records(place)) {
       const time = parseW3cDate(head.date ?? '');
-      if (head.offset !== offset || time === undefined) return undefined;
-      return [head.targetUri, formerTargetUri(head)].flatMap((uri) => (uri ? [{ urlKey: urlKey(uri), time }] : []));
+      if (head.offset !== offset || time === undefined || head.targetUri === undefined) return undefined;
+      return { urlKey: urlKey(head.targetUri), time };
     }
   } catch (error) {
     if (!(error instanceof PinakesError)) throw error;

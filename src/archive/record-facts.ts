@@ -8,7 +8,6 @@ import { type UrlKey, urlKey } from '../url/index.ts';
 import {
   type BlockFacts,
   type Field,
-  formerTargetUri,
   type RecordHead,
   SCAN_ARC,
   SCAN_COMPLETE,
@@ -85,8 +84,6 @@ type CaptureFacts = {
   readonly urlKey: UrlKey;
   /** See `captureIdOf`. */
   readonly hash: number;
-  /** The key under which a catalog of former times may have it, where that is another; told of records that were read from segments. */
-  readonly formerKey?: UrlKey | undefined;
 };
 
 /**
@@ -263,7 +260,6 @@ export function factsOfRecord(
   return {
     ...named,
     ...captureFacts(named),
-    formerKey: formerKeyOf(head),
     offset: head.offset,
     length,
     innerOffset: head.innerOffset,
@@ -285,21 +281,9 @@ export function factsOfRecord(
   };
 }
 
-function formerKeyOf(head: RecordHead): UrlKey | undefined {
-  const former = formerTargetUri(head);
-  return former === undefined ? undefined : urlKey(former);
-}
-
-/** For each of the records the captures of its key and time, also of the key that it had in former times. */
-export async function findCapturesOf(
-  catalog: CatalogView,
-  records: readonly RecordFacts[],
-): Promise<(readonly Capture[])[]> {
-  const found = await catalog.findCaptures(records.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! })));
-  const former = records.filter(({ formerKey }) => formerKey !== undefined);
-  if (former.length === 0) return found;
-  const more = await catalog.findCaptures(former.map(({ formerKey, time }) => ({ urlKey: formerKey!, time: time! })));
-  return found.map((captures, index) => [...captures, ...(more[former.indexOf(records[index]!)] ?? [])]);
+/** For each of the records the captures of its key and time. */
+export function findCapturesOf(catalog: CatalogView, records: readonly RecordFacts[]): Promise<(readonly Capture[])[]> {
+  return catalog.findCaptures(records.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! })));
 }
 
 export function bareMime(value: string): string {

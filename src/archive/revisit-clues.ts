@@ -5,7 +5,6 @@
  * ```
  *   note  unresolved:<segment>:<offset>     JSON array: URL, time, overflow, then texts in the order of CLUES
  * ```
- * Notes of former times lack the last of the texts.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
@@ -55,6 +54,6 @@ export function formatClues(clues: RevisitClues): string {
 
 export function parseClues(text: string): RevisitClues & { readonly time: EpochMs } {
   const [url, time, overflow, ...texts] = JSON.parse(text) as [string, EpochMs, number, ...string[]];
-  const named = Object.fromEntries(CLUES.map((name, index) => [name, texts[index] ?? '']));
+  const named = Object.fromEntries(CLUES.map((name, index) => [name, texts[index]]));
   return { url, urlKey: urlKey(url), time, overflow, ...(named as Pick<RevisitClues, (typeof CLUES)[number]>) };
 }

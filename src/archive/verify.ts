@@ -11,7 +11,6 @@
  */
 import { PinakesError, RunningDigest } from '../base/index.ts';
 import type { Block, Capture, Place, Segment } from '../catalog/index.ts';
-import { formerTargetUri } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { formatContentKey } from './content-key.ts';
@@ -238,7 +237,7 @@ class Verification {
     try {
       const { head, payload } = await this.#archive.access.open(capture.place);
       await releasePayload(payload);
-      return head.targetUri === capture.url || formerTargetUri(head) === capture.url;
+      return head.targetUri === capture.url;
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       return false;

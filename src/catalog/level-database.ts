@@ -41,8 +41,8 @@ const SETTINGS = {
   maxOpenFiles: 200,
 } as const;
 
-/** Of the rows; changes whenever any codec does. */
-const ROWS_VERSION = 2;
+/** Of the rows; changes whenever any codec does, or the way in which heads of records are read for them. */
+const ROWS_VERSION = 3;
 const VERSION = `${ROWS_VERSION} ${URL_KEY_VERSION}`;
 
 const VERSION_KEY = tableKey(TABLE.meta, 'version');

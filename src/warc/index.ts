@@ -40,7 +40,7 @@ export {
   type Step,
 } from './record-cursor.ts';
 export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
-export { type Field, formerTargetUri, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
+export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
 export { type Opening, RecordOpening } from './record-opening.ts';
 export * from './record-reader.ts';
 export * from './scan-batch.ts';

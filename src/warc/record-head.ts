@@ -11,7 +11,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { type EpochMs, fromLatin1, fromUtf8, LF, parseTimestamp, parseW3cDate } from '../base/index.ts';
 import type { FindingCode } from './finding-catalogue.ts';
-import { type ArcLine, parseArcLine } from './record-start.ts';
+import type { ArcLine } from './record-start.ts';
 
 export type Field = { readonly name: string; readonly value: string };
 
@@ -147,23 +147,6 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
 function utf8OrLatin1(text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   return isUtf8(bytes) ? fromUtf8(bytes) : text;
-}
-
-/**
- * The target URI as Pinakes read it before it told encodings apart value by value, where that was another: a whole WARC head was UTF-8, with U+FFFD for what is
- * none, and an ARC head Latin-1. Catalogs of that time have it so.
- */
-export function formerTargetUri(head: RecordHead): string | undefined {
-  if (head.format === 'warc' && head.isUtf8) return undefined;
-  if (head.format === 'arc') {
-    const former = parseArcLine(fromLatin1(head.bytes).trimEnd())?.url;
-    return former === head.targetUri ? undefined : former;
-  }
-  const text = fromUtf8(head.bytes);
-  const fields = parseFields(text, text.indexOf('\n') + 1, () => {});
-  const value = fields.find((field) => isNamed(field, 'warc-target-uri'))?.value;
-  const former = value && unbracketed(value);
-  return former === head.targetUri ? undefined : former;
 }
 
 /** Fields of a head from `at` on. Folded lines are joined with one space, and no value has a line end in it. */

@@ -1,11 +1,10 @@
-/** URLs whose bytes are no UTF-8: what they are read as, that nothing of them is lost, and catalogs that have them as they were read in former times. */
+/** URLs whose bytes are no UTF-8: what they are read as, and that nothing of them is lost. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Archive } from '../../src/archive/index.ts';
-import { urlKey } from '../../src/url/index.ts';
 import { allCaptures, audit, bytesOf, contentOf, makeArchive, payloadAt } from './trial-archive.ts';
 
 /** A member of a response; the letters of the URL are its bytes. */
@@ -48,30 +47,5 @@ test('I4 Bytes pass through: URLs that are no UTF-8 stay apart, and their record
   ]);
   assert.deepEqual(await payloadAt(archive, 'http://a.example/caf\u00e8'), Buffer.from(contentOf('same')));
   assert.ok((await stored(archive)).includes(Buffer.concat(members)));
-  assert.deepEqual(await audit(archive), []);
-});
-
-test('a catalog that has such a URL as it was read in former times is sound, and compaction corrects it', async (t) => {
-  const archive = await makeArchive(t);
-  await addMembers(archive, [
-    member('1', 'http://a.example/caf\xe9', contentOf('one')),
-    member('2', 'http://a.example/gone', contentOf('two')),
-  ]);
-  const captures = await allCaptures(archive);
-  const capture = captures.find(({ url }) => url.includes('caf'))!;
-  const url = 'http://a.example/caf\ufffd';
-  await archive.catalog.write({
-    removeCaptures: [capture],
-    putCaptures: [{ ...capture, url, urlKey: urlKey(url) }],
-  });
-  for (const depth of ['quick', 'full'] as const) {
-    const problems: string[] = [];
-    await archive.verify({ depth, onProblem: ({ message }) => void problems.push(message) });
-    assert.deepEqual(problems, []);
-  }
-  await archive.delete({ url: 'http://a.example/gone' });
-  await archive.compact();
-  assert.deepEqual(await payloadAt(archive, 'http://a.example/caf\u00e9'), Buffer.from(contentOf('one')));
-  assert.equal((await archive.verify()).errors, 0);
   assert.deepEqual(await audit(archive), []);
 });

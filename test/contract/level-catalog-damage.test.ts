@@ -85,12 +85,12 @@ test('a catalog of another version is refused and not changed', () =>
   withDirectory(async (directory) => {
     await fill(directory);
     const key = Buffer.from('\0version');
-    for (const version of ['1 1', '2 2', '3 1', '2 99', 'anything']) {
+    for (const version of ['1 1', '2 1', '3 2', '4 1', '3 99', 'anything']) {
       await raw(directory, (database) => database.put(key, Buffer.from(version)));
       await assert.rejects(openLevelCatalog(directory), fails('CATALOG_VERSION', directory));
       await raw(directory, async (database) => assert.equal(String(await database.get(key)), version));
     }
-    await raw(directory, (database) => database.put(key, Buffer.from('2 1')));
+    await raw(directory, (database) => database.put(key, Buffer.from('3 1')));
     await openAndAsk(directory);
   }));
 
