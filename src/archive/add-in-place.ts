@@ -5,6 +5,8 @@
  * The link is durable before the catalog hears of the file, and the catalog's mark moves with every step: an interrupted add is finished by the next
  * opening of the archive (see heal.ts). Records that share a compressed member have no place of their own and cannot be read where they lie; a file
  * of such records is refused.
+ *
+ * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, have to wait until all files are entered.
  */
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
@@ -143,22 +145,27 @@ class LinkedEntry {
       this.#report.duplicateBytes += facts.payloadBytes;
     }
     const last = records.at(-1)!;
-    this.#segment = {
-      ...this.#segment,
-      bytes: last.offset + last.length!,
-      records: this.#segment.records + records.length,
-    };
-    draft.putSegment(this.#segment);
+    const segment = this.#grown(last.offset + last.length!, records.length);
+    draft.putSegment(segment);
     await catalog.write(draft.batch());
-    shelf.put(this.#segment);
+    shelf.put(segment);
+    this.#segment = segment;
+  }
+
+  /** The segment with more of it entered. Captures may have been deleted from it since the last step. */
+  #grown(bytes: number, records: number): Segment {
+    const { deadBytes } = this.#archive.shelf.find(this.#segment.number) ?? this.#segment;
+    return { ...this.#segment, deadBytes, bytes, records: this.#segment.records + records };
   }
 
   /** What stands behind the last whole record stays there, as its maker left it. */
   async finish(): Promise<void> {
     const [info] = await this.#volume.stat([this.#segment.name]);
-    this.#segment = { ...this.#segment, bytes: info!.bytes };
-    await this.#archive.catalog.write({ putSegments: [this.#segment], durable: true });
-    this.#archive.shelf.put(this.#segment);
+    await this.#archive.exclusive(async () => {
+      const segment = this.#grown(info!.bytes, 0);
+      await this.#archive.catalog.write({ putSegments: [segment], durable: true });
+      this.#archive.shelf.put(segment);
+    });
   }
 
   /** A file of which nothing could be entered is no segment. */

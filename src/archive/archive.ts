@@ -304,7 +304,7 @@ export class Archive implements StreamParts {
     if (options.collection !== undefined) this.collections.check(options.collection);
     const files = await withoutOwnFiles(this, wanted);
     const report = options.inPlace
-      ? await addInPlace(this, await linkedVolume(this), files, options)
+      ? await this.#compactions.run(async () => addInPlace(this, await linkedVolume(this), files, options))
       : await addInputs(this.#writingParts(), files, options);
     const resolved = await this.exclusive(() => resolveLater(this));
     const filesOwn = wanted.length - files.length;
