@@ -22,6 +22,7 @@ import {
 import type { Place, Segment } from '../catalog/index.ts';
 import { type Coding, MemberEncoder, recordParts, warcFields } from '../warc/index.ts';
 import type { Policies } from './connector.ts';
+import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 /** Bytes that may wait in memory before they are given to the volume. */
@@ -147,7 +148,7 @@ export class SegmentShelf {
   async begin(kind: SegmentKind, fields: readonly { name: string; value: string }[]): Promise<OpenSegment> {
     const { clock, newId, software, volumes } = this.#options;
     const now = clock();
-    const name = this.#nameOf(kind, now);
+    const name = await this.#nameFor(kind, now);
     await volumes.get(kind.volume).create(name);
     const segment: Segment = {
       number: this.takeNumber(),
@@ -302,15 +303,25 @@ export class SegmentShelf {
     return [...this.#open.values()];
   }
 
-  #nameOf(kind: SegmentKind, now: number): string {
+  async #nameFor(kind: SegmentKind, now: number): Promise<string> {
     const suffix = kind.coding === 'gzip' ? 'warc.gz' : kind.coding === 'zstd' ? 'warc.zst' : 'warc';
     const host = hostname().replace(/[^A-Za-z0-9.-]/g, '-') || 'host';
     const milliseconds = String(now % 1000).padStart(3, '0');
     for (;;) {
       const serial = String(this.#serial++).padStart(5, '0');
       const name = `${kind.collectionName}/${kind.collectionName}-${formatTimestamp(now)}${milliseconds}-${serial}-${host}.${suffix}`;
-      if (!this.byName(name)) return name;
+      if (!this.byName(name) && !(await this.#isTaken(name))) return name;
     }
+  }
+
+  /** Whether something of this name lies in a volume, be it tombstones alone: a clock that was set back gives names again. */
+  async #isTaken(name: string): Promise<boolean> {
+    for (const volume of this.#options.volumes.available()) {
+      // What is wrong with a volume is told to those who write to it.
+      const found = await volume.stat([name, name + TOMBSTONES_SUFFIX]).catch(() => []);
+      if (found.some((info) => info !== undefined)) return true;
+    }
+    return false;
   }
 }
 

@@ -1,0 +1,33 @@
+/** A clock that was set back gives names of segments a second time. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { allCaptures, contentOf, makeArchive, NOON, page, trialOptions } from '../archive/trial-archive.ts';
+
+test('tombstones that were left of a segment delete nothing from the one that would get its name', async (t) => {
+  const clock = () => NOON;
+  const archive = await makeArchive(t, { clock });
+  const { directory } = archive;
+  const store = (into: typeof archive, name: string) =>
+    into.store(page(`http://x.example/${name}`, NOON, contentOf(name)));
+  await store(archive, 'gone');
+  const { name } = archive.segments()[0]!;
+  await archive.delete({ url: 'http://x.example/gone' });
+  const tombstones = join(directory, 'volumes/main', `${name}.tombstones.open`);
+  const left = await readFile(tombstones);
+  await archive.compact();
+  await archive.close();
+  await writeFile(tombstones, left);
+  await dropCatalog(directory);
+
+  const again = await openArchive(directory, trialOptions({ seed: 2, clock }));
+  await store(again, 'kept');
+  await again.rebuild();
+  assert.deepEqual(
+    (await allCaptures(again)).map(({ url }) => url),
+    ['http://x.example/kept'],
+  );
+  await again.close();
+});
