@@ -42,11 +42,12 @@ export async function readZipDirectory(source: ByteSource, onFinding: ReportFind
     }
   } catch (error) {
     if (error instanceof PinakesError) throw error;
-    const salvaged = await salvageEntries(source, ENTRIES_MAX);
+    const { entries: salvaged, skippedBytes } = await salvageEntries(source, ENTRIES_MAX);
     if (salvaged.length === 0 && entries.length === 0) {
       throw new PinakesError('NOT_WARC', { where: source.name, detail: (error as Error).message, cause: error });
     }
-    report('wacz-directory-broken', source.size, (error as Error).message);
+    const skipped = skippedBytes > 0 ? `; ${skippedBytes} bytes belong to no entry` : '';
+    report('wacz-directory-broken', source.size, `${(error as Error).message}${skipped}`);
     return { entries: checked(merge(entries, salvaged), source.size, report), isSalvaged: true };
   }
   return { entries: checked(entries, source.size, report), isSalvaged: false };

@@ -292,6 +292,29 @@ test('bytes after the end of a package do not hide it', async () => {
   assert.deepEqual(codes(), ['wacz-directory-broken']);
 });
 
+test('without its directory, a package gives what stands behind a broken entry and behind bytes that are none of it', async () => {
+  const bytes = zipOf(['a', 'b', 'c'].map((name) => ({ name: `archive/${name}.warc`, content: `WARC/1.0 ${name}` })));
+  const lost = bytes.subarray(0, bytes.length - 10);
+  const namesOf = async (changed: Buffer) => {
+    const { wacz, findings } = await opened(changed);
+    assert.deepEqual(
+      findings.map(({ code }) => code),
+      ['wacz-directory-broken'],
+    );
+    const names: string[] = [];
+    for (const { name, open } of await collect(wacz.warcs())) names.push(`${name} ${(await text(open())).slice(9)}`);
+    return { names, message: findings[0]!.message };
+  };
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => `archive/${name}.warc ${name}`);
+  const broken = Buffer.from(lost);
+  broken[broken.indexOf('archive/b.warc') - 30] = 0;
+  const behind = await namesOf(broken);
+  assert.deepEqual(behind.names, [a, c]);
+  assert.match(behind.message, /54 bytes belong to no entry/);
+  assert.deepEqual((await namesOf(Buffer.concat([Buffer.from('#!/bin/sh\n'), bytes]))).names, [a, b, c]);
+  await assert.rejects(opened(Buffer.from('PK are two letters, and this is no package')), { code: 'NOT_WARC' });
+});
+
 test('any single byte changed leads to findings or an error, never to a crash', async () => {
   const bytes = zipOf(PACKAGE);
   const seed = 7;

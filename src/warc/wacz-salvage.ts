@@ -1,31 +1,67 @@
 /**
- * Finds the entries of a ZIP file whose directory is lost, by walking its local headers from the beginning.
+ * Finds the entries of a ZIP file whose directory is lost, by walking its local headers from the beginning. Where none stands, because it is damaged or because
+ * other bytes stand before the package, the next one is looked for.
  *
  * An entry written as a stream has zeros for its sizes and a descriptor after its bytes (PK 07 08, CRC-32, compressed, bytes; the sizes 4 or 8 bytes
  * each); it ends at the first descriptor whose compressed size is the distance from the beginning. An entry that the end of the file cuts is given as
  * far as it goes.
  */
 import { indexOf } from '../base/index.ts';
-import { DEFLATED, type LocalHeader, readLocalHeader, type ZipEntry } from './wacz-entry.ts';
+import { DEFLATED, type LocalHeader, readLocalHeader, STORED, type ZipEntry } from './wacz-entry.ts';
 import type { ByteSource } from './wacz-source.ts';
 
+const HEADER_SIGNATURE = Uint8Array.of(0x50, 0x4b, 0x03, 0x04);
 const DESCRIPTOR_SIGNATURE = Uint8Array.of(0x50, 0x4b, 0x07, 0x08);
 const DESCRIPTOR_BYTES = 16;
 const WIDE_DESCRIPTOR_BYTES = 24;
 const SCAN_BYTES = 1024 * 1024;
 const HAS_DESCRIPTOR = 8;
 
-/** The entries from the beginning of the source up to the first place where no local header stands. */
-export async function salvageEntries(source: ByteSource, entriesMax: number): Promise<ZipEntry[]> {
+export type Salvage = {
+  readonly entries: readonly ZipEntry[];
+  /** Bytes before entries that belong to none. */
+  readonly skippedBytes: number;
+};
+
+export async function salvageEntries(source: ByteSource, entriesMax: number): Promise<Salvage> {
   const entries: ZipEntry[] = [];
+  let skippedBytes = 0;
   for (let position = 0; entries.length < entriesMax; ) {
-    const header = await readLocalHeader(source, position);
-    if (!header) break;
-    const { entry, end } = await entryAt(source, position, header);
-    if (!header.name.endsWith('/')) entries.push(entry);
+    // What has no header near its beginning is no package, and is not read to its end to find that out.
+    const found = await nextHeader(source, position, entries.length === 0 ? SCAN_BYTES : source.size);
+    if (!found) break;
+    const { entry, end } = await entryAt(source, found.position, found.header);
+    if (!found.header.name.endsWith('/')) entries.push(entry);
+    skippedBytes += found.position - position;
     position = end;
   }
-  return entries;
+  return { entries, skippedBytes };
+}
+
+/** The local header at `start`, or else the first one that stands before `stop`. */
+async function nextHeader(
+  source: ByteSource,
+  start: number,
+  stop: number,
+): Promise<{ position: number; header: LocalHeader } | undefined> {
+  const expected = await readLocalHeader(source, start);
+  if (expected) return { position: start, header: expected };
+  const overlap = HEADER_SIGNATURE.length - 1;
+  for (let at = start + 1; at < stop; ) {
+    const piece = await source.read(at, SCAN_BYTES);
+    for (let from = indexOf(piece, HEADER_SIGNATURE); from >= 0; from = indexOf(piece, HEADER_SIGNATURE, from + 1)) {
+      const header = await readLocalHeader(source, at + from);
+      if (header && isLikely(header)) return { position: at + from, header };
+    }
+    if (piece.length <= overlap) return undefined;
+    at += piece.length - overlap;
+  }
+  return undefined;
+}
+
+/** The four bytes of a signature can stand anywhere; what follows them there is hardly a header. */
+function isLikely({ method, name }: LocalHeader): boolean {
+  return (method === STORED || method === DEFLATED) && /^[^\p{C}\ufffd]+$/u.test(name);
 }
 
 async function entryAt(
