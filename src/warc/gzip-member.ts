@@ -14,6 +14,7 @@ import { ByteWindow } from './byte-window.ts';
 import { type CodecHandle, decodePrefix, inflateRawHandle } from './codec-handle.ts';
 import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
 import { looksLikeRecord, RECORD_START_BYTES } from './record-start.ts';
+import { SkippedBytes } from './skipped-bytes.ts';
 
 export const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
 const FLAG_HCRC = 2;
@@ -63,9 +64,7 @@ export class GzipMembers implements MemberSource {
   #member: Member | undefined;
   #crc = 0;
   #inflatedBytes = 0;
-  /** File position where skipped bytes began, while looking for the next member. */
-  #skippedFrom = 0;
-  #skippedAreNul = false;
+  readonly #skipped: SkippedBytes;
 
   /** `seek`: the offset is anywhere in the file, and reading begins with the first record after it. */
   constructor(
@@ -79,7 +78,7 @@ export class GzipMembers implements MemberSource {
     this.input = new ByteWindow(offset, windowBytes);
     this.#outputBytes = Math.min(OUTPUT_BYTES, windowBytes);
     this.#report = report;
-    this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
+    this.#skipped = new SkippedBytes(this.input, report, seek ? Number.POSITIVE_INFINITY : offset);
     if (seek) this.#state = 'resync';
   }
 
@@ -245,9 +244,7 @@ export class GzipMembers implements MemberSource {
 
   /** Looks for the next member; bytes before `toldTo` were told of already. */
   #search(from: number, toldTo: number): PullResult {
-    this.#skippedFrom = toldTo;
-    this.#skippedAreNul = from === toldTo;
-    this.input.seek(from);
+    this.#skipped.begin(from, toldTo);
     this.#state = 'resync';
     return 'data';
   }
@@ -258,41 +255,23 @@ export class GzipMembers implements MemberSource {
       const candidate = input.buffer.subarray(0, input.end).indexOf(GZIP_MAGIC, input.read);
       if (candidate < 0) {
         const keep = this.inputEnded ? 0 : GZIP_MAGIC.length - 1;
-        this.#skip(Math.max(0, input.available - keep));
+        this.#skipped.skip(Math.max(0, input.available - keep));
         if (!this.inputEnded) return 'need-input';
-        this.#reportSkipped();
+        this.#skipped.tell();
         this.#state = 'between';
         return 'end';
       }
-      this.#skip(candidate - input.read);
+      this.#skipped.skip(candidate - input.read);
       const verdict = this.#probe();
       if (verdict === 'need-input') return 'need-input';
       if (verdict === 'member') {
-        this.#reportSkipped();
+        this.#skipped.tell();
         input.retainFrom(input.position, 0);
         this.#open(gzipHeadLength(input.buffer, input.read, input.end), output);
         return 'data';
       }
-      this.#skip(1);
+      this.#skipped.skip(1);
     }
-  }
-
-  #skip(bytes: number): void {
-    const { input } = this;
-    if (this.#skippedAreNul) {
-      for (let i = 0; i < bytes && this.#skippedAreNul; i++) {
-        if (input.buffer[input.read + i] !== 0) this.#skippedAreNul = false;
-      }
-    }
-    input.consume(bytes);
-    input.retainFrom(input.position, 0);
-  }
-
-  /** Tells only of bytes that no member covered: those of a damaged member were told of already. */
-  #reportSkipped(): void {
-    const skipped = this.input.position - this.#skippedFrom;
-    if (skipped <= 0) return;
-    this.#report(this.#skippedAreNul ? 'padding-skipped' : 'garbage-skipped', this.#skippedFrom, `${skipped} bytes`);
   }
 
   /** Whether the candidate at the read position is a member in which a record begins. */

@@ -285,3 +285,15 @@ test('garbage between frames is skipped and told of', () => {
   );
   assert.deepEqual(findings, [`garbage-skipped ${first.length}`]);
 });
+
+test('NUL bytes between and after frames are padding', () => {
+  const [first, second] = [frame(record(1)), frame(record(2))];
+  for (const bytes of [1, 3, 4, 7000]) {
+    const padded = Buffer.concat([first, Buffer.alloc(bytes), second, Buffer.alloc(bytes)]);
+    for (const pieceBytes of [1, 1000, padded.length]) {
+      const { text, findings } = read(padded, pieceBytes);
+      assert.equal(text, record(1) + record(2));
+      assert.deepEqual(findings, [`padding-skipped ${first.length}`, `padding-skipped ${padded.length - bytes}`]);
+    }
+  }
+});

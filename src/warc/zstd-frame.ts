@@ -20,11 +20,12 @@ import { ByteWindow } from './byte-window.ts';
 import { type CodecHandle, decodePrefix, zstdDecompressHandle } from './codec-handle.ts';
 import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
 import { looksLikeRecord, RECORD_START_BYTES } from './record-start.ts';
+import { SkippedBytes } from './skipped-bytes.ts';
 
 export const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 const DICTIONARY_FRAME_MAGIC = 0x184d2a5d;
-const SKIPPABLE_MAGIC_FIRST = 0x184d2a50;
-const SKIPPABLE_MAGIC_LAST = 0x184d2a5f;
+/** The first byte ends in any four bits. */
+const SKIPPABLE_MAGIC = [0x50, 0x2a, 0x4d, 0x18];
 const FRAME_HEAD_BYTES_MAX = 18;
 const OUTPUT_BYTES = 256 * 1024;
 /** A frame may hold back its output until a whole block has come in: blocks are at most 128 KiB, and records begin in the first. */
@@ -50,9 +51,10 @@ export function parseFrameHead(bytes: Buffer, at: number, end: number): ZstdFram
 
 /** Size of the skippable frame at `at`, head included; 'short' or undefined as above. */
 function skippableLength(bytes: Buffer, at: number, end: number): number | 'short' | undefined {
-  if (end - at < 4) return 'short';
-  const magic = bytes.readUInt32LE(at);
-  if (magic < SKIPPABLE_MAGIC_FIRST || magic > SKIPPABLE_MAGIC_LAST) return undefined;
+  for (let i = 0; i < 4 && at + i < end; i++) {
+    const byte = i === 0 ? bytes[at]! & 0xf0 : bytes[at + i];
+    if (byte !== SKIPPABLE_MAGIC[i]) return undefined;
+  }
   return end - at < 8 ? 'short' : 8 + bytes.readUInt32LE(at + 4);
 }
 
@@ -146,7 +148,7 @@ export class ZstdFrames implements MemberSource {
   /** Where a skippable frame begins and ends. */
   #skipFrom = 0;
   #skipTo = 0;
-  #skippedFrom = 0;
+  readonly #skipped: SkippedBytes;
 
   /** `dictionary`: of the file's first frame, for readers that begin further on; `seek`: begin with the first record after the offset. */
   constructor(
@@ -160,7 +162,7 @@ export class ZstdFrames implements MemberSource {
     this.#lookBackBytes = lookBackBytes;
     this.input = new ByteWindow(offset, windowBytes);
     this.#outputBytes = Math.min(OUTPUT_BYTES, windowBytes);
-    this.#skippedFrom = seek ? Number.POSITIVE_INFINITY : offset;
+    this.#skipped = new SkippedBytes(this.input, report, seek ? Number.POSITIVE_INFINITY : offset);
     if (seek) this.#state = 'resync';
     this.#report = report;
     this.#start = offset;
@@ -311,8 +313,7 @@ export class ZstdFrames implements MemberSource {
 
   /** Looks for the next frame; bytes before `toldTo` were told of already. */
   #search(from: number, toldTo: number): PullResult {
-    this.#skippedFrom = toldTo;
-    this.input.seek(from);
+    this.#skipped.begin(from, toldTo);
     this.#state = 'resync';
     return 'data';
   }
@@ -323,32 +324,22 @@ export class ZstdFrames implements MemberSource {
       const candidate = input.buffer.subarray(0, input.end).indexOf(ZSTD_MAGIC, input.read);
       if (candidate < 0) {
         const keep = this.inputEnded ? 0 : ZSTD_MAGIC.length - 1;
-        this.#skip(Math.max(0, input.available - keep));
+        this.#skipped.skip(Math.max(0, input.available - keep));
         if (!this.inputEnded) return 'need-input';
-        this.#reportSkipped();
+        this.#skipped.tell();
         this.#state = 'between';
         return 'end';
       }
-      this.#skip(candidate - input.read);
+      this.#skipped.skip(candidate - input.read);
       if (input.available < PROBE_INPUT_BYTES && !this.inputEnded) return 'need-input';
       const head = parseFrameHead(input.buffer, input.read, input.end);
       const isFrame = head !== 'short' && head !== undefined;
       if (isFrame && beginsRecordFrame(this.#dictionary, input.buffer, input.read, input.end)) {
-        this.#reportSkipped();
+        this.#skipped.tell();
         return this.#open(head, output);
       }
-      this.#skip(1);
+      this.#skipped.skip(1);
     }
-  }
-
-  #skip(bytes: number): void {
-    this.input.consume(bytes);
-    this.input.retainFrom(this.input.position, 0);
-  }
-
-  #reportSkipped(): void {
-    const skipped = this.input.position - this.#skippedFrom;
-    if (skipped > 0) this.#report('garbage-skipped', this.#skippedFrom, `${skipped} bytes`);
   }
 }
 
