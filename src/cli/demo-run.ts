@@ -7,7 +7,7 @@ import { createArchive, openArchive } from '../archive/index.ts';
 import { openingOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { DEMO_HOST, demoSnapshots } from './demo-site.ts';
-import { serve } from './serve-run.ts';
+import { portsOf, serve } from './serve-run.ts';
 import { counted } from './terminal.ts';
 
 export type DemoOptions = {
@@ -19,6 +19,8 @@ export type DemoOptions = {
 };
 
 export async function demo(context: CommandContext, options: DemoOptions): Promise<number> {
+  // Before anything is made: the archive would be in the way of the next try.
+  portsOf(options);
   const directory = options.keep ?? (await mkdtemp(join(tmpdir(), 'pinakes-demo-')));
   try {
     await makeDemo(context, directory);

@@ -86,16 +86,9 @@ async function settingsOf(context: CommandContext, options: ServeOptions): Promi
   const { accessLogFormat } = options;
   if (accessLogFormat !== 'json' && accessLogFormat !== 'common')
     throw new PinakesError('BAD_ARGUMENT', { where: accessLogFormat, detail: '--access-log-format is json or common' });
-  const [port, replayPort] = [portOf(options.port, '--port'), portOf(options.replayPort, '--replay-port')];
-  if (port === replayPort && port !== 0)
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: `--port ${port} --replay-port ${replayPort}`,
-      detail: 'the web page and archived pages take two different ports',
-    });
   return {
     host: options.host,
-    port,
-    replayPort,
+    ...portsOf(options),
     uiOrigin: originOf(options.uiOrigin, '--ui-origin'),
     replayOrigin: originOf(options.replayOrigin, '--replay-origin'),
     token: await tokenOf(options.token),
@@ -116,6 +109,18 @@ async function rootOf(context: CommandContext, given: string): Promise<string> {
     throw fileError(cause, path);
   }
   throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root takes a directory' });
+}
+
+/** The ports of the web page and of archived pages. */
+export function portsOf(options: Pick<ServeOptions, 'port' | 'replayPort'>): Pick<Settings, 'port' | 'replayPort'> {
+  const port = portOf(options.port, '--port');
+  const replayPort = portOf(options.replayPort, '--replay-port');
+  if (port === replayPort && port !== 0)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `--port ${port} --replay-port ${replayPort}`,
+      detail: 'the web page and archived pages take two different ports',
+    });
+  return { port, replayPort };
 }
 
 function portOf(text: string, option: string): number {

@@ -32,11 +32,6 @@ const CODINGS_MAX = 5;
 const OUTPUT_BYTES = 64 * 1024;
 const EMPTY_INPUT = new Uint8Array(0);
 
-/** Whether a coding can be taken off here. */
-export function isKnownCoding(coding: string): boolean {
-  return enginesOf(coding).length > 0;
-}
-
 /** What to try for a coding, in order. */
 function enginesOf(coding: string): Engine[] {
   if (coding === 'gzip' || coding === 'x-gzip') return ['gzip'];

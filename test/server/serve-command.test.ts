@@ -223,3 +223,13 @@ test('demo makes an archive of three days without any network, with revisits, an
   assert.deepEqual(await ended, [0, null]);
   assert.equal((await pinakesAtDesk(cwd, 'verify', '--archive', 'sample')).code, 0);
 });
+
+test('demo with a port that is none makes nothing', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  for (const port of ['eighty', '99999', '8081']) {
+    const { code, out, err } = await pinakesAtDesk(cwd, 'demo', '--no-open', '--keep', 'sample', '--port', port);
+    assert.deepEqual([code, out], [2, ''], port);
+    assert.match(err, /^pinakes: .*BAD_ARGUMENT/, port);
+    assert.equal(existsSync(join(cwd, 'sample')), false, port);
+  }
+});
