@@ -173,7 +173,8 @@ function conditionOf(query: Query, level: PlanLevel, source: PlanSource): Condit
     case 'status':
       return { sql: 'c.status BETWEEN ? AND ?', values: [query.from, query.to] };
     case 'collection':
-      return { sql: 'c.collection = (SELECT id FROM collections WHERE name = ?)', values: [query.name] };
+      // Not `=`: what is compared with nothing is neither true nor false, and neither is its opposite.
+      return { sql: 'c.collection IN (SELECT id FROM collections WHERE name = ?)', values: [query.name] };
     case 'time':
       return query.from !== undefined
         ? { sql: 'c.time >= ?', values: [query.from] }

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { utf8 } from '../../src/base/index.ts';
 import { openSearch, type Search, SearchThread } from '../../src/search/index.ts';
+import { urlKey } from '../../src/url/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { indexed, storePages, type TrialPage } from './trial-pages.ts';
 
@@ -80,6 +81,21 @@ test('results divide by collection as they are counted: pages by captures that f
   assert.equal(await divided('zebra collection:other', 'capture'), 'other 1');
   assert.equal(await divided('zebra to:2022', 'url'), 'other 1');
   assert.equal(await divided('nothing', 'capture'), '');
+});
+
+test('no capture is in a collection that there is none of, and every one is outside of it', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra'), page('two', 'zebra', { collection: 'other' })]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'collection:none'), []);
+  assert.deepEqual(await urlsFor(search, 'zebra -collection:none'), ['http://one.example/', 'http://two.example/']);
+  assert.deepEqual(await urlsFor(search, '-(collection:none title:one)'), [
+    'http://one.example/',
+    'http://two.example/',
+  ]);
+  assert.equal((await search.appearances(urlKey('http://one.example/'), 'collection:none')).found, 0);
 });
 
 test('a word with soft hyphens is found without them, and one without them with', async (t) => {
