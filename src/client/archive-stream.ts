@@ -20,7 +20,8 @@ export type StreamQuestion = {
   readonly from?: string;
   readonly to?: string;
   readonly mime?: string;
-  readonly status?: number;
+  /** 200, or '4xx' for all from 400 to 499. */
+  readonly status?: number | string;
   /** A content key; not in storage order. */
   readonly key?: string;
   readonly query?: string;

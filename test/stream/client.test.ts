@@ -34,6 +34,12 @@ async function partsOf(stream: ArchiveStream): Promise<StreamPart[]> {
   return parts;
 }
 
+test('everything that can be asked of a server can be asked with its client', async (t) => {
+  const { origin, asked } = await answering(t, [whole]);
+  await partsOf(new ArchiveStream(origin, { order: 'url', status: '4xx', key: 'main:sha256:00', resolve: true }));
+  assert.equal(asked[0], '/api/stream?order=url&status=4xx&key=main%3Asha256%3A00&resolve=true&frames=true');
+});
+
 test('a signal that was given up before asks for nothing', async (t) => {
   const { origin, asked } = await answering(t, [whole]);
   const reason = new Error('no longer wanted');
