@@ -36,6 +36,9 @@ const BATCH_BYTES = 256 * 1024 * 1024;
 /** Of larger contents the beginning is read; what needs all of its bytes sees that there are more. */
 const PAYLOAD_BYTES_MAX = 2 * PAGE_BYTES_MAX + 1;
 
+/** How often everything is begun anew within one run. */
+const ATTEMPTS = 4;
+
 /** No content has it. */
 const REDIRECT_OVERFLOW = -1;
 
@@ -121,15 +124,7 @@ export class Indexer {
     this.#tally = emptyTally();
     const report: FollowReport = { records: 0, removed: 0, damaged: 0, isAnew: false };
     try {
-      try {
-        await this.#follow(report, options);
-      } catch (error) {
-        if (!(error instanceof PinakesError) || error.code !== 'CURSOR_EXPIRED') throw error;
-        await this.#target.rollBack();
-        await this.#target.disown();
-        await this.#target.commit({ since: null, cursor: null, anew: 'yes' });
-        await this.#follow(report, options);
-      }
+      await this.#followPatiently(report, options);
       if (this.#view.state('anew') !== undefined) report.removed += await this.#dropUnclaimed();
       report.removed += await this.#dropDeleted(options);
       await this.#askUnresolved(options);
@@ -144,6 +139,25 @@ export class Indexer {
       this.#inFlight.clear();
     }
     return { ...this.#tally, ...report };
+  }
+
+  /** A stream can expire on its way, when a segment is emptied and compacted away before it is read, or the archive is rebuilt. */
+  async #followPatiently(report: FollowReport, options: IndexOptions): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#follow(report, options);
+        return;
+      } catch (error) {
+        const isExpired = error instanceof PinakesError && error.code === 'CURSOR_EXPIRED';
+        if (!isExpired || attempt >= ATTEMPTS) throw error;
+        await this.#last;
+        await this.#target.rollBack();
+        // What was handed over is not in the index, and has to be handed over again.
+        this.#inFlight.clear();
+        await this.#target.disown();
+        await this.#target.commit({ since: null, cursor: null, anew: 'yes' });
+      }
+    }
   }
 
   async #follow(report: FollowReport, options: IndexOptions): Promise<void> {

@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { utf8 } from '../../src/base/index.ts';
-import { openSearch, type Search, SearchThread } from '../../src/search/index.ts';
+import type { StreamQuery } from '../../src/archive/index.ts';
+import { PinakesError, utf8 } from '../../src/base/index.ts';
+import { Indexer, openSearch, type Search, SearchThread } from '../../src/search/index.ts';
 import { urlKey } from '../../src/url/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { indexed, storePages, type TrialPage } from './trial-pages.ts';
@@ -383,4 +384,37 @@ test('of a page that is larger than is read the beginning is found, with its who
   const search = openSearch(archive.directory);
   t.after(() => search.close());
   assert.deepEqual(await urlsFor(search, 'title:large zebra size>69MB'), [url]);
+});
+
+test('a stream that expires on its way is begun anew, and what was in hand is taken in all the same', async (t) => {
+  const archive = await makeArchive(t);
+  const pages = Array.from({ length: 12 }, (_, at) => page(`number${at}`, `zebra${at}`));
+  await storePages(archive, pages);
+  let streams = 0;
+  const expiring = new Proxy(archive, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'stream') return typeof value === 'function' ? value.bind(target) : value;
+      return async (query: StreamQuery) => {
+        const stream = await target.stream(query);
+        if (++streams > 2) return stream;
+        async function* someOf() {
+          let count = 0;
+          for await (const record of stream) {
+            yield record;
+            // As when a segment that is still to be read was emptied and compacted away.
+            if (++count === 8) throw new PinakesError('CURSOR_EXPIRED');
+          }
+        }
+        return { cursor: () => stream.cursor(), [Symbol.asyncIterator]: someOf };
+      };
+    },
+  });
+  const indexer = await Indexer.open(expiring);
+  const { isAnew } = await indexer.catchUp({ batchDocuments: 4 });
+  await indexer.close();
+  assert.deepEqual([isAnew, streams], [true, 3]);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
 });
