@@ -305,6 +305,31 @@ test('the history stays bounded, and what it forgets is the oldest', async (t) =
   assert.ok(lines < 1500, `${lines} lines`);
 });
 
+test('who pages through the jobs goes on behind one that was forgotten meanwhile', async (t) => {
+  let now = Date.parse('2024-03-01T10:00:00Z');
+  const one = await served(t, {
+    clock: () => now,
+    jobKinds: [{ name: 'nothing', input: Type.Object({}), run: async () => ({}) }],
+  });
+  const ids: string[] = [];
+  const add = async (count: number) => {
+    for (let number = 0; number < count; number++, now += 500) ids.push((await begin(one, 'nothing', {})).id);
+    await one.overJob(ids.at(-1)!);
+  };
+  const exported = await one.overJob((await begin(one, 'export', { format: 'cdxj' })).id);
+  await add(3);
+  const page = async (after: string | undefined, limit: number) => {
+    const { json } = await one.call(`/api/jobs?limit=${limit}${after === undefined ? '' : `&after=${after}`}`);
+    return { ids: (json.items as JobReply[]).map(({ id }) => id), next: json.next as string | undefined };
+  };
+  const first = await page(undefined, 2);
+  assert.deepEqual(first.ids, [ids[2], ids[1]]);
+  assert.deepEqual((await page(first.next, 200)).ids, [ids[0], exported.id]);
+  await add(205);
+  await until(async () => ((await one.call(`/api/jobs/${ids[1]}`)).status === 404 ? true : undefined));
+  assert.deepEqual((await page(first.next, 200)).ids, [exported.id]);
+});
+
 test('a deletion wants the token of a preview of the same selection, and refuses when more would go than was shown', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2, 3]);

@@ -1,5 +1,6 @@
 /** Routes about jobs, and about deletions, which are jobs that want to be looked at first. */
 import { type TSchema, Type } from 'typebox';
+import { parseW3cDate } from '../../base/index.ts';
 import type { JobKind } from '../job-kind.ts';
 import { badRequest, HttpProblem } from '../problem.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
@@ -88,16 +89,9 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       tokenShowsMore: true,
       handle: async ({ query: { after, limit = 50 }, hasToken }) => {
         const all = jobs.list();
-        const last = after === undefined ? -1 : all.findIndex(({ id }) => id === after);
-        if (after !== undefined && last < 0)
-          throw badRequest(
-            'this is no place to go on from',
-            'Send the `next` of the page before, or begin anew: jobs that ended long ago are forgotten.',
-            'query/after',
-          );
-        const rest = all.slice(last + 1);
+        const rest = after === undefined ? all : behind(all, after);
         const items = rest.slice(0, limit);
-        return { items: items.map(told(hasToken)), ...(rest.length > limit && { next: items.at(-1)!.id }) };
+        return { items: items.map(told(hasToken)), ...(rest.length > limit && { next: placeOf(items.at(-1)!) }) };
       },
     }),
     route({
@@ -222,6 +216,22 @@ export function jobRoutes(tools: ApiTools): ApiRoute[] {
       },
     }),
   ];
+}
+
+/** Where a page of jobs ended. With the time, because a job may be forgotten by the time that somebody goes on behind it. */
+function placeOf({ createdAt, id }: Job): string {
+  return `${createdAt}~${id}`;
+}
+
+/** Of jobs, the newest first: those behind a place. */
+function behind(jobs: readonly Job[], place: string): readonly Job[] {
+  const [createdAt = '', id] = place.split('~');
+  const time = parseW3cDate(createdAt);
+  if (time === undefined || id === undefined)
+    throw badRequest('this is no place to go on from', 'Send the `next` of the page before.', 'query/after');
+  const at = jobs.findIndex((job) => job.id === id);
+  if (at >= 0) return jobs.slice(at + 1);
+  return jobs.filter((job) => (parseW3cDate(job.createdAt) ?? 0) <= time);
 }
 
 function refuseEverything(selection: Selection): void {
