@@ -7,7 +7,7 @@
  * Nothing that goes wrong here touches the archive or the server: it is told once, stands in the status, and is tried again later.
  */
 import type { Archive } from '../archive/index.ts';
-import { type Clock, type EpochMs, PinakesError } from '../base/index.ts';
+import { type Clock, type EpochMs, ERROR_CATALOGUE, PinakesError } from '../base/index.ts';
 import { Indexer } from '../search/index.ts';
 
 const LOOK_MS = 1000;
@@ -150,12 +150,17 @@ export class Indexing {
         ? error
         : { code: 'INTERNAL', advice: 'Search answers from what the index has; it is tried again later.' };
     const message = error instanceof Error ? error.message : String(error);
+    // Everyone may read the status; particulars, such as paths, are for the operator.
+    const says =
+      error instanceof PinakesError
+        ? ERROR_CATALOGUE[error.code].says
+        : 'something went wrong in Pinakes that should not have';
     const { caughtUpAt } = this.#status;
     this.#status = {
       state: 'failed',
       message: 'the index could not be kept up',
       ...(caughtUpAt !== undefined && { caughtUpAt }),
-      problem: { code, message, advice },
+      problem: { code, message: says, advice },
     };
     if (this.#told === message) return;
     this.#told = message;

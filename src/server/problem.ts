@@ -3,7 +3,7 @@
  * accepts. Faults of ours are told without particulars, which go to the operator only.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ErrorCode, PinakesError } from '../base/index.ts';
+import { ERROR_CATALOGUE, type ErrorCode, PinakesError } from '../base/index.ts';
 import { endReply } from './reply-end.ts';
 
 export type Problem = {
@@ -95,9 +95,16 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
 export function problemOf(error: unknown): { problem: Problem; isFault: boolean } {
   if (error instanceof HttpProblem) return { problem: error.problem, isFault: false };
   if (error instanceof PinakesError) {
-    const status = STATUS_BY_CODE[error.code] ?? (error.retryable ? 503 : 500);
     const { code, message, advice, where } = error;
-    return { problem: { status, code, message, advice, where }, isFault: status >= 500 };
+    const status = STATUS_BY_CODE[code] ?? (error.retryable ? 503 : 500);
+    if (status < 500 || code === 'RECORD_DAMAGED')
+      return { problem: { status, code, message, advice, where }, isFault: status >= 500 };
+    // Where files lie on the machine of the server is nobody's business but the operator's.
+    const { says } = ERROR_CATALOGUE[code];
+    return {
+      problem: { status, code, message: says, advice: status === 500 ? INTERNAL.advice : advice },
+      isFault: true,
+    };
   }
   const { statusCode, message } = (error ?? {}) as { statusCode?: unknown; message?: unknown };
   // What Fastify refuses: bodies that are too large or no JSON, values that do not fit a schema.

@@ -152,7 +152,9 @@ test('a damaged index is told once; the server goes on, and an index made anew i
 
   await storeDays(one.archive, 'http://b.test/', [2, 3]);
   const failed = await untilIndexing(one, 'failed');
-  assert.equal((failed.problem as { code: string }).code, 'INDEX_DAMAGED');
+  const problem = failed.problem as { code: string; message: string };
+  // Where it lies is told to the operator only.
+  assert.deepEqual([problem.code, problem.message], ['INDEX_DAMAGED', 'the search index is damaged']);
   await storeDays(one.archive, 'http://c.test/', [4]);
   assert.equal((await ask(one, 'captures', { url: 'http://b.test/' })).status, 200);
 

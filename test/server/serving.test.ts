@@ -1,11 +1,12 @@
 /** The server as a whole: the files of the web page, frames, metrics, the access log, stopping. */
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { type AccessLine, startServer } from '../../src/server/index.ts';
+import { response, writeForeign } from '../archive/foreign-file.ts';
 import { contentOf, makeArchive, page, temporaryDirectory } from '../archive/trial-archive.ts';
 import { ask, makeServer, TOKEN } from './trial-server.ts';
 
@@ -196,6 +197,27 @@ test('segments are given by their file name, whole or by range, as an index line
   assert.deepEqual(whole.body.subarray(Number(offset), Number(offset) + Number(length)), part.body);
   assert.equal((await ask(server.uiAddress, `/warc/${file}`, { headers: { range: 'bytes=99999999-' } })).status, 416);
   assert.equal((await ask(server.uiAddress, '/warc/other.warc.gz')).status, 404);
+});
+
+test('where files lie on the machine is told to the operator, and to nobody else', async (t) => {
+  const { archive, server, failures } = await makeServer(t);
+  const file = await writeForeign(join(archive.directory, 'linked.warc.gz'), [
+    response('http://site.test/', TIME, contentOf('a page')),
+  ]);
+  await archive.add([file], { inPlace: true });
+  await rm(file);
+  const { name } = archive.segments().at(-1)!;
+  const { items } = JSON.parse((await ask(server.uiAddress, '/api/captures?url=http://site.test/')).text);
+  for (const [address, target] of [
+    [server.uiAddress, `/api/captures/${items[0].id}`],
+    [server.uiAddress, `/api/segments/linked/${name}`],
+    [server.replayAddress, '/web/20240301100000id_/http://site.test/'],
+  ] as const) {
+    const { status, text } = await ask(address, target);
+    assert.deepEqual([status, JSON.parse(text).error.code], [500, 'FILE_MISSING'], target);
+    assert.ok(!text.includes(archive.directory), text);
+  }
+  assert.ok(failures.length === 3 && failures.every((error) => (error as Error).message.includes(file)));
 });
 
 test('requests are counted, and logged without what is secret', async (t) => {

@@ -1,7 +1,7 @@
 /** Routes about the archive as a whole: what it is, what it holds, its collections and volumes. */
 import { Type } from 'typebox';
 import type { CollectionStats } from '../../archive/index.ts';
-import { formatW3cDate, PinakesError } from '../../base/index.ts';
+import { ERROR_CATALOGUE, formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { IndexingStatus } from '../indexing.ts';
 import type { ApiTools } from './api-tools.ts';
 import type { CollectionFigures } from './collection-figures.ts';
@@ -185,7 +185,7 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
           state: failure ? 'missing' : rest.kind === 'linked' ? 'linked' : writable ? 'writable' : 'read-only',
           freeBytes: rest.freeBytes ?? null,
           totalBytes: rest.totalBytes ?? null,
-          ...(failure && { problem: failure.message }),
+          ...(failure && { problem: ERROR_CATALOGUE[failure.code].says }),
         }));
         return { items };
       },
