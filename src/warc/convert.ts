@@ -21,9 +21,9 @@ import {
 } from '../base/index.ts';
 import { convertArcHead } from './arc-conversion.ts';
 import { type BlockFacts, BlockScanner } from './block-scanner.ts';
+import type { Coding } from './file-coding.ts';
 import { findingOf } from './finding-catalogue.ts';
 import { fieldsOf, headBytes, RECORD_TRAILER, warcFields } from './new-record.ts';
-import type { Coding } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
 import { type ReadingRecord, readRecords } from './record-reader.ts';
 import { WarcFileWriter } from './warc-file-writer.ts';

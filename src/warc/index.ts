@@ -23,6 +23,7 @@ export * from './content-coding.ts';
 export * from './convert.ts';
 export { dictionaryFor, type SampledFile } from './dictionary-sample.ts';
 export * from './digest-verdict.ts';
+export { type Coding, codingOf } from './file-coding.ts';
 export * from './finding-catalogue.ts';
 export * from './http-head.ts';
 export * from './index-entry.ts';
@@ -31,14 +32,7 @@ export type { LooseRecord } from './member-batch.ts';
 export * from './member-encoder.ts';
 export { MemberThreads } from './member-threads.ts';
 export * from './new-record.ts';
-export {
-  type Coding,
-  type CursorOptions,
-  codingOf,
-  RecordCursor,
-  type RecordTail,
-  type Step,
-} from './record-cursor.ts';
+export { type CursorOptions, RecordCursor, type RecordTail, type Step } from './record-cursor.ts';
 export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
 export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
 export { type Opening, RecordOpening } from './record-opening.ts';

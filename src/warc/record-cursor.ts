@@ -41,8 +41,6 @@ import {
 } from './record-start.ts';
 import { ZstdFrames } from './zstd-frame.ts';
 
-export { type Coding, codingOf } from './file-coding.ts';
-
 export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'done';
 
 export type RecordTail = {

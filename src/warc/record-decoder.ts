@@ -8,8 +8,8 @@
 import { constants, crc32 } from 'node:zlib';
 import { view, ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
 import { type CodecHandle, inflateRawHandle, zstdDecompressHandle } from './codec-handle.ts';
+import { codingOf } from './file-coding.ts';
 import { gzipHeadLength } from './gzip-member.ts';
-import { codingOf } from './record-cursor.ts';
 import { headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
 import { isWarcStart } from './record-start.ts';
 

@@ -3,8 +3,8 @@
  * begins. One engine is kept and used again. What is not a WARC record in a gzip member, or in none, is left to the full reader.
  */
 import { type CodecHandle, inflateRawHandle } from './codec-handle.ts';
+import { codingOf } from './file-coding.ts';
 import { gzipHeadLength } from './gzip-member.ts';
-import { codingOf } from './record-cursor.ts';
 import { headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
 import { isWarcStart } from './record-start.ts';
 

@@ -4,7 +4,8 @@
  */
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
 import { BlockScanner, type ScanWants } from './block-scanner.ts';
-import { type Coding, RecordCursor } from './record-cursor.ts';
+import type { Coding } from './file-coding.ts';
+import { RecordCursor } from './record-cursor.ts';
 import { isNamed, type RecordHead } from './record-head.ts';
 import { FileFeed } from './record-reader.ts';
 import {
