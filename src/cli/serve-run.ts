@@ -49,13 +49,17 @@ export async function serve(
   try {
     if (settings.accessLog !== undefined) log = await accessLog(context, settings.accessLog, settings.format);
     const server = await startServer(serverOptions(context, archive, settings, log?.write, options.index !== false));
+    // Before anybody is told of the server, who may then stop it at once.
+    const stop = awaitStop(context);
     try {
       await writeToken(tokenFile, settings.token);
       await archive.announceServer({ url: reachable(server.uiAddress), tokenFile });
       await tell(context, options, archive, server, settings.token);
       onReady?.(server.uiUrl);
-      await untilStopped(context, server);
+      await stop.asked;
+      await server.close({ hurry: stop.hurry });
     } finally {
+      stop.end();
       await server.close();
     }
     isOpen = false;
@@ -259,29 +263,35 @@ async function tell(
   terminal.say('Ctrl-C stops it.');
 }
 
-/** Waits for the first signal to stop, and stops; a second one breaks off what is still under way. */
-async function untilStopped({ terminal, signal }: CommandContext, server: RunningServer): Promise<void> {
-  const stop = Promise.withResolvers<void>();
+type StopWish = {
+  /** Kept with the first signal to stop. */
+  readonly asked: Promise<void>;
+  /** Given with the second one: what is still under way is to be broken off. */
+  readonly hurry: AbortSignal;
+  /** Signals end the process again. */
+  readonly end: () => void;
+};
+
+function awaitStop({ terminal, signal }: CommandContext): StopWish {
+  const asked = Promise.withResolvers<void>();
   const hurry = new AbortController();
   let signals = 0;
   const onSignal = () => {
     signals++;
     if (signals === 1) {
       terminal.say('pinakes: stopping; once more to hurry');
-      stop.resolve();
+      asked.resolve();
     } else hurry.abort();
   };
-  const onAbort = () => stop.resolve();
+  const onAbort = () => asked.resolve();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) stop.resolve();
-  try {
-    await stop.promise;
-    await server.close({ hurry: hurry.signal });
-  } finally {
+  if (signal.aborted) asked.resolve();
+  const end = () => {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     signal.removeEventListener('abort', onAbort);
-  }
+  };
+  return { asked: asked.promise, hurry: hurry.signal, end };
 }
 
 type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
