@@ -3,7 +3,7 @@ import type { Finding } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { BlockScanner, type DecodedRecord, type HttpHead, type ReadingRecord, type RecordHead } from '../warc/index.ts';
 import { type Damage, damageOf } from './damage.ts';
-import { bareMime } from './record-facts.ts';
+import { bareMime, CAPTURE_ID_FIELD, recordHash } from './record-facts.ts';
 
 /** How a record ends in its segment, once it was read. */
 type Ending = { readonly length: number | undefined; readonly isComplete: boolean };
@@ -77,6 +77,12 @@ export class StreamedRecord {
   get mime(): string {
     const { head, http } = this;
     return bareMime((http ? http.get('content-type') : (head.get('arc-mime') ?? head.contentType)) ?? '');
+  }
+
+  /** What tells its capture from others of the same URL and time, wherever the record is moved. Undefined of ARC records, which have no id. */
+  get captureHash(): number | undefined {
+    const id = this.head.get(CAPTURE_ID_FIELD) ?? this.head.recordId;
+    return id === undefined ? undefined : recordHash(id);
   }
 
   /** The block in pieces, each good until the next is asked for. To be asked for once. */

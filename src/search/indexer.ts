@@ -77,6 +77,7 @@ type PendingRecord = {
   readonly url: string;
   readonly segment: number;
   readonly offset: number;
+  readonly hash: number | undefined;
   readonly collection: string;
   /** Where it leads, instead of having a page. */
   readonly redirect: Link | undefined;
@@ -224,6 +225,7 @@ export class Indexer {
       url: head.targetUri,
       segment: segment.number,
       offset: head.offset,
+      hash: record.captureHash,
       collection,
       redirect,
     };
@@ -244,10 +246,11 @@ export class Indexer {
     const entries: IndexEntry[] = [];
     const unresolved: { key: string; time: number; hash: number }[] = [];
     for (const [index, { record, content }] of pending.entries()) {
-      const capture = found[index]!.find(
+      const here = found[index]!.find(
         ({ place }) => place.segment === record.segment && place.offset === record.offset,
       );
-      // A capture that is not in the catalog any more was deleted while the stream passed it.
+      // Compaction may have moved the record since the stream passed it. What is nowhere in the catalog was deleted.
+      const capture = here ?? found[index]!.find((one) => this.#isOf(one, record));
       if (!capture) continue;
       if (record.redirect) {
         entries.push(this.#redirectEntry(capture, record.redirect));
@@ -258,7 +261,7 @@ export class Indexer {
           unresolved.push({ key: capture.urlKey, time: capture.time, hash: capture.hash });
         continue;
       }
-      const entry = await this.#entryOf(capture, content, signal);
+      const entry = await this.#entryOf(capture, here && content, signal);
       if (entry) entries.push(entry);
     }
     await this.#last;
@@ -266,6 +269,10 @@ export class Indexer {
     this.#last = this.#target.add(entries).then((tally) => addTally(this.#tally, tally));
     // Whoever waits next hears of a failure; until then nobody does, which must not count as unhandled.
     this.#last.catch(() => {});
+  }
+
+  #isOf({ hash, collection }: Capture, record: PendingRecord): boolean {
+    return hash === record.hash && this.#archive.collections.name(collection) === record.collection;
   }
 
   async #entryOf(

@@ -386,6 +386,40 @@ test('of a page that is larger than is read the beginning is found, with its who
   assert.deepEqual(await urlsFor(search, 'title:large zebra size>69MB'), [url]);
 });
 
+test('what compaction moves between the stream and the catalog is taken in', async (t) => {
+  const archive = await makeArchive(t);
+  const pages = Array.from({ length: 8 }, (_, at) => page(`number${at}`, `zebra${at}`));
+  await storePages(archive, pages);
+  const moving = new Proxy(archive, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'stream') return typeof value === 'function' ? value.bind(target) : value;
+      return async (query: StreamQuery) => {
+        const stream = await target.stream(query);
+        async function* records() {
+          for await (const record of stream) {
+            yield record;
+            if (record.head.targetUri !== pages[5]!.url) continue;
+            await target.delete({ url: pages[0]!.url });
+            await target.compact();
+          }
+        }
+        return { cursor: () => stream.cursor(), [Symbol.asyncIterator]: records };
+      };
+    },
+  });
+  const before = archive.segments().map(({ number }) => number);
+  await indexed(moving);
+  assert.notDeepEqual(
+    archive.segments().map(({ number }) => number),
+    before,
+  );
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const left = pages.slice(1).map(({ url }) => url);
+  assert.deepEqual(await urlsFor(search, 'zebra*'), left.sort());
+});
+
 test('a stream that expires on its way is begun anew, and what was in hand is taken in all the same', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 12 }, (_, at) => page(`number${at}`, `zebra${at}`));
