@@ -146,7 +146,7 @@ export class Indexer {
   async #followPatiently(report: FollowReport, options: IndexOptions): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#follow(report, options);
+        while (await this.#follow(report, options));
         return;
       } catch (error) {
         const isExpired = error instanceof PinakesError && error.code === 'CURSOR_EXPIRED';
@@ -161,10 +161,11 @@ export class Indexer {
     }
   }
 
-  async #follow(report: FollowReport, options: IndexOptions): Promise<void> {
+  /** Says whether it ended the stream of an earlier run, which does not have what came since. */
+  async #follow(report: FollowReport, options: IndexOptions): Promise<boolean> {
     const since = this.#view.state('since');
     const cursor = this.#view.state('cursor');
-    report.isAnew = since === undefined && this.#view.state('anew') !== undefined;
+    report.isAnew ||= since === undefined && this.#view.state('anew') !== undefined;
     // An index that begins anew will not learn what left the archive before, and could not have it forgotten.
     if (since === undefined && cursor === undefined) await this.#rankings.clear();
     const onDamage = (damage: OutputDamage) => {
@@ -203,6 +204,7 @@ export class Indexer {
     await this.#last;
     await this.#target.commit({ since: stream.cursor(), cursor: null });
     this.#inFlight.clear();
+    return cursor !== undefined;
   }
 
   /** What of a record the index may want; its payload is read when it may be a page that is not known yet. */

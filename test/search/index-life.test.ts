@@ -452,3 +452,21 @@ test('a stream that expires on its way is begun anew, and what was in hand is ta
   t.after(() => search.close());
   assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
 });
+
+test('a run behind one that was broken off takes in what was stored since, too', async (t) => {
+  const archive = await makeArchive(t);
+  const pages = Array.from({ length: 12 }, (_, at) => page(`number${at}`, `zebra${at}`));
+  await storePages(archive, pages.slice(0, 10));
+  const indexer = await Indexer.open(archive);
+  const leaving = new AbortController();
+  const onProgress = ({ tally }: { tally: { documents: number } }) => {
+    if (tally.documents >= 4) leaving.abort();
+  };
+  await assert.rejects(indexer.catchUp({ batchDocuments: 2, signal: leaving.signal, onProgress }));
+  await indexer.close();
+  await storePages(archive, pages.slice(10));
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
+});
