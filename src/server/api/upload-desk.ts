@@ -3,8 +3,7 @@
  * removes it when it is over. What was not sent to its end, or is no archive file, leaves nothing. A file whose job a dead server left
  * behind stays, so that the job can be run again.
  */
-import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rename, statfs, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -69,7 +68,9 @@ export class UploadDesk {
           yield piece;
         }
       };
-      await pipeline(pieces, createWriteStream(part, { flags: 'wx', flush: true }), { signal });
+      // Opened before anything can fail: what is not there yet cannot be removed.
+      const file = await open(part, 'wx');
+      await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
       if (!(await isArchiveFile(part, signal))) throw new PinakesError('NOT_WARC', { where: name.slice(0, 200) });
       await rename(part, join(directory, upload));
       this.#uploads.add(upload);
