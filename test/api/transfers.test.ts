@@ -262,6 +262,21 @@ test('an export is downloaded with ranges, in every format, and can be removed',
   assert.deepEqual(readdirSync(join(one.directory, 'exports')), []);
 });
 
+test('the file of an export that is not over yet cannot be removed', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 2]);
+  const input = { format: 'wacz', selection: { url: 'http://a.test/' } };
+  const begin = () => one.call('/api/jobs', { json: { kind: 'export', input } });
+  // One after another: while the others are made, the last one waits.
+  const replies = await Promise.all(Array.from({ length: 12 }, begin));
+  const queued = await Promise.all(
+    replies.map(async ({ json }) => one.call(`/api/exports/${(json as unknown as JobReply).id}`, { method: 'DELETE' })),
+  );
+  assert.ok(queued.some(({ status }) => status === 409));
+  const jobs = await Promise.all(replies.map((reply) => finished(one, reply)));
+  for (const { state } of jobs) assert.equal(state, 'done');
+});
+
 test('an export of damaged records says so: in its state, its numbers and its log', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);

@@ -5,7 +5,7 @@ import { isLoopback } from '../host-check.ts';
 import { HttpProblem, NOT_FOUND } from '../problem.ts';
 import type { ApiTools } from './api-tools.ts';
 import { download } from './download.ts';
-import { isInterrupted, Job, toldJob } from './job.ts';
+import { isInterrupted, isOver, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { closed } from './shape.ts';
 
@@ -70,9 +70,11 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
       summary: 'Remove the file that an export made',
       params: closed({ jobId: Type.String({ maxLength: 100 }) }),
       reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'It is gone.' },
-      problems: [404],
+      problems: [404, 409],
       needsToken: true,
       handle: async ({ params }) => {
+        const job = jobs.get(params.jobId);
+        if (job && !isOver(job)) throw new HttpProblem(EXPORT_RUNS);
         if (!(await exports.remove(params.jobId))) throw new HttpProblem(NO_EXPORT);
         return { removed: true };
       },
@@ -102,6 +104,13 @@ const NO_EXPORT = {
   code: 'EXPORT_MISSING',
   message: 'there is no such file',
   advice: 'The report of an export job names its file; it may have been removed.',
+};
+
+const EXPORT_RUNS = {
+  status: 409,
+  code: 'EXPORT_RUNS',
+  message: 'this export is not over yet',
+  advice: 'Wait for the end of its job, or cancel the job.',
 };
 
 const NOT_LOCAL = {
