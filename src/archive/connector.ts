@@ -3,9 +3,9 @@
  * is all that has to be kept to keep the captures.
  */
 import { open, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, PinakesError, syncDirectory } from '../base/index.ts';
 
 export const CONNECTOR_NAME = 'archive.yaml';
 const CONNECTOR_VERSION = 1;
@@ -117,8 +117,7 @@ export async function writeConnector(directory: string, connector: Connector): P
       await handle.close();
     }
     await rename(temporary, path);
-    const parent = await open(dirname(path), 'r');
-    await parent.sync().finally(() => parent.close());
+    await syncDirectory(directory);
   } catch (cause) {
     throw fileError(cause, path, 'writing');
   }

@@ -10,7 +10,7 @@
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type EpochMs, fileError, PinakesError } from '../base/index.ts';
+import { type EpochMs, fileError, PinakesError, syncDirectory } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { PLAIN_NAME } from './collections.ts';
 import { Exclusive } from './exclusive.ts';
@@ -102,8 +102,7 @@ export class NamedSnapshots {
         await handle.close();
       }
       await rename(temporary, this.#path);
-      const parent = await open(dirname(this.#path), 'r');
-      await parent.sync().finally(() => parent.close());
+      await syncDirectory(dirname(this.#path));
     } catch (cause) {
       throw fileError(cause, this.#path, 'writing');
     }

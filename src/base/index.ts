@@ -1,4 +1,4 @@
-/** base: digests, times, bytes, limits, errors, threads. Imports no other room. */
+/** base: digests, times, bytes, limits, errors, threads, durable names. Imports no other room. */
 export * from './assert.ts';
 export * from './bytes.ts';
 export * from './digest.ts';
@@ -9,6 +9,7 @@ export * from './frame.ts';
 export * from './limits.ts';
 export * from './random.ts';
 export * from './recent.ts';
+export * from './sync-directory.ts';
 export * from './thread-pool.ts';
 export * from './time.ts';
 export * from './volume-mark.ts';

@@ -15,8 +15,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
-import { syncDirectory } from '../warc/index.ts';
+import { fileError, PinakesError, syncDirectory } from '../base/index.ts';
 import { compareFiles } from './file-comparison.ts';
 import { identityIfThere, sameIdentity } from './file-identity.ts';
 import { giveOwner } from './file-owner.ts';

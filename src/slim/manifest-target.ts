@@ -1,8 +1,7 @@
 /** Writes rows as a manifest: Parquet, or text in the layout of warcsum. Under a temporary name until it is whole. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileError } from '../base/index.ts';
-import { syncDirectory } from '../warc/index.ts';
+import { fileError, syncDirectory } from '../base/index.ts';
 import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
 import { type Database, quoted } from './database.ts';
 import { WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS, warcsumLine } from './warcsum-text.ts';

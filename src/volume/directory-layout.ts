@@ -21,7 +21,7 @@
 import type { Dirent } from 'node:fs';
 import { open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { equal } from '../base/index.ts';
+import { equal, syncDirectory } from '../base/index.ts';
 import { readRange } from './file-range.ts';
 import { isObjectNamePart, OPEN_SUFFIX } from './object-name.ts';
 import { mapLimited } from './operation-queue.ts';
@@ -137,7 +137,7 @@ export async function finishRename(directory: string, file: LaidFile): Promise<v
   const replaced = pathOf(directory, { ...file, sealed: !file.sealed, renamed: false });
   await unlink(replaced).catch(unlessGone);
   // Were the rename to reach the disk before the removal, the old object could count again.
-  await syncFolder(join(directory, folderOf(file.name)));
+  await syncDirectory(join(directory, folderOf(file.name)));
   await rename(pathOf(directory, file), pathOf(directory, { ...file, renamed: false }));
 }
 
@@ -169,13 +169,6 @@ async function isBeginning(short: string, long: string): Promise<boolean> {
 
 async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(unlessGone)) !== undefined;
-}
-
-/** Makes the names in a folder durable. Windows has no such call, and keeps names in a journal. */
-export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  await using folder = await open(path);
-  await folder.sync();
 }
 
 export function isGone(cause: unknown): boolean {

@@ -10,7 +10,7 @@
  */
 import { type FileHandle, mkdir, open, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PinakesError } from '../base/index.ts';
+import { PinakesError, syncDirectory } from '../base/index.ts';
 import {
   counting,
   finishRename,
@@ -20,7 +20,6 @@ import {
   type LaidFile,
   pathOf,
   settle,
-  syncFolder,
   unlessGone,
   walk,
 } from './directory-layout.ts';
@@ -57,7 +56,7 @@ export class DirectoryNames {
     }
     const setAside = await settle(this.#directory, files);
     // A process that was killed may have left names in memory only.
-    await mapLimited(folders, FILES_AT_ONCE, (folder) => syncFolder(join(this.#directory, folder)));
+    await mapLimited(folders, FILES_AT_ONCE, (folder) => syncDirectory(join(this.#directory, folder)));
     return setAside;
   }
 
@@ -214,7 +213,7 @@ export class DirectoryNames {
     this.#refuseDoubted(folders);
     await mapLimited([...new Set(folders)], FILES_AT_ONCE, async (folder) => {
       try {
-        await syncFolder(join(this.#directory, folder));
+        await syncDirectory(join(this.#directory, folder));
       } catch (cause) {
         if ((cause as NodeJS.ErrnoException).syscall === 'fsync') this.#doubted.add(folder);
         if (!(mayBeGone && folder !== '' && isGone(cause))) throw cause;

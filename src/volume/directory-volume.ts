@@ -14,8 +14,8 @@
  */
 import { type FileHandle, mkdir, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { assert, PinakesError } from '../base/index.ts';
-import { isGone, syncFolder } from './directory-layout.ts';
+import { assert, PinakesError, syncDirectory } from '../base/index.ts';
+import { isGone } from './directory-layout.ts';
 import { isEmptyDirectory, readMark, writeMark } from './directory-mark.ts';
 import { DirectoryNames } from './directory-names.ts';
 import { readRange, streamRange, writeParts } from './file-range.ts';
@@ -45,9 +45,9 @@ export async function createDirectoryVolume(name: string, directory: string): Pr
   try {
     const first = await mkdir(directory, { recursive: true });
     await writeMark(directory, name);
-    await syncFolder(directory);
+    await syncDirectory(directory);
     for (let made = directory; first && made.length >= first.length; made = dirname(made)) {
-      await syncFolder(dirname(made));
+      await syncDirectory(dirname(made));
     }
   } catch (cause) {
     throw volumeError(cause, whereIn(name), 'writing');

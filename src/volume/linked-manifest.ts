@@ -11,8 +11,8 @@
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { fromUtf8, LF, PinakesError, utf8 } from '../base/index.ts';
-import { isGone, syncFolder } from './directory-layout.ts';
+import { fromUtf8, LF, PinakesError, syncDirectory, utf8 } from '../base/index.ts';
+import { isGone } from './directory-layout.ts';
 import { isObjectName } from './object-name.ts';
 import { volumeError, whereIn } from './volume-error.ts';
 
@@ -43,7 +43,7 @@ export async function createManifest(volume: string, path: string): Promise<void
       await file.sync();
     }
     await rename(`${path}.new`, path);
-    await syncFolder(dirname(path));
+    await syncDirectory(dirname(path));
   } catch (cause) {
     throw volumeError(cause, `${whereIn(volume)} at ${path}`, 'writing');
   }

@@ -20,6 +20,7 @@ import {
   PinakesError,
   READ_CHUNK_BYTES,
   RunningDigest,
+  syncDirectory,
 } from '../base/index.ts';
 import { sortLines } from './cdx-sort.ts';
 import { DATAPACKAGE, DATAPACKAGE_DIGEST, formatWaczPackage, formatWaczPackageDigest } from './wacz-package.ts';
@@ -109,17 +110,6 @@ async function exists(path: string): Promise<boolean> {
     return true;
   } catch {
     return false;
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  // Windows cannot open directories; there the rename is as durable as it gets.
-  if (process.platform === 'win32') return;
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

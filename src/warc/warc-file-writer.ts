@@ -3,7 +3,7 @@
  */
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { assert, fileError } from '../base/index.ts';
+import { assert, fileError, syncDirectory } from '../base/index.ts';
 import { type EncoderOptions, MemberEncoder } from './member-encoder.ts';
 import { fieldsOf, headBytes, type NewRecord, RECORD_TRAILER, recordParts } from './new-record.ts';
 
@@ -151,16 +151,4 @@ async function* wholeRecord(head: Uint8Array, block: StreamedBlock): AsyncGenera
   }
   assert(left === 0, `a block was announced with ${block.length} bytes and came with ${block.length - left}`);
   yield RECORD_TRAILER;
-}
-
-/** Makes a rename or a new file in this directory durable. */
-export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory || '.', 'r');
-  try {
-    await handle.sync();
-  } catch {
-    // Some file systems cannot sync a directory; there the rename is as durable as it gets.
-  } finally {
-    await handle.close();
-  }
 }

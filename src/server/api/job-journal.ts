@@ -3,7 +3,8 @@
  * before the change is told to anybody. The file is written anew, whole, when most of its lines are old; a torn last line is passed over.
  */
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
-import { fileError } from '../../base/index.ts';
+import { dirname } from 'node:path';
+import { fileError, syncDirectory } from '../../base/index.ts';
 import type { Job } from './job.ts';
 
 const LINES_SPARE = 500;
@@ -40,6 +41,7 @@ export class JobJournal {
       // A torn line must not swallow the one that comes after it.
       if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
       const { size } = await file.stat();
+      await syncDirectory(dirname(path));
       return { journal: new JobJournal(path, file, lines.length, size), jobs: [...jobs.values()] };
     } catch (cause) {
       throw fileError(cause, path, 'writing');
@@ -97,6 +99,7 @@ export class JobJournal {
     this.#lines = jobs.length;
     this.#bytes = bytes;
     await old.close();
+    await syncDirectory(dirname(this.#path));
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -7,7 +7,7 @@ import { mkdir, open, readdir, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fileError, type IdSource, PinakesError, ThreadPool } from '../../base/index.ts';
+import { fileError, type IdSource, PinakesError, syncDirectory, ThreadPool } from '../../base/index.ts';
 import { HttpProblem } from '../problem.ts';
 
 const PART_SUFFIX = '.part';
@@ -73,6 +73,7 @@ export class UploadDesk {
       await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
       if (!(await isArchiveFile(part, signal))) throw new PinakesError('NOT_WARC', { where: name.slice(0, 200) });
       await rename(part, join(directory, upload));
+      await syncDirectory(directory);
       this.#uploads.add(upload);
       return { name: upload, bytes: taken };
     } catch (cause) {
