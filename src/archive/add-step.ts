@@ -137,20 +137,25 @@ export class AddStep {
     this.#report.captures++;
     if (facts.type === 'revisit') return this.#takeRevisit(facts);
     const held = this.#canBeRevisit(facts) ? this.#registrar.heldBlock(facts) : undefined;
-    if (!held) return this.#keep(facts);
-    this.#report.duplicates++;
-    this.#report.duplicateBytes += facts.payloadBytes;
-    return this.#takeDuplicate(facts, held);
+    return held ? this.#takeDuplicate(facts, held) : this.#keep(facts);
   }
 
   #takeDuplicate(facts: ScanFacts, block: BlockKey): Promise<void> | undefined {
     const place = this.#registrar.holderOf(block);
     const fresh = this.#registrar.freshHolder(block);
     const holder = fresh ? holderFacts(fresh) : this.#referents.loaded(place);
-    if (!holder) return this.#referents.read(place).then((read) => this.#writeRevisit(facts, block, read));
+    if (!holder) return this.#takeUnloaded(facts, block, place);
     const { declaredDigest } = facts;
     if (holder.declaredDigest !== declaredDigest) this.#named.push({ place, holder: { ...holder, declaredDigest } });
     return this.#writeRevisit(facts, block, holder);
+  }
+
+  /** What cannot be read any more is not leaned on: the record is kept, and holds the content from now on. */
+  async #takeUnloaded(facts: ScanFacts, block: BlockKey, place: Place): Promise<void> {
+    const holder = await this.#referents.read(place);
+    if (holder) return this.#writeRevisit(facts, block, holder);
+    this.#registrar.loseHolder(block);
+    return this.#keep(facts);
   }
 
   /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. */
@@ -159,6 +164,7 @@ export class AddStep {
     if (!block) return this.#keep(facts);
     const fresh = this.#registrar.freshHolder(block);
     const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));
+    if (!holder) return this.#keep(facts);
     const referent = { ...referentOf(holder), content: blockId(block) };
     await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
@@ -231,6 +237,8 @@ export class AddStep {
   }
 
   #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
+    this.#report.duplicates++;
+    this.#report.duplicateBytes += facts.payloadBytes;
     const fields: Field[] = [...facts.carriedFields(), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
     const digest = revisitDigest({ algorithm: 'sha256', bytes: facts.payloadDigest }, holder.ownDigest);

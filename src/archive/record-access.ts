@@ -4,7 +4,7 @@
  * The checksum of a member is heeded in both ways. The quick way gives sound records only; what it does not take is read in pieces, which gives all that can be read
  * and says what is damaged.
  */
-import type { Finding } from '../base/index.ts';
+import { type Finding, PinakesError } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import {
   BlockScanner,
@@ -120,20 +120,22 @@ export class RecordAccess {
     return record && wholeOf(record);
   }
 
-  /** The heads of the records at these places, without their payloads. */
-  async heads(places: readonly Place[]): Promise<RecordHead[]> {
-    const starts: Uint8Array[] = [];
+  /** The heads of the records at these places, without their payloads; undefined for one that cannot be read, be it damaged or away with its volume. */
+  async heads(places: readonly Place[]): Promise<(RecordHead | undefined)[]> {
+    const starts: (Uint8Array | undefined)[] = [];
     for (const [volume, indexes] of this.#byVolume(places)) {
       const ranges = indexes.map((index) => {
         const { segment, offset, length } = places[index]!;
         return { name: this.#shelf.get(segment).name, offset, length: Math.min(length, HEAD_START_BYTES) };
       });
-      const read = await this.#volumes.get(volume).read(ranges);
-      for (const [at, index] of indexes.entries()) starts[index] = read[at]!;
+      // One that is missing fails them all: then each is asked for by itself.
+      const read = (await unlessUnreadable(() => this.#volumes.get(volume).read(ranges))) ?? [];
+      for (const [at, index] of indexes.entries()) starts[index] = read[at];
     }
-    const heads: RecordHead[] = [];
+    const heads: (RecordHead | undefined)[] = [];
     for (const [index, place] of places.entries()) {
-      heads.push(this.#decoder.decodeHead(starts[index]!) ?? (await this.#headOf(place)));
+      const start = starts[index];
+      heads.push((start && this.#decoder.decodeHead(start)) ?? (await unlessUnreadable(() => this.#headOf(place))));
     }
     return heads;
   }
@@ -280,4 +282,13 @@ async function* once(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> 
 /** Lets go of a payload that nobody reads. One that was never asked for a piece would keep its file open. */
 export async function releasePayload(payload: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of payload) break;
+}
+
+async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof PinakesError) return undefined;
+    throw error;
+  }
 }

@@ -52,7 +52,7 @@ export class Referents {
     this.#shelf = shelf;
   }
 
-  /** Finds all of these that are short enough to be kept. */
+  /** Finds all of these that can be read and are short enough to be kept. */
   async load(places: readonly Place[]): Promise<void> {
     this.#loaded = new Map();
     const missing = new Map<string, Place>();
@@ -66,26 +66,31 @@ export class Referents {
     for (let at = 0; at < unread.length; at += HEADS_AT_ONCE) {
       const some = unread.slice(at, at + HEADS_AT_ONCE);
       const holders = await this.#read(some.map(([, place]) => place));
-      for (const [index, [id]] of some.entries()) this.#load(id, packed(holders[index]!));
+      for (const [index, [id]] of some.entries()) {
+        const holder = holders[index];
+        if (holder) this.#load(id, packed(holder));
+      }
     }
   }
 
-  async #read(places: readonly Place[]): Promise<HolderFacts[]> {
+  async #read(places: readonly Place[]): Promise<(HolderFacts | undefined)[]> {
     const heads = await this.#access.heads(places);
     return heads.map((head) => {
+      if (!head) return undefined;
       const { recordId = '', targetUri: url = '', date = '' } = head;
       return { recordId, url, date, declaredDigest: '', ownDigest: head.get('warc-payload-digest') ?? '' };
     });
   }
 
-  /** One of those that were loaded last; undefined when it is too long. */
+  /** One of those that were loaded last; undefined when it is too long, or cannot be read. */
   loaded(place: Place): HolderFacts | undefined {
     const holder = this.#loaded.get(this.#idOf(place));
     return holder === undefined ? undefined : unpacked(holder);
   }
 
-  async read(place: Place): Promise<HolderFacts> {
-    return (await this.#read([place]))[0]!;
+  /** Undefined when it cannot be read. */
+  async read(place: Place): Promise<HolderFacts | undefined> {
+    return (await this.#read([place]))[0];
   }
 
   /** Keeps what was committed of a holder, in the place of what was known of it. */

@@ -31,6 +31,8 @@ export class Registrar {
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
   /** Blocks that were entered here, by the key that the draft has for them. */
   readonly #fresh = new Map<BlockKey, RecordFacts>();
+  /** Blocks whose holders cannot be read. */
+  readonly #lost = new Set<BlockKey>();
 
   /** What contents that were held already were called here. */
   readonly #declared = new Map<string, BlockKey>();
@@ -213,6 +215,11 @@ export class Registrar {
     return this.#fresh;
   }
 
+  /** The record that holds a block cannot be read: the next one that is entered with the content holds it. */
+  loseHolder(block: BlockKey): void {
+    this.#lost.add(block);
+  }
+
   holderOf(block: BlockKey): Place {
     const held = this.#draft.block(block);
     assert(held, 'a content that is held has a holder');
@@ -227,6 +234,10 @@ export class Registrar {
     const digest = this.#digest(facts);
     const held = this.heldBlock(facts);
     if (held) {
+      if (this.#lost.delete(held)) {
+        this.#draft.moveHolder(held, place);
+        this.#fresh.set(held, facts);
+      }
       this.#declareOnce(facts.declaredDigest, held);
       return held;
     }

@@ -74,6 +74,8 @@ type Referent = {
   readonly recordId?: string | undefined;
   readonly targetUri?: string | undefined;
   readonly date?: string | undefined;
+  /** What that record says of its payload, when it is not one of ours. */
+  readonly ownDigest?: string | undefined;
 };
 
 type Waiting = {
@@ -288,14 +290,17 @@ export class StoreQueue {
     const isHeld = draft.blocksOf(digest).length > 0;
     const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
     const isWorthIt = mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
-    const isRevisit = unmodified !== undefined || (held !== undefined && isWorthIt);
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
+    const referent = held && (unmodified || isWorthIt) ? await this.#referentOf(held, input) : undefined;
+    const isRevisit = referent !== undefined;
+    // What cannot be read any more is not leaned on: the record that comes now holds the content from now on.
+    const isLost = held !== undefined && isWorthIt && !isRevisit;
     const made = isRevisit || key.overflow > 0 ? undefined : ahead;
     const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
     const record =
       made?.record ??
       (isRevisit
-        ? await this.#revisitOf(waiting, this.#parts.newId(), held!, profile)
+        ? this.#revisitOf(waiting, this.#parts.newId(), key, referent, profile)
         : this.#newRecord(waiting, this.#parts.newId(), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
@@ -307,10 +312,9 @@ export class StoreQueue {
         : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
     const request = made?.request ?? this.#encodeRequest(input, record.recordId);
     if (request) this.#parts.shelf.append(open, request);
-    if (!held) {
-      draft.addBlock(key, size, place);
-      this.#fresh.set(blockId(key), record);
-    }
+    if (!held) draft.addBlock(key, size, place);
+    else if (isLost) draft.moveHolder(key, place);
+    if (!held || isLost) this.#fresh.set(blockId(key), record);
     const capture: Capture = {
       urlKey: urlKey(record.targetUri!),
       time: input.time,
@@ -345,10 +349,19 @@ export class StoreQueue {
     for (const block of draft.blocksOf(digest)) {
       if (block.size !== size) continue;
       if (mode === 'regular') return block;
-      const holder = await this.#parts.access.open(block.holder);
-      if (await sameBytes(holder.payload, waiting.spool.payload())) return block;
+      if (await this.#isSame(block, waiting)) return block;
     }
     return undefined;
+  }
+
+  /** What cannot be read cannot be compared, and counts as another content. */
+  async #isSame({ holder }: Block, { spool }: Waiting): Promise<boolean> {
+    try {
+      return await sameBytes((await this.#parts.access.open(holder)).payload, spool.payload());
+    } catch (error) {
+      if (error instanceof PinakesError) return false;
+      throw error;
+    }
   }
 
   /** The record of a content that the archive does not hold, but for the digest of its block. */
@@ -366,22 +379,36 @@ export class StoreQueue {
     };
   }
 
+  /** What a revisit says of the record that holds its content; undefined when that cannot be read, though of what is unmodified the capture tells all the same. */
+  async #referentOf(held: Block, input: StoreInput): Promise<Referent | undefined> {
+    const fresh = this.#fresh.get(blockId(held.key));
+    if (fresh) return fresh;
+    const [head] = await this.#parts.access.heads([held.holder]);
+    if (head) {
+      const { recordId, targetUri, date } = head;
+      return { recordId, targetUri, date, ownDigest: head.get('warc-payload-digest') };
+    }
+    const unmodified = input.kind === 'http' ? input.notModified : undefined;
+    return unmodified && { targetUri: unmodified.url, date: formatW3cDate(unmodified.time) };
+  }
+
   /** The record of one that it holds. */
-  async #revisitOf(waiting: Waiting, recordId: string, held: Block, profile: RevisitProfile): Promise<NewRecord> {
+  #revisitOf(
+    waiting: Waiting,
+    recordId: string,
+    key: BlockKey,
+    referent: Referent,
+    profile: RevisitProfile,
+  ): NewRecord {
     const { input, spool } = waiting;
     const contentType = contentTypeOf(input);
     // A revisit leaves the body out anyway, and says so itself.
     const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
-    const fresh = this.#fresh.get(blockId(held.key));
-    const head = fresh ? undefined : (await this.#parts.access.heads([held.holder]))[0]!;
-    const referent: Referent = fresh ?? head!;
     const isUnmodified = profile === 'server-not-modified';
-    const own = isUnmodified
-      ? { algorithm: 'sha256' as const, bytes: held.key.digest }
-      : spool.facts.payloadDigests[0]!;
-    const payloadDigest = revisitDigest(own, head?.get('warc-payload-digest') ?? '');
-    if (payloadDigest !== own) fields.push({ name: CONTENT_FIELD, value: blockId(held.key) });
-    if (held.key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(held.key.overflow) });
+    const own = isUnmodified ? { algorithm: 'sha256' as const, bytes: key.digest } : spool.facts.payloadDigests[0]!;
+    const payloadDigest = revisitDigest(own, referent.ownDigest ?? '');
+    if (payloadDigest !== own) fields.push({ name: CONTENT_FIELD, value: blockId(key) });
+    if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
     if (input.kind !== 'http') fields.push({ name: 'WARC-Identified-Payload-Type', value: contentType });
     return {
       type: 'revisit',

@@ -1,0 +1,93 @@
+/** What comes in again takes the place of a stored copy that cannot be read any more, for every capture that leans on it. */
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { placeOf, woundUrl } from './damage-sample.ts';
+import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import { segmentFiles } from './shelf-sample.ts';
+import {
+  allCaptures,
+  contentOf,
+  makeArchive,
+  NOON,
+  page,
+  payloadAt,
+  temporaryDirectory,
+  trialOptions,
+} from './trial-archive.ts';
+
+const FIRST = 'http://first.example/';
+const LATER = 'http://later.example/';
+const AGAIN = 'http://again.example/';
+const LAST = 'http://last.example/';
+const BODY = contentOf('kept once');
+
+/** A content with a holder that cannot be read, and a revisit of it. */
+async function withLostHolder(t: TestContext): Promise<Archive> {
+  const archive = await makeArchive(t);
+  await archive.store(page(FIRST, NOON, BODY));
+  await archive.store(page(LATER, NOON + 1000, BODY));
+  await woundUrl(archive, FIRST, 'start');
+  await assert.rejects(payloadAt(archive, LATER), { code: 'RECORD_DAMAGED' });
+  return archive;
+}
+
+async function kindsOf(archive: Archive): Promise<Record<string, string>> {
+  return Object.fromEntries((await allCaptures(archive)).map(({ url, kind }) => [url, kind]));
+}
+
+const healed = { [FIRST]: 'response', [LATER]: 'revisit', [AGAIN]: 'response', [LAST]: 'revisit' };
+
+/** Every capture but the damaged one has the content, also when the catalog is made again from the segments. */
+async function assertHealed(archive: Archive): Promise<void> {
+  assert.deepEqual(await kindsOf(archive), healed);
+  for (const url of [LATER, AGAIN, LAST]) assert.deepEqual(await payloadAt(archive, url), Buffer.from(BODY), url);
+  await archive.close();
+  await dropCatalog(archive.directory);
+  const rebuilt = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  for (const url of [LATER, AGAIN, LAST]) assert.deepEqual(await payloadAt(rebuilt, url), Buffer.from(BODY), url);
+  await rebuilt.close();
+}
+
+test('a page that is stored again holds the content, and those after it are revisits of it', async (t) => {
+  const archive = await withLostHolder(t);
+  const stored = [page(AGAIN, NOON + 2000, BODY), page(LAST, NOON + 3000, BODY)];
+  await Promise.all(stored.map((one) => archive.store(one)));
+  await assertHealed(archive);
+});
+
+test('a file that is added holds it as well', async (t) => {
+  const archive = await withLostHolder(t);
+  const records = [warcinfo(), response(AGAIN, NOON + 2000, BODY), response(LAST, NOON + 3000, BODY)];
+  const file = join(await temporaryDirectory(t), 'again.warc.gz');
+  await writeForeign(file, records);
+  const report = await archive.add([file]);
+  assert.deepEqual([report.captures, report.duplicates], [2, 1]);
+  await assertHealed(archive);
+});
+
+test('pages are stored though the file with their earlier copies is away, and those are used when it is back', async (t) => {
+  const archive = await makeArchive(t, { policies: { segmentBytesMax: 1000 } });
+  await archive.store(page(FIRST, NOON, BODY));
+  const [file] = segmentFiles(archive.directory);
+  renameSync(file!, `${file}.away`);
+  await archive.store(page(AGAIN, NOON + 2000, BODY));
+  assert.deepEqual(await payloadAt(archive, AGAIN), Buffer.from(BODY));
+  renameSync(`${file}.away`, file!);
+  assert.deepEqual(await payloadAt(archive, FIRST), Buffer.from(BODY));
+});
+
+test('an answer that nothing has changed is kept though the copy it speaks of cannot be read', async (t) => {
+  const archive = await makeArchive(t);
+  await archive.store(page(FIRST, NOON, BODY));
+  const notModified = (await archive.retrieval.latest(FIRST))!;
+  await woundUrl(archive, FIRST, 'start');
+  const responseHead = Buffer.from('HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n');
+  const time = NOON + 5000;
+  await archive.store({ kind: 'http', url: FIRST, time, responseHead, body: new Uint8Array(0), notModified });
+  const { kind, block } = (await archive.retrieval.latest(FIRST))!;
+  assert.deepEqual([kind, block], ['revisit', notModified.block]);
+  assert.notEqual((await placeOf(archive, FIRST)).offset, notModified.place.offset);
+});
