@@ -11,12 +11,12 @@ import type { RobotsOutcome, RobotsVerdict, Unreachable } from './visit.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
 
+type Remembered = { readonly rules: RobotsRules; readonly fetched: EpochMs; readonly unreachable?: Unreachable };
+
 export class RobotsCache {
   readonly #state: CrawlState;
   readonly #productToken: string;
-  readonly #memory = new Map<string, { rules: RobotsRules; fetched: EpochMs }>();
-
-  readonly #unreachable = new Map<string, Unreachable>();
+  readonly #memory = new Map<string, Remembered>();
 
   constructor(state: CrawlState, productToken: string) {
     this.#state = state;
@@ -28,7 +28,7 @@ export class RobotsCache {
 
   /** Why the rules of an origin forbid everything, when they could not be had. */
   unreachable(origin: string): Unreachable | undefined {
-    return this.#unreachable.get(origin);
+    return this.#memory.get(origin)?.unreachable;
   }
 
   /** The rules of an origin, when they are known and fresh. */
@@ -40,11 +40,7 @@ export class RobotsCache {
 
   /** Takes in what was fetched. That rules could not be had is remembered, but not kept: the next crawl tries anew. */
   put(origin: string, { verdict, body, time, unreachable }: RobotsOutcome): RobotsRules {
-    if (unreachable) {
-      this.#unreachable.set(origin, unreachable);
-      return this.#remember(origin, verdict, body, time);
-    }
-    this.#unreachable.delete(origin);
+    if (unreachable) return this.#remember(origin, verdict, body, time, unreachable);
     const kept = Buffer.from(body.subarray(0, ROBOTS_BYTES_MAX));
     this.#state.run(
       'INSERT OR REPLACE INTO robots (origin, fetched, verdict, body) VALUES (?, ?, ?, ?)',
@@ -56,7 +52,7 @@ export class RobotsCache {
     return this.#remember(origin, verdict, kept, time);
   }
 
-  #load(origin: string): { rules: RobotsRules; fetched: EpochMs } | undefined {
+  #load(origin: string): Remembered | undefined {
     const row = this.#state.get<{ fetched: number; verdict: RobotsVerdict; body: Uint8Array }>(
       'SELECT fetched, verdict, body FROM robots WHERE origin = ?',
       origin,
@@ -66,7 +62,13 @@ export class RobotsCache {
     return this.#memory.get(origin);
   }
 
-  #remember(origin: string, verdict: RobotsVerdict, body: Uint8Array, fetched: EpochMs): RobotsRules {
+  #remember(
+    origin: string,
+    verdict: RobotsVerdict,
+    body: Uint8Array,
+    fetched: EpochMs,
+    unreachable?: Unreachable,
+  ): RobotsRules {
     const rules =
       verdict === 'rules'
         ? RobotsRules.parse(body, this.#productToken)
@@ -74,7 +76,7 @@ export class RobotsCache {
           ? RobotsRules.allowing()
           : RobotsRules.forbidding();
     if (this.#memory.size >= ORIGINS_REMEMBERED_MAX) this.#memory.clear();
-    this.#memory.set(origin, { rules, fetched });
+    this.#memory.set(origin, { rules, fetched, ...(unreachable && { unreachable }) });
     return rules;
   }
 }
