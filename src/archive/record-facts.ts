@@ -2,7 +2,7 @@
  * What the archive wants to know of a record, from whatever read it: a scan of a file on worker threads, or a walk through a segment.
  */
 import { hash } from 'node:crypto';
-import { type EpochMs, parseW3cDate, toHex } from '../base/index.ts';
+import { bareMime, type EpochMs, parseW3cDate, toHex } from '../base/index.ts';
 import type { Capture, CaptureKind, CatalogView } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import {
@@ -284,11 +284,6 @@ export function factsOfRecord(
 /** For each of the records the captures of its key and time. */
 export function findCapturesOf(catalog: CatalogView, records: readonly RecordFacts[]): Promise<(readonly Capture[])[]> {
   return catalog.findCaptures(records.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! })));
-}
-
-export function bareMime(value: string): string {
-  const end = value.search(/[;\s]/);
-  return (end < 0 ? value : value.slice(0, end)).toLowerCase();
 }
 
 const CAPTURE_KINDS = new Set(['response', 'revisit', 'resource', 'conversion']);

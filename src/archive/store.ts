@@ -9,7 +9,7 @@
  * after all, by one that came earlier in the group, is made anew: the decision is never taken ahead.
  */
 import { sep } from 'node:path';
-import { type EpochMs, formatW3cDate, PinakesError, toHex } from '../base/index.ts';
+import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
@@ -28,7 +28,7 @@ import {
 } from '../warc/index.ts';
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
 import { type ContentKey, formatContentKey } from './content-key.ts';
-import { bareMime, CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
+import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
 import { revisitDigest } from './referents.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';

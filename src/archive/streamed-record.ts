@@ -1,9 +1,9 @@
 /** A record on its way out: what is known of it before its block is read, and its block, to be read once. */
-import type { Finding } from '../base/index.ts';
+import { bareMime, type Finding } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { BlockScanner, type DecodedRecord, type HttpHead, type ReadingRecord, type RecordHead } from '../warc/index.ts';
 import { type Damage, damageOf } from './damage.ts';
-import { bareMime, CAPTURE_ID_FIELD, recordHash } from './record-facts.ts';
+import { CAPTURE_ID_FIELD, recordHash } from './record-facts.ts';
 
 /** How a record ends in its segment, once it was read. */
 type Ending = { readonly length: number | undefined; readonly isComplete: boolean };

@@ -1,4 +1,4 @@
-/** base: digests, times, bytes, limits, errors, threads, durable names. Imports no other room. */
+/** base: digests, times, bytes, limits, errors, threads, media types, durable names. Imports no other room. */
 export * from './assert.ts';
 export * from './bytes.ts';
 export * from './digest.ts';
@@ -7,6 +7,7 @@ export * from './error-catalogue.ts';
 export * from './finding.ts';
 export * from './frame.ts';
 export * from './limits.ts';
+export * from './mime.ts';
 export * from './random.ts';
 export * from './recent.ts';
 export * from './sync-directory.ts';

@@ -1,4 +1,5 @@
 /** Reads the links out of a response, from the bytes that passed by on their way to the store, or from what the archive has. */
+import { bareMime } from '../base/index.ts';
 import {
   isPageMime,
   type Link,
@@ -43,11 +44,8 @@ export function mayHaveLinks(head: HttpHead): boolean {
   return isPageMime(mimeOf(head));
 }
 
-/** Some servers say it twice, in one field. */
 export function mimeOf(head: HttpHead): string {
-  const contentType = head.get('content-type') ?? '';
-  const end = contentType.search(/[;,\s]/);
-  return (end < 0 ? contentType : contentType.slice(0, end)).toLowerCase();
+  return bareMime(head.get('content-type') ?? '');
 }
 
 /** The content of a body: framing and codings taken off, up to a bound, however much it would swell. */

@@ -4,7 +4,7 @@
  *
  * Documents are read up to PAGE_BYTES_MAX; a page says so when something was left out.
  */
-import type { EpochMs } from '../base/index.ts';
+import { bareMime, type EpochMs } from '../base/index.ts';
 import { decodeText } from './charset.ts';
 import { collectCssLinks } from './css-links.ts';
 import { isFeed, readFeed } from './feed.ts';
@@ -112,10 +112,6 @@ function beginningOf(start: Uint8Array): string {
 /** Whether something is read from contents of this type; what only the first bytes can tell counts. */
 export function isPageMime(mime: string): boolean {
   return Object.hasOwn(KINDS, bareMime(mime));
-}
-
-function bareMime(mime: string): string {
-  return mime.trim().toLowerCase().split(';')[0]!.trim();
 }
 
 export async function readPage(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {

@@ -5,7 +5,7 @@
  * styles and scripts are rewritten; everything else passes as it is.
  */
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
-import { EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
+import { bareMime, EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
 import { requestKey, type UrlKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
 import type { Capture } from './capture.ts';
@@ -321,10 +321,6 @@ function contentTypeOf({ http, holderHttp, head: record }: Retrieved, head: Http
   const declared = head?.get('content-type') ?? holderHttp?.get('content-type');
   if (declared !== undefined) return declared.trim();
   return http || holderHttp ? '' : (record.get('arc-mime') ?? record.contentType ?? '');
-}
-
-function bareMime(contentType: string): string {
-  return contentType.split(/[;\s,]/, 1)[0]!.toLowerCase();
 }
 
 /** The beginning of a body, and the body with it. */
