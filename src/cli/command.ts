@@ -1,7 +1,8 @@
 /** What every command gets: where to print, when to stop, the time, fresh ids, the version. */
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import type { Archive } from '../archive/index.ts';
-import type { Clock, IdSource } from '../base/index.ts';
+import { type Clock, type IdSource, PinakesError } from '../base/index.ts';
 import type { Terminal } from './terminal.ts';
 
 export type CommandContext = {
@@ -37,4 +38,18 @@ export async function* interruptible(
 /** A path on the command line, as this process has to open it. A server stands in a directory of its own. */
 export function pathFrom({ archive, directory }: CommandContext, path: string): string {
   return archive ? resolve(directory, path) : path;
+}
+
+/** Refuses an option that takes the one behind it for its value, as in `--out --force`: the value was forgotten. */
+export function refuseForgottenValues(program: Command, argv: readonly string[]): void {
+  program.hook('preAction', (_, action) => {
+    const valued = new Set(action.options.filter(({ required }) => required).map(({ long }) => long));
+    for (const [at, option] of argv.entries()) {
+      if (option === '--') return;
+      const value = argv[at + 1] ?? '';
+      if (!valued.has(option) || !/^--./.test(value)) continue;
+      const detail = `it needs a value; if ${value} is the value, write ${option}=${value}`;
+      throw new PinakesError('BAD_ARGUMENT', { where: option, detail });
+    }
+  });
 }

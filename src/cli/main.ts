@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Command, CommanderError } from 'commander';
 import { registerArchive } from './archive.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, refuseForgottenValues } from './command.ts';
 import { registerCrawl } from './crawl.ts';
 import { registerDemo } from './demo.ts';
 import { EXIT_REFUSED, tellFailure } from './outcome.ts';
@@ -37,6 +37,8 @@ const program = new Command('pinakes')
   .version(VERSION)
   .showHelpAfterError('(add --help for more)')
   .exitOverride();
+
+refuseForgottenValues(program, context.argv);
 
 registerWarc(program, context, ends);
 

@@ -84,6 +84,11 @@ test('a place where no archive can be made or opened is named, with what to do',
     [['volume', 'add', 'second', 'afile/sub'], /afile: .*\[FILE_NOT_DIRECTORY\]/],
     [['init', long], /ENAMETOOLONG.*\[FILE_UNWRITABLE\]/],
     [['init', ''], /name the directory to make.*\[BAD_ARGUMENT\]/],
+    [
+      ['export', 'all.warc.gz', '--collection', '--force'],
+      /--collection: .*write --collection=--force.*\[BAD_ARGUMENT\]/,
+    ],
+    [['demo', '--keep', '--no-open'], /--keep: .*it needs a value.*\[BAD_ARGUMENT\]/],
   ] as const) {
     const refused = await pinakes(at, ...command);
     assert.equal(refused.code, 2, `${command}: ${refused.err}`);
