@@ -51,6 +51,9 @@ test('damage is told: in the file of an export, and of segments that compaction 
       '2 segments with deleted records had to stay, in a snapshot.',
     ],
   );
+  assert.deepEqual(reportSentences('compact', { ...compacted, doubled: [{ segment: 'a', volume: 'second' }] }), [
+    '1 segment with deleted records had to stay, because another volume has a different file of the same name.',
+  ]);
 });
 
 test('an exit code is told in words', () => {

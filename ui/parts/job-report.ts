@@ -125,6 +125,7 @@ export function reportSentences(kind: string, report: unknown): string[] {
 
 const LEFT: readonly [name: string, why: string][] = [
   ['damaged', 'because of damage. Put a sound copy back from a backup'],
+  ['doubled', 'because another volume has a different file of the same name'],
   ['readOnly', 'in a volume that may only be read'],
   ['waiting', 'because a volume is missing'],
   ['kept', 'in a snapshot'],

@@ -82,15 +82,16 @@ function hasErrors({ kind, state, report }: Job): boolean {
   const facts = report as Readonly<Record<string, unknown>>;
   if (typeof facts.exitCode === 'number') return facts.exitCode === EXIT_FOUND;
   if (kind === 'verify') return isSome(facts.errors);
-  if (kind === 'add') return Array.isArray(facts.failed) && facts.failed.length > 0;
+  if (kind === 'add') return isSome(facts.failed);
   if (kind === 'export') return isSome(facts.unresolved) || isSome(facts.damaged) || isSome(facts.leftOut);
-  if (kind === 'compact') return Array.isArray(facts.damaged) && facts.damaged.length > 0;
+  if (kind === 'compact') return isSome(facts.damaged) || isSome(facts.doubled);
   const { pages, failed } = (facts.counts ?? {}) as Readonly<Record<string, unknown>>;
   return kind === 'crawl' && pages === 0 && isSome(failed);
 }
 
-function isSome(count: unknown): boolean {
-  return typeof count === 'number' && count > 0;
+/** Whether a count, or a list, is of any. */
+function isSome(fact: unknown): boolean {
+  return Array.isArray(fact) ? fact.length > 0 : typeof fact === 'number' && fact > 0;
 }
 
 /** A server that stops or dies takes its jobs with it; what they did so far is safe, and they can be run again. */
