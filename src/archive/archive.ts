@@ -452,6 +452,7 @@ export class Archive implements StreamParts {
     const work = async () => {
       // Collections keep their numbers, and with them captures their ids.
       const collections = this.collections.notes();
+      this.shelf.expireNumbers();
       await this.catalog.clear();
       await this.catalog.write({ putNotes: collections });
       await this.collections.load();

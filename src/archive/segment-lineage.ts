@@ -63,6 +63,7 @@ export async function epochOf({ catalog, newId, clock }: LineageParts): Promise<
 
 export class SegmentLineage {
   readonly #parts: LineageParts;
+  readonly #numbering: number;
   readonly #byName = new Map<string, Descent>();
   /** Number of a replaced segment -> what took its place. */
   readonly #byReplaced = new Map<number, Descent>();
@@ -71,6 +72,7 @@ export class SegmentLineage {
 
   private constructor(parts: LineageParts) {
     this.#parts = parts;
+    this.#numbering = parts.shelf.numbering;
   }
 
   static async load(parts: LineageParts): Promise<SegmentLineage> {
@@ -79,9 +81,15 @@ export class SegmentLineage {
     return lineage;
   }
 
+  /** Numbers that were learned before a rebuild mean other segments behind it: whoever holds some asks before trusting what they led to. */
+  assertNumbering(): void {
+    if (this.#parts.shelf.numbering !== this.#numbering) throw expired('the archive was rebuilt since');
+  }
+
   /** Learns of the exchanges since. */
   async refresh(): Promise<void> {
     const notes = await this.#parts.catalog.notes(LINEAGE_NOTE);
+    this.assertNumbering();
     this.#byName.clear();
     this.#byReplaced.clear();
     for (const [note, value] of Object.entries(notes)) {

@@ -73,6 +73,7 @@ export class SegmentShelf {
   /** Segments that are full and wait to be sealed until the catalog knows all of them. */
   #full: OpenSegment[] = [];
   #nextNumber = 1;
+  #numbering = 0;
   #serial = 0;
 
   constructor(options: ShelfOptions) {
@@ -82,6 +83,16 @@ export class SegmentShelf {
   load(segments: readonly Segment[]): void {
     this.#segments.clear();
     for (const segment of segments) this.put(segment);
+  }
+
+  /** Tells the numbers that segments have now from those they had before a rebuild by this process. */
+  get numbering(): number {
+    return this.#numbering;
+  }
+
+  /** For a rebuild, before anything is changed: what was learned by numbers of segments so far says nothing from here on. */
+  expireNumbers(): void {
+    this.#numbering++;
   }
 
   /** Forgets everything, for a rebuild. Numbers begin anew. */

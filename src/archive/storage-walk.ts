@@ -2,7 +2,7 @@
  * Goes through the records of a snapshot in storage order: segment after segment, each read from front to back.
  *
  * Compaction may exchange a segment meanwhile. The walk notices before it hands out the next record, and goes on in the segment that took the place,
- * behind the record it handed out last (I8). A record that was deleted, and what goes with it, does not come any more.
+ * behind the record it handed out last (I8). A record that was deleted, and what goes with it, does not come any more. When the archive is rebuilt meanwhile, the walk ends as expired.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
@@ -51,6 +51,7 @@ export class StorageWalk {
       if (part.origin < begun || this.#options.isWanted?.(part.segment) === false) continue;
       yield* this.#segment(part);
     }
+    lineage.assertNumbering();
   }
 
   /** All that is left of one segment, whatever takes its place meanwhile. */
@@ -58,6 +59,7 @@ export class StorageWalk {
     const { lineage } = this.#snapshot;
     let failures = 0;
     for (;;) {
+      lineage.assertNumbering();
       const position = this.#position;
       const isBegun = position !== undefined && lineage.originOf(position.segment) === origin;
       try {
@@ -66,6 +68,7 @@ export class StorageWalk {
           : await this.#beginning(await this.#standing(segment, origin), origin);
         let isOver = true;
         for await (const record of this.#read(start.segment, start.offset)) {
+          lineage.assertNumbering();
           if (!this.#archive.shelf.find(start.segment.number)) {
             isOver = false;
             break;

@@ -136,6 +136,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         query.snapshot === undefined
           ? await Snapshot.take(archive)
           : await Snapshot.resume(archive, snapshots.get(query.snapshot).mark);
+      // The archive may have been rebuilt between the two.
+      since?.lineage.assertNumbering();
       return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position: undefined, since });
     }
     const cursor = parseCursor(query.cursor);
@@ -204,6 +206,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       const whole = { ...part, fromBytes, endBytes: Math.min(endBytes, part.endBytes) };
       this.#position = { segment: segment.number, offset: whole.endBytes, innerOffset: BEFORE_RECORD };
       if (fromBytes < whole.endBytes) yield whole;
+      this.#snapshot.lineage.assertNumbering();
     }
   }
 
@@ -294,6 +297,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         group = [];
       }
       yield* this.#readGroup(group);
+      this.#snapshot.lineage.assertNumbering();
     } finally {
       this.#decoder.close();
     }
@@ -311,6 +315,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       return !before || !isOfMoment(capture, before);
     });
     const found = await catalog.findCaptures(asked.map(({ urlKey, time }) => ({ urlKey, time })));
+    this.#snapshot.lineage.assertNumbering();
     for (const [index, { urlKey, time }] of asked.entries())
       moments.push({ urlKey, time, captures: byIdentity(found[index]!) });
     this.#lastMoment = moments.length === 0 ? undefined : { ...moments.at(-1)!, batches };
@@ -331,6 +336,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       let isBegun = false;
       try {
         for await (const streamed of this.#recordAt(now.place, now.url)) {
+          this.#snapshot.lineage.assertNumbering();
           isBegun = true;
           const { segment: number, offset } = now.place;
           this.#position = { segment: number, offset, innerOffset: 0, urlKey: now.urlKey, time: now.time };
@@ -338,9 +344,11 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         }
         return;
       } catch (error) {
+        this.#snapshot.lineage.assertNumbering();
         if (isBegun || attempt >= ATTEMPTS || !isGone(error)) throw error;
         const { urlKey, time } = capture;
         found = byIdentity((await this.#archive.catalog.findCaptures([{ urlKey, time }]))[0]!);
+        this.#snapshot.lineage.assertNumbering();
       }
     }
   }

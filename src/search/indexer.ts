@@ -125,10 +125,7 @@ export class Indexer {
     this.#tally = emptyTally();
     const report: FollowReport = { records: 0, removed: 0, damaged: 0, isAnew: false };
     try {
-      await this.#followPatiently(report, options);
-      if (this.#view.state('anew') !== undefined) report.removed += await this.#dropUnclaimed();
-      report.removed += await this.#dropDeleted(options);
-      await this.#askUnresolved(options);
+      await this.#catchUpPatiently(report, options);
       await this.#target.commit({ anew: null });
       await this.#target.purge();
     } catch (error) {
@@ -142,11 +139,22 @@ export class Indexer {
     return { ...this.#tally, ...report };
   }
 
-  /** A stream can expire on its way, when a segment is emptied and compacted away before it is read, or the archive is rebuilt. */
-  async #followPatiently(report: FollowReport, options: IndexOptions): Promise<void> {
+  /**
+   * A stream can expire on its way, when a segment is emptied and compacted away before it is read, or the archive is rebuilt. A catalog that is being rebuilt
+   * does not know captures that are there: what was not found in it may not have been deleted.
+   */
+  async #catchUpPatiently(report: FollowReport, options: IndexOptions): Promise<void> {
+    const { shelf } = this.#archive;
     for (let attempt = 1; ; attempt++) {
+      const { numbering } = shelf;
       try {
         while (await this.#follow(report, options));
+        let removed = this.#view.state('anew') === undefined ? 0 : await this.#dropUnclaimed();
+        removed += await this.#dropDeleted(options);
+        await this.#askUnresolved(options);
+        if (shelf.numbering !== numbering)
+          throw new PinakesError('CURSOR_EXPIRED', { detail: 'the archive was rebuilt since' });
+        report.removed += removed;
         return;
       } catch (error) {
         const isExpired = error instanceof PinakesError && error.code === 'CURSOR_EXPIRED';

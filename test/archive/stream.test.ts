@@ -285,6 +285,29 @@ describe('a cursor', () => {
     });
     await archive.close();
   });
+
+  test('whose archive is rebuilt while its stream is opened or read expires, instead of leading to other segments', async () => {
+    for (const order of ['storage', 'url', 'time'] as const) {
+      const { archive } = await newArchive();
+      await store(archive, 0, 20, 'b');
+      await store(archive, 20, 40, 'a');
+      const stream = await archive.stream({ order });
+      let count = 0;
+      const reading = (async () => {
+        for await (const _ of stream) if (++count === 5) await archive.rebuild();
+      })();
+      await assert.rejects(reading, { code: 'CURSOR_EXPIRED' }, order);
+      assert.equal(count, 5);
+      await archive.close();
+    }
+    const { archive } = await newArchive();
+    await store(archive, 0, 20, 'b');
+    const { cursor: since } = await take(archive, {}, 100);
+    await store(archive, 20, 40, 'a');
+    const [opening] = await Promise.allSettled([archive.stream({ since }), archive.rebuild()]);
+    assert.equal(opening.status === 'rejected' && (opening.reason as PinakesError).code, 'CURSOR_EXPIRED');
+    await archive.close();
+  });
 });
 
 describe('a stream in the order of the catalog', () => {

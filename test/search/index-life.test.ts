@@ -470,3 +470,52 @@ test('a run behind one that was broken off takes in what was stored since, too',
   t.after(() => search.close());
   assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
 });
+
+test('a rebuild while a run begins costs the index nothing of what came since the last run', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra1', { collection: 'b' })]);
+  await indexed(archive);
+  // The rebuild exchanges the numbers of the two segments.
+  await storePages(archive, [page('two', 'zebra2', { collection: 'a' })]);
+  const numbers = archive.segments().map(({ name }) => name);
+  const indexer = await Indexer.open(archive);
+  t.after(() => indexer.close());
+  await Promise.all([indexer.catchUp(), archive.rebuild()]);
+  assert.deepEqual(
+    archive.segments().map(({ name }) => name),
+    numbers.toReversed(),
+  );
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'zebra*'), ['http://one.example/', 'http://two.example/']);
+});
+
+test('a run that asks a catalog that is being rebuilt begins anew, instead of taking for deleted what is not there yet', async (t) => {
+  const archive = await makeArchive(t);
+  const pages = [page('one', 'zebra1'), page('two', 'zebra2')];
+  await storePages(archive, pages);
+  let questions = 0;
+  const rebuilding = new Proxy(archive.catalog, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'findCaptures') return typeof value === 'function' ? value.bind(target) : value;
+      return async (asked: Parameters<typeof target.findCaptures>[0]) => {
+        if (++questions > 1) return target.findCaptures(asked);
+        await archive.rebuild();
+        return asked.map(() => []);
+      };
+    },
+  });
+  const seen = new Proxy(archive, {
+    get(target, name) {
+      if (name === 'catalog') return rebuilding;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const { isAnew, captures } = await indexed(seen);
+  assert.deepEqual([isAnew, captures], [true, 2]);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
+});
