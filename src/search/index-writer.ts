@@ -38,6 +38,11 @@ export class IndexWriter {
     this.#database = openForWriting(path);
     this.#statements = statementsOf(this.#database);
     this.#batch = Number(this.#state('batch') ?? 0);
+    this.#learnCollections();
+  }
+
+  #learnCollections(): void {
+    this.#collections.clear();
     for (const { id, name } of this.#database.prepare('SELECT id, name FROM collections').all()) {
       this.#collections.set(String(name), Number(id));
     }
@@ -75,6 +80,12 @@ export class IndexWriter {
 
   /** Forgets the batch at hand. */
   async rollBack(): Promise<void> {
+    this.#endBatch();
+    // Those that came with the batch have no numbers any more.
+    this.#learnCollections();
+  }
+
+  #endBatch(): void {
     this.#isOpen = false;
     // A failure can have ended it already.
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
@@ -294,7 +305,7 @@ export class IndexWriter {
   }
 
   async close(): Promise<void> {
-    await this.rollBack();
+    this.#endBatch();
     this.#database.close();
   }
 }

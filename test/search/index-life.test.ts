@@ -519,3 +519,18 @@ test('a run that asks a catalog that is being rebuilt begins anew, instead of ta
   t.after(() => search.close());
   assert.deepEqual(await urlsFor(search, 'zebra*'), pages.map(({ url }) => url).sort());
 });
+
+test('a collection that was new in a batch that was taken back keeps its captures apart from those of others', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [page('one', 'zebra1', { collection: 'a' }), page('two', 'zebra2', { collection: 'b' })]);
+  const indexer = await Indexer.open(archive);
+  t.after(() => indexer.close());
+  const broken = new AbortController();
+  const onProgress = () => broken.abort();
+  await assert.rejects(indexer.catchUp({ batchDocuments: 1, signal: broken.signal, onProgress }));
+  await indexer.catchUp();
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'zebra* collection:a'), ['http://one.example/']);
+  assert.deepEqual(await urlsFor(search, 'zebra* collection:b'), ['http://two.example/']);
+});
