@@ -15,6 +15,7 @@ export {
   pageKind,
   readPage,
 } from './page.ts';
+export { readPageAside } from './page-thread.ts';
 export { robotsTagDirectives } from './robots-directives.ts';
 export { readSitemap, type Sitemap, type SitemapUrl } from './sitemap.ts';
 export { srcsetUrls } from './srcset.ts';

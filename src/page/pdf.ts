@@ -9,6 +9,7 @@ import type { LinkCollector } from './link.ts';
 import type { MetaReader } from './meta-reader.ts';
 import { parsePageDate } from './page-date.ts';
 import type { PdfJob, PdfPart } from './pdf-document.ts';
+import { ReadingTurns } from './reading-turns.ts';
 import type { TextBuilder } from './text-builder.ts';
 
 /** Beyond this only the bytes are kept: the reader needs several times the document in memory. */
@@ -19,7 +20,6 @@ const HEAP_MEBIBYTES_MAX = 1024;
 /** Unpacked bytes lie outside of the heap, and nothing but the growth of the whole program tells of them. */
 const GROWTH_BYTES_MAX = 1.5 * 1024 ** 3;
 const WATCH_MS = 250;
-/** Documents that are read at a time; others wait. */
 const READINGS_MAX = 2;
 const DESCRIPTION_LENGTH_MAX = 4000;
 
@@ -29,23 +29,12 @@ type PdfTarget = {
   readonly meta: MetaReader;
 };
 
-let readings = 0;
-const waiting: (() => void)[] = [];
+const turns = new ReadingTurns(READINGS_MAX);
 
 /** Whether the whole document could be read. */
 export async function readPdf(bytes: Uint8Array, target: PdfTarget, msMax: number = READING_MS_MAX): Promise<boolean> {
   if (bytes.length > PDF_BYTES_MAX) return false;
-  if (readings >= READINGS_MAX) await new Promise<void>((resolve) => waiting.push(resolve));
-  else readings++;
-  try {
-    return await readOnThread(bytes, target, msMax);
-  } catch {
-    return false;
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else readings--;
-  }
+  return turns.take(() => readOnThread(bytes, target, msMax)).catch(() => false);
 }
 
 async function readOnThread(bytes: Uint8Array, target: PdfTarget, msMax: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** What a line of a stream says of the page in a record: its title, language, text and links. The pages of revisits are told where the records they lean on are. */
 import type { LineExtension } from '../archive/index.ts';
-import { isPageMime, PAGE_BYTES_MAX, readPage } from '../page/index.ts';
+import { isPageMime, PAGE_BYTES_MAX, readPageAside } from '../page/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 
 export type PageParts = { readonly text: boolean; readonly links: boolean };
@@ -13,7 +13,7 @@ export function pageExtension(parts: PageParts): LineExtension {
     const { bytes, payloadBytes } = await decoded(record.payload(), http?.contentCodings ?? []);
     const contentType = http?.get('content-type');
     const source = { bytes, mime, url: head.targetUri, ...(contentType !== undefined && { contentType }) };
-    const page = await readPage(source, parts);
+    const page = await readPageAside(source, parts);
     if (!page) return { payloadBytes };
     const { title, description, language, charset, headings, text, links } = page;
     return {

@@ -2,7 +2,7 @@
 import type { Archive } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
-import { decodeText, readPage } from '../../page/index.ts';
+import { decodeText, readPageAside } from '../../page/index.ts';
 import { ContentDecoders } from '../../warc/index.ts';
 import { HttpProblem } from '../problem.ts';
 
@@ -22,7 +22,7 @@ export async function sourceOf(archive: Archive, capture: Capture, limit: number
 export async function textOf(archive: Archive, capture: Capture, limit: number): Promise<CaptureText> {
   const { bytes, truncated, contentType } = await decodedStart(archive, capture, DECODED_BYTES_MAX);
   const source = { bytes, mime: capture.mime, url: capture.url, ...(contentType !== undefined && { contentType }) };
-  const page = await readPage(source, { links: false });
+  const page = await readPageAside(source, { links: false });
   if (!page) {
     throw new HttpProblem({
       status: 422,

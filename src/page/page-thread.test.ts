@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { utf8 } from '../base/index.ts';
+import { readPage } from './page.ts';
+import { readPageAside } from './page-thread.ts';
+
+function sourceOf(text: string) {
+  return { bytes: utf8(text), mime: 'text/html', url: 'http://one.example/' };
+}
+
+test('a large page is read as others are, and while it is read something else can be done', async () => {
+  const source = sourceOf(
+    `<title>Large</title>${'<p>some words <a href="/next">next</a>'.repeat(40_000)}${'<'.repeat(500_000)}`,
+  );
+  const parts = { text: false };
+  const reading = readPageAside(source, parts);
+  const other = new Promise((resolve) => setImmediate(resolve, 'something else'));
+  assert.equal(await Promise.race([reading.then(() => 'the page'), other]), 'something else');
+  assert.deepEqual(await reading, await readPage(source, parts));
+  assert.deepEqual(await readPageAside(source), await readPage(source));
+});
+
+test('of a page that takes too long the beginning is read, it says so, and the next ones are read', async () => {
+  const source = sourceOf(`<title>Large</title><p>first words${' more'.repeat(300_000)} last words`);
+  const pages = await Promise.all([1, 2, 3].map(() => readPageAside(source, {}, 1)));
+  for (const page of pages) {
+    assert.deepEqual([page?.title, page?.isTruncated], ['Large', true]);
+    assert.match(page!.text, /^first words more/);
+    assert.doesNotMatch(page!.text, /last words$/);
+  }
+  assert.match((await readPageAside(source))!.text, /last words$/);
+});
