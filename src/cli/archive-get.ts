@@ -2,12 +2,11 @@
 import { type Archive, captureId, formatContentKey, type Retrieved } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
 import { formatPageId, pageId, parsePageId } from '../url/index.ts';
-import { ContentDecoders } from '../warc/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import { type CommandContext, interruptible } from './command.ts';
 import { sayDamage } from './damage-tally.ts';
+import { printDecoded } from './decoded-output.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
-import type { Terminal } from './terminal.ts';
 
 export type GetCommandOptions = ArchiveCommandOptions & {
   readonly at?: string;
@@ -16,9 +15,6 @@ export type GetCommandOptions = ArchiveCommandOptions & {
   readonly payload?: boolean;
   readonly raw?: boolean;
 };
-
-/** A few bytes can decode to very many, and all of them are held until they are written. */
-const DECODED_PIECE_BYTES = 16 * 1024;
 
 export async function archiveGet(
   { terminal, signal }: CommandContext,
@@ -44,7 +40,8 @@ export async function archiveGet(
       throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
     }
     if (options.payload) for await (const piece of payload) await terminal.write(piece);
-    else await printDecoded(terminal, payload, found.holderHttp?.contentCodings ?? []);
+    else if (!(await printDecoded(terminal, payload, () => found.holderHttp?.contentCodings ?? [], signal)))
+      terminal.say('the content coding of the body could not be removed throughout; --payload gives it as captured');
   }
   const damage = found.damage();
   for (const one of damage) sayDamage(terminal, one);
@@ -63,30 +60,6 @@ async function foundOf(archive: Archive, url: string | undefined, options: GetCo
     where: `--page-id ${options.pageId}`,
     detail: 'a page id is 16 hexadecimal digits, as `get --json` gives it',
   });
-}
-
-async function printDecoded(
-  terminal: Terminal,
-  payload: AsyncIterable<Uint8Array>,
-  codings: readonly string[],
-): Promise<void> {
-  let held: Uint8Array[] = [];
-  const decoders = new ContentDecoders(codings, (bytes) => held.push(Buffer.from(bytes)));
-  const flush = async () => {
-    const pieces = held;
-    held = [];
-    for (const piece of pieces) await terminal.write(piece);
-  };
-  for await (const piece of payload) {
-    for (let at = 0; at < piece.length; at += DECODED_PIECE_BYTES) {
-      decoders.push(piece.subarray(at, at + DECODED_PIECE_BYTES));
-      await flush();
-    }
-  }
-  decoders.end();
-  await flush();
-  if (decoders.broken)
-    terminal.say('the content coding of the body could not be removed throughout; --payload gives it as captured');
 }
 
 function described(archive: Archive, { capture, head, damage }: Retrieved): Record<string, unknown> {

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { type Finding, PinakesError, utf8 } from '../base/index.ts';
 import {
   BlockScanner,
-  ContentDecoders,
   findingOf,
   RECORD_TRAILER,
   type ReadingRecord,
@@ -11,6 +10,7 @@ import {
   warcInputs,
 } from '../warc/index.ts';
 import type { CommandContext } from './command.ts';
+import { printDecoded } from './decoded-output.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { formatFinding, type Terminal } from './terminal.ts';
 
@@ -22,14 +22,13 @@ export type CatOptions = {
   readonly raw?: boolean;
 };
 
-const DECODED_PIECE_BYTES = 16 * 1024;
-
 export async function warcCat(
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
   path: string,
   place: string,
   options: CatOptions,
 ): Promise<number> {
+  const { terminal, signal } = context;
   const { offset, inner } = placeOf(place);
   const findings: Finding[] = [];
   const onFinding = (finding: Finding) => findings.push(finding);
@@ -38,7 +37,7 @@ export async function warcCat(
     for await (const record of input.read({ offset, signal, onFinding })) {
       if (record.head.offset !== offset) break;
       if (inner !== undefined && record.head.innerOffset !== inner) continue;
-      await print(terminal, input, record, options);
+      await print(context, input, record, options);
       for (const finding of findings) terminal.say(formatFinding(finding));
       return EXIT_FINE;
     }
@@ -78,12 +77,18 @@ async function* theInput(
   for await (const input of warcInputs(file, onFinding)) if (input.name === wanted) yield input;
 }
 
-async function print(terminal: Terminal, input: WarcInput, record: ReadingRecord, options: CatOptions): Promise<void> {
+async function print(
+  context: CommandContext,
+  input: WarcInput,
+  record: ReadingRecord,
+  options: CatOptions,
+): Promise<void> {
+  const { terminal } = context;
   if (options.raw) return printRaw(terminal, input, record);
   if (options.headers) return printHeaders(terminal, record);
   if (options.payload || options.decoded) {
-    const isBroken = await printPayload(terminal, record, options.decoded === true);
-    if (isBroken) terminal.say(formatFinding(findingOf('content-coding-broken', input.name, record.head.offset)));
+    const isSound = await printPayload(context, record, options.decoded === true);
+    if (!isSound) terminal.say(formatFinding(findingOf('content-coding-broken', input.name, record.head.offset)));
     return;
   }
   if (!options.block) await terminal.write(record.head.bytes);
@@ -101,32 +106,24 @@ async function printHeaders(terminal: Terminal, record: ReadingRecord): Promise<
   if (http) await terminal.write(http.bytes);
 }
 
-async function printPayload(terminal: Terminal, record: ReadingRecord, isDecoded: boolean): Promise<boolean> {
-  let held: Uint8Array[] = [];
-  const hold = (bytes: Uint8Array) => {
-    held.push(Buffer.from(bytes));
-  };
-  let decoders: ContentDecoders | undefined;
-  const decode = (bytes: Uint8Array) => {
-    decoders ??= new ContentDecoders(scanner.http?.contentCodings ?? [], hold);
-    decoders.push(bytes);
-  };
-  const scanner: BlockScanner = new BlockScanner(record.head, { onPayload: isDecoded ? decode : hold });
-  const flush = async () => {
-    for (const bytes of held) await terminal.write(bytes);
-    held = [];
-  };
-  for await (const piece of record.body()) {
-    // A few bytes can decode to very many, and all of them are held until they are written.
-    for (let at = 0; at < piece.length; at += DECODED_PIECE_BYTES) {
-      scanner.push(piece.subarray(at, at + DECODED_PIECE_BYTES));
-      await flush();
+/** Says whether the content codings could be removed throughout, where that is asked for. */
+async function printPayload(
+  { terminal, signal }: CommandContext,
+  record: ReadingRecord,
+  isDecoded: boolean,
+): Promise<boolean> {
+  const held: Uint8Array[] = [];
+  const scanner = new BlockScanner(record.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
+  async function* payload() {
+    for await (const piece of record.body()) {
+      scanner.push(piece);
+      yield* held.splice(0);
     }
+    scanner.end();
+    yield* held.splice(0);
   }
-  scanner.end();
-  decoders?.end();
-  await flush();
-  return decoders?.broken ?? false;
+  const codings = () => (isDecoded ? (scanner.http?.contentCodings ?? []) : []);
+  return printDecoded(terminal, payload(), codings, signal);
 }
 
 /** The bytes as they lie in the file, compressed as they are. */

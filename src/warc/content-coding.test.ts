@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { seededRandom } from '../base/index.ts';
 import { ContentDecoders } from './content-coding.ts';
@@ -164,4 +164,42 @@ test('who has enough can stop in the middle of a piece that would decode to giga
     decoders.end();
     assert.deepEqual([pieces.length, decoders.broken], [3, false], name);
   }
+});
+
+test('pieces that are asked for one by one are decoded as they are asked for', () => {
+  // Blocks of 128 KiB that repeat one byte, 13 gigabytes of them.
+  const frame = [
+    Buffer.from('28b52ffd0058', 'hex'),
+    Buffer.alloc(400_000, '02001061', 'hex'),
+    Buffer.from('03001061', 'hex'),
+  ];
+  const bomb = zstdCompressSync(Buffer.concat(frame));
+  const decoders = new ContentDecoders(['zstd', 'zstd']);
+  let length = 0;
+  for (const pieces of [decoders.decoded(bomb), decoders.rest()]) {
+    for (const piece of pieces) {
+      length += piece.length;
+      if (length > 1_000_000) break;
+    }
+  }
+  decoders.stop();
+  decoders.end();
+  assert.ok(length > 1_000_000 && length < 2_000_000);
+  const whole: Buffer[] = [];
+  const others = new ContentDecoders(['deflate', 'gzip']);
+  for (const piece of inPieces(gzipSync(deflateSync(page(300_000))), 1000))
+    for (const decoded of others.decoded(piece)) whole.push(Buffer.from(decoded));
+  for (const decoded of others.rest()) whole.push(Buffer.from(decoded));
+  others.end();
+  assert.ok(Buffer.concat(whole).equals(page(300_000)));
+});
+
+test('what was decoded before damage in the first bytes comes once', () => {
+  const body = Buffer.alloc(300_000, 'abc ');
+  const sound = deflateRawSync(body, { finishFlush: constants.Z_SYNC_FLUSH });
+  // No block is of this type.
+  const coded = Buffer.concat([gzipSync('').subarray(0, 10), sound, Buffer.from([0xff])]);
+  const { body: decoded, broken } = decode(['gzip'], [coded]);
+  assert.deepEqual([decoded.length, broken], [body.length, true]);
+  assert.ok(decoded.equals(body));
 });

@@ -4,6 +4,8 @@
  * Codings lie. The first PROBE_BYTES of a body decide: when they do not decode, the body is taken as it stands; when something further on does not,
  * decoding stops there. Both set `broken`. A body that begins with the magic of its coding is what it says, damaged or not, and gives what can be
  * decoded of it. `deflate` is tried with its head first, then without, as browsers do.
+ *
+ * A few bytes can decode to gigabytes. Whoever cannot take them all at once asks for them piece by piece; nothing is decoded before it is asked for.
  */
 import { constants } from 'node:zlib';
 import { startsWith, ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
@@ -48,11 +50,10 @@ function openEngine(engine: Engine): CodecHandle {
   return inflateRawHandle();
 }
 
-/** One stage of decoding: bytes go in, decoded bytes come out through `emit`. */
+/** One stage of decoding: bytes go in, decoded bytes come out. */
 export class ContentDecoder {
   broken = false;
   readonly #engines: readonly Engine[];
-  readonly #emit: Emit;
   #engine: Engine | undefined;
   #handle: CodecHandle | undefined;
   #state: 'start' | 'stream' | 'ended' | 'identity' = 'start';
@@ -60,24 +61,24 @@ export class ContentDecoder {
   #held: Buffer = Buffer.alloc(0);
   #output: Buffer | undefined;
 
-  constructor(coding: string, emit: Emit) {
+  constructor(coding: string) {
     this.#engines = enginesOf(coding);
-    this.#emit = emit;
     if (this.#engines.length === 0) {
       this.broken = true;
       this.#state = 'identity';
     }
   }
 
-  push(bytes: Uint8Array): void {
+  /** What these bytes decode to, in pieces that are good until the next is asked for. */
+  *decoded(bytes: Uint8Array): Generator<Uint8Array> {
     if (this.#state === 'ended') return;
     if (this.#state === 'identity') {
-      this.#emit(bytes);
+      yield bytes;
     } else if (this.#state === 'stream') {
-      if (!this.#decode(bytes)) this.#stop();
+      if ((yield* this.#decode(bytes)) !== undefined) this.#stop();
     } else {
       this.#held = Buffer.concat([this.#held, bytes]);
-      this.#begin(false);
+      yield* this.#begin(false);
     }
   }
 
@@ -87,14 +88,18 @@ export class ContentDecoder {
     this.#state = 'ended';
   }
 
-  end(): void {
-    if (this.#state === 'start' && this.#held.length > 0) this.#begin(true);
+  /** The same of what was held back until more would come; to be closed afterwards. */
+  *rest(): Generator<Uint8Array> {
+    if (this.#state === 'start' && this.#held.length > 0) yield* this.#begin(true);
+  }
+
+  close(): void {
     if (this.#state === 'stream' && this.#isUnfinished()) this.broken = true;
     this.#handle?.close();
     this.#handle = undefined;
   }
 
-  #begin(isWhole: boolean): void {
+  *#begin(isWhole: boolean): Generator<Uint8Array> {
     const held = this.#held;
     const head = this.#engines[0] === 'gzip' ? gzipHeadLength(held, 0, held.length) : 0;
     const isHeadCut = this.#engines[0] === 'gzip' && head === 0;
@@ -105,39 +110,52 @@ export class ContentDecoder {
     if (engine === undefined) {
       this.broken = true;
       this.#state = 'identity';
-      this.#emit(held);
+      yield held;
       return;
     }
     this.#engine = engine;
     this.#handle = openEngine(engine);
     this.#output = Buffer.allocUnsafe(OUTPUT_BYTES);
     this.#state = 'stream';
-    if (!this.#decode(probe)) {
-      decodePrefix(() => openEngine(engine), probe, 0, probe.length, 0, this.#emit);
+    const known = yield* this.#decode(probe);
+    if (known !== undefined) {
+      const prefix: Uint8Array[] = [];
+      decodePrefix(
+        () => openEngine(engine),
+        probe,
+        0,
+        probe.length,
+        known,
+        (bytes) => prefix.push(Buffer.from(bytes)),
+      );
       this.#stop();
+      yield* prefix;
       return;
     }
     const rest = held.subarray(Math.max(0, head) + probe.length);
-    if (rest.length > 0) this.push(rest);
+    if (rest.length > 0) yield* this.decoded(rest);
   }
 
-  /** Whether these bytes could be decoded; what was decoded before a failure is lost. */
-  #decode(bytes: Uint8Array): boolean {
+  /** When these bytes could not be decoded: how many came out of them before; up to a room full of others are lost. */
+  *#decode(bytes: Uint8Array): Generator<Uint8Array, number | undefined> {
     const handle = this.#handle!;
     const output = this.#output!;
     let at = 0;
+    let decoded = 0;
     for (;;) {
       handle.write(bytes, at, bytes.length, output, 0, output.length);
-      if (handle.failure !== undefined) return false;
-      at += handle.consumed;
-      if (handle.produced > 0) this.#emit(output.subarray(0, handle.produced));
-      if (this.#isStopped) return true;
-      if (handle.produced === output.length) continue;
-      if (at === bytes.length) return true;
+      if (handle.failure !== undefined) return decoded;
+      const { consumed, produced } = handle;
+      at += consumed;
+      decoded += produced;
+      if (produced > 0) yield output.subarray(0, produced);
+      if (this.#isStopped) return undefined;
+      if (produced === output.length) continue;
+      if (at === bytes.length) return undefined;
       // An engine stops before its input ends only where a stream does; zstd bodies may hold several.
-      if (this.#engine === 'zstd' && handle.consumed > 0) continue;
+      if (this.#engine === 'zstd' && consumed > 0) continue;
       this.#state = 'ended';
-      return true;
+      return undefined;
     }
   }
 
@@ -174,19 +192,15 @@ function canDecode(engine: Engine, probe: Uint8Array): boolean {
 
 /** Takes off all codings of a message, last applied first. */
 export class ContentDecoders {
-  readonly #stages: ContentDecoder[] = [];
-  readonly #first: Emit;
+  readonly #stages: readonly ContentDecoder[];
+  readonly #emit: Emit;
   readonly #isTooDeep: boolean;
 
-  constructor(codings: readonly string[], emit: Emit) {
+  /** `emit` takes what `push` and `end` decode. */
+  constructor(codings: readonly string[], emit: Emit = () => {}) {
     this.#isTooDeep = codings.length > CODINGS_MAX;
-    let next = emit;
-    for (const coding of this.#isTooDeep ? [] : codings) {
-      const stage = new ContentDecoder(coding, next);
-      this.#stages.unshift(stage);
-      next = (bytes) => stage.push(bytes);
-    }
-    this.#first = next;
+    this.#stages = this.#isTooDeep ? [] : codings.map((coding) => new ContentDecoder(coding)).reverse();
+    this.#emit = emit;
   }
 
   get broken(): boolean {
@@ -194,7 +208,18 @@ export class ContentDecoders {
   }
 
   push(bytes: Uint8Array): void {
-    this.#first(bytes);
+    for (const piece of this.decoded(bytes)) this.#emit(piece);
+  }
+
+  /** What these bytes decode to, in pieces that are good until the next is asked for. Instead of `push`. */
+  decoded(bytes: Uint8Array): Iterable<Uint8Array> {
+    return this.#stages.length === 0 ? [bytes] : this.#decodedFrom(0, bytes);
+  }
+
+  *#decodedFrom(first: number, bytes: Uint8Array): Generator<Uint8Array> {
+    const stage = this.#stages[first];
+    if (!stage) yield bytes;
+    else for (const piece of stage.decoded(bytes)) yield* this.#decodedFrom(first + 1, piece);
   }
 
   /** Nothing more is wanted, not even of the bytes at hand: a few of them can decode to more than anybody has time for. To be ended afterwards. */
@@ -202,7 +227,17 @@ export class ContentDecoders {
     for (const stage of this.#stages) stage.stop();
   }
 
+  /** What was held back until more would come. Instead of `end`, and to be ended afterwards. */
+  *rest(): Generator<Uint8Array> {
+    for (const [at, stage] of this.#stages.entries())
+      for (const piece of stage.rest()) yield* this.#decodedFrom(at + 1, piece);
+  }
+
   end(): void {
-    for (const stage of this.#stages) stage.end();
+    try {
+      for (const piece of this.rest()) this.#emit(piece);
+    } finally {
+      for (const stage of this.#stages) stage.close();
+    }
   }
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { zstdCompressSync } from 'node:zlib';
 import { pinakes, pinakesBytes, pinakesJson } from './pinakes-desk.ts';
 import { linesOf, pinakes as pinakesProcess, startPinakes } from './pinakes-process.ts';
 import { PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
@@ -204,4 +206,43 @@ test('stats print a table, and JSON with the numbers under their names', async (
   for (const name of ['captures', 'blocks', 'revisits', 'payloadBytes', 'uniquePayloadBytes', 'storedBytes'])
     assert.equal(typeof stats![name], 'number', name);
   assert.equal((stats!.collections as unknown[]).length, 2);
+});
+
+test('a body that decodes to gigabytes is printed piece by piece, and its reader can leave', async (t) => {
+  const at = scratch(t);
+  // Blocks of 128 KiB that repeat one byte, 26 gigabytes of them.
+  const frame = [
+    Buffer.from('28b52ffd0058', 'hex'),
+    Buffer.alloc(800_000, '02001061', 'hex'),
+    Buffer.from('03001061', 'hex'),
+  ];
+  const body = zstdCompressSync(Buffer.concat(frame));
+  const http = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: zstd, zstd\r\n\r\n');
+  const block = Buffer.concat([http, body]);
+  const head = [
+    'WARC/1.1',
+    'WARC-Type: response',
+    'WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>',
+    'WARC-Date: 2024-01-01T00:00:00Z',
+    'WARC-Target-URI: http://large.example.test/',
+    'Content-Type: application/http;msgtype=response',
+    `Content-Length: ${block.length}`,
+  ];
+  writeFileSync(
+    join(at, 'large.warc'),
+    Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), block, Buffer.from('\r\n\r\n')]),
+  );
+  await pinakes(at, 'init');
+  assert.equal((await pinakes(at, 'add', 'large.warc')).code, 0);
+  for (const args of [
+    ['get', 'http://large.example.test/'],
+    ['warc', 'cat', 'large.warc', '0', '--decoded'],
+  ]) {
+    const child = startPinakes(at, ...args);
+    const exit = once(child, 'exit');
+    const [first] = (await once(child.stdout!, 'data')) as [Buffer];
+    assert.equal(first.toString('latin1', 0, 3), 'aaa');
+    child.stdout!.destroy();
+    assert.deepEqual(await exit, [0, null], args.join(' '));
+  }
 });
