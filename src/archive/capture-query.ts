@@ -15,7 +15,7 @@
  * ```
  * What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is not known has none, and fits no size.
  */
-import { type EpochMs, PinakesError, parseTimestamp, parseTimestampEnd, parseW3cDate } from '../base/index.ts';
+import { PinakesError, parseAskedTime } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
 import { isInRanges, type KeyRange, keyRange, parseUrlPattern } from '../url/index.ts';
 
@@ -228,17 +228,9 @@ function statusTest(value: string, refuse: (message: string) => PinakesError): T
 }
 
 function timeTest(side: 'from' | 'to', value: string, refuse: (message: string) => PinakesError): Test {
-  const bound = timeOf(side, value);
+  const bound = parseAskedTime(value, side === 'to' ? 'end' : 'start');
   if (bound === undefined) throw refuse('a time is 2024, 2024-03, 20240301120000 or 2024-03-01T12:00:00Z');
   return side === 'from' ? ({ time }) => time >= bound : ({ time }) => time <= bound;
-}
-
-/** The first moment that a text means, or the last. */
-function timeOf(side: 'from' | 'to', value: string): EpochMs | undefined {
-  const digits = value.replace(/[^0-9]/g, '');
-  const isPlain = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(value) || /^\d{4,17}$/.test(value);
-  if (!isPlain) return parseW3cDate(value);
-  return side === 'to' ? parseTimestampEnd(digits) : parseTimestamp(digits);
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1e3, kb: 1e3, m: 1e6, mb: 1e6, g: 1e9, gb: 1e9 };

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { AssertionError } from './assert.ts';
-import { formatTimestamp, formatW3cDate, parseTimestamp, parseTimestampEnd, parseW3cDate } from './time.ts';
+import {
+  formatTimestamp,
+  formatW3cDate,
+  parseAskedTime,
+  parseTimestamp,
+  parseTimestampEnd,
+  parseW3cDate,
+} from './time.ts';
 
 const iso = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
 
@@ -117,6 +124,33 @@ test('a timestamp starts at the earliest moment and ends at the latest that its 
   for (const [text, [start, end]] of Object.entries(cases)) {
     assert.equal(iso(parseTimestamp(text)), start, text);
     assert.equal(iso(parseTimestampEnd(text)), end, text);
+  }
+});
+
+test('a time in a question means all of what it names, whatever its form', () => {
+  const cases = {
+    '2024': ['2024-01-01T00:00:00.000Z', '2024-12-31T23:59:59.999Z'],
+    ' 2024-02 ': ['2024-02-01T00:00:00.000Z', '2024-02-29T23:59:59.999Z'],
+    '2024/02/03': ['2024-02-03T00:00:00.000Z', '2024-02-03T23:59:59.999Z'],
+    '2024-02-03': ['2024-02-03T00:00:00.000Z', '2024-02-03T23:59:59.999Z'],
+    '20240203101112': ['2024-02-03T10:11:12.000Z', '2024-02-03T10:11:12.999Z'],
+    '2024-02-03T10:11Z': ['2024-02-03T10:11:00.000Z', '2024-02-03T10:11:59.999Z'],
+    '2024-02-03T10:11+01:00': ['2024-02-03T09:11:00.000Z', '2024-02-03T09:11:59.999Z'],
+    '2024-02-03T10:11:12Z': ['2024-02-03T10:11:12.000Z', '2024-02-03T10:11:12.999Z'],
+    '2024-02-03 10:11:12': ['2024-02-03T10:11:12.000Z', '2024-02-03T10:11:12.999Z'],
+    '2024-02-03T10:11:12.5Z': ['2024-02-03T10:11:12.500Z', '2024-02-03T10:11:12.599Z'],
+    '2024-02-03T10:11:12.25Z': ['2024-02-03T10:11:12.250Z', '2024-02-03T10:11:12.259Z'],
+    '2024-02-03T10:11:12.250Z': ['2024-02-03T10:11:12.250Z', '2024-02-03T10:11:12.250Z'],
+    '2024-02-03T10:11:12.2509Z': ['2024-02-03T10:11:12.250Z', '2024-02-03T10:11:12.250Z'],
+    '9999-12-31T23:59Z': ['9999-12-31T23:59:00.000Z', '9999-12-31T23:59:59.999Z'],
+  };
+  for (const [text, [start, end]] of Object.entries(cases)) {
+    assert.equal(iso(parseAskedTime(text)), start, text);
+    assert.equal(iso(parseAskedTime(text, 'end')), end, text);
+  }
+  for (const text of ['', '202', '2024-13', '2024-02-30', '2024-0203', '20240101123045123456', 'now']) {
+    assert.equal(parseAskedTime(text), undefined, text);
+    assert.equal(parseAskedTime(text, 'end'), undefined, text);
   }
 });
 

@@ -143,6 +143,25 @@ export function parseTimestampEnd(text: string): EpochMs | undefined {
   return date.getTime() - 1;
 }
 
+/**
+ * A time as questions have it: a timestamp, a date as WARC files write it, or one with slashes. It means all of the year, day, minute, second or fraction that it names, and gives the first
+ * moment of that or, where a range ends with it, the last.
+ */
+export function parseAskedTime(text: string, side: 'start' | 'end' = 'start'): EpochMs | undefined {
+  const asked = text.trim();
+  const timestamp = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(asked) ? asked.replace(/[-/]/g, '') : asked;
+  if (/^\d+$/.test(timestamp)) return side === 'end' ? parseTimestampEnd(timestamp) : parseTimestamp(timestamp);
+  const start = parseW3cDate(asked);
+  return start === undefined || side === 'start' ? start : start + namedMs(asked) - 1;
+}
+
+/** How long the last part is that a date with a time of day names; a millisecond when it is shorter. */
+function namedMs(text: string): number {
+  const [, , , , , , second, fraction] = W3CDTF.exec(text)!;
+  if (fraction !== undefined) return 10 ** Math.max(0, 3 - fraction.length);
+  return second === undefined ? 60_000 : 1000;
+}
+
 function utc(
   year: string,
   month: string,

@@ -1,14 +1,7 @@
 /** What the commands on an archive share: which archive is meant, opening it, telling what was found while it was opened, closing it. */
 import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
-import {
-  type EpochMs,
-  type Finding,
-  PinakesError,
-  parseTimestamp,
-  parseTimestampEnd,
-  parseW3cDate,
-} from '../base/index.ts';
+import { type EpochMs, type Finding, PinakesError, parseAskedTime } from '../base/index.ts';
 import type { CommandContext } from './command.ts';
 import { formatFinding } from './terminal.ts';
 
@@ -54,9 +47,7 @@ export function openingOptions({ terminal, clock, newId, software }: CommandCont
 
 /** A time on the command line: 4 to 17 digits, or a date as WARC files write it. A range ends with the last moment that is meant. */
 export function timeOf(text: string, side: 'start' | 'end' = 'start'): EpochMs {
-  const digits = text.replace(/[^0-9]/g, '');
-  const isPlain = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(text) || /^\d+$/.test(text);
-  const time = isPlain ? (side === 'end' ? parseTimestampEnd(digits) : parseTimestamp(digits)) : parseW3cDate(text);
+  const time = parseAskedTime(text, side);
   if (time === undefined)
     throw new PinakesError('BAD_ARGUMENT', {
       where: text,

@@ -47,6 +47,7 @@ test('fields are understood with their values', () => {
     ['collection:news', { kind: 'collection', name: 'news' }],
     ['from:2024', { kind: 'time', from: Date.UTC(2024, 0, 1) }],
     ['to:2024-02', { kind: 'time', to: Date.UTC(2024, 2, 1) - 1 }],
+    ['to:2012-06-01T12:00:00Z', { kind: 'time', to: Date.UTC(2012, 5, 1, 12) + 999 }],
     ['size>10kB', { kind: 'number', attribute: 'size', comparison: '>', value: 10_000 }],
     ['size:<=2MB', { kind: 'number', attribute: 'size', comparison: '<=', value: 2e6 }],
     ['inlinks>100', { kind: 'number', attribute: 'inlinks', comparison: '>', value: 100 }],

@@ -9,7 +9,7 @@
  * ```
  * What cannot be read is told with its place; nothing is thrown and nothing is guessed.
  */
-import { parseTimestamp, parseTimestampEnd, parseW3cDate } from '../base/index.ts';
+import { parseAskedTime } from '../base/index.ts';
 import type { Comparison, NumberField, Query, QueryProblem, WordField } from './query.ts';
 import { type FieldName, lexQuery, type Token } from './query-lexer.ts';
 import { matchForm } from './token-form.ts';
@@ -202,9 +202,7 @@ function statusQuery(value: string): Query | undefined {
 }
 
 function timeQuery(side: 'from' | 'to', value: string): Query | undefined {
-  const digits = value.replace(/[^0-9]/g, '');
-  const isPlain = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(value) || /^\d{4,17}$/.test(value);
-  const time = isPlain ? (side === 'to' ? parseTimestampEnd(digits) : parseTimestamp(digits)) : parseW3cDate(value);
+  const time = parseAskedTime(value, side === 'to' ? 'end' : 'start');
   if (time === undefined) return undefined;
   return side === 'from' ? { kind: 'time', from: time } : { kind: 'time', to: time };
 }

@@ -1,14 +1,12 @@
 /** What a question asks for: times, and which captures are meant. */
 import { type Archive, parseContentKey, type Selection } from '../../archive/index.ts';
-import { type EpochMs, PinakesError, parseTimestamp, parseTimestampEnd, parseW3cDate } from '../../base/index.ts';
+import { type EpochMs, PinakesError, parseAskedTime } from '../../base/index.ts';
 import { badRequest } from '../problem.ts';
 import type { Selection as AskedSelection } from './shape.ts';
 
 /** A time of 4 to 17 digits, with or without separators between year, month and day, or a W3C date. */
 export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
-  const isPlain = /^\d{4}([-/]\d{2}([-/]\d{2})?)?$/.test(text) || /^\d+$/.test(text);
-  const digits = text.replace(/[^0-9]/g, '');
-  const time = isPlain ? (side === 'end' ? parseTimestampEnd(digits) : parseTimestamp(digits)) : parseW3cDate(text);
+  const time = parseAskedTime(text, side);
   if (time !== undefined) return time;
   throw badRequest('this is no time', 'A time is 2024, 20240301120000 or 2024-03-01T12:00:00Z.', text.slice(0, 100));
 }
