@@ -8,30 +8,15 @@ import { Indexer, openSearch, SEARCH_FILE } from '../../src/search/index.ts';
 import { placeOf, type Wound, wound } from '../archive/damage-sample.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { pinakes } from '../journeys/pinakes-desk.ts';
-import { indexed, storePages, type TrialPage, trialPages } from './trial-pages.ts';
-
-function page(name: string, word: string, changes: Partial<TrialPage> = {}): TrialPage {
-  return {
-    url: `http://${name}.example/`,
-    time: Date.UTC(2024, 0, 1),
-    collection: 'web',
-    status: 200,
-    language: 'en',
-    title: `Title of ${name}`,
-    paragraphs: [`${word} and ${'ordinary words '.repeat(100)}`],
-    hidden: 'x',
-    links: [],
-    ...changes,
-  };
-}
+import { indexed, pageWith, storePages, trialPages } from './trial-pages.ts';
 
 for (const how of ['sum', 'middle', 'start'] satisfies Wound[])
   test(`a record with a wound at its ${how} is told, and everything behind it is taken in`, async (t) => {
     const archive = await makeArchive(t);
-    await storePages(archive, [page('one', 'zebra'), page('two', 'walrus'), page('three', 'beetle')]);
+    await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus'), pageWith('three', 'beetle')]);
     const place = await placeOf(archive, 'http://two.example/');
     // Leans on the record that is going to be damaged.
-    await storePages(archive, [page('two', 'walrus', { time: Date.UTC(2024, 1, 1) }), page('four', 'giraffe')]);
+    await storePages(archive, [pageWith('two', 'walrus', { time: Date.UTC(2024, 1, 1) }), pageWith('four', 'giraffe')]);
     wound(archive, place, how);
     const indexer = await Indexer.open(archive);
     const told: OutputDamage[] = [];
@@ -50,7 +35,7 @@ for (const how of ['sum', 'middle', 'start'] satisfies Wound[])
 
 test('the command that indexes names damaged records and ends with 1', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra'), page('two', 'walrus')]);
+  await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus')]);
   wound(archive, await placeOf(archive, 'http://one.example/'), 'sum');
   await archive.close();
   const first = await pinakes(archive.directory, 'index', '-a', archive.directory, '--json');

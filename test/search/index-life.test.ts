@@ -8,22 +8,7 @@ import { PinakesError, utf8 } from '../../src/base/index.ts';
 import { Indexer, openSearch, type Search, SearchThread } from '../../src/search/index.ts';
 import { urlKey } from '../../src/url/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
-import { indexed, storePages, type TrialPage } from './trial-pages.ts';
-
-function page(name: string, word: string, changes: Partial<TrialPage> = {}): TrialPage {
-  return {
-    url: `http://${name}.example/`,
-    time: Date.UTC(2024, 0, 1),
-    collection: 'web',
-    status: 200,
-    language: 'en',
-    title: `Title of ${name}`,
-    paragraphs: [`${word} and ${'ordinary words '.repeat(100)}`],
-    hidden: 'x',
-    links: [],
-    ...changes,
-  };
-}
+import { indexed, pageWith, storePages } from './trial-pages.ts';
 
 async function urlsFor(search: Search, query: string): Promise<string[]> {
   return (await search.search(query, { limit: 500 })).items.map((item) => item.url).sort();
@@ -39,11 +24,11 @@ async function fileHas(directory: string, word: string): Promise<boolean> {
 
 test('a content that is captured again costs no reading, and all its captures are found', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra')]);
+  await storePages(archive, [pageWith('one', 'zebra')]);
   assert.equal((await indexed(archive)).documents, 1);
   await storePages(archive, [
-    page('one', 'zebra', { time: Date.UTC(2024, 5, 1) }),
-    page('one', 'zebra', { time: Date.UTC(2024, 6, 1), collection: 'other' }),
+    pageWith('one', 'zebra', { time: Date.UTC(2024, 5, 1) }),
+    pageWith('one', 'zebra', { time: Date.UTC(2024, 6, 1), collection: 'other' }),
   ]);
   const report = await indexed(archive);
   assert.deepEqual([report.documents, report.captures], [0, 2]);
@@ -64,10 +49,10 @@ test('a content that is captured again costs no reading, and all its captures ar
 test('results divide by collection as they are counted: pages by captures that fit, captures by their own', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [
-    page('one', 'zebra'),
-    page('one', 'zebra', { time: Date.UTC(2023, 0, 1) }),
-    page('one', 'zebra', { time: Date.UTC(2022, 0, 1), collection: 'other' }),
-    page('two', 'zebra'),
+    pageWith('one', 'zebra'),
+    pageWith('one', 'zebra', { time: Date.UTC(2023, 0, 1) }),
+    pageWith('one', 'zebra', { time: Date.UTC(2022, 0, 1), collection: 'other' }),
+    pageWith('two', 'zebra'),
   ]);
   await indexed(archive);
   const search = openSearch(archive.directory);
@@ -86,7 +71,7 @@ test('results divide by collection as they are counted: pages by captures that f
 
 test('no capture is in a collection that there is none of, and every one is outside of it', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra'), page('two', 'zebra', { collection: 'other' })]);
+  await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'zebra', { collection: 'other' })]);
   await indexed(archive);
   const search = openSearch(archive.directory);
   t.after(() => search.close());
@@ -101,7 +86,7 @@ test('no capture is in a collection that there is none of, and every one is outs
 
 test('a word with soft hyphens is found without them, and one without them with', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('soft', 'steam\u00adship\u00adcompany'), page('plain', 'steamshipcompany')]);
+  await storePages(archive, [pageWith('soft', 'steam\u00adship\u00adcompany'), pageWith('plain', 'steamshipcompany')]);
   await indexed(archive);
   const search = openSearch(archive.directory);
   t.after(() => search.close());
@@ -116,7 +101,7 @@ test('the same content at another URL links to other places', async (t) => {
     paragraphs: [`twin ${'words '.repeat(300)}`],
     links: ['next.html', 'http://fixed.example/'],
   };
-  await storePages(archive, [page('one', '', shared), page('two', '', shared)]);
+  await storePages(archive, [pageWith('one', '', shared), pageWith('two', '', shared)]);
   const report = await indexed(archive);
   assert.equal(report.documents, 1);
   const search = openSearch(archive.directory);
@@ -132,10 +117,10 @@ test('the same content at another URL links to other places', async (t) => {
 test('what is deleted leaves the index, before and after compaction, and its words leave the file', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [
-    page('one', 'quagga'),
-    page('two', 'zebra'),
-    page('one', 'quagga', { time: Date.UTC(2024, 1, 1), collection: 'other' }),
-    page('three', 'okapi'),
+    pageWith('one', 'quagga'),
+    pageWith('two', 'zebra'),
+    pageWith('one', 'quagga', { time: Date.UTC(2024, 1, 1), collection: 'other' }),
+    pageWith('three', 'okapi'),
   ]);
   await indexed(archive);
   assert.ok(await fileHas(archive.directory, 'quagga'));
@@ -155,11 +140,11 @@ test('what is deleted leaves the index, before and after compaction, and its wor
 
 test('after a rebuild of the archive everything is gone through anew, and nothing is read again', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra'), page('two', 'okapi')]);
+  await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'okapi')]);
   await indexed(archive);
   await archive.delete({ url: 'http://two.example/' });
   await archive.rebuild();
-  await storePages(archive, [page('three', 'quagga')]);
+  await storePages(archive, [pageWith('three', 'quagga')]);
   const report = await indexed(archive);
   assert.deepEqual([report.isAnew, report.documents, report.removed], [true, 1, 1]);
   const search = openSearch(archive.directory);
@@ -172,7 +157,7 @@ test('pages of results neither repeat nor leave out anything while the index cha
   const archive = await makeArchive(t);
   await storePages(
     archive,
-    Array.from({ length: 60 }, (_, at) => page(`old${at}`, `${'zebra '.repeat(1 + (at % 7))}`)),
+    Array.from({ length: 60 }, (_, at) => pageWith(`old${at}`, `${'zebra '.repeat(1 + (at % 7))}`)),
   );
   await indexed(archive);
   const search = openSearch(archive.directory);
@@ -187,7 +172,7 @@ test('pages of results neither repeat nor leave out anything while the index cha
     if (round < 3) {
       await storePages(
         archive,
-        Array.from({ length: 20 }, (_, at) => page(`new${round}x${at}`, 'zebra '.repeat(9))),
+        Array.from({ length: 20 }, (_, at) => pageWith(`new${round}x${at}`, 'zebra '.repeat(9))),
       );
       await indexed(archive);
     }
@@ -206,7 +191,7 @@ test('a phrase has its first and last time in the versions of a page', async (t)
   const words = ['early', 'middle zebra', 'middle zebra', 'later', 'zebra again'];
   await storePages(
     archive,
-    words.map((word, at) => page('one', `${word} ${at === 2 ? '' : at}`, { time: month(at) })),
+    words.map((word, at) => pageWith('one', `${word} ${at === 2 ? '' : at}`, { time: month(at) })),
   );
   await indexed(archive);
   const search = openSearch(archive.directory);
@@ -226,10 +211,10 @@ test('a phrase has its first and last time in the versions of a page', async (t)
 
 test('a snapshot keeps deleted records from compaction until it is removed, and bounds searches by its time', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra')]);
+  await storePages(archive, [pageWith('one', 'zebra')]);
   const snapshot = await archive.snapshots.create(archive, 'spring');
   await assert.rejects(archive.snapshots.create(archive, 'spring'), { code: 'SNAPSHOT_EXISTS' });
-  await storePages(archive, [page('two', 'zebra', { time: snapshot.time + 1000 })]);
+  await storePages(archive, [pageWith('two', 'zebra', { time: snapshot.time + 1000 })]);
   await indexed(archive);
   const search = openSearch(archive.directory);
   t.after(() => search.close());
@@ -253,7 +238,7 @@ test('a snapshot keeps deleted records from compaction until it is removed, and 
 test('a reader on a thread of its own answers and refuses like one on this thread', async (t) => {
   const archive = await makeArchive(t);
   await assert.rejects(SearchThread.start(archive.directory), { code: 'INDEX_MISSING' });
-  await storePages(archive, [page('one', 'zebra', { links: ['http://two.example/'] }), page('two', 'okapi')]);
+  await storePages(archive, [pageWith('one', 'zebra', { links: ['http://two.example/'] }), pageWith('two', 'okapi')]);
   await indexed(archive);
   const thread = await SearchThread.start(archive.directory);
   t.after(() => thread.close());
@@ -267,14 +252,14 @@ test('a reader on a thread of its own answers and refuses like one on this threa
   assert.deepEqual(await thread.status(), search.status());
   const refusal = await search.search('"').catch((error: Error) => error.message);
   await assert.rejects(thread.search('"'), { code: 'BAD_QUERY', message: refusal });
-  await storePages(archive, [page('three', 'zebra')]);
+  await storePages(archive, [pageWith('three', 'zebra')]);
   await indexed(archive);
   assert.equal((await thread.search('zebra')).total, 2);
 });
 
 test('any text is answered or refused as a query, and never breaks the search', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra'), page('two', '\u56fe\u4e66\u9986')]);
+  await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', '\u56fe\u4e66\u9986')]);
   await indexed(archive);
   const search = openSearch(archive.directory);
   t.after(() => search.close());
@@ -325,7 +310,7 @@ test('any text is answered or refused as a query, and never breaks the search', 
 
 test('a query may be as long as queries are, and ask for types by any name', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra'), page('two', 'walrus'), page('three', 'beetle')]);
+  await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'walrus'), pageWith('three', 'beetle')]);
   await indexed(archive);
   const search = openSearch(archive.directory);
   t.after(() => search.close());
@@ -388,7 +373,7 @@ test('of a page that is larger than is read the beginning is found, with its who
 
 test('what compaction moves between the stream and the catalog is taken in', async (t) => {
   const archive = await makeArchive(t);
-  const pages = Array.from({ length: 8 }, (_, at) => page(`number${at}`, `zebra${at}`));
+  const pages = Array.from({ length: 8 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
   await storePages(archive, pages);
   const moving = new Proxy(archive, {
     get(target, name) {
@@ -422,7 +407,7 @@ test('what compaction moves between the stream and the catalog is taken in', asy
 
 test('a stream that expires on its way is begun anew, and what was in hand is taken in all the same', async (t) => {
   const archive = await makeArchive(t);
-  const pages = Array.from({ length: 12 }, (_, at) => page(`number${at}`, `zebra${at}`));
+  const pages = Array.from({ length: 12 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
   await storePages(archive, pages);
   let streams = 0;
   const expiring = new Proxy(archive, {
@@ -455,7 +440,7 @@ test('a stream that expires on its way is begun anew, and what was in hand is ta
 
 test('a run behind one that was broken off takes in what was stored since, too', async (t) => {
   const archive = await makeArchive(t);
-  const pages = Array.from({ length: 12 }, (_, at) => page(`number${at}`, `zebra${at}`));
+  const pages = Array.from({ length: 12 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
   await storePages(archive, pages.slice(0, 10));
   const indexer = await Indexer.open(archive);
   const leaving = new AbortController();
@@ -473,10 +458,10 @@ test('a run behind one that was broken off takes in what was stored since, too',
 
 test('a rebuild while a run begins costs the index nothing of what came since the last run', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra1', { collection: 'b' })]);
+  await storePages(archive, [pageWith('one', 'zebra1', { collection: 'b' })]);
   await indexed(archive);
   // The rebuild exchanges the numbers of the two segments.
-  await storePages(archive, [page('two', 'zebra2', { collection: 'a' })]);
+  await storePages(archive, [pageWith('two', 'zebra2', { collection: 'a' })]);
   const numbers = archive.segments().map(({ name }) => name);
   const indexer = await Indexer.open(archive);
   t.after(() => indexer.close());
@@ -492,7 +477,7 @@ test('a rebuild while a run begins costs the index nothing of what came since th
 
 test('a run that asks a catalog that is being rebuilt begins anew, instead of taking for deleted what is not there yet', async (t) => {
   const archive = await makeArchive(t);
-  const pages = [page('one', 'zebra1'), page('two', 'zebra2')];
+  const pages = [pageWith('one', 'zebra1'), pageWith('two', 'zebra2')];
   await storePages(archive, pages);
   let questions = 0;
   const rebuilding = new Proxy(archive.catalog, {
@@ -522,7 +507,10 @@ test('a run that asks a catalog that is being rebuilt begins anew, instead of ta
 
 test('a collection that was new in a batch that was taken back keeps its captures apart from those of others', async (t) => {
   const archive = await makeArchive(t);
-  await storePages(archive, [page('one', 'zebra1', { collection: 'a' }), page('two', 'zebra2', { collection: 'b' })]);
+  await storePages(archive, [
+    pageWith('one', 'zebra1', { collection: 'a' }),
+    pageWith('two', 'zebra2', { collection: 'b' }),
+  ]);
   const indexer = await Indexer.open(archive);
   t.after(() => indexer.close());
   const broken = new AbortController();

@@ -107,3 +107,19 @@ export function trialPages(seed: number, count: number): TrialPage[] {
     };
   });
 }
+
+/** A page of a site of its own, with a word that no other page needs to have. */
+export function pageWith(name: string, word: string, changes: Partial<TrialPage> = {}): TrialPage {
+  return {
+    url: `http://${name}.example/`,
+    time: Date.UTC(2024, 0, 1),
+    collection: 'web',
+    status: 200,
+    language: 'en',
+    title: `Title of ${name}`,
+    paragraphs: [`${word} and ${'ordinary words '.repeat(100)}`],
+    hidden: 'x',
+    links: [],
+    ...changes,
+  };
+}
