@@ -21,12 +21,14 @@ test('a large page is read as others are, and while it is read something else ca
 });
 
 test('of a page that takes too long the beginning is read, it says so, and the next ones are read', async () => {
-  const source = sourceOf(`<title>Large</title><p>first words${' more'.repeat(300_000)} last words`);
-  const pages = await Promise.all([1, 2, 3].map(() => readPageAside(source, {}, 1)));
+  const start = `<title>Large</title><p>first words${' more'.repeat(300_000)}`;
+  // Takes the thread some tenths of a second, whatever else the machine does.
+  const slow = sourceOf(`${start}${'<'.repeat(4 * 1024 * 1024)}`);
+  const pages = await Promise.all([1, 2, 3].map(() => readPageAside(slow, {}, 1)));
   for (const page of pages) {
     assert.deepEqual([page?.title, page?.isTruncated], ['Large', true]);
     assert.match(page!.text, /^first words more/);
-    assert.doesNotMatch(page!.text, /last words$/);
+    assert.doesNotMatch(page!.text, /</);
   }
-  assert.match((await readPageAside(source))!.text, /last words$/);
+  assert.match((await readPageAside(sourceOf(`${start} last words`)))!.text, /last words$/);
 });
