@@ -1,6 +1,6 @@
 /** What a browser is answered with: always what the archive holds, so that a page is rendered from nothing but captures. */
 import { type Archive, type Capture, releasePayload } from '../archive/index.ts';
-import { ContentDecoders, type HttpHead } from '../warc/index.ts';
+import { DecodedStart, type HttpHead } from '../warc/index.ts';
 import type { HeldAnswer } from './browser-process.ts';
 
 /** Longer bodies are captured, and the page that asked for them goes without. */
@@ -44,27 +44,15 @@ function isSayable(name: string, value: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim()) && !/[\0\r\n]/.test(value);
 }
 
-const TOO_LONG = new Error('too long to be an answer');
-
 async function decoded(
   payload: AsyncIterable<Uint8Array>,
   codings: readonly string[],
 ): Promise<Uint8Array | undefined> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  const take = (piece: Uint8Array) => {
-    const isTold = bytes > ANSWER_BYTES_MAX;
-    bytes += piece.length;
-    if (bytes <= ANSWER_BYTES_MAX) parts.push(Buffer.from(piece));
-    else if (!isTold) throw TOO_LONG;
-  };
-  const decoders = new ContentDecoders(codings, take);
-  try {
-    for await (const piece of payload) decoders.push(piece);
-    decoders.end();
-  } catch (error) {
-    if (error !== TOO_LONG) throw error;
-    decoders.end();
+  const start = new DecodedStart(codings, ANSWER_BYTES_MAX);
+  for await (const piece of payload) {
+    start.push(piece);
+    if (start.isCut) break;
   }
-  return bytes > ANSWER_BYTES_MAX ? undefined : Buffer.concat(parts);
+  const bytes = start.end();
+  return start.isCut ? undefined : bytes;
 }

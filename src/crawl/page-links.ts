@@ -9,7 +9,7 @@ import {
   readSitemap,
   robotsTagDirectives,
 } from '../page/index.ts';
-import { ChunkedBody, ContentDecoders, type HttpHead, onlyChunk } from '../warc/index.ts';
+import { ChunkedBody, DecodedStart, type HttpHead, onlyChunk } from '../warc/index.ts';
 
 /** What is read back of a body. */
 export const READ_BYTES_MAX = 16 * 1024 * 1024;
@@ -53,21 +53,10 @@ export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): 
   const payload = isFramed && head.isChunked ? (onlyChunk(body) ?? unchunked(body)) : body;
   const codings = head.contentCodings;
   if (codings.length === 0) return { bytes: payload, isWhole: true };
-  const parts: Buffer[] = [];
-  let total = 0;
-  const decoders = new ContentDecoders(codings, (bytes) => {
-    total += bytes.length;
-    parts.push(Buffer.from(bytes));
-    if (total > PAGE_BYTES_MAX) throw ENOUGH;
-  });
-  try {
-    decoders.push(payload);
-    decoders.end();
-  } catch (error) {
-    if (error !== ENOUGH) throw error;
-    decoders.end();
-  }
-  return { bytes: Buffer.concat(parts).subarray(0, PAGE_BYTES_MAX), isWhole: total <= PAGE_BYTES_MAX };
+  const start = new DecodedStart(codings, PAGE_BYTES_MAX);
+  start.push(payload);
+  const bytes = start.end();
+  return { bytes, isWhole: !start.isCut };
 }
 
 function unchunked(body: Uint8Array): Uint8Array {
@@ -77,8 +66,6 @@ function unchunked(body: Uint8Array): Uint8Array {
   chunked.end();
   return Buffer.concat(parts);
 }
-
-const ENOUGH = new Error('enough was decoded');
 
 /** The links of a response. `url` is its own. */
 export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }: Content): Promise<Reading> {

@@ -3,7 +3,7 @@
  * 50 MB is not trusted: twice as much is read, and no more.
  */
 import type { EpochMs } from '../base/index.ts';
-import { ContentDecoders } from '../warc/index.ts';
+import { DecodedStart } from '../warc/index.ts';
 import { decodeText } from './charset.ts';
 import { resolveUrl, URL_LENGTH_MAX } from './link.ts';
 import { parsePageDate } from './page-date.ts';
@@ -31,18 +31,10 @@ export function readSitemap(bytes: Uint8Array, url: string): Sitemap {
 /** Takes gzip off by its magic: servers declare it in every way. */
 function inflated(bytes: Uint8Array): Uint8Array {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  const decoders = new ContentDecoders(['gzip'], (piece) => {
-    // The decoder uses its room again.
-    pieces.push(Uint8Array.from(piece));
-    length += piece.length;
-    if (length > BYTES_MAX) decoders.stop();
-  });
-  const step = 64 * 1024;
-  for (let at = 0; at < bytes.length && length <= BYTES_MAX; at += step) decoders.push(bytes.subarray(at, at + step));
-  decoders.end();
-  return Buffer.concat(pieces, length);
+  // One byte beyond the bound tells that there is more.
+  const start = new DecodedStart(['gzip'], BYTES_MAX + 1);
+  start.push(bytes);
+  return start.end();
 }
 
 function readXmlSitemap(text: string, baseUrl: string): Sitemap {

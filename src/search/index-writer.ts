@@ -3,10 +3,9 @@
  * up. One writer at a time; the archive's owner file sees to that.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { assert } from '../base/index.ts';
 import { type Link, PAGE_BYTES_MAX, type Page, readPage } from '../page/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { ContentDecoders } from '../warc/index.ts';
+import { DecodedStart } from '../warc/index.ts';
 import { openForWriting } from './database.ts';
 import { packLinks, unpackLinks } from './document-links.ts';
 import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
@@ -318,17 +317,8 @@ async function readContent(entry: IndexEntry, content: EntryContent): Promise<Pa
 
 function decoded({ payload, codings }: EntryContent): Uint8Array {
   if (codings.length === 0) return payload;
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  const decoders = new ContentDecoders(codings, (piece) => {
-    pieces.push(Uint8Array.from(piece));
-    length += piece.length;
-    if (length > PAGE_BYTES_MAX) decoders.stop();
-  });
-  const step = 64 * 1024;
-  for (let at = 0; at < payload.length && length <= PAGE_BYTES_MAX; at += step)
-    decoders.push(payload.subarray(at, at + step));
-  decoders.end();
-  assert(pieces.length > 0 || length === 0, 'decoded pieces add up');
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+  // One byte beyond the bound tells the reader that there is more.
+  const start = new DecodedStart(codings, PAGE_BYTES_MAX + 1);
+  start.push(payload);
+  return start.end();
 }

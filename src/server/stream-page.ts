@@ -1,7 +1,7 @@
 /** What a line of a stream says of the page in a record: its title, language, text and links. The pages of revisits are told where the records they lean on are. */
 import type { LineExtension } from '../archive/index.ts';
 import { isPageMime, PAGE_BYTES_MAX, readPageAside } from '../page/index.ts';
-import { ContentDecoders } from '../warc/index.ts';
+import { DecodedStart } from '../warc/index.ts';
 
 export type PageParts = { readonly text: boolean; readonly links: boolean };
 
@@ -36,19 +36,11 @@ async function decoded(
   payload: AsyncIterable<Uint8Array>,
   codings: readonly string[],
 ): Promise<{ bytes: Uint8Array; payloadBytes: number }> {
-  const pieces: Buffer[] = [];
-  let held = 0;
+  const start = new DecodedStart(codings, PAGE_BYTES_MAX);
   let payloadBytes = 0;
-  const decoders = new ContentDecoders(codings, (bytes) => {
-    const part = bytes.subarray(0, PAGE_BYTES_MAX - held);
-    if (part.length > 0) pieces.push(Buffer.from(part));
-    held += part.length;
-    if (held >= PAGE_BYTES_MAX) decoders.stop();
-  });
   for await (const piece of payload) {
     payloadBytes += piece.length;
-    if (held < PAGE_BYTES_MAX) decoders.push(piece);
+    start.push(piece);
   }
-  decoders.end();
-  return { bytes: Buffer.concat(pieces), payloadBytes };
+  return { bytes: start.end(), payloadBytes };
 }

@@ -21,6 +21,7 @@ export { formatCdxjLine, formatJson, parseCdxjLine } from './cdxj.ts';
 export * from './chunked-body.ts';
 export * from './content-coding.ts';
 export * from './convert.ts';
+export { DecodedStart } from './decoded-start.ts';
 export { dictionaryFor, type SampledFile } from './dictionary-sample.ts';
 export * from './digest-verdict.ts';
 export { type Coding, codingOf } from './file-coding.ts';

@@ -3,7 +3,7 @@ import type { Archive } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { decodeText, readPageAside } from '../../page/index.ts';
-import { ContentDecoders } from '../../warc/index.ts';
+import { DecodedStart } from '../../warc/index.ts';
 import { HttpProblem } from '../problem.ts';
 
 /** How much of a content is decoded to find its text; markup takes more room than what it says. */
@@ -46,21 +46,12 @@ async function decodedStart(
     throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
   }
   const { payload, http, holderHttp } = await archive.open(capture);
-  const pieces: Buffer[] = [];
-  let held = 0;
-  const decoders = new ContentDecoders(holderHttp?.contentCodings ?? [], (bytes) => {
-    // One byte beyond the limit is kept, to tell that there is more.
-    const part = bytes.subarray(0, Math.max(0, limit + 1 - held));
-    if (part.length > 0) pieces.push(Buffer.from(part));
-    held += part.length;
-    if (held > limit) decoders.stop();
-  });
+  const start = new DecodedStart(holderHttp?.contentCodings ?? [], limit);
   for await (const piece of payload) {
-    decoders.push(piece);
-    if (held > limit) break;
+    start.push(piece);
+    if (start.isCut) break;
   }
-  decoders.end();
-  const bytes = Buffer.concat(pieces);
+  const bytes = start.end();
   const contentType = http?.get('content-type') ?? holderHttp?.get('content-type');
-  return { bytes: bytes.subarray(0, limit), truncated: held > limit, contentType };
+  return { bytes, truncated: start.isCut, contentType };
 }
