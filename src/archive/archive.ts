@@ -388,7 +388,7 @@ export class Archive implements StreamParts {
     return setVolumeWritable(this, name, writable);
   }
 
-  /** Moves all segments of a volume to another. */
+  /** Moves all segments of a volume to another, or says what that would be. */
   migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
     return this.#compactions.run(() => migrateVolume(this, from, to, options));
   }

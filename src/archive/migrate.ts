@@ -15,6 +15,8 @@ import { appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
 
 export type MigrateOptions = {
+  /** Nothing is moved; the report says what would be. */
+  readonly dryRun?: boolean;
   readonly onProgress?: (progress: { segment: string; bytes: number }) => void;
   readonly signal?: AbortSignal | undefined;
 };
@@ -22,6 +24,8 @@ export type MigrateOptions = {
 export type MigrateReport = {
   segments: number;
   bytes: number;
+  /** The room in the goal before anything was moved. */
+  readonly freeBytes: number;
   /** Segments that could not be moved, and why. */
   readonly failures: PinakesError[];
 };
@@ -45,13 +49,15 @@ export async function migrateVolume(
     const detail = 'what was copied could not be removed from it';
     throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${fromName}`, detail });
   }
-  const report: MigrateReport = { segments: 0, bytes: 0, failures: [] };
+  const { freeBytes } = await to.space();
+  const report: MigrateReport = { segments: 0, bytes: 0, freeBytes, failures: [] };
   const migration = new Migration(archive, from, to, isLinked);
-  await archive.exclusive(() => sealOpenSegments(archive, fromName));
-  for (const { number } of archive.shelf.all().filter((segment) => segment.volume === fromName)) {
+  if (!options.dryRun) await archive.exclusive(() => sealOpenSegments(archive, fromName));
+  for (const segment of archive.shelf.all().filter(({ volume }) => volume === fromName)) {
     options.signal?.throwIfAborted();
     try {
-      const moved = await archive.exclusive(() => migration.move(number));
+      assertMovable(segment);
+      const moved = options.dryRun ? segment : await archive.exclusive(() => migration.move(segment.number));
       if (!moved) continue;
       report.segments++;
       report.bytes += moved.bytes;
@@ -61,8 +67,14 @@ export async function migrateVolume(
       report.failures.push(error);
     }
   }
-  await archive.exclusive(() => migration.removeDoubles());
+  if (!options.dryRun) await archive.exclusive(() => migration.removeDoubles());
   return report;
+}
+
+function assertMovable({ name }: Segment): void {
+  if (!/\.arc(\.gz|\.zst)?$/i.test(name)) return;
+  const detail = 'ARC files are added by copying, which makes WARC records of them';
+  throw new PinakesError('NOT_LINKABLE', { where: name, detail });
 }
 
 class Migration {
@@ -84,10 +96,6 @@ class Migration {
     const segment = shelf.find(number);
     if (segment?.volume !== this.#from.name) return undefined;
     if (segment.state === 'open') await sealOpenSegments(this.#archive, this.#from.name);
-    if (/\.arc(\.gz|\.zst)?$/i.test(segment.name)) {
-      const detail = 'ARC files are added by copying, which makes WARC records of them';
-      throw new PinakesError('NOT_LINKABLE', { where: segment.name, detail });
-    }
     await this.#copy(segment.name);
     await this.#copyTombstones(segment);
     await this.#to.seal(segment.name);

@@ -91,7 +91,7 @@ export async function volumeMigrate(
   archive: Archive,
   from: string,
   to: string,
-  options: ArchiveCommandOptions,
+  options: ArchiveCommandOptions & { readonly dryRun?: boolean },
 ): Promise<number> {
   const bytes = archive
     .segments()
@@ -99,13 +99,17 @@ export async function volumeMigrate(
     .reduce((sum, segment) => sum + segment.bytes, 0);
   const progress = new Progress(terminal, 'migrate', bytes);
   const report = await archive.migrate(from, to, {
+    dryRun: options.dryRun === true,
     signal,
     onProgress: ({ segment, bytes: done }) => progress.update(done, segment),
   });
   progress.end();
-  const { segments, failures } = report;
-  if (options.json) await terminal.json({ from, to, segments, bytes: report.bytes, failed: failures.length });
-  else
-    await terminal.line(`moved ${counted(segments, 'segment')} of ${formatBytes(report.bytes)} from ${from} to ${to}`);
+  const { failures, ...figures } = report;
+  if (options.json) await terminal.json({ isDone: !options.dryRun, from, to, ...figures, failed: failures.length });
+  else {
+    const what = `${counted(figures.segments, 'segment')} of ${formatBytes(figures.bytes)} from ${from} to ${to}`;
+    const room = formatBytes(figures.freeBytes);
+    await terminal.line(options.dryRun ? `would move ${what}, where ${room} are free` : `moved ${what}`);
+  }
   return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
 }

@@ -209,6 +209,7 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
   archiveCommand(volume, 'migrate', 'move all segments of a volume to another')
     .argument('<from>')
     .argument('<to>')
+    .option('--dry-run', 'only say what would be moved, and what room there is')
     .action(async (from, to, options) =>
       ends(
         await withArchive(context, options, 'volume migrate', async (archive) =>

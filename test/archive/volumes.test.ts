@@ -144,8 +144,12 @@ test('nothing is written to a volume that was made read-only, and deletions in i
 test('a migration moves every segment as it is, and everything is given back from its new place', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.delete({ url: FIRST[0]!.url, from: timeOf(FIRST[0]!), to: timeOf(FIRST[0]!) });
+  const before = archive.segments();
+  const planned = await archive.migrate('main', 'second', { dryRun: true });
+  assert.deepEqual(archive.segments(), before);
   const report = await archive.migrate('main', 'second');
   assert.equal(report.segments, 1);
+  assert.deepEqual([planned.segments, planned.bytes], [report.segments, report.bytes]);
   assert.deepEqual(volumesOf(archive), ['second', 'second']);
   assert.deepEqual(segmentFiles(join(directory, 'archive/volumes/main')), []);
   assert.deepEqual(await lostDays(archive, PAGES), [0]);

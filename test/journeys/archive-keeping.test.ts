@@ -160,6 +160,8 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
   await pinakes(at, 'volume', 'set', 'main', 'read-only');
   assert.equal((await pinakes(at, 'volume', 'migrate', 'main', 'second')).code, 2);
   await pinakes(at, 'volume', 'set', 'main', 'writable');
+  const planned = await pinakes(at, 'volume', 'migrate', 'main', 'second', '--dry-run');
+  assert.match(planned.out, /^would move 1 segment of .* from main to second, where .* are free\n$/);
   assert.match((await pinakes(at, 'volume', 'migrate', 'main', 'second')).out, /^moved 1 segment of /);
   assert.deepEqual(await states(), [
     ['main', 'writable', 0],
