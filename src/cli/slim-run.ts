@@ -4,7 +4,7 @@ import { type ResolvedInput, type RunSummary, slimRun, slimUndo, type Verify } f
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { algorithmOf, bytesOf, slimInputs, verifyOf, watchOf, workDirectoryOf, workersOf } from './slim-options.ts';
-import { formatBytes, type Terminal } from './terminal.ts';
+import { counted, formatBytes, type Terminal } from './terminal.ts';
 
 type RewriteOptions = {
   readonly inPlace?: boolean;
@@ -113,12 +113,15 @@ async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOpt
 export async function slimUndoCommand(
   { terminal, signal }: CommandContext,
   paths: readonly string[],
-  options: { readonly work?: string; readonly json?: boolean },
+  options: { readonly work?: string; readonly dryRun?: boolean; readonly json?: boolean },
 ): Promise<number> {
   const watch = watchOf(terminal, options.json, 0);
   const workDirectory = workDirectoryOf(paths, options.work, undefined);
-  const report = await slimUndo({ workDirectory, onFinding: watch.onFinding, signal });
-  if (options.json) await terminal.json({ kind: 'summary', ...report });
-  else await terminal.line(`${report.restored} files are what they were; ${report.left} could not be restored`);
+  const { dryRun = false } = options;
+  const report = await slimUndo({ workDirectory, dryRun, onFinding: watch.onFinding, signal });
+  if (options.json) await terminal.json({ kind: 'summary', isDone: !dryRun, ...report });
+  else if (dryRun)
+    await terminal.line(`${counted(report.restored, 'file')} would be put back; ${report.left} could not be`);
+  else await terminal.line(`${counted(report.restored, 'file')} put back as before; ${report.left} could not be`);
   return report.left > 0 ? EXIT_FOUND : EXIT_FINE;
 }

@@ -40,6 +40,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .description('put back the old files that the last run kept with --keep-originals')
     .argument('[paths...]', 'the paths of the run')
     .option('--work <directory>', 'the directory of the run, if it was given one')
+    .option('--dry-run', 'only say what would be put back')
     .option('--json', 'one JSON object')
     .action(async (paths, options) =>
       ends(await (await import('./slim-run.ts')).slimUndoCommand(context, paths, options)),

@@ -14,13 +14,16 @@ import { clearRun, WorkDirectory } from './work-directory.ts';
 
 export type UndoOptions = {
   readonly workDirectory: string;
+  /** Nothing is put back; the report says what would be. */
+  readonly dryRun?: boolean;
   readonly onFinding: (finding: Finding) => void;
   readonly signal?: AbortSignal | undefined;
 };
 
 export type UndoReport = { readonly restored: number; readonly left: number };
 
-export async function slimUndo({ workDirectory, onFinding, signal }: UndoOptions): Promise<UndoReport> {
+export async function slimUndo(options: UndoOptions): Promise<UndoReport> {
+  const { workDirectory } = options;
   if (!existsSync(workDirectory)) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
   const work = WorkDirectory.lock(workDirectory);
   try {
@@ -28,7 +31,7 @@ export async function slimUndo({ workDirectory, onFinding, signal }: UndoOptions
     if (directory === undefined) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
     const journal = new Journal(join(directory, 'journal.jsonl'));
     try {
-      return await undo(directory, journal, onFinding, signal);
+      return await undo(directory, journal, options);
     } finally {
       journal.close();
     }
@@ -52,8 +55,7 @@ function lastRun(work: WorkDirectory): string | undefined {
 async function undo(
   directory: string,
   journal: Journal,
-  onFinding: (finding: Finding) => void,
-  signal: AbortSignal | undefined,
+  { dryRun = false, onFinding, signal }: UndoOptions,
 ): Promise<UndoReport> {
   const state = new RunState(journal);
   const { keptDirectory } = state.begin!.terms;
@@ -70,19 +72,18 @@ async function undo(
     const old = identityIfThere(kept);
     const isOld = now && sameIdentity(now, state.scanned[number]!.identity);
     const isOurs = now && written && sameIdentity(now, written.identity);
-    if (old && isOld) {
-      await forget(kept);
-    } else if (old && (isOurs || !now)) {
-      await restore(kept, path);
-    } else if (!isOld) {
+    if (!isOld && !(old && (isOurs || !now))) {
       onFinding(slimFinding('slim-file-busy', path, 0, old ? 'it is not what the run left' : `${kept} is missing`));
       left++;
       continue;
     }
-    journal.add({ kind: 'restored', file: number });
     restored++;
+    if (dryRun) continue;
+    if (!isOld) await restore(kept, path);
+    else if (old) await forget(kept);
+    journal.add({ kind: 'restored', file: number });
   }
-  if (left === 0) {
+  if (left === 0 && !dryRun) {
     for (const file of files) {
       const temporary = temporaryOf(file);
       for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });

@@ -51,6 +51,8 @@ describe('pinakes slim', () => {
     assert.equal(first.code, 0, first.err);
     assert.match(first.out, /duplicates are revisits now, in 4 files, each read back and compared/);
     const slimmed = images('copy');
+    const planned = await pinakes(base, 'slim', 'undo', 'copy', '--dry-run');
+    assert.match(planned.out, /^\d+ files would be put back; 0 could not be\n$/);
     const undone = await pinakes(base, 'slim', 'undo', 'copy');
     assert.equal(undone.code, 0, undone.err);
     assert.deepEqual(images('copy'), images('crawl'));

@@ -29,6 +29,12 @@ test('undo puts back every file as it was', async () => {
     const { workDirectory } = options;
     const findings: unknown[] = [];
     const onFinding = (finding: unknown) => findings.push(finding);
+    const slimmed = filesBelow(collection).map((path) => readFileSync(path));
+    assert.deepEqual(await slimUndo({ workDirectory, dryRun: true, onFinding }), { restored: 4, left: 0 });
+    assert.deepEqual(
+      filesBelow(collection).map((path) => readFileSync(path)),
+      slimmed,
+    );
     assert.deepEqual(await slimUndo({ workDirectory, onFinding }), { restored: 4, left: 0 });
     assert.deepEqual(
       filesBelow(collection).map((path) => readFileSync(path)),
