@@ -18,6 +18,7 @@ export class PinakesError extends Error {
   override readonly name = 'PinakesError';
   readonly code: ErrorCode;
   readonly where: string | undefined;
+  readonly detail: string | undefined;
   readonly retryable: boolean;
   /** What the user can do about it. */
   readonly advice: string;
@@ -29,6 +30,7 @@ export class PinakesError extends Error {
     super(`${where}${entry.says}${detail}`, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;
     this.where = options.where;
+    this.detail = options.detail;
     this.retryable = entry.retryable;
     this.advice = entry.advice;
   }

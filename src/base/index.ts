@@ -11,6 +11,7 @@ export * from './mime.ts';
 export * from './random.ts';
 export * from './recent.ts';
 export * from './sync-directory.ts';
+export * from './thread.ts';
 export * from './thread-pool.ts';
 export * from './time.ts';
 export * from './volume-mark.ts';

@@ -20,7 +20,7 @@ before(() => {
      answerJobs(async (job, tell) => {
        if (job?.parts) for (let part = 0; part < job.parts; part++) tell([job.name, part]);
        if (job?.parts) return job.name;
-       if (job === 'fail') throw new PinakesError('FILE_MISSING', { where: 'here' });
+       if (job === 'fail') throw new PinakesError('FILE_MISSING', { where: 'here', detail: 'it was there' });
        if (job === 'break') throw new Error('broken');
        if (job === 'who') return threadId;
        if (job === 'die') process.exit(1);
@@ -58,7 +58,7 @@ test('a job that fails is answered with the reason, and the thread goes on', asy
   const [failed, broken, next] = await Promise.allSettled([pool.run('fail'), pool.run('break'), pool.run(21)]);
   const { reason } = failed as PromiseRejectedResult;
   assert.ok(reason instanceof PinakesError);
-  assert.deepEqual([reason.code, reason.where], ['FILE_MISSING', 'here']);
+  assert.deepEqual([reason.code, reason.where, reason.detail], ['FILE_MISSING', 'here', 'it was there']);
   assert.match(String((broken as PromiseRejectedResult).reason), /broken/);
   assert.deepEqual(next, { status: 'fulfilled', value: 42 });
   await pool.close();

@@ -5,11 +5,9 @@
  * waits for an answer to its message. A job may tell parts of what it found before it is done. A job that fails is answered with the reason, and the thread goes on. A
  * thread that dies fails the jobs it had at hand; the next job starts another one. Idle threads do not keep a program from ending. A pool that is closed leaves its idle threads to the next one of the same script for a while.
  */
-import { getCompileCacheDir } from 'node:module';
-import { parentPort, type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
-import { PinakesError } from './error.ts';
-import type { ErrorCode } from './error-catalogue.ts';
+import { parentPort, type ResourceLimits, type Transferable, type Worker } from 'node:worker_threads';
 import { RestingThreads } from './resting-threads.ts';
+import { failureOf, revived, startThread, type ThreadFailure } from './thread.ts';
 
 /** So that a thread never waits for its next job. */
 const JOBS_AT_HAND = 2;
@@ -33,8 +31,7 @@ type Waiting<Job, Result, Part> = {
   readonly reject: (error: unknown) => void;
 };
 
-type Failure = { readonly code: string; readonly where: string | undefined; readonly detail: string };
-type Answer<Result, Part> = { readonly result: Result } | { readonly part: Part } | { readonly failure: Failure };
+type Answer<Result, Part> = { readonly result: Result } | { readonly part: Part } | { readonly failure: ThreadFailure };
 
 /** Why a job failed whose thread did not live to answer: out of memory, or a failure that nothing caught. */
 export class ThreadDied extends Error {}
@@ -114,7 +111,7 @@ export class ThreadPool<Job, Result, Part = never> {
   }
 
   #start(): Worker {
-    const worker = resting.take(this.#kind) ?? this.#newThread();
+    const worker = resting.take(this.#kind) ?? startThread(this.#script, { resourceLimits: this.#options.limits });
     worker.on('message', (answer: Answer<Result, Part>) => {
       // It comes too late, and a thread that is about to end must not be let go of before it has.
       if (this.#isClosed) return;
@@ -135,15 +132,6 @@ export class ThreadPool<Job, Result, Part = never> {
     return worker;
   }
 
-  #newThread(): Worker {
-    const cache = getCompileCacheDir();
-    return new Worker(this.#script, {
-      ...(this.#options.limits && { resourceLimits: this.#options.limits }),
-      // A thread does not get the compile cache that its program enabled unless it is told so, and would compile everything anew.
-      ...(cache && { env: { ...process.env, NODE_COMPILE_CACHE: cache } }),
-    });
-  }
-
   #end(worker: Worker, error: unknown): void {
     const lost = this.#atHand.get(worker) ?? [];
     this.#atHand.delete(worker);
@@ -153,11 +141,6 @@ export class ThreadPool<Job, Result, Part = never> {
 }
 
 const CLOSED = 'the thread has ended';
-
-function revived({ code, where, detail }: Failure): Error {
-  if (code === '') return new Error(detail);
-  return new PinakesError(code as ErrorCode, where === undefined ? {} : { where });
-}
 
 /** Tells a part of what was found, before the job is done. What is transferred with it is gone from here. */
 export type TellPart = (part: unknown, transfer?: readonly Transferable[]) => void;
@@ -180,9 +163,4 @@ export function answerJobs<Job, Result>(
   parentPort?.on('message', (job: Job) => {
     last = last.then(() => answer(job));
   });
-}
-
-function failureOf(cause: unknown): Failure {
-  if (cause instanceof PinakesError) return { code: cause.code, where: cause.where, detail: '' };
-  return { code: '', where: undefined, detail: String((cause as Error)?.stack ?? cause) };
 }

@@ -11,19 +11,12 @@ export type IndexTarget = { readonly [Method in keyof IndexWriter]: IndexWriter[
 export class IndexThread implements IndexTarget {
   readonly #calls: ThreadCalls;
 
-  private constructor(path: string) {
-    this.#calls = new ThreadCalls(new URL('./index-worker.ts', import.meta.url), { path });
+  private constructor(calls: ThreadCalls) {
+    this.#calls = calls;
   }
 
   static async start(path: string): Promise<IndexThread> {
-    const thread = new IndexThread(path);
-    try {
-      await thread.#calls.call('open', []);
-      return thread;
-    } catch (error) {
-      await thread.close();
-      throw error;
-    }
+    return new IndexThread(await ThreadCalls.open(new URL('./index-worker.ts', import.meta.url), { path }));
   }
 
   add(...values: Parameters<IndexWriter['add']>): ReturnType<IndexWriter['add']> {

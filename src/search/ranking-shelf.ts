@@ -103,11 +103,9 @@ export class RankingShelf {
     for (const left of await readdir(this.#directory))
       if (left.endsWith('.tmp')) await rm(join(this.#directory, left), { force: true });
     const temporary = join(this.#directory, `${name}.tmp`);
-    const thread = new ThreadCalls(new URL('./ranking-worker.ts', import.meta.url), {
-      directory: this.#archive.directory,
-    });
+    const { directory } = this.#archive;
+    const thread = await ThreadCalls.open(new URL('./ranking-worker.ts', import.meta.url), { directory });
     try {
-      await thread.call('open', []);
       const made: Awaited<ReturnType<RankingCopy['write']>> = await thread.call('write', [name, temporary]);
       const version = `${made.computation}-${made.content}`;
       const file = await open(temporary, 'r+');

@@ -5,20 +5,13 @@ import { ThreadCalls } from './thread-calls.ts';
 export class SearchThread {
   readonly #calls: ThreadCalls;
 
-  private constructor(directory: string) {
-    this.#calls = new ThreadCalls(new URL('./search-worker.ts', import.meta.url), { directory });
+  private constructor(calls: ThreadCalls) {
+    this.#calls = calls;
   }
 
   /** Refuses like `openSearch` where there is no index. */
   static async start(directory: string): Promise<SearchThread> {
-    const thread = new SearchThread(directory);
-    try {
-      await thread.#calls.call('open', []);
-      return thread;
-    } catch (error) {
-      await thread.close();
-      throw error;
-    }
+    return new SearchThread(await ThreadCalls.open(new URL('./search-worker.ts', import.meta.url), { directory }));
   }
 
   search(...values: Parameters<Search['search']>): ReturnType<Search['search']> {

@@ -2,14 +2,12 @@
  * Calls to an object that lives on a thread of its own: they go out as messages and are answered in the order they came in. A thread that ends answers all calls that wait,
  * and all that come, with the reason.
  */
-import { getCompileCacheDir } from 'node:module';
-import { parentPort, Worker } from 'node:worker_threads';
-import { PinakesError } from '../base/index.ts';
+import { parentPort, type Worker } from 'node:worker_threads';
+import { failureOf, revived, startThread, type ThreadFailure } from '../base/index.ts';
 import { indexError } from './database.ts';
 
 type Call = { readonly method: string; readonly values: readonly unknown[] };
-type Failure = { readonly code: string; readonly where?: string; readonly detail: string };
-type Reply = { readonly value: unknown } | { readonly failure: Failure };
+type Reply = { readonly value: unknown } | { readonly failure: ThreadFailure };
 
 type Waiting = { resolve(value: never): void; reject(error: unknown): void };
 
@@ -18,11 +16,8 @@ export class ThreadCalls {
   readonly #waiting: Waiting[] = [];
   #failure: unknown;
 
-  constructor(script: URL, workerData: unknown) {
-    const cache = getCompileCacheDir();
-    // A thread does not get the compile cache that its program enabled unless it is told so.
-    const env = cache === undefined ? undefined : { ...process.env, NODE_COMPILE_CACHE: cache };
-    this.#worker = new Worker(script, { workerData, ...(env && { env }) });
+  private constructor(script: URL, workerData: unknown) {
+    this.#worker = startThread(script, { workerData });
     this.#worker.on('message', (reply: Reply) => {
       const waiting = this.#waiting.shift();
       if ('failure' in reply) waiting?.reject(revived(reply.failure));
@@ -30,6 +25,18 @@ export class ThreadCalls {
     });
     this.#worker.on('error', (error) => this.#fail(error));
     this.#worker.on('exit', () => this.#fail(new Error('the thread has ended')));
+  }
+
+  /** Starts the thread, and has the object made; fails as that does. */
+  static async open(script: URL, workerData: unknown): Promise<ThreadCalls> {
+    const calls = new ThreadCalls(script, workerData);
+    try {
+      await calls.call('open', []);
+      return calls;
+    } catch (error) {
+      await calls.close();
+      throw error;
+    }
   }
 
   #fail(error: unknown): void {
@@ -71,29 +78,11 @@ export function answerCalls(open: () => object): void {
   };
   parentPort?.on('message', (call: Call) => {
     last = last.then(async () => {
-      const reply = await carryOut(call).then((value): Reply => ({ value }), failureOf);
+      const reply = await carryOut(call).then(
+        (value): Reply => ({ value }),
+        (error): Reply => ({ failure: failureOf(indexError(error)) }),
+      );
       parentPort?.postMessage(reply);
     });
-  });
-}
-
-function failureOf(thrown: unknown): Reply {
-  const error = indexError(thrown);
-  if (!(error instanceof PinakesError))
-    return { failure: { code: '', detail: String((error as Error)?.stack ?? error) } };
-  const { code, where } = error;
-  return { failure: { code, ...(where === undefined ? {} : { where }), detail: detailOf(error) } };
-}
-
-/** What the catalogue's sentence does not say: the particulars stand in parentheses at the end of the message. */
-function detailOf({ message }: PinakesError): string {
-  return / \((.*)\)$/s.exec(message)?.[1] ?? '';
-}
-
-function revived({ code, where, detail }: Failure): unknown {
-  if (code === '') return new Error(detail);
-  return new PinakesError(code as never, {
-    ...(where === undefined ? {} : { where }),
-    ...(detail === '' ? {} : { detail }),
   });
 }
