@@ -28,6 +28,7 @@ export type CatalogWalkOptions = {
   readonly after?: StreamPosition | undefined;
   /** Where sorting may write. */
   readonly scratch: string;
+  readonly signal?: AbortSignal | undefined;
 };
 
 export async function* walkCatalog(
@@ -73,6 +74,7 @@ class CatalogWalk {
     const place = begun === undefined ? 0 : await ranking.placeOf(begun);
     if (place !== undefined) {
       for await (const keys of ranking.keysFrom(place)) {
+        this.#options.signal?.throwIfAborted();
         for (const key of keys) {
           if (!isInKeyRanges(key, ranges)) continue;
           yield* this.#inGroups(this.#capturesIn(rangeOfKey(key), key === begun ? after : undefined));
@@ -127,7 +129,7 @@ class CatalogWalk {
   }
 
   async *#pagesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
-    const { selection } = this.#options;
+    const { selection, signal } = this.#options;
     const pages = this.#catalog.captures({
       ...range,
       ...(selection.from !== undefined && { timeFrom: selection.from }),
@@ -135,6 +137,7 @@ class CatalogWalk {
       ...(after && { after: beforeAllOf(after) }),
     });
     for await (const page of pages) {
+      signal?.throwIfAborted();
       const held: Capture[] = [];
       for (const capture of await selected(this.#catalog, page, selection))
         if (await this.#snapshot.holds(capture.place)) held.push(capture);

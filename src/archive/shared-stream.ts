@@ -34,6 +34,8 @@ type Course = {
 export type SharedStreamOptions = {
   /** Whether to join others where they are; otherwise records come from the beginning, in storage order. */
   readonly joins?: boolean;
+  /** Aborted when the client leaves: what is being read for it alone is broken off, and nothing more comes. */
+  readonly signal?: AbortSignal;
 };
 
 export class SharedStream implements ParcelClient, AsyncDisposable {
@@ -46,12 +48,14 @@ export class SharedStream implements ParcelClient, AsyncDisposable {
   place: ParcelPlace;
   #leg: Leg;
   readonly #sharing: StreamSharing;
+  readonly #signal: AbortSignal | undefined;
   /** On the last stretch before the join, when compaction has moved it: a reading of this client's own. */
   #stretch: AsyncGenerator<Parcel> | undefined;
   #lineage: SegmentLineage | undefined;
 
-  private constructor(sharing: StreamSharing, wanted: SharedQuery, course: Course) {
+  private constructor(sharing: StreamSharing, wanted: SharedQuery, course: Course, signal: AbortSignal | undefined) {
     this.#sharing = sharing;
+    this.#signal = signal;
     this.wanted = wanted;
     this.join = course.join;
     this.beganMs = course.beganMs;
@@ -63,10 +67,13 @@ export class SharedStream implements ParcelClient, AsyncDisposable {
   static async open(
     sharing: StreamSharing,
     wanted: SharedQuery,
-    { joins = false }: SharedStreamOptions = {},
+    { joins = false, signal }: SharedStreamOptions = {},
   ): Promise<SharedStream> {
-    const stream = new SharedStream(sharing, wanted, await courseOf(sharing, wanted, joins));
+    const stream = new SharedStream(sharing, wanted, await courseOf(sharing, wanted, joins), signal);
+    signal?.throwIfAborted();
     sharing.enter(stream);
+    // What cannot be closed is told to whoever disposes of the stream.
+    signal?.addEventListener('abort', () => void sharing.leave(stream).catch(() => {}), { once: true });
     return stream;
   }
 
@@ -84,6 +91,7 @@ export class SharedStream implements ParcelClient, AsyncDisposable {
   /** The next parcel; undefined at the end. Behind one that has a cursor, `cursor()` is where it goes on. */
   async next(): Promise<Parcel | undefined> {
     for (;;) {
+      this.#signal?.throwIfAborted();
       if (this.#leg === 'to the join' && this.#isAtJoin()) return undefined;
       const parcel = this.#stretch ? await this.#ofStretch() : await this.#sharing.next(this);
       if (!parcel) {
@@ -146,7 +154,7 @@ export class SharedStream implements ParcelClient, AsyncDisposable {
       const detail = 'a record was moved while it was being sent; go on from the last cursor';
       throw new PinakesError('OBJECT_CHANGED', { where: 'a stream', detail });
     }
-    const pieces = format.open(this.#sharing.archive, { ...query, cursor, until: this.join, signal: undefined });
+    const pieces = format.open(this.#sharing.archive, { ...query, cursor, until: this.join, signal: this.#signal });
     return parcelsOf(pieces, cursor);
   }
 

@@ -30,9 +30,13 @@ export type SharedQuery = { readonly format: StreamFormat; readonly query: Strea
 /** Somebody who takes parcels, and where they are. */
 export type ParcelClient = { readonly wanted: SharedQuery; place: ParcelPlace };
 
+/** A reading under way, for whoever wants to go on where it stands. */
+type Source = { readonly parcels: AsyncGenerator<Parcel>; readonly reading: AbortController };
+
 type Link = {
   readonly format: string;
   readonly place: ParcelPlace;
+  readonly source: Source;
   readonly parcel: Promise<Parcel | undefined>;
   /** Undefined while it is being read, and for the end, which takes no room. */
   found: Parcel | undefined;
@@ -48,8 +52,8 @@ export class StreamSharing {
   /** What each is sending, or has sent last. */
   readonly #sending = new Map<ParcelClient, Parcel | undefined>();
   readonly #links = new Map<string, Link>();
-  /** Streams that stand at a place, for whoever wants to go on there. */
-  readonly #sources = new Map<string, AsyncGenerator<Parcel>>();
+  /** Those that stand at a place. */
+  readonly #sources = new Map<string, Source>();
   #bytes = 0;
 
   constructor(archive: StreamParts, options: { readonly bytesMax?: number } = {}) {
@@ -73,6 +77,7 @@ export class StreamSharing {
   async leave(client: ParcelClient): Promise<void> {
     this.#clients.delete(client);
     this.#sending.delete(client);
+    this.#breakOff();
     if (this.#clients.size > 0) return;
     for (const [key, link] of this.#links) if (link.isRead) this.#forget(key, link);
     await this.#closeSources(0);
@@ -92,14 +97,32 @@ export class StreamSharing {
   }
 
   #begin(wanted: SharedQuery, place: ParcelPlace, key: string, isAhead = false): Link {
-    const parcel = this.#read(wanted, place, key);
-    const link: Link = { format: wanted.format.name, place, parcel, found: undefined, isRead: false, isAhead };
+    const source = this.#sources.get(key) ?? this.#open(wanted, place);
+    this.#sources.delete(key);
+    const parcel = this.#read(source, wanted, place);
+    const link: Link = { format: wanted.format.name, place, source, parcel, found: undefined, isRead: false, isAhead };
     this.#links.set(key, link);
+    const isKnown = () => this.#links.get(key) === link;
     parcel.then(
-      (found) => this.#keep(key, link, found),
-      () => this.#links.delete(key),
+      (found) => isKnown() && this.#keep(key, link, found),
+      () => isKnown() && this.#links.delete(key),
     );
     return link;
+  }
+
+  /** Ends the readings that nobody waits for any more. One that finds nothing would else go through the whole archive for nobody. */
+  #breakOff(): void {
+    for (const [key, link] of this.#links) {
+      if (link.isRead || (link.isAhead ? this.#isNeeded(link) : this.#isAwaited(key, link))) continue;
+      this.#links.delete(key);
+      link.source.reading.abort();
+    }
+  }
+
+  #isAwaited(key: string, { format }: Link): boolean {
+    for (const { wanted, place } of this.#clients)
+      if (wanted.format.name === format && keyOf(format, place) === key) return true;
+    return false;
   }
 
   /** While a client takes a parcel, the one behind it is read; not when memory is dear. */
@@ -147,19 +170,19 @@ export class StreamSharing {
     this.#bytes -= link.found?.bytes ?? 0;
   }
 
-  async #read(wanted: SharedQuery, place: ParcelPlace, key: string): Promise<Parcel | undefined> {
-    const source = this.#sources.get(key) ?? this.#open(wanted, place);
-    this.#sources.delete(key);
+  async #read(source: Source, wanted: SharedQuery, place: ParcelPlace): Promise<Parcel | undefined> {
+    const { parcels, reading } = source;
     let next: IteratorResult<Parcel>;
     try {
-      next = await source.next();
+      next = await parcels.next();
     } catch (error) {
-      await source.return(undefined);
+      await parcels.return(undefined);
       throw error;
     }
     if (next.done) return undefined;
     const nextKey = keyOf(wanted.format.name, placeBehind(place, next.value));
-    if (this.#clients.size === 0 || this.#sources.has(nextKey)) await source.return(undefined);
+    const isOver = this.#clients.size === 0 || reading.signal.aborted;
+    if (isOver || this.#sources.has(nextKey)) await parcels.return(undefined);
     else this.#sources.set(nextKey, source);
     await this.#closeSources(this.#clients.size + 1);
     return next.value;
@@ -170,13 +193,14 @@ export class StreamSharing {
     while (this.#sources.size > most) {
       const [oldest] = this.#sources;
       this.#sources.delete(oldest![0]);
-      await oldest![1].return(undefined);
+      await oldest![1].parcels.return(undefined);
     }
   }
 
-  #open({ format, query }: SharedQuery, { cursor, inner }: ParcelPlace): AsyncGenerator<Parcel> {
-    // The reading is everybody's: no single client's leaving ends it.
-    const pieces = format.open(this.archive, { ...query, cursor, signal: undefined });
-    return parcelsOf(inner ? piecesBehind(pieces, inner) : pieces, cursor);
+  #open({ format, query }: SharedQuery, { cursor, inner }: ParcelPlace): Source {
+    // The reading is everybody's: only when the last of them has left does it end.
+    const reading = new AbortController();
+    const pieces = format.open(this.archive, { ...query, cursor, signal: reading.signal });
+    return { parcels: parcelsOf(inner ? piecesBehind(pieces, inner) : pieces, cursor), reading };
   }
 }

@@ -287,7 +287,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     await using view = await this.#archive.catalog.view();
     await this.#snapshot.lineage.refresh();
     const order = kept ?? (asked as CatalogOrder);
-    const options = { order, selection: this.#selection, after: this.#position, scratch: this.#archive.scratch };
+    const { scratch } = this.#archive;
+    const options = { order, selection: this.#selection, after: this.#position, scratch, signal: this.#signal };
     let group: Capture[] = [];
     try {
       for await (const capture of walkCatalog(view, this.#snapshot, options)) {

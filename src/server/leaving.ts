@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 
 export function leavingSignal(response: ServerResponse): AbortSignal {
   const leaving = new AbortController();
+  if (response.destroyed) leaving.abort();
   response.once('close', () => {
     if (!response.writableFinished) leaving.abort();
   });

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { SharedStream, type StreamFormat, StreamSharing, streamJson, streamWarc } from '../../src/archive/index.ts';
+import {
+  SharedStream,
+  type StreamFormat,
+  type StreamPiece,
+  type StreamQuery,
+  StreamSharing,
+  streamJson,
+  streamWarc,
+} from '../../src/archive/index.ts';
 import { seededRandom } from '../../src/base/index.ts';
 import {
   content,
@@ -144,6 +153,40 @@ describe('clients of one scan', () => {
     assert.ok(Buffer.concat(pieces).equals(whole));
     assert.deepEqual(await idsOf(whole), wanted);
     assert.ok(reads.bytes <= 2.7 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
+  });
+
+  test('what is being read for clients that have all left is broken off, and what one of them still waits for is not', async (t) => {
+    const archive = await sampleArchive(t, 5);
+    const sharing = new StreamSharing(archive);
+    const readings: (AbortSignal | undefined)[] = [];
+    /** Finds nothing for as long as it is let. */
+    async function* nothing(_: unknown, { signal }: StreamQuery): AsyncGenerator<StreamPiece> {
+      readings.push(signal);
+      if (signal) await once(signal, 'abort');
+      signal?.throwIfAborted();
+      yield { bytes: Buffer.of() };
+    }
+    const wanted = { format: { name: 'nothing', open: nothing }, query: {} };
+    const leaving = [new AbortController(), new AbortController()];
+    const waiting: Promise<string>[] = [];
+    for (const { signal } of leaving) {
+      const stream = await SharedStream.open(sharing, wanted, { signal });
+      waiting.push(
+        stream.next().then(
+          () => 'came to its end',
+          (error: Error) => error.name,
+        ),
+      );
+    }
+    leaving[0]!.abort();
+    assert.deepEqual(
+      readings.map((signal) => signal?.aborted),
+      [false],
+    );
+    leaving[1]!.abort();
+    assert.equal(readings[0]?.aborted, true);
+    assert.deepEqual(await Promise.all(waiting), ['AbortError', 'AbortError']);
+    assert.equal(sharing.clients.size, 0);
   });
 
   test('filtered streams and JSON lines are shared as well', async (t) => {

@@ -9,6 +9,7 @@ import {
   streamWarc,
 } from '../../archive/index.ts';
 import { RankingShelf } from '../../search/index.ts';
+import { leavingSignal } from '../leaving.ts';
 import { HttpProblem } from '../problem.ts';
 import { sendStreamBody } from '../stream-body.ts';
 import { type PageParts, pageExtension } from '../stream-page.ts';
@@ -108,7 +109,9 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
           query: { ...query, wholeSegments: true, resolve },
         };
         const joins = share && order === 'storage';
-        await using stream = await SharedStream.open(sharing, wanted, { joins }).catch(refuse);
+        // A server that stops lets streams go on to their next cursor; only who leaves is done at once.
+        const leaving = leavingSignal(reply.raw);
+        await using stream = await SharedStream.open(sharing, wanted, { joins, signal: leaving }).catch(refuse);
         reply.hijack();
         await sendStreamBody(reply.raw, stream, {
           format,
