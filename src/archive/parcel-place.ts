@@ -57,6 +57,8 @@ export async function* piecesBehind(pieces: AsyncIterable<StreamPiece>, inner: I
   const hash = createHash('sha256');
   let left = inner.bytes;
   for await (const piece of pieces) {
+    // A place before the record, behind others that are not meant.
+    if (left > 0 && piece.bytes.length === 0) continue;
     const known = piece.bytes.subarray(0, left);
     if (left > 0) {
       hash.update(known);

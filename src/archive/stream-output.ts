@@ -3,7 +3,7 @@
  *
  * Records of gzip segments go out as the members they are stored in, neighbours together; records of other segments are packed anew, the records
  * themselves unchanged (I4). A piece with a cursor ends with a whole record: who has everything up to it goes on from there. The first piece has no bytes, only
- * the cursor of the beginning: with it even a stream that breaks off at once goes on in the same snapshot.
+ * the cursor of the beginning: with it even a stream that breaks off at once goes on in the same snapshot. So have pieces behind stretches in which nothing is meant.
  */
 import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
@@ -112,9 +112,15 @@ class WarcOutput {
   async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece, boolean> {
     // What others wrote may end in half a record; only segments of our own are known to be whole.
     const isWhole = (segment: Segment) => isWarcGzip(segment) && !this.#archive.volumes.linked(segment.volume);
-    for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream) {
+    for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream.steps()) {
       // How long a record is, is known when the next one comes.
       yield* this.#settle();
+      if (!part) {
+        yield* this.#endRun();
+        this.#cursor = stream.cursor();
+        yield { bytes: EMPTY, cursor: this.#cursor };
+        continue;
+      }
       const cursor = stream.cursor();
       const isRecord = part instanceof StreamedRecord;
       if (isRecord && isWarcGzip(part.segment) && !this.#isToExpand(part)) {
@@ -297,8 +303,12 @@ export async function* streamJson(
 ): AsyncGenerator<StreamPiece> {
   const stream = await RecordStream.open(archive, query);
   yield { bytes: EMPTY, cursor: stream.cursor() };
-  for await (const record of stream) {
+  for await (const record of stream.steps()) {
     const cursor = stream.cursor();
+    if (!record) {
+      yield { bytes: EMPTY, cursor };
+      continue;
+    }
     const line = extend ? await extend(record) : { payloadBytes: await record.payloadBytes() };
     yield {
       bytes: utf8(`${JSON.stringify({ ...describe(record), ...line, ...damageOf(record) })}\n`),

@@ -2,6 +2,8 @@
  * Parcels: a stream in parts of about a mebibyte that several clients can be given. A parcel ends with a whole record and says by its cursor where the next begins; only
  * of a record that is larger than a parcel, all parts but the last do not.
  *
+ * A parcel without bytes leads past records that are not meant.
+ *
  * Where parcels end depends on the records alone: behind the first record of each cell of a segment. So streams that began at different places come to the same
  * parcels before long.
  */
@@ -44,9 +46,8 @@ export async function* parcelsOf(pieces: AsyncIterable<StreamPiece>, start: stri
       const now = cellOfCursor(cursor);
       if (now === cell && wholeBytes < PARCEL_BYTES_MAX) continue;
       cell = now;
-      if (wholeBytes === 0) continue;
     } else if (wholeBytes + begunBytes < PARCEL_BYTES_MAX) continue;
-    if (cursor !== undefined && wholeBytes > 0) {
+    if (cursor !== undefined && (wholeBytes > 0 || begunBytes === 0)) {
       yield { pieces: whole, bytes: wholeBytes, cursor };
       whole = [];
       wholeBytes = 0;

@@ -18,6 +18,9 @@ const BYTES_MAX = 64 * 1024 * 1024;
 /** What no client is still to come by is kept for those that begin a moment later, and no longer. */
 const PASSED_BYTES_MAX = 8 * 1024 * 1024;
 
+/** What a parcel takes besides its bytes, of which it may have none. */
+const PARCEL_ROOM_BYTES = 1024;
+
 /** How the records of a stream become bytes. Streams share when the name is the same. */
 export type StreamFormat = {
   readonly name: string;
@@ -142,7 +145,7 @@ export class StreamSharing {
     }
     link.isRead = true;
     link.found = parcel;
-    this.#bytes += parcel?.bytes ?? 0;
+    this.#bytes += roomOf(parcel);
     const passedMax = Math.min(PASSED_BYTES_MAX, this.#bytesMax);
     this.#forgetUntil(passedMax, (other) => other !== link && !this.#isNeeded(other));
     this.#forgetUntil(this.#bytesMax, (other) => other !== link);
@@ -167,7 +170,7 @@ export class StreamSharing {
 
   #forget(key: string, link: Link): void {
     this.#links.delete(key);
-    this.#bytes -= link.found?.bytes ?? 0;
+    this.#bytes -= roomOf(link.found);
   }
 
   async #read(source: Source, wanted: SharedQuery, place: ParcelPlace): Promise<Parcel | undefined> {
@@ -203,4 +206,8 @@ export class StreamSharing {
     const pieces = format.open(this.archive, { ...query, cursor, signal: reading.signal });
     return { parcels: parcelsOf(inner ? piecesBehind(pieces, inner) : pieces, cursor), reading };
   }
+}
+
+function roomOf(parcel: Parcel | undefined): number {
+  return parcel ? parcel.bytes + PARCEL_ROOM_BYTES : 0;
 }

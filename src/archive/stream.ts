@@ -25,6 +25,8 @@ const GROUP_CAPTURES = 64;
 /** Members up to this size are read and decoded at once. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
 const ATTEMPTS = 3;
+/** In storage order, a stretch of a segment in which nothing is meant has a place of its own to go on from: who goes on reads no more than so much of it again. */
+const STRETCH_BYTES = 16 * 1024 * 1024;
 
 export type StreamOrder = 'storage' | CatalogOrder | UrlRanking;
 
@@ -157,14 +159,19 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position, since });
   }
 
-  /** Where a later stream goes on: behind the record that was handed out last. */
+  /** Where a later stream goes on: behind the record that was handed out last, or behind others after it that are not meant. */
   cursor(): string {
     const ranking = this.#ranking === undefined ? {} : { ranking: this.#ranking };
     return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position: this.#position, ...ranking });
   }
 
   /** A record is good until the next is asked for. */
-  [Symbol.asyncIterator](): AsyncGenerator<StreamedRecord> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamedRecord> {
+    for await (const record of this.steps()) if (record) yield record;
+  }
+
+  /** The same with pauses: undefined where nothing was meant for long, and the cursor has moved on. */
+  steps(): AsyncGenerator<StreamedRecord | undefined> {
     return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
   }
 
@@ -180,13 +187,13 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return (await this.#snapshot.segments()).some(({ segment }) => segment.number >= before || segment.deadBytes > 0);
   }
 
-  /** The record that was handed out last; undefined before the first. */
+  /** The record that it goes on behind; undefined before the first. */
   get position(): StreamPosition | undefined {
     return this.#position;
   }
 
-  /** Segments that can go out as they are, and the records of those that cannot. Only for streams of whole collections in storage order. */
-  async *parts(isWhole: (segment: Segment) => boolean): AsyncGenerator<WholePart | StreamedRecord> {
+  /** Segments that can go out as they are, and the records of those that cannot, with pauses. Only for streams of whole collections in storage order. */
+  async *parts(isWhole: (segment: Segment) => boolean): AsyncGenerator<WholePart | StreamedRecord | undefined> {
     const { lineage } = this.#snapshot;
     const last = this.#until && lineage.originOf(this.#until.segment);
     for (const part of await this.#snapshot.segments()) {
@@ -215,7 +222,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     return collection === undefined || segment.collection === collection;
   }
 
-  async *#inStorageOrder(only?: number): AsyncGenerator<StreamedRecord> {
+  async *#inStorageOrder(only?: number): AsyncGenerator<StreamedRecord | undefined> {
     const { collections } = this.#archive;
     const { lineage } = this.#snapshot;
     const walk = new StorageWalk(this.#archive, this.#snapshot, {
@@ -229,21 +236,29 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const filter = new HeadFilter(this.#archive.catalog, this.#selection);
     let last: StreamedRecord | undefined;
     let passed: WalkedRecord | undefined;
+    let stretch = this.#position && stretchOf(this.#position);
+    let isFirstOfStretch = false;
     for await (const walked of walk.records()) {
       const { segment, record } = walked;
       // What is damaged of a record is known when the next one comes.
       this.#tellOf(last);
       if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
+      if (passed && isFirstOfStretch) {
+        this.#position = placeOf(passed);
+        yield undefined;
+      }
       last = undefined;
       passed = undefined;
+      const begun = stretchOf(placeOf(walked));
+      isFirstOfStretch = stretch !== undefined && begun !== stretch;
+      stretch = begun;
       if (this.#until && (await this.#isBehindEnd(segment, record.head, this.#until))) return;
       passed = walked;
       if (!filter.passes(record.head)) continue;
       const collection = collections.name(segment.collection);
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       if (!(await filter.passesMessage(streamed))) continue;
-      const { offset, innerOffset } = record.head;
-      this.#position = { segment: segment.number, offset, innerOffset };
+      this.#position = placeOf(walked);
       last = streamed;
       passed = undefined;
       yield streamed;
@@ -395,6 +410,15 @@ function identityOf({ hash, collection }: Capture): string {
 
 function byIdentity(captures: readonly Capture[]): Map<string, Capture> {
   return new Map(captures.toReversed().map((capture) => [identityOf(capture), capture]));
+}
+
+function placeOf({ segment, record }: WalkedRecord): StreamPosition {
+  const { offset, innerOffset } = record.head;
+  return { segment: segment.number, offset, innerOffset };
+}
+
+function stretchOf({ segment, offset }: StreamPosition): string {
+  return `${segment}:${Math.floor(offset / STRETCH_BYTES)}`;
 }
 
 /** The offset of a position that stands before a record of this very segment; undefined when records have to be counted to find it. */

@@ -212,6 +212,33 @@ describe('clients of one scan', () => {
     }
   });
 
+  test('where nothing is meant for long the cursor moves on, and what goes on there reads nothing of it again', async (t) => {
+    const archive = await sampleArchive(t, 300);
+    await storePages(archive, 301, 302);
+    const scanBytes = storedBytes(archive);
+    const selection = { url: 'http://host0.test/page/301' };
+    for (const format of [WARC, { name: 'json', open: streamJson } satisfies StreamFormat]) {
+      const sharing = new StreamSharing(archive);
+      await using whole = await SharedStream.open(sharing, { format, query: { selection } });
+      const places = [whole.cursor()];
+      let parcel = await whole.next();
+      for (; parcel?.bytes === 0; parcel = await whole.next()) places.push(whole.cursor());
+      assert.ok(new Set(places).size > 2, `${places.length} places`);
+      const body = Buffer.concat([...(parcel?.pieces ?? []), await drain(whole)]);
+      assert.ok(body.length > 0);
+      let readBefore = Number.POSITIVE_INFINITY;
+      for (const cursor of places) {
+        const reads = countReads(archive);
+        const rest = new StreamSharing(archive);
+        await using stream = await SharedStream.open(rest, { format, query: { selection, cursor } });
+        assert.ok((await drain(stream)).equals(body), 'what is meant comes, wherever it is taken up');
+        assert.ok(reads.bytes < readBefore, `${reads.bytes} read of ${scanBytes}, ${readBefore} from the place before`);
+        readBefore = reads.bytes;
+      }
+      assert.ok(readBefore < scanBytes / 2, `${readBefore} read of ${scanBytes}`);
+    }
+  });
+
   test('a stream of nothing ends at once, in every order and format, and so does one that is taken up at its end', async (t) => {
     const archive = await sampleArchive(t, 20);
     const formats: StreamFormat[] = [WARC, { name: 'json', open: streamJson }];
