@@ -14,6 +14,8 @@ const PART_SUFFIX = '.part';
 const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 /** What stays free on the disk, for the archive itself. */
 const RESERVE_BYTES = 64 * 1024 * 1024;
+/** How much may come of an upload before it is looked again whether there is room: others write too, and not every client says how much it sends. */
+const LOOK_AGAIN_BYTES = 8 * 1024 * 1024;
 
 export type Upload = {
   /** What jobs call it. */
@@ -25,6 +27,8 @@ type DeskParts = {
   readonly directory: string;
   readonly newId: IdSource;
   readonly bytesMax: number | undefined;
+  /** What the disk of a directory has left. */
+  readonly freeBytes?: (directory: string) => Promise<number>;
 };
 
 export class UploadDesk {
@@ -59,12 +63,19 @@ export class UploadDesk {
     const upload = `${newId().replace(/^<urn:uuid:|>$/g, '')}-${safeName(name)}`;
     const part = join(directory, `${upload}${PART_SUFFIX}`);
     let taken = 0;
+    let looked = 0;
+    const check = async (piece: Uint8Array) => {
+      taken += piece.length;
+      if (taken > bytesMax) throw tooLarge(bytesMax);
+      if (taken - looked < LOOK_AGAIN_BYTES) return;
+      looked = taken;
+      await this.#checkSpace(bytes === undefined ? 0 : bytes - taken);
+    };
     try {
       const pieces = async function* (): AsyncGenerator<Uint8Array> {
         // The connection must outlive a refusal, or nobody would hear of it.
         for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
-          taken += piece.length;
-          if (taken > bytesMax) throw tooLarge(bytesMax);
+          await check(piece);
           yield piece;
         }
       };
@@ -97,11 +108,17 @@ export class UploadDesk {
     this.#uploads.delete(upload);
   }
 
+  /** For so many bytes that are still to come. */
   async #checkSpace(bytes: number): Promise<void> {
-    const { bavail, bsize } = await statfs(this.#parts.directory);
-    if (bytes + RESERVE_BYTES <= bavail * bsize) return;
+    const { directory, freeBytes = freeBytesOf } = this.#parts;
+    if (bytes + RESERVE_BYTES <= (await freeBytes(directory))) return;
     throw new PinakesError('DISK_FULL', { where: 'upload', detail: `${bytes} bytes are on their way` });
   }
+}
+
+async function freeBytesOf(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
 }
 
 /** The name that the person knows it by. */
