@@ -40,6 +40,25 @@ test('URLs are meant themselves, or all that begin so', () => {
   assert.ok(!met('url:math.example.edu/papers/one.html'));
 });
 
+test('several sites are the captures of any of them, each once and in the order of their keys', () => {
+  assert.ok(met('site:example.org,example.edu'));
+  assert.ok(met('site:example.org,.edu type:text/html'));
+  assert.ok(!met('site:example.org,example.net'));
+  assert.ok(!met('-site:example.org,example.edu'));
+  const { ranges } = parseCaptureQuery('site:math.example.edu,zoo.example,example.edu,zoo.example', NAMES);
+  assert.deepEqual(
+    ranges,
+    [...ranges!].sort((a, b) => (a.from < b.from ? -1 : 1)),
+  );
+  for (const url of [
+    'http://example.edu/',
+    'http://math.example.edu/a',
+    'http://zoo.example:8080/',
+    'http://a.zoo.example/',
+  ])
+    assert.equal(ranges!.filter(({ from, to }) => from <= urlKey(url) && urlKey(url) < to).length, 1, url);
+});
+
 test('types, statuses, kinds and collections take several values', () => {
   assert.ok(met('type:image/png,text/*'));
   assert.ok(met('type:TEXT/HTML'));
@@ -78,6 +97,7 @@ test('what cannot be read is refused, with the place marked', () => {
   const refused: [string, string, RegExp][] = [
     ['status:200 statsu:1', 'status:200 \u00bbstatsu\u00ab:1', /no field/],
     ['status:abc', 'status:\u00bbabc\u00ab', /4xx/],
+    ['site:a.org,', 'site:\u00bba.org,\u00ab', /a site is/],
     ['type:text/html words', 'type:text/html \u00bbwords\u00ab', /pinakes search/],
     ['from:yesterday', 'from:\u00bbyesterday\u00ab', /a time is/],
     ['collection:gone', 'collection:\u00bbgone\u00ab', /no collection gone/],

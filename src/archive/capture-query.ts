@@ -11,13 +11,13 @@
  *   status:200                   status:4xx for all from 400 to 499
  *   collection:NAME   kind:revisit   from:2020   to:2021-06   size>10kB
  *
- *   type, status, collection and kind take several values with commas between them: any of them
+ *   site, type, status, collection and kind take several values with commas between them: any of them
  * ```
  * What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is not known has none, and fits no size.
  */
 import { PinakesError, parseAskedTime } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
-import { isInRanges, type KeyRange, keyRange, parseUrlPattern } from '../url/index.ts';
+import { isInRanges, type KeyRange, keyRange, parseUrlPattern, unitedRanges } from '../url/index.ts';
 
 /** What a query is asked about. */
 export type QueriedFacts = Pick<Capture, 'urlKey' | 'time' | 'kind' | 'collection' | 'status' | 'mime'> & {
@@ -173,14 +173,8 @@ function termOf(
       const pattern = parseUrlPattern(value);
       return within(keyRange(pattern.url, pattern.matchType));
     }
-    case 'site': {
-      const host = value
-        .toLowerCase()
-        .replace(/^\*?\./, '')
-        .replace(/\.$/, '');
-      if (!/^[^\s/:?#]+$/.test(host)) throw refuse('a site is a host or the end of one: example.org, .edu');
-      return within(keyRange(`http://${host}/`, 'domain'));
-    }
+    case 'site':
+      return within(unitedRanges(value.split(',').flatMap((one) => siteRanges(one, refuse))));
     case 'type':
       return anyOf(value, (one) => typeTest(one.toLowerCase()));
     case 'status':
@@ -211,6 +205,15 @@ function within(ranges: readonly KeyRange[]): Pick<Term, 'test' | 'ranges'> {
 function anyOf(value: string, testOf: (one: string) => Test): Pick<Term, 'test' | 'ranges'> {
   const tests = value.split(',').map(testOf);
   return { test: (facts) => tests.some((test) => test(facts)), ranges: undefined };
+}
+
+function siteRanges(value: string, refuse: (message: string) => PinakesError): KeyRange[] {
+  const host = value
+    .toLowerCase()
+    .replace(/^\*?\./, '')
+    .replace(/\.$/, '');
+  if (!/^[^\s/:?#]+$/.test(host)) throw refuse('a site is a host or the end of one: example.org, .edu');
+  return keyRange(`http://${host}/`, 'domain');
 }
 
 function typeTest(type: string): Test {

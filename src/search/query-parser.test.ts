@@ -59,6 +59,48 @@ test('fields are understood with their values', () => {
   for (const [text, query] of cases) assert.deepEqual(queryOf(text), query, text);
 });
 
+test('fields of which a page has one value take several, any of which may hold', () => {
+  const cases: [string, Query[]][] = [
+    [
+      'site:a.example,.edu',
+      [
+        { kind: 'site', host: 'a.example' },
+        { kind: 'site', host: 'edu' },
+      ],
+    ],
+    [
+      'type:html,pdf',
+      [
+        { kind: 'type', type: 'html' },
+        { kind: 'type', type: 'pdf' },
+      ],
+    ],
+    [
+      'lang:en,de',
+      [
+        { kind: 'language', language: 'en' },
+        { kind: 'language', language: 'de' },
+      ],
+    ],
+    [
+      'status:404,5xx',
+      [
+        { kind: 'status', from: 404, to: 404 },
+        { kind: 'status', from: 500, to: 599 },
+      ],
+    ],
+    [
+      'collection:news,main',
+      [
+        { kind: 'collection', name: 'news' },
+        { kind: 'collection', name: 'main' },
+      ],
+    ],
+  ];
+  for (const [text, queries] of cases) assert.deepEqual(queryOf(text), { kind: 'or', queries }, text);
+  assert.deepEqual(queryOf('url:http://a.example/b,c'), { kind: 'url', url: 'http://a.example/b,c' });
+});
+
 test('what cannot be read is told with its place', () => {
   const cases: [string, number, number, RegExp][] = [
     ['one "two', 4, 1, /no partner/],
@@ -75,6 +117,9 @@ test('what cannot be read is told with its place', () => {
     ['from:yesterday', 5, 9, /a time is/],
     ['lang:english', 5, 7, /a language is/],
     ['site:a/b', 5, 3, /a site is/],
+    ['status:200,ok', 7, 6, /a status is/],
+    ['lang:en,', 5, 3, /comma/],
+    ['type:html,', 5, 5, /comma/],
     ['a !!!', 2, 3, /no letter or digit/],
     ['title: x', 0, 6, /wants a value/],
     ['title>x', 0, 7, /colon/],

@@ -147,7 +147,25 @@ function words(field: WordField, text: string, isPhrase: boolean, place: Place):
 
 type FieldToken = Extract<Token, { kind: 'field' }>;
 
+/** Fields of which several values may be given, with commas between them, as in the queries of the archive. */
+const LISTS: ReadonlySet<string> = new Set(['site', 'type', 'lang', 'collection', 'status']);
+
 function fieldQuery(token: FieldToken): Query | QueryProblem {
+  if (!LISTS.has(token.name) || !token.value.includes(',')) return singleQuery(token);
+  const queries: Query[] = [];
+  for (const value of token.value.split(',')) {
+    if (value === '') {
+      const message = 'there is nothing before or behind a comma';
+      return { at: token.valueAt, length: token.at + token.length - token.valueAt, message };
+    }
+    const query = singleQuery({ ...token, value });
+    if (isProblem(query)) return query;
+    queries.push(query);
+  }
+  return { kind: 'or', queries };
+}
+
+function singleQuery(token: FieldToken): Query | QueryProblem {
   const name = token.name as FieldName;
   const { value, comparison } = token;
   const place = { at: token.valueAt, length: Math.max(1, token.at + token.length - token.valueAt) };

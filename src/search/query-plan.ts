@@ -146,7 +146,10 @@ function conditionOf(query: Query, level: PlanLevel, source: PlanSource): Condit
     case 'or': {
       const inner = query.queries.map((part) => conditionOf(part, level, source));
       return {
-        sql: inner.map(({ sql }) => `(${sql})`).join(query.kind === 'and' ? ' AND ' : ' OR '),
+        sql: chained(
+          inner.map(({ sql }) => sql),
+          query.kind === 'and' ? 'AND' : 'OR',
+        ),
         values: inner.flatMap(({ values }) => values),
       };
     }
@@ -180,6 +183,13 @@ function conditionOf(query: Query, level: PlanLevel, source: PlanSource): Condit
         ? { sql: 'c.time >= ?', values: [query.from] }
         : { sql: 'c.time <= ?', values: [query.to!] };
   }
+}
+
+/** Conditions joined by halves: SQLite refuses a chain of more than a thousand, and a query may have more. */
+function chained(conditions: readonly string[], sign: 'AND' | 'OR'): string {
+  if (conditions.length === 1) return `(${conditions[0]})`;
+  const half = conditions.length >> 1;
+  return `(${chained(conditions.slice(0, half), sign)} ${sign} ${chained(conditions.slice(half), sign)})`;
 }
 
 function inRanges(ranges: readonly { from: string; to: string }[]): Condition {

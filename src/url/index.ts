@@ -4,7 +4,7 @@
  */
 export { closest, latestNotAfter } from './closest.ts';
 export { hostOf, hostOfKey } from './host.ts';
-export { isInRanges, type KeyRange, keyRange, type MatchType } from './key-range.ts';
+export { isInRanges, type KeyRange, keyRange, type MatchType, unitedRanges } from './key-range.ts';
 export { normalUrl } from './normal-url.ts';
 export { formatPageId, PAGE_ID_VERSION, type PageId, pageId, parsePageId } from './page-id.ts';
 export { requestBodyQuery, requestKey } from './request-key.ts';

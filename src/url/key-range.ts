@@ -35,6 +35,17 @@ export function isInRanges(key: string, ranges: readonly KeyRange[]): boolean {
   return ranges.some((range) => range.from <= key && key < range.to);
 }
 
+/** The same keys, each in one range, and the ranges in their order: for who walks them one after the other. */
+export function unitedRanges(ranges: readonly KeyRange[]): KeyRange[] {
+  const united: KeyRange[] = [];
+  for (const range of ranges.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
+    const last = united.at(-1);
+    if (last === undefined || last.to < range.from) united.push(range);
+    else if (last.to < range.to) united[united.length - 1] = { from: last.from, to: range.to };
+  }
+  return united;
+}
+
 function keyItself(key: string): KeyRange {
   return { from: key, to: `${key}!` };
 }

@@ -323,6 +323,17 @@ test('a query may be as long as queries are, and ask for types by any name', asy
     );
   assert.deepEqual(await urlsFor(search, 'title -walrus -beetle'), ['http://one.example/']);
   assert.deepEqual(await urlsFor(search, '-walrus -beetle'), ['http://one.example/']);
+  assert.deepEqual(await urlsFor(search, 'site:one.example,three.example'), [
+    'http://one.example/',
+    'http://three.example/',
+  ]);
+  for (const many of [
+    `site:${'b,'.repeat(1900)}one.example`,
+    `lang:${'aa,'.repeat(1300)}en,de,und`,
+    `-type:${'b,'.repeat(1900)}text/html`,
+  ])
+    await search.search(many);
+  assert.deepEqual(await urlsFor(search, `site:${'b,'.repeat(1900)}one.example`), ['http://one.example/']);
   for (const type of ['constructor', '__proto__']) assert.deepEqual(await urlsFor(search, `type:${type}`), []);
 });
 
