@@ -76,7 +76,7 @@ async function makeCaptures(database: Database, name: string, source: string, wi
       coalesce(any_value(i.content), any_value(u.content), 'declared ' || any_value(r.declared_digest), 'unknown'),
       true, any_value(i.content) IS NOT NULL OR any_value(u.content) IS NOT NULL
     FROM (SELECT *, row_number() OVER () AS number FROM ${source} WHERE type = 'revisit') AS r
-    LEFT JOIN ${name}_content AS i ON i.record_id = r.refers_to
+    LEFT JOIN ${name}_content AS i ON lower(trim(i.record_id, '<> ')) = lower(trim(r.refers_to, '<> '))
     LEFT JOIN ${name}_content AS u ON u.uri = r.refers_to_uri AND u.time_ms // 1000 = r.refers_to_ms // 1000
     GROUP BY r.number, r.uri, r.date`);
 }

@@ -25,14 +25,15 @@ WINDOW cluster AS (
 
 /**
  * The records that must stay what they are, because something in the collection finds its content through them. First the originals of the revisits that are
- * there already: by id; by URI and about the time; by URI and declared digest, since tools write dates that are a second off; or by URI alone when the
- * revisit says no more. URIs are compared as replay looks them up, or more loosely: what stays for nothing costs room, what goes costs a content.
+ * there already: by id; by URI and about the time; by URI and digest, since tools write dates that are a second off, where a record that declares no digest
+ * may have any, since indexers compute it; or by URI alone when the revisit says no more that could be looked up. Ids are compared without their brackets, and
+ * URIs as replay looks them up, or more loosely: what stays for nothing costs room, what goes costs a content.
  *
  * Then the responses to requests with a body or with a method other than GET, which replay finds only beside their request; so nothing leans on them either.
  */
 export const REFERENCED_STATEMENT = String.raw`SELECT file, record_offset, digest, is_answer FROM (
   SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
-    ON m.record_id = p.refers_to AND p.type = 'revisit'
+    ON lower(trim(m.record_id, '<> ')) = lower(trim(p.refers_to, '<> ')) AND p.type = 'revisit'
   UNION ALL
   SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
     ON regexp_replace(lower(m.uri), '^https?://(www\d*\.)?|/+$', '', 'g')
@@ -42,18 +43,18 @@ export const REFERENCED_STATEMENT = String.raw`SELECT file, record_offset, diges
   SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
     ON regexp_replace(lower(m.uri), '^https?://(www\d*\.)?|/+$', '', 'g')
       = regexp_replace(lower(coalesce(p.refers_to_uri, p.uri)), '^https?://(www\d*\.)?|/+$', '', 'g')
-      AND lower(m.declared_digest) = lower(p.declared_digest) AND p.type = 'revisit'
+      AND (m.declared_digest IS NULL OR lower(m.declared_digest) = lower(p.declared_digest)) AND p.type = 'revisit'
   UNION ALL
   SELECT m.file, m.record_offset, m.digest, false AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
     ON regexp_replace(lower(m.uri), '^https?://(www\d*\.)?|/+$', '', 'g')
       = regexp_replace(lower(coalesce(p.refers_to_uri, p.uri)), '^https?://(www\d*\.)?|/+$', '', 'g')
-      AND p.refers_to_ms IS NULL AND p.refers_to IS NULL AND p.type = 'revisit'
+      AND p.refers_to_ms IS NULL AND (p.refers_to IS NULL OR p.declared_digest IS NULL) AND p.type = 'revisit'
   UNION ALL
   SELECT m.file, m.record_offset, m.digest, true AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
-    ON m.record_id = p.concurrent_to AND p.type = 'request'
+    ON lower(trim(m.record_id, '<> ')) = lower(trim(p.concurrent_to, '<> ')) AND p.type = 'request'
   UNION ALL
   SELECT m.file, m.record_offset, m.digest, true AS is_answer FROM manifest AS m SEMI JOIN pointer AS p
-    ON m.concurrent_to = p.record_id AND p.type = 'request'
+    ON lower(trim(m.concurrent_to, '<> ')) = lower(trim(p.record_id, '<> ')) AND p.type = 'request'
 )`;
 
 /**

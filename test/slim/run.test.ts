@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { digestOf, formatDigest, parseDigest } from '../../src/base/index.ts';
+import { digestOf, formatDigest, parseDigest, utf8 } from '../../src/base/index.ts';
 import { slimRun } from '../../src/slim/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import { type ArchivedRecord, capturesOf, originalOf, readAll, storedAs } from './archived-captures.ts';
@@ -293,6 +293,50 @@ describe('what must not become a revisit', () => {
       assert.deepEqual([...types.values()], ['response', 'response', 'revisit']);
     });
   }
+
+  test('the original of a revisit that is there already, whose id is written without its brackets', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      const { recordId } = await sample.page({ uri: second, body });
+      const bare = recordId.slice(1, -1).toUpperCase();
+      await sample.revisit(
+        third,
+        { uri: 'http://elsewhere.example/', date: '2001-01-01T00:00:00Z', recordId: bare },
+        body,
+      );
+    });
+    assert.deepEqual([...types.values()], ['response', 'response', 'revisit']);
+  });
+
+  test('the original of a revisit that is there already, which has the digest that indexers compute for it and declares none', async () => {
+    const types = await typesAfter(async (sample) => {
+      await sample.page({ uri: first, body });
+      await sample.page({ uri: second, body, withDigest: false });
+      await sample.revisit(third, { uri: second, date: '2001-01-01T00:00:00Z' }, body);
+    });
+    assert.deepEqual([...types.values()], ['response', 'response', 'revisit']);
+  });
+
+  test('the captures of the URI of a revisit that says neither time nor digest, and names a record that is nowhere', async () => {
+    const write = async (sample: SampleWriter) => {
+      await sample.page({ uri: first, body });
+      await sample.page({ uri: second, body });
+      await sample.write(
+        {
+          type: 'revisit',
+          recordId: sample.newId(),
+          date: sample.nextDate(),
+          targetUri: second,
+          contentType: 'application/http; msgtype=response',
+          revisit: { profile: 'server-not-modified', refersTo: sample.newId() },
+        },
+        utf8('HTTP/1.1 304 Not Modified\r\n\r\n'),
+      );
+    };
+    await typesAfter(write, (later) => {
+      assert.equal(later.filter(({ type }) => type === 'response').length, 2);
+    });
+  });
 
   test('a record that is truncated, nor does anything lean on one', async () => {
     const fields = [{ name: 'WARC-Truncated', value: 'length' }];
