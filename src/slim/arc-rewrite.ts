@@ -22,12 +22,12 @@ import {
   WarcFileWriter,
   warcFields,
 } from '../warc/index.ts';
-import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
+import { identityOf } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { ARC_ALGORITHM, hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
 import { derivedId, revisitParts } from './revisit.ts';
-import { algorithmOf, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
+import { algorithmOf, expectUnchanged, type RewriteJob, type RewriteReport, type StayReason } from './rewrite.ts';
 
 /** Blocks up to this size are held in memory; larger ones are read twice. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;
@@ -57,12 +57,9 @@ export async function rewriteArcFile(job: ArcRewriteJob): Promise<RewriteReport>
     return { ...rewriting.report(), identity: identityOf(job.temporary) };
   } catch (error) {
     await writer.discard({ force: true });
+    expectUnchanged(job);
     throw error;
   }
-}
-
-function expectUnchanged({ path, identity }: { path: string; identity: FileIdentity }): void {
-  if (!sameIdentity(identityOf(path), identity)) throw new PinakesError('FILE_CHANGED', { where: path });
 }
 
 /** What a file should hold, as one digest. */

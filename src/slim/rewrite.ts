@@ -20,7 +20,7 @@ import {
   RecordOpening,
 } from '../warc/index.ts';
 import { ByteCopier } from './byte-copier.ts';
-import { type FileIdentity, identityOf, sameIdentity } from './file-identity.ts';
+import { type FileIdentity, identityIfThere, identityOf, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { hasCodings, hasDigest } from './original-check.ts';
 import { type PlannedDuplicate, readPlan } from './plan-line.ts';
@@ -68,7 +68,7 @@ export function logOf(temporary: string): string {
   return `${temporary}.log`;
 }
 
-/** Leaves nothing behind when it fails. */
+/** Leaves nothing behind when it fails. A file that changed meanwhile is at fault itself, whatever was seen of it first. */
 export function rewriteFile(job: RewriteJob): RewriteReport {
   try {
     return new Rewriting(job).run();
@@ -78,8 +78,15 @@ export function rewriteFile(job: RewriteJob): RewriteReport {
     } catch {
       // It was not there, or goes with the next attempt.
     }
+    expectUnchanged(job);
     throw error;
   }
+}
+
+/** Throws FILE_CHANGED when the file is not the one that was scanned. */
+export function expectUnchanged({ path, identity }: Pick<RewriteJob, 'path' | 'identity'>): void {
+  const now = identityIfThere(path);
+  if (!now || !sameIdentity(now, identity)) throw new PinakesError('FILE_CHANGED', { where: path });
 }
 
 class Rewriting {
@@ -94,7 +101,7 @@ class Rewriting {
 
   run(): RewriteReport {
     const { path, identity, temporary, plan } = this.#job;
-    this.#expectUnchanged();
+    expectUnchanged(this.#job);
     const copier = new ByteCopier(path, temporary, this.#job.isInPlace);
     const log = new ReplacementLog(logOf(temporary));
     try {
@@ -102,7 +109,7 @@ class Rewriting {
       copier.copyTo(identity.size);
       copier.sync();
       readBack(path, identity.size, temporary, log);
-      this.#expectUnchanged();
+      expectUnchanged(this.#job);
       return {
         identity: identityOf(temporary),
         replaced: log.count,
@@ -115,11 +122,6 @@ class Rewriting {
       log.close();
       unlinkSync(log.path);
     }
-  }
-
-  #expectUnchanged(): void {
-    const { path, identity } = this.#job;
-    if (!sameIdentity(identityOf(path), identity)) throw new PinakesError('FILE_CHANGED', { where: path });
   }
 
   #replaceAll(plan: string, copier: ByteCopier, log: ReplacementLog): void {

@@ -344,6 +344,7 @@ class Run {
     const { startMs, terms } = this.#state.begin!;
     const pass = new SecondPass(this.#files, this.#state, this.#journal, {
       pool: this.#pool,
+      directory: this.#directory,
       software,
       startMs,
       minSavingBytes: terms.minSavingBytes,

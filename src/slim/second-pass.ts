@@ -5,8 +5,8 @@
  * A file is left as it is when it, or a file that holds one of its originals, is not what it was when the run looked at it.
  */
 import { mkdirSync, unlinkSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { type EpochMs, type Finding, fileError, PinakesError } from '../base/index.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import { digestOf, type EpochMs, type Finding, fileError, PinakesError, toHex, utf8 } from '../base/index.ts';
 import { readFileStart } from '../warc/index.ts';
 import type { CollectionFile } from './collection.ts';
 import { filesOpenForWriting, identityIfThere, sameIdentity } from './file-identity.ts';
@@ -20,6 +20,8 @@ import { inOrder, type SlimPool } from './slim-pool.ts';
 
 export type SecondPassOptions = {
   readonly pool: SlimPool;
+  /** Where the run has its journal. */
+  readonly directory: string;
   readonly software: string;
   readonly startMs: EpochMs;
   readonly minSavingBytes: number;
@@ -106,7 +108,7 @@ export class SecondPass {
   async #rewritten(number: number, plan: string | undefined): Promise<RewriteReport | undefined> {
     const file = this.#files[number]!;
     const scanned = this.#state.scanned[number]!;
-    const temporary = temporaryOf(file);
+    const temporary = temporaryOf(file, this.#options.directory);
     const written = this.#state.written.get(number);
     if (written) {
       const found = [file.target, temporary].map(identityIfThere);
@@ -143,7 +145,7 @@ export class SecondPass {
       this.#note({ kind: 'written', file: number, identity, replaced, payloadBytesSaved, stayed });
     }
     const written = this.#state.written.get(number)!;
-    const temporary = temporaryOf(file);
+    const temporary = temporaryOf(file, this.#options.directory);
     const isInPlace = file.target === file.path;
     const there = identityIfThere(file.target);
     if (!(there && sameIdentity(there, written.identity))) {
@@ -215,9 +217,13 @@ export class SecondPass {
   }
 }
 
-/** Where the new version of a file is written: beside its place, under a name that no tool takes for a WARC file. */
-export function temporaryOf(file: CollectionFile): string {
-  return join(dirname(file.target), `.${basename(file.target)}.slim-new`);
+/**
+ * Where the new version of a file is written: beside its place, under a name that no tool takes for a WARC file. It is of this run alone: another one over the
+ * same files, which has its journal elsewhere, would put in place what this one is still writing.
+ */
+export function temporaryOf(file: CollectionFile, runDirectory: string): string {
+  const run = toHex(digestOf('sha256', utf8(resolve(runDirectory))).bytes).slice(0, 8);
+  return join(dirname(file.target), `.${basename(file.target)}.${run}.slim-new`);
 }
 
 function removeIfThere(path: string): void {

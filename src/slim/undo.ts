@@ -85,7 +85,7 @@ async function undo(
   }
   if (left === 0 && !dryRun) {
     for (const file of files) {
-      const temporary = temporaryOf(file);
+      const temporary = temporaryOf(file, directory);
       for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
       removeRemains(file.path, join(keptDirectory, file.name));
     }

@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { digestOf, utf8 } from '../../src/base/index.ts';
 import { slimRun, slimUndo } from '../../src/slim/index.ts';
 import { writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
@@ -61,9 +62,11 @@ test('undo of a run that was killed leaves nothing behind, wherever it was kille
     // Killed after the old file was kept and before the new one took its place: both names are the old file's.
     rmSync(first);
     linkSync(join(keptDirectory, first.slice(collection.length)), first);
+    // As the names of new files are made: with eight digits of the run they are of.
+    const run = Buffer.from(digestOf('sha256', utf8(join(options.workDirectory, 'run-0001'))).bytes).toString('hex');
     for (const path of [first, second])
-      for (const remains of ['.slim-new', '.slim-new.log'])
-        writeFileSync(join(dirname(path), `.${basename(path)}${remains}`), 'half a file');
+      for (const remains of ['slim-new', 'slim-new.log'])
+        writeFileSync(join(dirname(path), `.${basename(path)}.${run.slice(0, 8)}.${remains}`), 'half a file');
     writeFileSync(`${second}.slim-old`, 'half a file');
     const { workDirectory } = options;
     assert.deepEqual(await slimUndo({ workDirectory, onFinding: ({ code }) => assert.fail(code) }), {

@@ -146,6 +146,21 @@ test('a run is refused while another is at work, and goes on after one that died
   });
 });
 
+test("two runs over the same files that keep their journals apart do not get into each other's new files", async () => {
+  await inDirectory(async (directory) => {
+    const names = Array.from({ length: 24 }, (_, number) => `${String(number).padStart(2, '0')}.warc.gz`);
+    await writeFiles(directory, Object.fromEntries(names.map((name) => [name, [1, 2, 3, 4]])));
+    const earlier = capturesOf(await readAll(filesBelow(directory)));
+    const runs = ['one', 'other'].map((name) => runOptions(directory, { workDirectory: join(directory, `.${name}`) }));
+    await Promise.all(runs.map(({ options }) => slimRun(options)));
+    assert.deepEqual(
+      runs.flatMap(({ failures }) => failures),
+      [],
+    );
+    assert.deepEqual(capturesOf(await readAll(filesBelow(directory))), earlier);
+  });
+});
+
 test('an interrupted run goes on only with the options it was begun with', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 1);
