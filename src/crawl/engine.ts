@@ -12,7 +12,7 @@ import type { BrowserPool } from './browser-pool.ts';
 import { Renderer } from './browser-renderer.ts';
 import { type Turn, Turns } from './browser-turns.ts';
 import type { Exchange, Fetcher } from './exchange.ts';
-import { Frontier, originOf, type QueuedUrl, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
+import { Frontier, hostName, originOf, type QueuedUrl, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
 import { type ChoiceParts, isDecisive, offerLinks, offerSitemap } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { retryAfterMs } from './pace.ts';
@@ -530,7 +530,8 @@ export class Engine {
         if (outcome.kind === 'visited') offerLinks(parts, outcome, learned);
         const settlement = (outcome as { settlement: Settlement }).settlement;
         const known = host ? settlement : { ...settlement, item: this.frontier.admit(item) };
-        this.frontier.settle(known, item.rank, run.settings.lifetimeMs);
+        if (this.frontier.settle(known, item.rank, run.settings.lifetimeMs, parts.onlyNew))
+          parts.onQueued(hostName(item.url), this.frontier.lastRank);
       }
       noteCounts(state, run, this.tally.counts);
     });

@@ -4,6 +4,9 @@
  * A URL is known by its normal form, found by the hash of its key: forms that differ only in scheme, `www.`, letter case, session id or a trailing slash
  * lie side by side, and beyond a few of them in one run the rest is a trap. A URL is queued once a run. It leaves the queue only by `settle`, after its captures were
  * acknowledged; whatever was under way when a process died is still queued (see `CrawlState`).
+ *
+ * Which way to a page is found first is a matter of chance; which is the shortest is not. A page that is named at a smaller depth than before has that from then on, and one
+ * that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
  */
 import { hash } from 'node:crypto';
 import type { EpochMs } from '../base/index.ts';
@@ -26,6 +29,9 @@ export function isGone(status: number): boolean {
 
 /** A trap, or of a kind that is not wanted. */
 export const STATE_DROPPED = 5;
+
+/** In place of the tries of a queued URL: it was visited in this run, and is to be read again. */
+export const READ_AGAIN = -1;
 
 /** `frame`: a page of the crawl that another one shows within itself. */
 export type Role = 'page' | 'embed' | 'sitemap' | 'frame';
@@ -113,6 +119,9 @@ const RENEW_ANY = `UPDATE url SET run = ?, state = ${STATE_QUEUED}, role = ?, de
 const RENEW_GONE = `${RENEW_ANY} AND state = ${STATE_GONE}`;
 
 const COUNT_VARIANTS = `SELECT count(*) AS count FROM url WHERE host = ? AND key = ? AND run = ? AND state <> ${STATE_DROPPED}`;
+const NEARER = `UPDATE url SET depth = ? WHERE host = ? AND key = ? AND page = ? AND depth > ? AND role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})
+  RETURNING run, state`;
+const REQUEUE = `UPDATE url SET state = ${STATE_QUEUED}, tries = ${READ_AGAIN} WHERE host = ? AND key = ? AND page = ?`;
 const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
 
 const QUEUE_COLUMNS = 4;
@@ -124,8 +133,9 @@ const DEQUEUE = `DELETE FROM queue WHERE host = ? AND (rank, key, page) IN (SELE
 const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
 
 /** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
+const SEED_RANK_END = 3 * RANK_STEP;
 const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
-  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${3 * RANK_STEP} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
+  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${SEED_RANK_END} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
 /** Of the queue: what pages that were visited need to be shown, in its bands of ranks. */
 const IS_NEED = `queue.rank < ${2 * RANK_STEP} AND url.role = ${ROLES.indexOf('embed')}`;
@@ -175,14 +185,15 @@ export class Frontier {
     this.#urlsPerHostMax = urlsPerHostMax;
   }
 
-  /** Whether this URL was remembered a moment ago. */
-  remembers(url: string, isEmbed: boolean): boolean {
-    return (isEmbed ? this.#seenEmbeds : this.#seen).has(url);
+  /** Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has no depth of its own. */
+  remembers(url: string, isEmbed: boolean, depth: number): boolean {
+    return isEmbed ? this.#seenEmbeds.has(url) : this.#seen.has(url, depth);
   }
 
-  /** Remembers a URL for a while: that it was offered, or need not be. */
-  remember(url: string, isEmbed: boolean): void {
-    (isEmbed ? this.#seenEmbeds : this.#seen).add(url);
+  /** Remembers a URL for a while: that it was offered at a depth, or need not be. */
+  remember(url: string, isEmbed: boolean, depth: number): void {
+    if (isEmbed) this.#seenEmbeds.add(url);
+    else this.#seen.add(url, depth);
   }
 
   /** Whether a page is queued that may be a seed, or what one led to: what it brings may yet widen the scope. */
@@ -215,6 +226,10 @@ export class Frontier {
       host.newKnown++;
       this.#changed.add(host);
     } else {
+      if (this.#isNearerAndDone(offer, host.id, key, page) && !onlyNew) {
+        this.#readAgain(host, offer, key, page);
+        return 'queued';
+      }
       if (onlyNew && !orGone) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
       const renewed = this.#state.run(
         onlyNew ? RENEW_GONE : RENEW_ANY,
@@ -233,10 +248,20 @@ export class Frontier {
       this.#state.run(DROP_URL, host.id, key, page);
       return 'variant';
     }
-    this.lastRank = rankOf(offer) * RANK_STEP + this.#nextNumber();
-    this.#enqueue(host, this.lastRank, key, page);
-    if (this.#seedsLeft !== undefined && isSeed(offer)) this.#seedsLeft++;
+    this.#enqueue(host, offer, key, page);
     return 'queued';
+  }
+
+  /** Notes the depth of a page that is known, where it is smaller than the one it had. Says whether it did so with one that this run has visited. */
+  #isNearerAndDone({ role, depth }: Offer, host: number, key: number, page: number): boolean {
+    if (!isPageRole(role)) return false;
+    const row = this.#state.get<{ run: number; state: number }>(NEARER, depth, host, key, page, depth);
+    return row?.run === this.#run && row.state === STATE_DONE;
+  }
+
+  #readAgain(host: HostMemory, offer: Offer, key: number, page: number): void {
+    this.#state.run(REQUEUE, host.id, key, page);
+    this.#enqueue(host, offer, key, page);
   }
 
   /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
@@ -293,8 +318,10 @@ export class Frontier {
     return ++this.#lastNumber;
   }
 
-  #enqueue(host: HostMemory, rank: number, key: number, page: number): void {
-    this.#enqueued.push(host.id, rank, key, page);
+  #enqueue(host: HostMemory, offer: Offer, key: number, page: number): void {
+    this.lastRank = rankOf(offer) * RANK_STEP + this.#nextNumber();
+    if (this.#seedsLeft !== undefined && isSeed(offer)) this.#seedsLeft++;
+    this.#enqueued.push(host.id, this.lastRank, key, page);
     if (this.#enqueued.length >= ENQUEUED_TOGETHER * QUEUE_COLUMNS) this.#flushQueue();
     host.newQueued++;
     this.#changed.add(host);
@@ -363,19 +390,22 @@ export class Frontier {
     return rows.map((row) => ({ ...itemOf(row), rank: row.rank }));
   }
 
-  /** Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. */
-  settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number): void {
+  /**
+   * Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. Says whether it is queued
+   * again, to be read again: it was named at a smaller depth while it was under way.
+   */
+  settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number, onlyNew = false): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
     if (rank !== undefined) {
       this.#dequeue(item, rank);
-      if (this.#seedsLeft !== undefined && isSeed(item)) this.#seedsLeft--;
+      if (this.#seedsLeft !== undefined && isSeed(item) && rank < SEED_RANK_END) this.#seedsLeft--;
     }
     const watched =
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
-    this.#state.run(
+    const { depth } = this.#state.get<{ depth: number }>(
       `UPDATE url SET state = ?, status = ?, verified = coalesce(?, verified), captured = coalesce(?, captured), etag = ?, modified = ?,
          digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?, expires = coalesce(?, expires)
-       WHERE host = ? AND key = ? AND page = ?`,
+       WHERE host = ? AND key = ? AND page = ? RETURNING depth`,
       state,
       status,
       verified ?? null,
@@ -390,7 +420,10 @@ export class Frontier {
       item.host,
       item.key,
       item.page,
-    );
+    )!;
+    const isNearer = rank !== undefined && state === STATE_DONE && depth < item.depth && !onlyNew;
+    if (isNearer) this.#readAgain(this.#host(hostName(item.url)), { ...item, depth }, item.key, item.page);
+    return isNearer;
   }
 
   /** Remembers that a visit failed and will be tried again. */

@@ -33,8 +33,9 @@ export type UnreadPage = {
   /** Whether these are all bytes that there are. */
   readonly isWhole: boolean;
   readonly isSitemap: boolean;
-  /** Whether links may be left out that were told of a page like this before. */
+  /** Whether links may be left out that were told of a page like this before, as near to the seeds as this one is. */
   readonly onlyUntold: boolean;
+  readonly depth: number;
 };
 
 export type PageFindings = {
@@ -67,6 +68,8 @@ const WHOLE = 2;
 const SITEMAP = 4;
 const NOFOLLOW = 8;
 const ONLY_UNTOLD = 16;
+/** Marks from here on are the depth. */
+const DEPTH_STEP = 32;
 /** An answer that is longer than this is sent, though there are pages left. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
@@ -92,8 +95,9 @@ export function packPages(unread: readonly UnreadPage[], reader: number): LinkBa
   return { bytes, pages: unread.length, reader };
 }
 
-function marksOf({ isDecoded, isWhole, isSitemap, onlyUntold }: UnreadPage): number {
-  return (isDecoded ? DECODED : 0) + (isWhole ? WHOLE : 0) + (isSitemap ? SITEMAP : 0) + (onlyUntold ? ONLY_UNTOLD : 0);
+function marksOf({ isDecoded, isWhole, isSitemap, onlyUntold, depth }: UnreadPage): number {
+  const marks = (isDecoded ? DECODED : 0) + (isWhole ? WHOLE : 0) + (isSitemap ? SITEMAP : 0);
+  return marks + (onlyUntold ? ONLY_UNTOLD : 0) + depth * DEPTH_STEP;
 }
 
 /** Reads the pages of a batch, or the first of them. */
@@ -107,7 +111,8 @@ export async function readBatch(batch: LinkBatch): Promise<FoundBatch> {
   for (const page of unpackPages(batch)) {
     const { reading, sitemap: found } = await readUnread(page);
     sitemap = found;
-    const links = reading && page.onlyUntold && !reading.isNofollow ? told.untold(reading.links) : reading?.links;
+    const links =
+      reading && page.onlyUntold && !reading.isNofollow ? told.untold(reading.links, page.depth) : reading?.links;
     const packed = links ? packLinks(links, kinds) : NOTHING;
     const marks = reading ? (reading.isWhole ? WHOLE : 0) + (reading.isNofollow ? NOFOLLOW : 0) : SITEMAP;
     numbers.push(links?.length ?? 0, length, length + packed.length, marks);
@@ -137,16 +142,18 @@ class Told {
     this.reader = reader;
   }
 
-  /** Those that were not told. A list is told whole. */
-  untold(links: FoundLinks): FoundLinks {
+  /** Those that were not told of a page at this depth or nearer. A list is told whole. */
+  untold(links: FoundLinks, depth: number): FoundLinks {
     if (links.length > MENU_LINKS_MAX) return links;
     const untold: FoundLink[] = [];
     for (const link of links) {
       const recent = link.isEmbed ? this.#embeds : this.#links;
-      // Nothing is decided about forms, and what is about a link that is not to be followed does not hold for the same link where it is.
-      if (!link.isNofollow && link.kind !== 'form') {
-        if (recent.has(link.url)) continue;
-        recent.add(link.url);
+      const number = link.isEmbed ? 0 : depth;
+      // Nothing is decided about forms; where a page itself has moved to is no further than the page; and what is decided about a link that is not to be
+      // followed does not hold for the same link where it is.
+      if (!link.isNofollow && link.kind !== 'form' && link.kind !== 'refresh') {
+        if (recent.has(link.url, number)) continue;
+        recent.add(link.url, number);
       }
       untold.push(link);
     }
@@ -179,6 +186,7 @@ function* unpackPages({ bytes, pages }: LinkBatch): Generator<UnreadPage> {
       isWhole: (marks! & WHOLE) !== 0,
       isSitemap: (marks! & SITEMAP) !== 0,
       onlyUntold: (marks! & ONLY_UNTOLD) !== 0,
+      depth: Math.floor(marks! / DEPTH_STEP),
     };
   }
 }

@@ -51,15 +51,14 @@ export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sit
 
 function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembers: boolean): void {
   if (link.kind === 'form') return;
+  const isMoved = link.kind === 'refresh';
+  const depth = isMoved ? item.depth : item.depth + 1;
   // The same links stand on page after page; what was decided a moment ago need not be decided anew.
-  if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed)) return;
-  const depth = item.depth + 1;
+  if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed, depth)) return;
   if (!link.isEmbed) {
-    const isMoved = link.kind === 'refresh';
-    if (isMoved) offerPage(parts, link.url, item.depth, item.hops + 1);
-    else if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
-    else offerPage(parts, link.url, depth, 0);
-    if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(link.url, false);
+    if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
+    else offerPage(parts, link.url, depth, isMoved ? item.hops + 1 : 0);
+    if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(link.url, false, depth);
     return;
   }
   if (parts.settings.htmlOnly) return;
@@ -77,7 +76,7 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   if (isPage || parts.scope.hasEmbed(url))
     offer(parts, { url, role: isPage ? 'frame' : 'embed', depth: item.depth, hops });
   else parts.counts.outOfScope++;
-  if (remembers) parts.frontier.remember(link.url, true);
+  if (remembers) parts.frontier.remember(link.url, true, depth);
 }
 
 function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): void {

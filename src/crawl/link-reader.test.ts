@@ -41,7 +41,7 @@ function page(number: number, links: readonly string[]): UnreadPage {
   const fields = ['Content-Type: text/html', ...(isCoded ? ['Content-Encoding: gzip'] : [])];
   if (isChunked) fields.push('Transfer-Encoding: chunked');
   const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`));
-  const kind = { isDecoded: false, isWhole: true, isSitemap: false, onlyUntold: false } as const;
+  const kind = { isDecoded: false, isWhole: true, isSitemap: false, onlyUntold: false, depth: 1 } as const;
   return { url: `http://host.test/${number}`, head, bytes: framed, ...kind };
 }
 
@@ -93,7 +93,7 @@ test('links are read of pages whose type is written in odd ways', async () => {
     'text/html charset=x',
   ]) {
     const head = parseHttpHead(utf8(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n\r\n`));
-    const marks = { isDecoded: true, isWhole: true, isSitemap: false, onlyUntold: false };
+    const marks = { isDecoded: true, isWhole: true, isSitemap: false, onlyUntold: false, depth: 0 };
     const { reading } = await readUnread({ url: 'http://a.test/', head, bytes: utf8('<a href=b>'), ...marks });
     assert.deepEqual(
       [...reading!.links].map(({ url }) => url),
@@ -145,6 +145,21 @@ test('links that were told are left out where they may be, and told again to ano
     assert.equal((await reader.read(pages[1]!)).reading!.links.length, 5);
     await reader.close();
   }
+});
+
+test('links that were told of a page far from the seeds are told again of one that is nearer', async (t) => {
+  const reader = new LinkReader();
+  t.after(() => reader.close());
+  const pages = [3, 3, 2, 3, 2].map((depth, number) => ({
+    ...page(number, ['<a href=/menu>m</a>']),
+    onlyUntold: true,
+    depth,
+  }));
+  const found = await Promise.all(pages.map((one) => reader.read(one)));
+  assert.deepEqual(
+    found.map(({ reading }) => reading!.links.length),
+    [1, 0, 1, 0, 0],
+  );
 });
 
 test('a link to where a form of another page leads is told', async (t) => {

@@ -1,27 +1,28 @@
 /** Longer ones come up once, and would fill the memory. */
 const TEXT_LENGTH_MAX = 1000;
 
-/** Texts that came up lately, up to about so many: the older half is forgotten at once. */
+/** Texts that came up lately, up to about so many, each with the least number that it came up with: the older half is forgotten at once. */
 export class RecentTexts {
   readonly #halfMax: number;
-  #later = new Set<string>();
-  #earlier = new Set<string>();
+  #later = new Map<string, number>();
+  #earlier = new Map<string, number>();
 
   constructor(max: number) {
     this.#halfMax = max / 2;
   }
 
-  has(text: string): boolean {
-    return this.#later.has(text) || this.#earlier.has(text);
+  /** Whether a text came up with this number or a smaller one. */
+  has(text: string, number = 0): boolean {
+    return (this.#later.get(text) ?? this.#earlier.get(text) ?? Number.POSITIVE_INFINITY) <= number;
   }
 
-  add(text: string): void {
-    if (text.length > TEXT_LENGTH_MAX) return;
+  add(text: string, number = 0): void {
+    if (text.length > TEXT_LENGTH_MAX || this.has(text, number)) return;
     // A text that was cut out of a longer one would keep that in memory.
-    this.#later.add(Buffer.from(text).toString());
+    this.#later.set(Buffer.from(text).toString(), number);
     if (this.#later.size <= this.#halfMax) return;
     this.#earlier = this.#later;
-    this.#later = new Set();
+    this.#later = new Map();
   }
 
   clear(): void {

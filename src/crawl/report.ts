@@ -113,6 +113,7 @@ export class Tally {
 
   add(outcome: Outcome, { unread }: Learned = {}): void {
     const { counts } = this;
+    if (outcome.kind === 'visited' && outcome.isReadAgain) return;
     if (unread !== undefined && outcome.kind === 'visited') {
       counts.partlyRead++;
       if (this.partlyReadUrls.length < TOLD_URLS_MAX)

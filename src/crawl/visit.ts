@@ -21,6 +21,7 @@ import {
   isGone,
   isPageRole,
   type QueuedUrl,
+  READ_AGAIN,
   type Settlement,
   STATE_DONE,
   STATE_DROPPED,
@@ -65,6 +66,8 @@ export type Visited = {
   readonly isRecovered: boolean;
   /** Whether a page that was rendered had asked for it, and it was counted then. */
   readonly isCounted: boolean;
+  /** Whether the run had visited it before, and it is only read again: everything was counted then. */
+  readonly isReadAgain?: boolean;
 };
 
 /** What a page names. */
@@ -190,9 +193,11 @@ export class Visitor {
   }
 
   async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
-    if (options.maybeDone) {
+    const isReadAgain = item.tries === READ_AGAIN;
+    if (options.maybeDone || isReadAgain) {
       const capture = await this.findDone(item.url);
-      if (capture) return this.#recover(item, capture, options.maybeDone === 'asked');
+      const recovered = capture && (await this.#recover(item, capture, options.maybeDone === 'asked'));
+      if (recovered) return isReadAgain ? readAgain(recovered) : recovered;
     }
     const earlier = item.captured === undefined ? undefined : await this.#earlier(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
@@ -347,6 +352,7 @@ export class Visitor {
       isWhole: hasAll,
       isSitemap,
       onlyUntold,
+      depth: item.depth,
     });
     if (learned.unread !== undefined) return learned;
     const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
@@ -518,6 +524,11 @@ function isLost(truncated: string | undefined): boolean {
 }
 
 const EMPTY = new Uint8Array(0);
+
+/** A visit of which nothing is concluded that was concluded before. */
+function readAgain(visited: Visited): Visited {
+  return { ...visited, settlement: { ...visited.settlement, isChanged: undefined }, isReadAgain: true };
+}
 
 async function learnNothing(): Promise<Learned> {
   return {};

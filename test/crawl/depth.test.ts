@@ -1,0 +1,74 @@
+/** How far from the seeds a page is does not depend on which way to it was found first. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CrawlSettings, crawl } from '../../src/crawl/index.ts';
+import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
+import { html, TestWeb } from './test-web.ts';
+
+const SETTINGS: Partial<CrawlSettings> = {
+  delayMs: 0,
+  hostConcurrency: 4,
+  retries: 0,
+  robots: 'ignore',
+  allowPrivate: true,
+  depthMax: 3,
+};
+
+type Order = { readonly slowAfter: string; readonly crossingAfter?: string };
+
+/**
+ * Two ways lead to a crossing, a long one and a short one that is slow, and from there on to a goal, which is within reach by the short one alone. Which page is answered
+ * when is said by what has been asked for: a picture is, when its page was taken in.
+ */
+async function walk(t: Parameters<typeof makeArchive>[0], { slowAfter, crossingAfter }: Order) {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const gates = new Map<string, PromiseWithResolvers<void>>();
+  const gate = (path: string) => {
+    if (!gates.has(path)) gates.set(path, Promise.withResolvers());
+    return gates.get(path)!;
+  };
+  const put = (path: string, links: readonly string[], after?: string) =>
+    web.at('site.test', path, (_, response, end) => {
+      gate(path).resolve();
+      void (after === undefined ? Promise.resolve() : gate(after).promise).then(() => {
+        const anchors = links.map((link) => `<a href="${link}">x</a>`);
+        response.writeHead(200, { 'content-type': 'text/html' });
+        end();
+        response.end(html(path, `${anchors.join('')}<img src="${path}.gif">`));
+      });
+    });
+  const picture = (path: string) =>
+    web.at('site.test', `${path}.gif`, (_, response, end) => {
+      gate(`${path}.gif`).resolve();
+      end();
+      response.end('GIF89a');
+    });
+  put('/', ['/slow', '/long']);
+  put('/slow', ['/crossing'], slowAfter);
+  put('/long', ['/longer']);
+  put('/longer', ['/crossing']);
+  put('/crossing', ['/goal'], crossingAfter);
+  put('/goal', ['/beyond']);
+  for (const path of ['/', '/slow', '/long', '/longer', '/crossing', '/goal']) picture(path);
+  const archive = await makeArchive(t, { clock: Date.now });
+  const report = await crawl(archive, [web.url('site.test')], SETTINGS, { resolve: web.resolve });
+  return { web, archive, report };
+}
+
+const PAGES = ['/', '/slow', '/long', '/longer', '/crossing', '/goal'];
+
+for (const [when, order] of Object.entries({
+  'before it was asked for': { slowAfter: '/longer.gif' },
+  'while it was under way': { slowAfter: '/crossing', crossingAfter: '/slow.gif' },
+  'after it was taken in': { slowAfter: '/crossing.gif' },
+} satisfies Record<string, Order>)) {
+  test(`what a page names is within reach by the shortest way to it, though that is found ${when}`, async (t) => {
+    const { web, archive, report } = await walk(t, order);
+    for (const path of PAGES) assert.equal(web.requests('site.test', path).length, 1, path);
+    assert.equal(web.requests('site.test', '/beyond').length, 0);
+    const { counts, queued } = report;
+    assert.deepEqual([counts.pages, counts.captures, queued], [PAGES.length, 2 * PAGES.length, 0]);
+    assert.equal((await allCaptures(archive)).length, counts.captures);
+  });
+}
