@@ -22,7 +22,7 @@ import { RobotsCache } from './robots-cache.ts';
 import type { RobotsRules } from './robots-rules.ts';
 import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
-import type { CrawlProgress } from './settings.ts';
+import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import {
   failedSettlement,
@@ -111,7 +111,7 @@ export class Engine {
     this.#parts = parts;
     const { archive, state, run, fetcher, links } = parts;
     const { settings } = run;
-    this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax);
+    this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, heedsDepth(settings));
     this.#scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
     this.#grown = [...run.grownSeeds];
     this.#robots = new RobotsCache(state, settings.productToken);

@@ -5,8 +5,8 @@
  * lie side by side, and beyond a few of them in one run the rest is a trap. A URL is queued once a run. It leaves the queue only by `settle`, after its captures were
  * acknowledged; whatever was under way when a process died is still queued (see `CrawlState`).
  *
- * Which way to a page is found first is a matter of chance; which is the shortest is not. A page that is named at a smaller depth than before has that from then on, and one
- * that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
+ * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page that is named at a smaller depth than before has that from
+ * then on, and one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
  */
 import { hash } from 'node:crypto';
 import type { EpochMs } from '../base/index.ts';
@@ -159,6 +159,7 @@ export class Frontier {
   readonly #collection: string;
   readonly #run: number;
   readonly #urlsPerHostMax: number;
+  readonly #heedsDepth: boolean;
   readonly #hosts = new Map<string, HostMemory>();
   /** Hosts whose rows are behind, within a transaction. */
   readonly #changed = new Set<HostMemory>();
@@ -178,22 +179,23 @@ export class Frontier {
   /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
   readonly #settled = new Map<number, (readonly [number, number, number])[]>();
 
-  constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number) {
+  constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, heedsDepth = true) {
     this.#state = state;
     this.#collection = collection;
     this.#run = run;
     this.#urlsPerHostMax = urlsPerHostMax;
+    this.#heedsDepth = heedsDepth;
   }
 
   /** Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has no depth of its own. */
   remembers(url: string, isEmbed: boolean, depth: number): boolean {
-    return isEmbed ? this.#seenEmbeds.has(url) : this.#seen.has(url, depth);
+    return isEmbed ? this.#seenEmbeds.has(url) : this.#seen.has(url, this.#heedsDepth ? depth : 0);
   }
 
   /** Remembers a URL for a while: that it was offered at a depth, or need not be. */
   remember(url: string, isEmbed: boolean, depth: number): void {
     if (isEmbed) this.#seenEmbeds.add(url);
-    else this.#seen.add(url, depth);
+    else this.#seen.add(url, this.#heedsDepth ? depth : 0);
   }
 
   /** Whether a page is queued that may be a seed, or what one led to: what it brings may yet widen the scope. */
@@ -254,7 +256,7 @@ export class Frontier {
 
   /** Notes the depth of a page that is known, where it is smaller than the one it had. Says whether it did so with one that this run has visited. */
   #isNearerAndDone({ role, depth }: Offer, host: number, key: number, page: number): boolean {
-    if (!isPageRole(role)) return false;
+    if (!this.#heedsDepth || !isPageRole(role)) return false;
     const row = this.#state.get<{ run: number; state: number }>(NEARER, depth, host, key, page, depth);
     return row?.run === this.#run && row.state === STATE_DONE;
   }

@@ -70,6 +70,14 @@ export type CrawlSettings = {
   readonly fetch: Partial<Omit<FetchSettings, 'clock' | 'resolve'>>;
 };
 
+/** The usual bound on depth is there to end traps. Who sets a smaller one wants to know exactly what is within it. */
+const DEPTH_OF_TRAPS = 100;
+
+/** Whether it matters which of several ways to a page is the shortest. */
+export function heedsDepth({ depthMax }: CrawlSettings): boolean {
+  return depthMax < DEPTH_OF_TRAPS;
+}
+
 const SECOND = 1000;
 const DAY = 24 * 3600 * SECOND;
 
@@ -79,7 +87,7 @@ export const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 export const CRAWL_DEFAULTS: CrawlSettings = {
   collection: 'default',
   scope: 'host',
-  depthMax: 100,
+  depthMax: DEPTH_OF_TRAPS,
   include: [],
   exclude: [],
   pagesMax: UNBOUNDED,

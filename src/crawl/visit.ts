@@ -42,7 +42,7 @@ import {
 } from './page-links.ts';
 import { ReceivedBody } from './received-body.ts';
 import { ROBOTS_FRESH_MS } from './robots-rules.ts';
-import type { CrawlSettings } from './settings.ts';
+import { type CrawlSettings, heedsDepth } from './settings.ts';
 
 /** What a capture brought, in the words of the report. */
 export type Novelty = 'new' | 'duplicate' | 'unchanged';
@@ -352,7 +352,7 @@ export class Visitor {
       isWhole: hasAll,
       isSitemap,
       onlyUntold,
-      depth: item.depth,
+      depth: heedsDepth(this.#settings) ? item.depth : 0,
     });
     if (learned.unread !== undefined) return learned;
     const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
