@@ -5,7 +5,17 @@ import { test } from 'node:test';
 import { Type } from 'typebox';
 import { createArchive } from '../../src/archive/index.ts';
 import type { JobContext, JobKind } from '../../src/server/index.ts';
-import { type JobReply, openServed, type Served, scratch, served, storeDays, writeWarc } from './served-archive.ts';
+import {
+  type JobReply,
+  leaveUpload,
+  openServed,
+  type Served,
+  scratch,
+  served,
+  servedAt,
+  storeDays,
+  writeWarc,
+} from './served-archive.ts';
 
 /** Jobs that wait until they are let go, so that tests can look at them while they run. */
 class Waiting implements JobKind {
@@ -227,6 +237,26 @@ test('jobs that a dead server left are told as interrupted, with their input and
   const over = await one.overJob(again.id);
   assert.deepEqual([over.state, over.report?.captures], ['done', 4]);
   assert.deepEqual(readdirSync(join(directory, 'uploads')), []);
+});
+
+test('the file of an upload that was interrupted can be removed without being added, unless it is being added', async (t) => {
+  const directory = scratch(t);
+  await createArchive(directory);
+  const uploads = ['job-0', 'job-1'].map((id) => leaveUpload(directory, id, Buffer.from('waiting')));
+  const held = Promise.withResolvers<void>();
+  const add: JobKind = { name: 'add', input: Type.Object({}), run: () => held.promise };
+  const one = await servedAt(t, directory, { jobKinds: [add] });
+  const remove = async (id: string) => (await one.call(`/api/uploads/${id}`, { method: 'DELETE' })).status;
+  assert.equal((await one.call('/api/uploads/job-0', { method: 'DELETE', token: '' })).status, 401);
+  assert.equal(await remove('job-0'), 200);
+  assert.deepEqual(readdirSync(join(directory, 'uploads')), [uploads[1]]);
+  assert.equal(await remove('job-0'), 404);
+  assert.equal(await remove('no-job'), 404);
+  const again = await begin(one, 'add', { upload: uploads[1] });
+  assert.equal(await remove('job-1'), 409);
+  held.resolve();
+  await one.overJob(again.id);
+  assert.equal(await remove('job-1'), 404);
 });
 
 test('uploads that wait for their turn when a server dies are all kept, however many, until they are added', async (t) => {

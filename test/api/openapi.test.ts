@@ -5,12 +5,15 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { createArchive } from '../../src/archive/index.ts';
 import { formatFrame, readFrames } from '../../src/base/index.ts';
 import {
   type CallOptions,
   type JobReply,
+  leaveUpload,
   type Served,
-  served,
+  scratch,
+  servedAt,
   storeDays,
   TOKEN,
   untilFound,
@@ -113,7 +116,10 @@ class Checker {
 }
 
 async function checker(t: TestContext): Promise<{ one: Served; check: Checker }> {
-  const one = await served(t, {
+  const directory = scratch(t);
+  await createArchive(directory, { name: 'trial' });
+  leaveUpload(directory, 'interrupted', Buffer.from('half added'));
+  const one = await servedAt(t, directory, {
     isIndexing: true,
     runCommand: async ({ argv, stdout }) => {
       await stdout(Buffer.from(argv.join(' ')));
@@ -236,6 +242,8 @@ test('every route answers as the OpenAPI document says, in success and in failur
 
   await check.call('POST /api/uploads', 202, { search: '?name=three.warc.gz', body: readFileSync(file) });
   await check.call('POST /api/uploads', 422, { search: '?name=three.warc.gz', body: Buffer.from('no archive') });
+  await check.call('DELETE /api/uploads/{jobId}', 200, at({ jobId: 'interrupted' }));
+  await check.call('DELETE /api/uploads/{jobId}', 404, at({ jobId: 'interrupted' }));
   await check.call('POST /api/commands', 400, { body: formatFrame('I') });
   check.check('POST /api/commands', await runCommand(one, ['stats']), 'application/x-pinakes-frames', undefined);
 
@@ -275,6 +283,7 @@ test('the document is OpenAPI 3.1, says what each kind of job takes, and marks w
   assert.equal(document.openapi, '3.1.0');
   assert.deepEqual(check.writing().sort(), [
     'DELETE /api/exports/{jobId}',
+    'DELETE /api/uploads/{jobId}',
     'POST /api/commands',
     'POST /api/deletes',
     'POST /api/deletes/preview',

@@ -1,5 +1,6 @@
 /** A small archive that is being served, and a client of its API. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -94,6 +95,17 @@ export async function writeWarc(path: string, site: string, pages: number): Prom
   await writer.finish();
 }
 
+/** What a server that died leaves of an upload that it was adding: the bytes, and its job; says what jobs call the file. */
+export function leaveUpload(directory: string, jobId: string, bytes: Uint8Array): string {
+  const upload = `${randomUUID()}-site.warc.gz`;
+  mkdirSync(join(directory, 'uploads'), { recursive: true });
+  writeFileSync(join(directory, 'uploads', upload), bytes);
+  const job = { id: jobId, kind: 'add', state: 'running', origin: 'api', input: { upload } };
+  const line = JSON.stringify({ ...job, createdAt: '2024-03-01T10:00:00Z', log: [] });
+  appendFileSync(join(directory, 'jobs.jsonl'), `${line}\n`);
+  return upload;
+}
+
 export async function openServed(directory: string, options: Partial<ServerOptions> = {}): Promise<Served> {
   const clock = options.clock ?? (() => START_MS + 100 * DAY_MS);
   const newId = seededIds(seededRandom(++seed));
@@ -128,6 +140,11 @@ export async function openServed(directory: string, options: Partial<ServerOptio
 export async function served(t: TestContext, options: Partial<ServerOptions> = {}): Promise<Served> {
   const directory = scratch(t);
   await createArchive(directory, { name: 'trial' });
+  return servedAt(t, directory, options);
+}
+
+/** The same for an archive that is there. */
+export async function servedAt(t: TestContext, directory: string, options: Partial<ServerOptions>): Promise<Served> {
   const one = await openServed(directory, options);
   t.after(async () => {
     await one.server.close();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { utf8 } from '../../src/base/index.ts';
+import { leaveUpload } from '../api/served-archive.ts';
 import { response, writeForeign } from '../archive/foreign-file.ts';
 import { screenshot } from './chromium.ts';
 import { checkScreen } from './screen-check.ts';
@@ -55,6 +56,9 @@ suite('work with the web page', () => {
       const jobs = COMMAND_JOBS.map((job) => ({ ...job, state: 'done', origin: 'command', ...COMMAND_TIMES }));
       const lines = jobs.map((job) => `${JSON.stringify(job)}\n`);
       await writeFile(join(archive.directory, 'jobs.jsonl'), lines.join(''));
+      const path = join(archive.directory, '..', 'interrupted.warc.gz');
+      await writeForeign(path, [response('http://interrupted.example/', time, utf8('half way'))]);
+      for (const id of ['interrupted-1', 'interrupted-2']) leaveUpload(archive.directory, id, await readFile(path));
     });
     origin = setting.server.uiUrl;
   });
@@ -262,6 +266,21 @@ suite('work with the web page', () => {
     await page.getByRole('button', { name: 'Run it again' }).waitFor();
     await watching.page.getByText('cancelled').waitFor();
     await checkScreen(page, record, { where: 'job cancelled' });
+  });
+
+  test('an upload that was interrupted is run again, or its file is removed', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/jobs/interrupted-1#token=${TOKEN}`);
+    await page.getByRole('button', { name: 'Remove the file' }).waitFor();
+    await checkScreen(page, record, { where: 'interrupted upload' });
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByRole('status').getByText('done').waitFor();
+    await page.goto(`${origin}/jobs/interrupted-2`);
+    await page.getByRole('button', { name: 'Remove the file' }).click();
+    await page.getByText('The file is removed').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Run it again' }).count(), 0);
+    assert.deepEqual(await readdir(join(setting.archive.directory, 'uploads')), []);
   });
 
   test('a crawl is asked for by its form, and says what came of it', async () => {

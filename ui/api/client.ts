@@ -65,6 +65,10 @@ export async function post<Reply>(path: string, body: unknown): Promise<Reply> {
   return send<Reply>(path, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
+export async function remove(path: string): Promise<void> {
+  await send(path, { method: 'DELETE', headers: { accept: 'application/json', ...tokenField() } });
+}
+
 function tokenField(): Readonly<Record<string, string>> {
   const token = currentToken();
   return token === undefined ? {} : { authorization: `Bearer ${token}` };

@@ -1,6 +1,6 @@
 /** One job: how far it is, its log, what came of it; cancelled, or run again. */
 import { useState } from 'preact/hooks';
-import { type ApiError, apiPath, post } from '../api/client.ts';
+import { type ApiError, apiPath, post, remove } from '../api/client.ts';
 import { faultAdvice, faultPlace, faultSentence } from '../api/fault.ts';
 import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
@@ -130,7 +130,11 @@ function JobActions({ job }: { job: Job }) {
     setError(undefined);
     await work().catch((failure: unknown) => setError(asApiError(failure)));
   };
-  const canRepeat = job.origin !== 'command' && job.kind !== 'delete' && !('upload' in recordOf(job.input));
+  const [isRemoved, setRemoved] = useState(false);
+  const hasUpload = 'upload' in recordOf(job.input);
+  // Of all other jobs that are over the file is gone.
+  const keepsUpload = hasUpload && job.error?.code === 'JOB_INTERRUPTED' && !isRemoved;
+  const canRepeat = job.origin !== 'command' && job.kind !== 'delete' && (!hasUpload || keepsUpload);
   return (
     <div class="job-actions">
       {isUnderWay(job) && (
@@ -154,6 +158,20 @@ function JobActions({ job }: { job: Job }) {
           Run it again
         </button>
       )}
+      {keepsUpload && (
+        <button
+          type="button"
+          onClick={() =>
+            attempt(async () => {
+              await remove(apiPath(`uploads/${encodeURIComponent(job.id)}`));
+              setRemoved(true);
+            })
+          }
+        >
+          Remove the file
+        </button>
+      )}
+      {isRemoved && <p role="status">The file is removed; nothing more of it will be added.</p>}
       {error && <FaultNotice error={error} />}
     </div>
   );

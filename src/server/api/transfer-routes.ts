@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { FRAMES_MIME } from '../../base/index.ts';
 import { isLoopback } from '../host-check.ts';
 import { HttpProblem, NOT_FOUND } from '../problem.ts';
-import type { ApiTools } from './api-tools.ts';
+import { type ApiTools, uploadOf } from './api-tools.ts';
 import { download } from './download.ts';
 import { isInterrupted, isOver, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
@@ -46,6 +46,25 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
           await uploads.remove(upload);
           throw error;
         }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/api/uploads/:jobId',
+      tag: 'transfers',
+      summary: 'Remove the file of an upload that was interrupted before it was added',
+      params: closed({ jobId: Type.String({ maxLength: 100 }) }),
+      reply: { status: 200, schema: closed({ removed: Type.Boolean() }), says: 'It is gone.' },
+      problems: [404, 409],
+      needsToken: true,
+      handle: async ({ params }) => {
+        const upload = uploadOf(jobs.get(params.jobId)?.input);
+        if (!uploads.has(upload)) throw new HttpProblem(NO_UPLOAD);
+        // It may be run again by now.
+        if (jobs.list().some((job) => !isOver(job) && uploadOf(job.input) === upload))
+          throw new HttpProblem(UPLOAD_RUNS);
+        await uploads.remove(upload);
+        return { removed: true };
       },
     }),
     route({
@@ -98,6 +117,20 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
     }),
   ];
 }
+
+const NO_UPLOAD = {
+  status: 404,
+  code: 'UPLOAD_MISSING',
+  message: 'there is no such file',
+  advice: 'The file of an upload is kept only while its job is not over, or was interrupted.',
+};
+
+const UPLOAD_RUNS = {
+  status: 409,
+  code: 'UPLOAD_RUNS',
+  message: 'this file is being added, or waits to be',
+  advice: 'Wait for the end of its job, or cancel the job, which removes the file.',
+};
 
 const NO_EXPORT = {
   status: 404,
