@@ -144,6 +144,9 @@ export class Archive implements StreamParts {
   readonly #compactions = new Exclusive();
   readonly #store: StoreQueue;
   #connector: Connector;
+  /** Why nothing is begun any more, once the archive is being closed. */
+  #closed: PinakesError | undefined;
+  #closing: Promise<void> | undefined;
 
   private constructor(
     directory: string,
@@ -261,6 +264,7 @@ export class Archive implements StreamParts {
 
   exclusive<T>(work: () => Promise<T>): Promise<T> {
     return this.#exclusive.run(() => {
+      if (this.#closed) throw this.#closed;
       this.#assertTaking();
       return work();
     });
@@ -478,8 +482,16 @@ export class Archive implements StreamParts {
     return this.#owner.announce(server);
   }
 
-  async close(): Promise<void> {
-    await this.#store.close();
+  /** Finishes the stores that wait and the change that is being made; the next step of anything longer is refused with ARCHIVE_CLOSED. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const closed = new PinakesError('ARCHIVE_CLOSED', { where: this.directory });
+    await this.#store.close(closed);
+    this.#closed = closed;
     await this.#exclusive.idle();
     await this.volumes.close();
     this.access.close();

@@ -105,6 +105,8 @@ export class StoreQueue {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #spools = 0;
+  /** Why nothing is taken any more, once that is so. */
+  #closed: PinakesError | undefined;
   /** Holders of blocks made in the commit at hand, which cannot be read yet. */
   readonly #fresh = new Map<string, Referent>();
 
@@ -113,6 +115,7 @@ export class StoreQueue {
   }
 
   async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
+    if (this.#closed) throw this.#closed;
     const path = `${this.#parts.directory}${sep}spool-${process.pid}-${this.#spools++}`;
     const start = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
     const kind = {
@@ -124,6 +127,8 @@ export class StoreQueue {
     };
     const spool = await Spool.take(kind, start, input.body, path);
     try {
+      // The body may have been long in coming.
+      if (this.#closed) throw this.#closed;
       const { promise, resolve, reject } = Promise.withResolvers<Stored>();
       this.#waiting.push({ input, options, spool, resolve, reject });
       this.#running ??= this.#run();
@@ -138,7 +143,9 @@ export class StoreQueue {
     while (this.#running) await this.#running.catch(() => {});
   }
 
-  async close(): Promise<void> {
+  /** Takes nothing more in, for this reason, and finishes what it has. */
+  async close(reason: PinakesError): Promise<void> {
+    this.#closed = reason;
     await this.drain();
     await this.#threads.close();
   }

@@ -13,6 +13,11 @@ export const ERROR_CATALOGUE = {
     'Wait until it is done, or stop it. One process at a time may own an archive.',
     true,
   ),
+  ARCHIVE_CLOSED: entry(
+    'the archive was closed before this was done',
+    'What was acknowledged is kept. Open the archive again and run it anew: it goes on, or finds that it is there.',
+    true,
+  ),
   ARCHIVE_EXISTS: entry(
     'there is an archive here already',
     'Choose another directory, or use the archive that is there.',

@@ -6,7 +6,7 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ClassicLevel } from 'classic-level';
+import { ClassicLevel, type Snapshot } from 'classic-level';
 import { assert, type EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import {
@@ -126,7 +126,7 @@ class LevelCatalog implements Catalog {
   }
 
   async view(onBlockRow?: (prefix: number, row: Buffer | undefined) => void): Promise<CatalogView & AsyncDisposable> {
-    const snapshot = this.#database.snapshot();
+    const snapshot = this.#snapshot();
     const { mimes } = this.#state;
     const view = new GuardedView(new LevelView(this.#database, snapshot, mimes, onBlockRow), this.#directory);
     return Object.assign(view, { [Symbol.asyncDispose]: () => snapshot.close() });
@@ -224,6 +224,14 @@ class LevelCatalog implements Catalog {
 
   close(): Promise<void> {
     return this.#change(() => this.#database.close());
+  }
+
+  #snapshot(): Snapshot {
+    try {
+      return this.#database.snapshot();
+    } catch (error) {
+      throw levelError(error, this.#directory);
+    }
   }
 
   /** For questions that one row answers: without the cost of a snapshot. */

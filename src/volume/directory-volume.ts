@@ -14,7 +14,7 @@
  */
 import { type FileHandle, mkdir, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { assert, PinakesError, syncDirectory } from '../base/index.ts';
+import { PinakesError, syncDirectory } from '../base/index.ts';
 import { isGone } from './directory-layout.ts';
 import { isEmptyDirectory, readMark, writeMark } from './directory-mark.ts';
 import { DirectoryNames } from './directory-names.ts';
@@ -25,7 +25,7 @@ import { ObjectTrust } from './object-trust.ts';
 import { mapLimited, OperationCount, OperationQueue } from './operation-queue.ts';
 import { PromptReads } from './prompt-reads.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
-import { type Doing, systemCode, volumeError, whereIn } from './volume-error.ts';
+import { closedError, type Doing, systemCode, volumeError, whereIn } from './volume-error.ts';
 
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;
@@ -303,7 +303,7 @@ export class DirectoryVolume implements Volume {
   /** Runs one operation of the volume: closing waits for it, and its failures are those of a volume. */
   #do<T>(doing: Doing, object: string | undefined, action: () => Promise<T>): Promise<T> {
     return this.#underWay.during(async () => {
-      assert(!this.#closing, `${whereIn(this.name)} is closed`);
+      if (this.#closing) throw closedError(this.name);
       return this.#naming(doing, object, action);
     });
   }

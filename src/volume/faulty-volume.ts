@@ -13,12 +13,12 @@
  * is handed at the beginning counts as durable. After `crash` this volume is gone for good and says VOLUME_MISSING to stray callers; the inner
  * one holds what a disk would hold, and can be wrapped again.
  */
-import { assert, PinakesError, type Random } from '../base/index.ts';
+import { PinakesError, type Random } from '../base/index.ts';
 import { assertObjectName } from './object-name.ts';
 import { ObjectTrust } from './object-trust.ts';
 import { OperationCount, OperationQueue } from './operation-queue.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
-import { whereIn } from './volume-error.ts';
+import { closedError, whereIn } from './volume-error.ts';
 
 export type Operation =
   | 'list'
@@ -319,7 +319,7 @@ export class FaultyVolume implements Volume {
   }
 
   #assertOpen(): void {
-    assert(!this.#closed, `${whereIn(this.name)} is closed`);
+    if (this.#closed) throw closedError(this.name);
   }
 
   #failure({ effect }: Fault, names: readonly string[]): PinakesError {

@@ -12,7 +12,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { assert, fileError, PinakesError, RunningDigest, toHex } from '../base/index.ts';
+import { fileError, PinakesError, RunningDigest, toHex } from '../base/index.ts';
 import type { DirectoryVolumeOptions } from './directory-volume.ts';
 import { readRange, streamRange } from './file-range.ts';
 import { type CachedHandle, HandleCache } from './handle-cache.ts';
@@ -21,7 +21,7 @@ import { assertObjectName, assertOffset, assertPrefix, compareNames } from './ob
 import { mapLimited, OperationCount, OperationQueue } from './operation-queue.ts';
 import { PromptReads } from './prompt-reads.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
-import { whereIn } from './volume-error.ts';
+import { closedError, whereIn } from './volume-error.ts';
 
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;
@@ -202,7 +202,7 @@ export class LinkedVolume implements Volume {
 
   #do<T>(action: () => Promise<T>): Promise<T> {
     return this.#underWay.during(async () => {
-      assert(!this.#closing, `${whereIn(this.name)} is closed`);
+      if (this.#closing) throw closedError(this.name);
       return action();
     });
   }

@@ -6,10 +6,10 @@
  *
  * Streams hand out one buffer again and again, so that a caller who keeps a piece beyond its time is found out.
  */
-import { assert, PinakesError, type Random, READ_CHUNK_BYTES } from '../base/index.ts';
+import { PinakesError, type Random, READ_CHUNK_BYTES } from '../base/index.ts';
 import { assertObjectName, assertOffset, assertPrefix, compareNames } from './object-name.ts';
 import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
-import { whereIn } from './volume-error.ts';
+import { closedError, whereIn } from './volume-error.ts';
 
 const TOTAL_BYTES = 2 ** 40;
 
@@ -172,7 +172,7 @@ class MemoryVolume implements Volume {
   }
 
   #objects(): Map<string, MemoryObject> {
-    assert(!this.#closed, `${whereIn(this.name)} is closed`);
+    if (this.#closed) throw closedError(this.name);
     return this.#disk.objects;
   }
 

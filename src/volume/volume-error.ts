@@ -29,6 +29,11 @@ export function whereIn(volume: string, object?: string): string {
   return object === undefined ? `volume ${volume}` : `volume ${volume}, object ${object}`;
 }
 
+/** The error of whatever is asked of a volume that was closed, as it is with its archive. */
+export function closedError(volume: string): PinakesError {
+  return new PinakesError('ARCHIVE_CLOSED', { where: whereIn(volume) });
+}
+
 /** The error that stands for a failure of the system; everything else passes unchanged. */
 export function volumeError(cause: unknown, where: string, doing: Doing): unknown {
   const system = systemCode(cause);

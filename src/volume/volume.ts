@@ -66,6 +66,6 @@ export interface Volume {
 
   space(): Promise<VolumeSpace>;
 
-  /** Waits for what is under way, and lets go of all handles. */
+  /** Waits for what is under way, and lets go of all handles. Whatever is asked for later fails with ARCHIVE_CLOSED. */
   close(): Promise<void>;
 }

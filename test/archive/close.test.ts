@@ -1,0 +1,119 @@
+/** Closing an archive under work: what was acknowledged is kept, what was not ends with an error that says why, and closing ends. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, openArchive } from '../../src/archive/index.ts';
+import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import { allCaptures, bytesOf, contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
+
+const CLOSED = { code: 'ARCHIVE_CLOSED', retryable: true };
+const SMALL_SEGMENTS = { policies: { segmentBytesMax: 20_000 } };
+
+async function filledArchive(t: TestContext): Promise<Archive> {
+  const archive = await makeArchive(t, SMALL_SEGMENTS);
+  for (let at = 0; at < 60; at++)
+    await archive.store(page(`https://a.example/${at}`, NOON + at * 1000, contentOf(`${at}`)));
+  await archive.delete({ url: 'https://a.example/1' });
+  return archive;
+}
+
+test('closing ends though stores go on coming, and every store that was acknowledged is there', async (t) => {
+  const archive = await makeArchive(t);
+  const stored: string[] = [];
+  const storing = (async () => {
+    for (let at = 0; ; at++) {
+      const url = `https://a.example/${at}`;
+      await archive.store(page(url, NOON, contentOf(url)));
+      stored.push(url);
+    }
+  })();
+  storing.catch(() => {});
+  while (stored.length < 3) await new Promise(setImmediate);
+  await archive.close();
+  await assert.rejects(storing, CLOSED);
+  const again = await openArchive(archive.directory, trialOptions());
+  t.after(() => again.close());
+  assert.deepEqual((await allCaptures(again)).map(({ url }) => url).sort(), stored.sort());
+});
+
+test('a store whose body is still coming when the archive is closed is refused, and leaves nothing', async (t) => {
+  const archive = await makeArchive(t);
+  const { promise: isClosed, resolve } = Promise.withResolvers<void>();
+  async function* slow(): AsyncGenerator<Uint8Array> {
+    yield contentOf('first');
+    await isClosed;
+    yield contentOf('second');
+  }
+  const storing = archive.store(page('https://a.example/', NOON, slow()));
+  storing.catch(() => {});
+  await archive.close();
+  resolve();
+  await assert.rejects(storing, CLOSED);
+});
+
+test('an add that is under way when the archive is closed ends with that error, and goes on where it stopped', async (t) => {
+  const archive = await makeArchive(t);
+  const pages = Array.from({ length: 3000 }, (_, at) =>
+    response(`https://b.example/${at}`, NOON, contentOf(`${at}`, 200)),
+  );
+  const file = await writeForeign(join(archive.directory, 'other.warc.gz'), [warcinfo(), ...pages]);
+  let closing: Promise<void> | undefined;
+  const onProgress = () => {
+    closing ??= archive.close();
+  };
+  const report = archive.add([file], { workers: 1, onProgress });
+  await assert.rejects(report, CLOSED);
+  await closing;
+  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  t.after(() => again.close());
+  await again.add([file], { workers: 1 });
+  assert.equal((await allCaptures(again)).length, pages.length);
+  assert.equal((await again.verify()).errors, 0);
+});
+
+test('what reads a closed archive is told that it was closed', async (t) => {
+  const archive = await filledArchive(t);
+  const [capture, other] = await allCaptures(archive);
+  const { payload } = await archive.open(capture!);
+  const pages = archive.exportCdxj({});
+  await pages.next();
+  const stream = archive.streamWarc();
+  await stream.next();
+  const listing = archive.catalog.captures({}, 1)[Symbol.asyncIterator]();
+  await listing.next();
+  await using view = await archive.catalog.view();
+  await archive.close();
+  // It is in memory already.
+  assert.ok((await bytesOf(payload)).length > 0);
+  const reads: Record<string, () => Promise<unknown>> = {
+    get: () => archive.get('https://a.example/2'),
+    open: () => archive.open(other!),
+    stream: async () => {
+      for await (const _ of stream);
+    },
+    listing: () => listing.next(),
+    view: () => view.findCaptures([capture!]),
+    totals: () => archive.catalog.totals(),
+    newView: () => archive.catalog.view(),
+    stats: () => archive.stats(),
+    verify: () => archive.verify(),
+    export: () => archive.exportWarc({}, join(archive.directory, 'out.warc.gz'), { software: 'trial' }),
+  };
+  for (const [name, read] of Object.entries(reads)) await assert.rejects(read, CLOSED, name);
+});
+
+test('what changes a closed archive is refused, and closing it again does nothing', async (t) => {
+  const archive = await filledArchive(t);
+  await archive.close();
+  const changes: Record<string, () => Promise<unknown>> = {
+    store: () => archive.store(page('https://c.example/', NOON, contentOf('c'))),
+    delete: () => archive.delete({ url: 'https://a.example/2' }),
+    compact: () => archive.compact(),
+    recompress: () => archive.recompress(),
+    rebuild: () => archive.rebuild(),
+    flush: () => archive.flush(),
+    volume: () => archive.addVolume({ name: 'second', path: join(archive.directory, 'second') }),
+  };
+  for (const [name, change] of Object.entries(changes)) await assert.rejects(change, CLOSED, name);
+  await archive.close();
+});
