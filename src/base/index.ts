@@ -7,6 +7,7 @@ export * from './error-catalogue.ts';
 export * from './finding.ts';
 export * from './frame.ts';
 export * from './limits.ts';
+export * from './make-directories.ts';
 export * from './mime.ts';
 export * from './random.ts';
 export * from './recent.ts';

@@ -2,9 +2,9 @@
  * `pinakes warc convert`: files in another compression, or ARC files as WARC files. Sources are only read: no target may be one of them, nor what
  * this run wrote before, whatever `--force` says.
  */
-import { mkdir, rmdir } from 'node:fs/promises';
+import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Finding, fileError, PinakesError } from '../base/index.ts';
+import { type Finding, fileError, makeDirectories, PinakesError } from '../base/index.ts';
 import {
   type Coding,
   type ConvertReport,
@@ -117,7 +117,7 @@ class Targets {
       throw refuse(`${other} was just converted to it; convert ${input.name} with another --out`);
     this.#taken.set(target, input.name);
     try {
-      const outermost = out === undefined ? undefined : await mkdir(directory, { recursive: true });
+      const outermost = out === undefined ? undefined : await makeDirectories(directory);
       this.#made = outermost === undefined ? [] : chain(directory, outermost);
     } catch (cause) {
       throw fileError(cause, directory, 'writing');

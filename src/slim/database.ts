@@ -2,9 +2,8 @@
  * The SQL engine that sorts and joins manifests: DuckDB, in this process, within a fixed amount of memory, spilling to a directory that the
  * caller names. Nothing is kept in it: tables are made from manifests and gone when it is closed.
  */
-import { mkdir } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { PinakesError } from '../base/index.ts';
+import { makeDirectories, PinakesError } from '../base/index.ts';
 
 const MEMORY_MEBIBYTES = 192;
 const THREADS = 2;
@@ -15,7 +14,7 @@ export class Database {
 
   /** `directory` takes what does not fit into memory. */
   static async open(directory: string): Promise<Database> {
-    await mkdir(directory, { recursive: true });
+    await makeDirectories(directory);
     // Loaded when it is needed: the engine is large, and most commands do without it.
     const { DuckDBInstance } = await import('@duckdb/node-api');
     const instance = await DuckDBInstance.create(':memory:', {

@@ -12,9 +12,9 @@
  * What is beyond this file: some file systems note a file's new length before its new bytes, so that after power loss the part that was never
  * synced may read as zeros instead of being shorter. Whoever reads a tail that was not synced has to check it.
  */
-import { type FileHandle, mkdir, open, stat, statfs } from 'node:fs/promises';
+import { type FileHandle, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { PinakesError, syncDirectory } from '../base/index.ts';
+import { makeDirectories, PinakesError, syncDirectory } from '../base/index.ts';
 import { isGone } from './directory-layout.ts';
 import { isEmptyDirectory, readMark, writeMark } from './directory-mark.ts';
 import { DirectoryNames } from './directory-names.ts';
@@ -43,7 +43,7 @@ export type DirectoryVolumeOptions = {
 export async function createDirectoryVolume(name: string, directory: string): Promise<void> {
   directory = resolve(directory);
   try {
-    const first = await mkdir(directory, { recursive: true });
+    const first = await makeDirectories(directory);
     await writeMark(directory, name);
     await syncDirectory(directory);
     for (let made = directory; first && made.length >= first.length; made = dirname(made)) {
