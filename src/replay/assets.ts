@@ -2,13 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { utf8 } from '../base/index.ts';
 import { PAGE_SCRIPT } from './page-script.ts';
+import { MODULE_WORKER_SCRIPT, WORKER_MENDS } from './worker-script.ts';
 
 export type Asset = { readonly mime: string; readonly bytes: Uint8Array };
 
-const WOMBAT_FILES: Readonly<Record<string, string>> = {
-  'wombat.js': import.meta.resolve('@webrecorder/wombat/dist/wombat.js'),
-  'wombatWorkers.js': import.meta.resolve('@webrecorder/wombat/dist/wombatWorkers.js'),
-};
+const WOMBAT = import.meta.resolve('@webrecorder/wombat/dist/wombat.js');
+const WOMBAT_WORKERS = import.meta.resolve('@webrecorder/wombat/dist/wombatWorkers.js');
 const SCRIPT_MIME = 'text/javascript; charset=utf-8';
 
 let assets: Map<string, Asset> | undefined;
@@ -16,9 +15,17 @@ let assets: Map<string, Asset> | undefined;
 /** By file name. Read once. */
 export function replayAssets(): Map<string, Asset> {
   if (assets) return assets;
-  assets = new Map([['pinakes-replay.js', { mime: SCRIPT_MIME, bytes: utf8(PAGE_SCRIPT) }]]);
-  for (const [name, url] of Object.entries(WOMBAT_FILES)) {
-    assets.set(name, { mime: SCRIPT_MIME, bytes: readFileSync(new URL(url)) });
-  }
+  const texts: Readonly<Record<string, string>> = {
+    'wombat.js': textOf(WOMBAT),
+    'pinakes-replay.js': PAGE_SCRIPT,
+    // Under wombat's own name, by which it starts workers of its own making.
+    'wombatWorkers.js': textOf(WOMBAT_WORKERS) + WORKER_MENDS,
+    'module-worker.js': MODULE_WORKER_SCRIPT,
+  };
+  assets = new Map(Object.entries(texts).map(([name, text]) => [name, { mime: SCRIPT_MIME, bytes: utf8(text) }]));
   return assets;
+}
+
+function textOf(url: string): string {
+  return readFileSync(new URL(url), 'utf8');
 }

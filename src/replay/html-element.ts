@@ -57,6 +57,7 @@ const JOBS: ReadonlyMap<string, Job> = new Map<string, Job>([
   ['ping', setAside('ping')],
   ['attributionsrc', setAside('attributionsrc')],
   ['integrity', setAside('integrity')],
+  ['sandbox', (element, value) => (element === 'iframe' ? rewriteSandbox(value) : undefined)],
   ['target', (_, value) => rewriteTarget(value)],
   ['formtarget', (_, value) => rewriteTarget(value)],
   ['http-equiv', (element, value) => (element === 'meta' ? rewriteHttpEquiv(value) : undefined)],
@@ -197,6 +198,16 @@ function isCustomElement(element: string): boolean {
 
 function rewriteTarget(value: string): Change | undefined {
   return /^\s*_(?:blank|top|parent|new)\s*$/i.test(value) ? { value: REPLAY_FRAME_NAME } : undefined;
+}
+
+/**
+ * In a frame without an origin wombat cannot work, nor the scripts that rely on it. Archived pages share one origin as it is, and what keeps them inside
+ * is around all of them.
+ */
+function rewriteSandbox(value: string): Change | undefined {
+  return /\ballow-scripts\b/i.test(value) && !/\ballow-same-origin\b/i.test(value)
+    ? { value: `${value} allow-same-origin` }
+    : undefined;
 }
 
 /** Policies and settings of the original must not rule replay. */

@@ -73,6 +73,8 @@ const SNIPPETS: readonly [html: string, expected: string][] = [
   ],
   ['<body background=b.gif>', `<body background="${web('im_', 'https://example.org/dir/b.gif')}">`],
   ['<q cite="/s">', `<q cite="${web('mp_', 'https://example.org/s')}">`],
+  ['<iframe sandbox="allow-scripts">', '<iframe sandbox="allow-scripts allow-same-origin">'],
+  ['<iframe sandbox="allow-forms">', '<iframe sandbox="allow-forms">'],
   ['<a ping="https://spy.example/">', '<a data-archived-ping="https://spy.example/">'],
   [
     '<p style="background:url(&quot;b.png&quot;)">',

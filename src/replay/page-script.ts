@@ -2,11 +2,13 @@
  * The script that prepares a replayed page before any script of its own runs. It starts wombat and takes away what would reach outside of the page
  * or outlast it. It is a courtesy to pages, not the wall around them: that is what the policies are for.
  */
+import { SHARED_MENDS } from './shared-mends.ts';
+import { WOMBAT_MENDS } from './wombat-mends.ts';
 
 /** Served as `pinakes-replay.js`; plain JavaScript for any browser that runs wombat. */
 export const PAGE_SCRIPT = `(function () {
   'use strict';
-
+${SHARED_MENDS}${WOMBAT_MENDS}
   // Cookies would go to every port of the host, so a page's cookies live as long as the page.
   function keepCookiesHere() {
     var jar = new Map();
@@ -70,7 +72,10 @@ export const PAGE_SCRIPT = `(function () {
       try { found = get(); } catch (error) { return {}; }
       return (self.__WB_check_loc && self.__WB_check_loc(found)) || {};
     };
-    if (self._WBWombatInit) self._WBWombatInit(info);
+    if (!self._WBWombatInit) return;
+    mendWombat(self._WBWombat.prototype);
+    self._WBWombatInit(info);
+    giveBackFields();
   };
 })();
 `;

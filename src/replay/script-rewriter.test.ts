@@ -75,13 +75,23 @@ for (const [code, expected] of [
   ['export * from "../d.js"', `export * from "${WEB}esm_/https://example.org/d.js"`],
   ['import lodash from "lodash"', 'import lodash from "lodash"'],
   [
-    'x = import.meta.url; y = await import(z)',
-    'x = import.meta.url; y = await ____wb_rewrite_import__(import.meta.url,z)',
+    'x = import.meta.url; y = await import(z, o); import.meta.urls',
+    'x = "https://example.org/js/app.js"; y = await ____wb_rewrite_import__("https://example.org/js/app.js",z, o); import.meta.urls',
   ],
   ['const from = "/x"; export default from', 'const from = "/x"; export default from'],
   ['window; const a = 1', 'window; const a = 1'],
 ] as const) {
   test(`a module ${JSON.stringify(code)} is rewritten`, () => assert.equal(body(code, 'module'), expected));
+}
+
+for (const code of [
+  'import "./a.js"; window.x = 1',
+  'let top = 2;\nexport { top };',
+  'window.a = 1\nexport default 1',
+]) {
+  test(`${JSON.stringify(code)} is rewritten as the module that it must be`, () => {
+    assert.equal(rewriteScript(code, 'classic', links()), rewriteScript(code, 'module', links()));
+  });
 }
 
 for (const code of ['x = 1', 'function f() { return 2 }', '', 'var data = {"a": 1}']) {

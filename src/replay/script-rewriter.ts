@@ -10,7 +10,8 @@
  *     this                        -> the stand-in, when it is the window; but for `this.anything` of other names
  *     location = x                -> location = (the stand-in).href = x
  *     x.postMessage(              -> x.__WB_pmw(self.window).postMessage(
- *     import(x)                   -> ____wb_rewrite_import__(<base>, x)
+ *     import(x)                   -> ____wb_rewrite_import__(<address>, x)
+ *     import.meta.url             -> <address>: that of the original
  *     import ... from 'x'         -> the link of the archive, in modules
  *
  * All of it stays on the line where it was, so that messages name the right lines.
@@ -38,10 +39,13 @@ type Patch = { readonly from: number; readonly to: number; readonly text: string
 export function rewriteScript(text: string, kind: ScriptKind, links: LinkRewriter): string {
   if (text.includes(ASSIGN) || !MENTIONS.test(text)) return text;
   const rewriting = new ScriptRewriting(text, kind, links);
-  return rewriting.result();
+  const rewritten = rewriting.result();
+  return rewriting.isOtherwiseModule ? new ScriptRewriting(text, 'module', links).result() : rewritten;
 }
 
 class ScriptRewriting {
+  /** Whether a script that was asked for as a classic one imports or exports, which only modules can: scripts of pages make links without saying so. */
+  isOtherwiseModule = false;
   readonly #text: string;
   readonly #kind: ScriptKind;
   readonly #links: LinkRewriter;
@@ -115,9 +119,10 @@ class ScriptRewriting {
     if (name === 'this') this.#onThis(token);
     else if (name === 'location') this.#onLocation(token);
     else if (name === 'import') this.#onImport(token);
-    else if (name === 'export' && this.#isModule && depth === 0) {
+    else if (name === 'export' && depth === 0) {
+      this.#noteModule(token);
       const next = this.#nextCharacter(token.end);
-      this.#isImport = next === '{' || next === '*';
+      this.#isImport = this.#isModule && (next === '{' || next === '*');
     }
   }
 
@@ -141,16 +146,28 @@ class ScriptRewriting {
     this.#put(after + 1, after + 1, CHECK_LOCATION);
   }
 
-  #onImport({ start, end, depth }: ScannedName): void {
+  #noteModule(token: ScannedName): void {
+    if (this.#kind === 'classic' && token.depth === 0 && isStatementStart(token)) this.isOtherwiseModule = true;
+  }
+
+  #onImport(token: ScannedName): void {
+    const { start, end, depth } = token;
     const next = this.#nextCharacter(end);
     if (next === '(') {
-      if (this.#kind === 'worker' || this.#kind === 'module-worker') return;
       const open = this.#text.indexOf('(', end);
-      const base = this.#isModule ? 'import.meta.url' : JSON.stringify(this.#links.base);
-      this.#put(start, open + 1, `____wb_rewrite_import__(${base},`);
-    } else if (next !== '.') {
+      this.#put(start, open + 1, `____wb_rewrite_import__(${this.#base()},`);
+    } else if (next === '.') {
+      const own = /^\s*\.\s*meta\s*\.\s*url(?![\w$])/.exec(this.#text.slice(end, end + 64))?.[0];
+      if (own !== undefined) this.#put(start, end + own.length, this.#base());
+    } else {
       this.#isImport = this.#isModule && depth === 0;
+      this.#noteModule(token);
     }
+  }
+
+  /** The address of the script, as its own code sees it. */
+  #base(): string {
+    return JSON.stringify(this.#links.base).replaceAll('<', '\\u003c');
   }
 
   #onString(start: number, end: number, before: string, depth: number): void {
@@ -278,17 +295,16 @@ function patched(text: string, patches: readonly Patch[]): string {
   return parts.join('');
 }
 
-/** The script of a worker: wombat's part for workers comes first. */
+/** What the script of a worker begins with: wombat's part for workers. */
 export function workerPrelude(
   kind: 'worker' | 'module-worker',
   replayOrigin: string,
   stamp: string,
   originalUrl: string,
 ): string {
-  const library = `${replayOrigin}/static/wombatWorkers.js`;
+  const assets = `${replayOrigin}/static/`;
+  if (kind === 'module-worker') return `import ${JSON.stringify(`${assets}module-worker.js`)};`;
   const prefix = `${replayOrigin}/web/`;
   const info = JSON.stringify({ prefix, prefixMod: `${prefix}${stamp}wkrf_/`, originalURL: originalUrl });
-  if (kind === 'module-worker')
-    return `import ${JSON.stringify(library)};self.__pinakes_wombat??=new self.WBWombat(${info});`;
-  return `self.importScripts(${JSON.stringify(library)});new WBWombat(${info});`;
+  return `self.importScripts(${JSON.stringify(`${assets}wombatWorkers.js`)});new WBWombat(${info});`;
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Browser, Frame, Page } from 'playwright-core';
-import { makeArchive } from '../archive/trial-archive.ts';
-import { launchChromium, newCheckedPage, screenshot } from './chromium.ts';
-import { EVERYTHING, PIXEL, type SiteFile, SPRING, SUMMER, storeSite } from './sample-site.ts';
-import { builtUi, replayFrame, serveArchive } from './served-archive.ts';
+import { launchChromium, screenshot } from './chromium.ts';
+import { EVERYTHING, PIXEL, type SiteFile, SPRING, SUMMER } from './sample-site.ts';
+import { builtUi, openSite, replayFrame } from './served-archive.ts';
 
 let browser: Browser;
 let ui: Awaited<ReturnType<typeof builtUi>>;
@@ -16,14 +15,8 @@ test.after(async () => {
   await ui?.remove();
 });
 
-async function opened(t: test.TestContext, files: readonly SiteFile[], path: string) {
-  const archive = await makeArchive(t);
-  await storeSite(archive, files);
-  const origins = await serveArchive(t, archive, ui.directory);
-  const checked = await newCheckedPage(browser, [origins.uiOrigin, origins.replayOrigin]);
-  t.after(() => checked.page.context().close());
-  await checked.page.goto(`${origins.uiOrigin}${path}`);
-  return { ...checked, ...origins, archive, frame: await replayFrame(checked.page) };
+function opened(t: test.TestContext, files: readonly SiteFile[], path: string) {
+  return openSite(t, { browser, uiDirectory: ui.directory }, files, path);
 }
 
 const DONE = {

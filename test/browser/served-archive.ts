@@ -3,11 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Frame, Page } from 'playwright-core';
+import type { Browser, Frame, Page } from 'playwright-core';
 import { buildUi } from '../../scripts/ui.ts';
 import type { Archive } from '../../src/archive/index.ts';
 import { REPLAY_FRAME_NAME } from '../../src/replay/index.ts';
 import { startServer } from '../../src/server/index.ts';
+import { makeArchive } from '../archive/trial-archive.ts';
+import { newCheckedPage } from './chromium.ts';
+import { type SiteFile, storeSite } from './sample-site.ts';
 
 export const TOKEN = 'token-of-the-archivist';
 
@@ -55,4 +58,18 @@ export async function replayFrame(page: Page): Promise<Frame> {
     await page.waitForEvent('framenavigated', (navigated) => navigated === frame);
   }
   return frame;
+}
+
+/** What pages are opened with: one browser and one build of the web page for the tests of a file. */
+export type Stage = { readonly browser: Browser; readonly uiDirectory: string };
+
+/** A site in an archive that is served, with one of its pages open in a browser. */
+export async function openSite(t: TestContext, stage: Stage, files: readonly SiteFile[], path: string) {
+  const archive = await makeArchive(t);
+  await storeSite(archive, files);
+  const origins = await serveArchive(t, archive, stage.uiDirectory);
+  const checked = await newCheckedPage(stage.browser, [origins.uiOrigin, origins.replayOrigin]);
+  t.after(() => checked.page.context().close());
+  await checked.page.goto(`${origins.uiOrigin}${path}`);
+  return { ...checked, ...origins, archive, frame: await replayFrame(checked.page) };
 }

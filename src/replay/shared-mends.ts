@@ -1,0 +1,74 @@
+/**
+ * Functions that the scripts of replay share, in pages and in workers, as text: what wombat leaves undone in both. Plain JavaScript for any browser
+ * that runs wombat.
+ */
+export const SHARED_MENDS = `
+  // Fields of the original that must not act again are sent under another name; the page's own scripts find them under theirs.
+  var KEPT = 'x-archive-orig-';
+
+  function isCookie(name) {
+    return /^set-cookie2?$/i.test(name);
+  }
+
+  function originalFields(sent) {
+    var fields = new Map();
+    sent.forEach(function (value, name) {
+      if (/^content-(?:type|length|language|disposition)$/.test(name) && !fields.has(name)) fields.set(name, value);
+      var original = name.startsWith(KEPT) ? name.slice(KEPT.length) : '';
+      if (original !== '' && !isCookie(original)) fields.set(original, value);
+    });
+    return fields;
+  }
+
+  function isReplayed(sent) {
+    return sent.has('memento-datetime');
+  }
+
+  function giveBackFields() {
+    var headersOf = Object.getOwnPropertyDescriptor(Response.prototype, 'headers').get;
+    var known = new WeakMap();
+    Object.defineProperty(Response.prototype, 'headers', {
+      configurable: true,
+      enumerable: true,
+      get: function () {
+        var sent = headersOf.call(this);
+        if (!isReplayed(sent)) return sent;
+        if (!known.has(sent)) known.set(sent, new Headers(Array.from(originalFields(sent))));
+        return known.get(sent);
+      }
+    });
+    if (!self.XMLHttpRequest) return;
+    var asked = XMLHttpRequest.prototype;
+    var fieldOf = asked.getResponseHeader;
+    var allFields = asked.getAllResponseHeaders;
+    asked.getResponseHeader = function getResponseHeader(name) {
+      var kept = isCookie(name) ? null : fieldOf.call(this, KEPT + name);
+      return kept === null ? fieldOf.call(this, name) : kept;
+    };
+    asked.getAllResponseHeaders = function getAllResponseHeaders() {
+      var text = allFields.call(this);
+      var sent = new Headers(text.split('\\r\\n').filter(Boolean).map(function (line) {
+        var colon = line.indexOf(':');
+        return [line.slice(0, colon), line.slice(colon + 1).trim()];
+      }));
+      if (!isReplayed(sent)) return text;
+      return Array.from(originalFields(sent)).sort().map(function (field) { return field[0] + ': ' + field[1] + '\\r\\n'; }).join('');
+    };
+  }
+
+  // import(), with what else it is given; names without a place are a matter of import maps.
+  function importer(linkOf) {
+    var withOptions;
+    return function (base, specifier, options) {
+      try {
+        var name = String(specifier);
+        var link = /^(?:\\.{0,2}\\/|[a-z][a-z0-9+.-]*:)/i.test(name) ? linkOf(name, base) : name;
+        if (options === undefined) return import(link);
+        withOptions = withOptions || new Function('link', 'options', 'return import(link, options)');
+        return withOptions(link, options);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    };
+  }
+`;

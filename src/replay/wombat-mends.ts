@@ -1,0 +1,95 @@
+/**
+ * What wombat gets wrong in pages, put right before it starts: its methods are wrapped, so that frames without an address of their own, which it
+ * prepares itself, have them too. Text of functions for the script of pages.
+ */
+export const WOMBAT_MENDS = `
+  function mendWombat(methods) {
+    mendListeners(methods);
+    mendModules(methods);
+    mendStyles(methods);
+  }
+
+  // Called as a plain function it means the window. Wombat takes that for no object, and every message to such a listener ends in an error.
+  function mendListeners(methods) {
+    var prepare = methods.initPostMessageOverride;
+    methods.initPostMessageOverride = function (win) {
+      var isPrepared = !win.postMessage || win.__orig_postMessage;
+      prepare.call(this, win);
+      if (isPrepared || !win.EventTarget) return;
+      ['addEventListener', 'removeEventListener'].forEach(function (name) {
+        var original = win.EventTarget.prototype[name];
+        var mended = function (type, listener, options) {
+          return original.call(this === undefined || this === null ? win : this, type, listener, options);
+        };
+        Object.defineProperty(mended, 'name', { value: name });
+        win.EventTarget.prototype[name] = mended;
+      });
+    };
+  }
+
+  // Modules that scripts make cannot stand in a block, and data cannot either. import() may have options.
+  function mendModules(methods) {
+    var STAND_INS = ['window', 'self', 'document', 'location', 'top', 'parent', 'frames', 'opener'];
+    var ASSIGN = '_____WB$wombat$assign$function_____';
+
+    function isOther(script) {
+      return /^\\s*(?:module|importmap|speculationrules)\\s*$/i.test(script.type);
+    }
+
+    function moduleText(wombat, script, text) {
+      if (!/^\\s*module\\s*$/i.test(script.type) || text.indexOf(ASSIGN) >= 0) return text;
+      var linked = text.replace(/(\\bfrom\\s*|\\bimport\\s*)(["'])((?:https?:|\\.{0,2}\\/)[^"'\\s]*)\\2/g, function (all, before, quote, link) {
+        return before + quote + wombat.rewriteUrl(new wombat.URL(link, document.baseURI).href, false, 'esm_') + quote;
+      });
+      var names = [];
+      if (wombat.skipWrapScriptTextBasedOnText(linked, names)) return linked;
+      var declared = STAND_INS.filter(function (name) {
+        return names.indexOf(name) < 0 && !new RegExp('\\\\b(?:var|let|const|function|class|import|as)\\\\s+' + name + '\\\\b').test(linked);
+      });
+      return 'const ' + ASSIGN + '=(name)=>{const w=globalThis._wb_wombat;return(w&&w.local_init&&w.local_init(name))||globalThis[name]};' +
+        declared.map(function (name) { return 'let ' + name + '=' + ASSIGN + '("' + name + '");'; }).join('') + linked;
+    }
+
+    var rewriteScript = methods.rewriteScript;
+    methods.rewriteScript = function (script) {
+      if (script.hasAttribute('src') || !isOther(script)) return rewriteScript.call(this, script);
+      var text = script.textContent;
+      var rewritten = moduleText(this, script, text);
+      if (rewritten === text) return false;
+      script.textContent = rewritten;
+      return true;
+    };
+    var assign = methods.rewriteHTMLAssign;
+    methods.rewriteHTMLAssign = function (element, setter, value) {
+      if (element.tagName !== 'SCRIPT' || !isOther(element)) return assign.call(this, element, setter, value);
+      setter.call(element, moduleText(this, element, String(value)));
+    };
+    methods.initImportWrapperFunc = function (win) {
+      var wombat = this;
+      win.____wb_rewrite_import__ = importer(function (name, base) {
+        return wombat.rewriteUrl(new wombat.URL(name, base).href, false, 'esm_');
+      });
+    };
+  }
+
+  // Newer ways for text to become a style sheet or a part of the page.
+  function mendStyles(methods) {
+    function rewriting(owner, name, rewritten) {
+      if (!owner || !owner.prototype[name]) return;
+      var original = owner.prototype[name];
+      owner.prototype[name] = function (text, options) { return original.call(this, rewritten(String(text)), options); };
+    }
+    var prepare = methods.initCSSOMOverrides;
+    methods.initCSSOMOverrides = function () {
+      prepare.call(this);
+      var wombat = this;
+      var win = this.$wbwindow;
+      var style = function (text) { return wombat.rewriteStyle(text); };
+      var markup = function (text) { return wombat.rewriteHtml(text); };
+      rewriting(win.CSSStyleSheet, 'replace', style);
+      rewriting(win.CSSStyleSheet, 'replaceSync', style);
+      rewriting(win.Element, 'setHTMLUnsafe', markup);
+      rewriting(win.ShadowRoot, 'setHTMLUnsafe', markup);
+    };
+  }
+`;

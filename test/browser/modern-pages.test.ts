@@ -1,0 +1,174 @@
+/** What pages of today do, in the archive: messages, modules, workers and what they learn of themselves. Each script tells what it found in `done`. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Browser } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
+import { PIXEL, type SiteFile } from './sample-site.ts';
+import { builtUi, openSite } from './served-archive.ts';
+
+let browser: Browser;
+let ui: Awaited<ReturnType<typeof builtUi>>;
+test.before(async () => {
+  [browser, ui] = await Promise.all([launchChromium(), builtUi()]);
+});
+test.after(async () => {
+  await browser?.close();
+  await ui?.remove();
+});
+
+const SITE = 'https://modern.example';
+
+function html(body: string): SiteFile {
+  return { url: `${SITE}/`, body: `<!doctype html><title>modern</title><script>var done = {};</script>${body}` };
+}
+
+function script(path: string, body: string): SiteFile {
+  return { url: `${SITE}${path}`, type: 'text/javascript', body };
+}
+
+/** What the page's scripts found, once they have found all of it. */
+async function found(t: test.TestContext, files: readonly SiteFile[], names: readonly string[]) {
+  const stage = { browser, uiDirectory: ui.directory };
+  const opened = await openSite(t, stage, files, `/web/20200401100000/${SITE}/`);
+  const { frame, record } = opened;
+  const isDone = `typeof done !== 'undefined' && ${JSON.stringify(names)}.every((name) => name in done)`;
+  await frame.waitForFunction(isDone, undefined, { timeout: 30_000 }).catch(async (cause: unknown) => {
+    const done = await frame.evaluate(`typeof done === 'undefined' ? 'nothing' : done`);
+    throw new Error(`no more than ${JSON.stringify(done)}; ${record.consoleErrors.join('\n')}`, { cause });
+  });
+  assert.deepEqual(record.outsideRequests, []);
+  return { ...opened, done: (await frame.evaluate('done')) as Record<string, unknown> };
+}
+
+test('messages reach listeners that were added by the bare name, also from a frame that was sandboxed', async (t) => {
+  const page = html(`
+    <script>addEventListener('message', (event) => { done[event.data.name] = [event.origin, event.data.path]; });</script>
+    <iframe src="/inner.html"></iframe><iframe sandbox="allow-scripts" src="/boxed.html"></iframe>`);
+  const inner = (path: string, name: string): SiteFile => ({
+    url: `${SITE}${path}`,
+    body: `<script>parent.postMessage({ name: '${name}', path: location.pathname }, '*')</script>`,
+  });
+  const { done } = await found(
+    t,
+    [page, inner('/inner.html', 'inner'), inner('/boxed.html', 'boxed')],
+    ['inner', 'boxed'],
+  );
+  assert.deepEqual(done, { inner: [SITE, '/inner.html'], boxed: [SITE, '/boxed.html'] });
+});
+
+test('modules know their own address, import data, and are made by scripts', async (t) => {
+  const page = html(`
+    <script type="importmap">{ "imports": { "bare": "/js/bare.js", "folder/": "/js/" } }</script>
+    <script type="module" src="/js/main.js?v=1"></script>
+    <script type="module">
+      done.inline = import.meta.url;
+      done.data = (await import('./js/data.json', { with: { type: 'json' } })).default.value;
+      done.bare = (await import('bare')).name + (await import('folder/bare.js')).name;
+      const made = document.createElement('script');
+      made.type = 'module';
+      made.textContent = "import { name } from './js/bare.js'; done.made = [name, location.href, globalThis.loads];";
+      document.head.append(made);
+    </script>`);
+  const files = [
+    page,
+    script('/js/main.js?v=1', `done.main = [import.meta.url, new URL('/logo.png', import.meta.url).href];`),
+    script('/js/bare.js', `globalThis.loads = (globalThis.loads ?? 0) + 1; export const name = 'bare';`),
+    { url: `${SITE}/js/data.json`, type: 'application/json', body: '{"value":"from data"}' },
+  ];
+  const { done } = await found(t, files, ['inline', 'data', 'bare', 'made', 'main']);
+  assert.deepEqual(done, {
+    inline: `${SITE}/`,
+    data: 'from data',
+    bare: 'barebare',
+    made: ['bare', `${SITE}/`, 1],
+    main: [`${SITE}/js/main.js?v=1`, `${SITE}/logo.png`],
+  });
+});
+
+const PLACE = `[location.href, location.origin, location.pathname, String(self.location), self.origin, location instanceof WorkerLocation, new URL('/x', location).href]`;
+
+test('workers see the addresses of the original', async (t) => {
+  const page = html(`<script>
+    const run = (name, worker) => {
+      (worker.port ?? worker).onmessage = (event) => { done[name] = event.data; };
+      worker.onerror = (event) => { done[name] = 'error: ' + event.message; };
+    };
+    run('classic', new Worker('/jobs/classic.js?q=1'));
+    run('module', new Worker('/jobs/module.js', { type: 'module' }));
+    run('shared', new SharedWorker('/jobs/shared.js'));
+    run('nested', new Worker('/jobs/outer.js'));
+    const code = "fetch('${SITE}/data.json').then((reply) => postMessage([location.origin, location.protocol, reply.url]))";
+    run('blob', new Worker(URL.createObjectURL(new Blob([code], { type: 'text/javascript' }))));
+    </script>`);
+  const files = [
+    page,
+    script('/jobs/classic.js?q=1', `fetch('../data.json').then((reply) => postMessage([...${PLACE}, reply.url]))`),
+    script(
+      '/jobs/module.js',
+      `import { part } from './part.js';
+       import(new URL('./later.js', import.meta.url)).then((later) => postMessage([...${PLACE}, part, later.default, import.meta.url]), (error) => postMessage(String(error)));`,
+    ),
+    script('/jobs/part.js', `export const part = location.pathname;`),
+    script('/jobs/later.js', `export default 'later';`),
+    script('/jobs/shared.js', `onconnect = (event) => event.ports[0].postMessage(location.href);`),
+    script('/jobs/outer.js', `new Worker('${SITE}/jobs/inner.js').onmessage = (event) => postMessage(event.data);`),
+    script('/jobs/inner.js', `postMessage(location.href);`),
+    { url: `${SITE}/data.json`, type: 'application/json', body: '{}' },
+  ];
+  const { done } = await found(t, files, ['classic', 'module', 'shared', 'nested', 'blob']);
+  const place = (path: string, query = '') => {
+    const href = `${SITE}${path}${query}`;
+    return [href, SITE, path, href, SITE, true, `${SITE}/x`];
+  };
+  assert.deepEqual(done, {
+    classic: [...place('/jobs/classic.js', '?q=1'), `${SITE}/data.json`],
+    module: [...place('/jobs/module.js'), '/jobs/module.js', 'later', `${SITE}/jobs/module.js`],
+    shared: `${SITE}/jobs/shared.js`,
+    nested: `${SITE}/jobs/inner.js`,
+    blob: [SITE, 'blob:', `${SITE}/data.json`],
+  });
+});
+
+test('scripts read the fields that the original was sent with, but for its cookies', async (t) => {
+  const page = html(`<script>
+    fetch('/list.json').then((reply) => { done.fetch = [reply.headers.get('X-Total'), reply.headers.get('content-type'), reply.headers.get('link'), [...reply.headers.keys()]]; });
+    const request = new XMLHttpRequest();
+    request.open('GET', '/list.json');
+    request.onload = () => { done.xhr = [request.getResponseHeader('x-total'), request.getResponseHeader('set-cookie'), request.getAllResponseHeaders()]; };
+    request.send();
+    done.own = new Response('x', { headers: { 'x-archive-orig-a': '1' } }).headers.get('x-archive-orig-a');
+    </script>`);
+  const list: SiteFile = {
+    url: `${SITE}/list.json`,
+    type: 'application/json',
+    fields: ['X-Total: 42', 'Link: </list.json?page=2>; rel="next"', 'Set-Cookie: a=b', 'Content-Security-Policy: x'],
+    body: '[]',
+  };
+  const { done } = await found(t, [page, list], ['fetch', 'xhr']);
+  const link = '</list.json?page=2>; rel="next"';
+  const names = ['content-length', 'content-security-policy', 'content-type', 'link', 'x-total'];
+  assert.deepEqual(done.fetch, ['42', 'application/json', link, names]);
+  const lines = ['content-length: 2', 'content-security-policy: x', 'content-type: application/json', `link: ${link}`];
+  assert.deepEqual(done.xhr, ['42', null, [...lines, 'x-total: 42', ''].join('\r\n')]);
+  assert.equal(done.own, '1');
+});
+
+test('style sheets and markup that scripts make from text load from the archive', async (t) => {
+  const page = html(`<div id="styled">x</div><div id="filled"></div><script>
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync('#styled { background: url(https://cdn.example/made.png) }');
+    document.adoptedStyleSheets = [sheet];
+    const filled = document.getElementById('filled');
+    filled.setHTMLUnsafe('<img src="https://cdn.example/filled.png">');
+    filled.firstChild.onload = () => { done.filled = filled.firstChild.src; };
+    </script>`);
+  const pixel = (name: string): SiteFile => ({
+    url: `https://cdn.example/${name}.png`,
+    type: 'image/png',
+    body: PIXEL,
+  });
+  const { done, page: shown, record } = await found(t, [page, pixel('made'), pixel('filled')], ['filled']);
+  assert.equal(done.filled, 'https://cdn.example/filled.png');
+  await shown.waitForLoadState('networkidle');
+  assert.ok(record.requests.some((url) => url.endsWith('/https://cdn.example/made.png')));
+});
