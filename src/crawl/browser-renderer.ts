@@ -99,7 +99,7 @@ export class Renderer {
     await archive.store(
       {
         kind: 'resource',
-        url: `urn:view:${settlement.item.url}`,
+        url: viewUrl(settlement.item.url),
         time: archive.clock(),
         mime: 'image/png',
         body,
@@ -109,6 +109,11 @@ export class Renderer {
     );
     tally.counts.screenshots++;
   }
+}
+
+/** What the picture of a page is kept as. */
+export function viewUrl(url: string): string {
+  return `urn:view:${url}`;
 }
 
 async function recordIdOf(archive: Archive, place: Visited['capture']['place']): Promise<string | undefined> {

@@ -3,6 +3,7 @@ import type { Archive } from '../archive/index.ts';
 import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.ts';
 import { findBrowser } from './browser-path.ts';
 import { BrowserPool } from './browser-pool.ts';
+import { viewUrl } from './browser-renderer.ts';
 import { Engine } from './engine.ts';
 import { FETCH_DEFAULTS } from './fetch-settings.ts';
 import { frontierUrl } from './frontier.ts';
@@ -221,11 +222,11 @@ function keepReport(archive: Archive, report: CrawlReport): Promise<string> {
   );
 }
 
-/** Takes the captures of pages that are gone out of the archive; theirs alone, though other URLs may share the key. */
+/** Takes the captures of pages that are gone out of the archive, and the pictures of them; theirs alone, though other URLs may share the key. */
 async function expunge(archive: Archive, state: CrawlState, run: Run): Promise<number> {
   const collection = await archive.collections.number(run.collection);
   let removed = 0;
-  for (const url of goneUrls(state, run)) {
+  for (const url of goneUrls(state, run).flatMap((gone) => [gone, viewUrl(gone)])) {
     const times: EpochMs[] = [];
     for await (const capture of archive.retrieval.captures(url))
       if (capture.url === url && capture.collection === collection) times.push(capture.time);

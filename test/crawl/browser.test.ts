@@ -364,3 +364,21 @@ test('a recrawl asks for what pages need by its validators, and renders pages th
   );
   assert.deepEqual(await audit(archive), []);
 });
+
+test('the picture of a page goes with the page where what is gone is expunged', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  web.put('site.test', '/', html('home', '<a href="/secret">x</a>'));
+  web.put('site.test', '/secret', html('secret', ''));
+  await crawl(archive, [web.url('site.test')], await browserSettings(), { resolve: web.resolve });
+  web.put('site.test', '/secret', '', {}, 410);
+  const { counts } = await recrawl(archive, 'default', { gone: 'expunge' }, { resolve: web.resolve });
+  assert.deepEqual([counts.gone, counts.expunged], [1, 3]);
+  const left = (await allCaptures(archive)).map(({ url }) => url);
+  assert.deepEqual(
+    left.filter((url) => url.includes('secret')),
+    [],
+  );
+  assert.ok(left.includes(`urn:view:${web.url('site.test')}`));
+});
