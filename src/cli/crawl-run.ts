@@ -9,6 +9,7 @@ import {
   crawl,
   dueCrawls,
   emulate,
+  hasReachedNothing,
   putSchedule,
   recrawl,
   removeSchedule,
@@ -47,6 +48,12 @@ export async function crawlCommand(
     );
     return EXIT_FINE;
   }
+  // Before a schedule is noted for a crawl that is then refused.
+  if (seeds.length === 0 && !options.again && !options.resume)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: 'crawl',
+      detail: 'name a URL to begin with, or a collection with --again or --resume',
+    });
   if (options.every !== undefined) {
     const { due } = putSchedule(archive, { collection, every: options.every, seeds, settings });
     context.terminal.say(
@@ -92,8 +99,7 @@ class Shown {
     if (json) await terminal.json(report);
     else await terminal.line(summary(report));
     if (report.outcome === 'interrupted') return EXIT_INTERRUPTED;
-    // A crawl that could reach nothing at all has not done what was asked.
-    return report.counts.failed > 0 && report.counts.pages === 0 ? EXIT_FOUND : EXIT_FINE;
+    return hasReachedNothing(report) ? EXIT_FOUND : EXIT_FINE;
   }
 }
 

@@ -7,7 +7,7 @@ export type { Exchange, FailureReason, Fetcher, FetchFailure, FetchRequest, Trun
 export { FETCH_DEFAULTS, type FetchSettings } from './fetch-settings.ts';
 export { HttpFetcher } from './http-fetcher.ts';
 export { nextTime } from './recurrence.ts';
-export type { CrawlCounts, CrawlReport } from './report.ts';
+export { type CrawlCounts, type CrawlReport, hasReachedNothing } from './report.ts';
 export { RobotsRules } from './robots-rules.ts';
 export { type Run, type RunState, runsOf } from './run.ts';
 export { dueCrawls, putSchedule, removeSchedule, runScheduled, type Schedule, schedules } from './schedule.ts';

@@ -67,6 +67,11 @@ export type CrawlReport = {
   readonly software?: string;
 };
 
+/** A crawl that could reach nothing at all, as one without a network, has not done what was asked. */
+export function hasReachedNothing({ counts }: CrawlReport): boolean {
+  return counts.failed > 0 && counts.pages === 0;
+}
+
 const TOLD_URLS_MAX = 100;
 
 export function noCounts(): CrawlCounts {

@@ -6,11 +6,14 @@ import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { crawl, recrawl, seedUrls } from './crawl.ts';
 import { nextTime } from './recurrence.ts';
-import type { CrawlReport } from './report.ts';
+import { type CrawlReport, hasReachedNothing } from './report.ts';
 import { lastFirstRun, runsOf } from './run.ts';
 import { Scope } from './scope.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
 import { CrawlState } from './state.ts';
+
+/** When a crawl that reached nothing is tried again: a laptop that was woken up has its network by then. */
+const TRY_AGAIN_MS = 60 * 60 * 1000;
 
 export type Schedule = {
   readonly collection: string;
@@ -85,7 +88,7 @@ export function dueCrawls(archive: Archive): Schedule[] {
 
 /**
  * Runs a scheduled crawl: from its seeds the first time, again over what is known afterwards. It is due again only when it has ended, so what a killed process
- * began is taken up by the next.
+ * began is taken up by the next. One that reached nothing is due again soon, and has not run.
  */
 export async function runScheduled(
   archive: Archive,
@@ -97,18 +100,18 @@ export async function runScheduled(
   const report = isKnown
     ? await recrawl(archive, collection, settings, options)
     : await crawl(archive, seeds, settings, options);
+  if (report.outcome === 'interrupted') return report;
   const now = archive.clock();
-  if (report.outcome !== 'interrupted') {
-    const next = nextTime(every, now);
-    withState(archive, (state) =>
-      state.run(
-        'UPDATE schedule SET due = ?, last = ? WHERE collection = ? AND every = ?',
-        next,
-        now,
-        collection,
-        every,
-      ),
-    );
-  }
+  const next = nextTime(every, now);
+  const isVain = hasReachedNothing(report);
+  withState(archive, (state) =>
+    state.run(
+      'UPDATE schedule SET due = ?, last = coalesce(?, last) WHERE collection = ? AND every = ?',
+      isVain ? Math.min(next, now + TRY_AGAIN_MS) : next,
+      isVain ? null : now,
+      collection,
+      every,
+    ),
+  );
   return report;
 }

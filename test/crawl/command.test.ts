@@ -59,6 +59,11 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   assert.match(again.err, /site: next at \d{4}-\d\d-\d\dT03:00:00Z/);
   assert.equal(linesOf((await run(cwd, 'crawl', '--schedules')).out).length, 1);
 
+  const nameless = await run(cwd, 'crawl', '--collection', 'site', '--every', 'month');
+  assert.deepEqual([nameless.code, nameless.out], [2, '']);
+  assert.match(nameless.err, /^pinakes: crawl: .*name a URL to begin with, or a collection with --again/);
+  assert.match((await run(cwd, 'crawl', '--schedules')).out, /^site {2}0 3 \* \* \* {2}next/, 'as it was');
+
   const refused = await run(cwd, 'crawl', seed, '--collection', 'other');
   assert.equal(refused.code, 1);
   assert.match(refused.out, /1 failed \(1 address-refused\)/);

@@ -50,6 +50,28 @@ test('a scheduled crawl is due when its time has come, runs from its seeds, and 
   assert.deepEqual(schedules(archive), []);
 });
 
+test('a scheduled crawl that reached nothing, as on a laptop that is offline, is tried again within the hour', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  let shiftMs = 0;
+  const archive = await makeArchive(t, { clock: () => Date.now() + shiftMs });
+  web.put('site.test', '/', html('home', ''));
+  putSchedule(archive, { collection: 'site', every: 'week', seeds: [web.url('site.test')], settings: SETTINGS });
+  const offline: typeof web.resolve = (_host, _options, done) =>
+    done(Object.assign(new Error('getaddrinfo ENOTFOUND site.test'), { code: 'ENOTFOUND' }), '', 4);
+  const run = (resolve: typeof web.resolve) => runScheduled(archive, dueCrawls(archive)[0]!, { resolve });
+  for (const attempt of ['first', 'again']) {
+    shiftMs += 8 * 24 * HOUR_MS;
+    const { counts } = await run(offline);
+    assert.deepEqual([counts.pages, counts.failed], [0, 1], attempt);
+    assert.deepEqual(dueCrawls(archive), [], 'not at once');
+    shiftMs += HOUR_MS;
+    assert.equal((await run(web.resolve)).counts.pages, 1, attempt);
+    shiftMs += HOUR_MS;
+    assert.deepEqual(dueCrawls(archive), [], 'and then as ever');
+  }
+});
+
 test('a schedule that could never run is refused', async (t) => {
   const archive = await makeArchive(t, { clock: Date.now });
   const put = (every: string, seeds: string[], settings = {}) =>
