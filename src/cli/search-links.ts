@@ -7,7 +7,7 @@ import { EDGE_COLUMNS, edgeLine, listEdges, openSearch } from '../search/index.t
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
-import { limitOf } from './search-query.ts';
+import { limitOf, sayHowFar } from './search-query.ts';
 import { counted, printable } from './terminal.ts';
 
 export type LinksCommandOptions = ArchiveCommandOptions & {
@@ -27,6 +27,9 @@ export async function searchLinks(
     const edges = await writeEdges(options.archive, options.out, options.force === true, signal);
     if (options.json) await terminal.json({ edges });
     else await terminal.line(`${counted(edges, 'link')} written to ${options.out}`);
+    const search = openSearch(options.archive);
+    sayHowFar(terminal, search, false);
+    search.close();
     return EXIT_FINE;
   }
   if (url === undefined)
@@ -44,8 +47,11 @@ export async function searchLinks(
     if (options.json && list.next !== undefined) await terminal.json({ total: list.total });
     if (!options.json)
       terminal.say(
-        options.direction === 'in' ? `${counted(list.total, 'page')} link here` : counted(list.total, 'link'),
+        options.direction === 'in'
+          ? `${counted(list.total, 'page')} ${list.total === 1 ? 'links' : 'link'} here`
+          : counted(list.total, 'link'),
       );
+    sayHowFar(terminal, search, list.total === 0 && !options.json);
     return EXIT_FINE;
   } finally {
     search.close();

@@ -4,6 +4,7 @@ import { formatW3cDate, PinakesError } from '../base/index.ts';
 import {
   openSearch,
   parseQuery,
+  type Search,
   type SearchGroup,
   type SearchPage,
   type SearchResult,
@@ -46,10 +47,19 @@ export async function searchQuery(
     const page = await search.search(query, { limit, sort, group, facets, after, asOf });
     if (options.json) await tellJson(terminal, page);
     else await tell(terminal, page);
+    sayHowFar(terminal, search, page.total === 0 && !options.json);
     return EXIT_FINE;
   } finally {
     search.close();
   }
+}
+
+/** What is not in the index is not found, which must not look as if it were not in the archive. */
+export function sayHowFar(terminal: Terminal, search: Search, isEmpty: boolean): void {
+  const until = search.wholeUntil();
+  if (until === undefined) terminal.say('The index may lack pages of the archive; `pinakes index` takes them in.');
+  else if (isEmpty)
+    terminal.say(`The index is of ${formatW3cDate(until)}; \`pinakes index\` takes in what came since.`);
 }
 
 /** How many items a person wants. */

@@ -124,9 +124,10 @@ export class Indexer {
   async catchUp(options: IndexOptions = {}): Promise<IndexReport> {
     this.#tally = emptyTally();
     const report: FollowReport = { records: 0, removed: 0, damaged: 0, isAnew: false };
+    const begun = this.#archive.clock();
     try {
       await this.#catchUpPatiently(report, options);
-      await this.#target.commit({ anew: null });
+      await this.#target.commit({ anew: null, whole: String(begun) });
       await this.#target.purge();
     } catch (error) {
       await this.#last.catch(() => {});

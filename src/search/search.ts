@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { PinakesError, toHex } from '../base/index.ts';
+import { type EpochMs, PinakesError, toHex } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import {
   CANDIDATES_MAX,
@@ -308,6 +308,12 @@ export class Search {
       ),
       isRanked: this.#number("SELECT count(*) AS n FROM state WHERE name = 'ranked'") > 0,
     }));
+  }
+
+  /** Up to when the index has everything that was archived; undefined when it was never brought that far. */
+  wholeUntil(): EpochMs | undefined {
+    const time = this.#number("SELECT value AS n FROM state WHERE name = 'whole'");
+    return time === 0 ? undefined : time;
   }
 
   close(): void {

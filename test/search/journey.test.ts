@@ -4,10 +4,34 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { createArchive, openArchive } from '../../src/archive/index.ts';
+import { Indexer } from '../../src/search/index.ts';
 import { temporaryDirectory, trialOptions } from '../archive/trial-archive.ts';
 import { pinakes, pinakesJson } from '../journeys/pinakes-desk.ts';
 import { pinakes as pinakesProcess } from '../journeys/pinakes-process.ts';
 import { storePages, trialPages } from './trial-pages.ts';
+
+test('a search says how far the index goes when it finds nothing, and always when that is not known', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const at = join(directory, 'archive');
+  await createArchive(at);
+  const search = (...words: string[]) => pinakes(directory, 'search', '-a', at, ...words);
+  const archive = await openArchive(at, trialOptions());
+  await storePages(archive, trialPages(3, 5));
+  // As an `index` leaves it that was interrupted before its first batch.
+  await (await Indexer.open(archive)).close();
+  await archive.close();
+  const unfinished = /may lack pages of the archive; `pinakes index` takes them in/;
+  assert.match((await search('number')).err, unfinished);
+  assert.match((await search('number', '--json')).err, unfinished);
+  assert.match((await pinakes(directory, 'links', '-a', at, '--out', join(directory, 'all.csv'))).err, unfinished);
+  assert.equal((await pinakes(directory, 'index', '-a', at)).code, 0);
+  const found = await search('number');
+  assert.match(found.out, /^\d+ results/);
+  assert.doesNotMatch(found.err, /pinakes index/);
+  const nothing = await search('zebra');
+  assert.deepEqual([nothing.code, nothing.out], [0, 'nothing found\n']);
+  assert.match(nothing.err, /^The index is of \d{4}-\d\d-\d\dT.*Z; `pinakes index` takes in what came since\.\n$/);
+});
 
 test('an archive is indexed, searched, ranked and its links written, from the command line', async (t) => {
   const directory = await temporaryDirectory(t);
