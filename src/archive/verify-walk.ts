@@ -1,6 +1,6 @@
 /**
  * Walks one segment from its beginning and holds every record against the catalog: is it there, at this place; is it deleted and gone from the
- * answers; in a full verification also, is its payload the one that the catalog knows by its digest.
+ * answers; in a full verification also, is its payload the one that the catalog knows by its digest, and are the digests right that it declares.
  *
  * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures and holders were met as the
  * catalog has for it has them all. Those that fall short are looked into one by one (see verify.ts).
@@ -8,7 +8,14 @@
 import { equal, type Finding, parseW3cDate } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
-import { BlockScanner, judgeDigests, readRecords, verdictWants } from '../warc/index.ts';
+import {
+  BlockScanner,
+  type DigestVerdict,
+  judgeDigests,
+  type RecordHead,
+  readRecords,
+  verdictWants,
+} from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { releasePayload } from './record-access.ts';
 import { factsOfRecord, findCapturesOf, type RecordFacts } from './record-facts.ts';
@@ -77,14 +84,13 @@ class SegmentWalk {
   async *#facts(records: ReturnType<typeof readRecords>) {
     for await (const record of records) {
       const { head } = record;
-      const isFull = this.#options.isFull && head.type !== 'revisit';
+      const { isFull } = this.#options;
       const scanner = new BlockScanner(head, isFull ? verdictWants(head, ['sha256']) : { payload: ['sha256'] });
-      if (this.#options.isFull) for await (const piece of record.body()) scanner.push(piece);
+      if (isFull) for await (const piece of record.body()) scanner.push(piece);
       else for await (const _ of record.body());
       const block = scanner.end();
       const payloadDigests = block.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
-      if (isFull && judgeDigests(head, block, record.tail?.complete ?? false).payload === 'none')
-        await this.#tell('digest-disagrees', head.offset, head.get('warc-payload-digest'));
+      if (isFull) await this.#tellDigests(head, judgeDigests(head, block, record.tail?.complete ?? false));
       const facts = factsOfRecord(
         head,
         { ...block, payloadDigests },
@@ -180,6 +186,13 @@ class SegmentWalk {
       // What is wrong with the holder is told of where the holders are looked into.
       return true;
     }
+  }
+
+  /** The digest of the block is all that guards an HTTP head in a file that is not compressed. */
+  async #tellDigests(head: RecordHead, { payload, block }: DigestVerdict): Promise<void> {
+    const wrong = [payload === 'none' && 'WARC-Payload-Digest', block === 'none' && 'WARC-Block-Digest'];
+    const fields = wrong.filter((field) => field !== false).map((field) => `${field}: ${head.get(field)}`);
+    if (fields.length > 0) await this.#tell('digest-disagrees', head.offset, fields.join(', '));
   }
 
   async #tellFindings(): Promise<void> {

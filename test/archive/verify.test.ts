@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -100,7 +101,6 @@ test('a payload exchanged for another of the same length is found by hashing alo
   const text = readFileSync(file, 'latin1');
   writeFileSync(file, text.replace('The scroll', 'The scrawl'), 'latin1');
   const lines = readFileSync(manifest, 'utf8').trimEnd().split('\n');
-  const { createHash } = await import('node:crypto');
   const now = readFileSync(file);
   const sha256 = createHash('sha256').update(now).update(now).digest('hex');
   lines[1] = JSON.stringify({ ...JSON.parse(lines[1]!), sha256 });
@@ -110,6 +110,27 @@ test('a payload exchanged for another of the same length is found by hashing alo
   assert.deepEqual(
     (await problemsOf(again.it)).map(({ code, leaning }) => ({ code, leaning })),
     [{ code: 'content-changed', leaning: 1 }],
+  );
+});
+
+test('a head that changed in a plain file is told by the block digest of its record, of a revisit too', async (t) => {
+  const directory = scratch(t);
+  const file = join(directory, 'heads.warc');
+  const records = ['response', 'revisit'].map((type) => {
+    const block = `HTTP/1.1 302 Found\r\nLocation: http://a.test/${type}\r\n\r\n`;
+    const digest = `sha1:${createHash('sha1').update(block).digest('hex')}`;
+    const moved = block.replace('http://a.test', 'http://b.test');
+    const more =
+      type === 'revisit' ? 'WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n' : '';
+    return `WARC/1.1\r\nWARC-Type: ${type}\r\nWARC-Record-ID: <urn:uuid:${randomUUID()}>\r\nWARC-Date: 2024-03-01T10:00:00Z\r\nWARC-Target-URI: http://a.test/${type}\r\nWARC-Block-Digest: ${digest}\r\n${more}Content-Type: application/http;msgtype=response\r\nContent-Length: ${moved.length}\r\n\r\n${moved}\r\n\r\n`;
+  });
+  writeFileSync(file, records.join(''));
+  await using archive = closing(await openSample(join(directory, 'archive')));
+  await archive.it.add([file], { inPlace: true });
+  const told = (await problemsOf(archive.it)).filter(({ code }) => code === 'digest-disagrees');
+  assert.deepEqual(
+    told.map(({ offset }) => offset),
+    [0, records[0]!.length],
   );
 });
 
