@@ -2,9 +2,10 @@
  * The files of a run: each with its name within the collection, where its new version goes, and where the old one is kept. Fixed when the run
  * begins, in byte order of the paths, so that every part of a run and every resumed run sees the same order.
  */
-import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
-import { basename, join, relative, resolve } from 'node:path';
+import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError, VolumeFinder } from '../base/index.ts';
+import { identityIfThere } from './file-identity.ts';
 
 /** A file as the caller found it: `root` is the directory it was found under, or its own path. */
 export type CollectionInput = { readonly path: string; readonly root: string };
@@ -48,6 +49,40 @@ export function collectionOf(inputs: readonly CollectionInput[], target: string 
     byPath.set(real, { path: real, name, isArc, target: place });
   }
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * Refuses a directory for old or new files in which the next run would look for files of the collection: it would take the one for duplicates of the other, and
+ * whoever then removes what was kept removes contents. Directories that begin with a dot are not looked into.
+ */
+export function expectApart(directory: string, inputs: readonly CollectionInput[], option: string): void {
+  const place = realPlace(directory);
+  const roots = new Set(inputs.flatMap(({ path, root }) => (resolve(path) === resolve(root) ? [] : [root])));
+  for (const root of roots) {
+    const way = relative(realPath(root), place).split(sep);
+    if (way[0] === '..' || isAbsolute(way[0]!) || way.some((name) => name.startsWith('.'))) continue;
+    const detail = `it lies in the collection, ${root}; name a directory outside of it`;
+    throw new PinakesError('BAD_ARGUMENT', { where: `${option} ${directory}`, detail });
+  }
+}
+
+/** Refuses a directory that keeps other files of the same names: of each only one can be there, and an earlier run may need its own for undo. */
+export function expectRoom(keptDirectory: string, files: readonly CollectionFile[]): void {
+  const place = realPlace(keptDirectory);
+  for (const { path, name } of files) {
+    const kept = join(place, name);
+    const [here, there] = [identityIfThere(path), identityIfThere(kept)];
+    if (there && (here?.size !== there.size || realPath(kept) === path)) {
+      throw new PinakesError('SLIM_KEPT_BEFORE', { where: join(keptDirectory, name) });
+    }
+  }
+}
+
+/** With symbolic links resolved as far as the directory is there. */
+function realPlace(directory: string): string {
+  const path = resolve(directory);
+  const above = dirname(path);
+  return existsSync(path) || above === path ? realPath(path) : join(realPlace(above), basename(path));
 }
 
 /** The segments of an archive hold what its catalog says they hold; exchanged behind its back they would be taken for damaged. */

@@ -17,6 +17,8 @@ import {
   type CollectionFile,
   type CollectionInput,
   collectionOf,
+  expectApart,
+  expectRoom,
   loadCollection,
   saveCollection,
 } from './collection.ts';
@@ -132,20 +134,15 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
     if (!state.begin) rmSync(last, { recursive: true });
   }
   const files = collectionOf(options.inputs, options.target);
-  if (options.keptDirectory !== undefined) expectRoom(options.keptDirectory, files);
+  if (options.target !== undefined) expectApart(options.target, options.inputs, '--to');
+  if (options.keptDirectory !== undefined) {
+    expectApart(options.keptDirectory, options.inputs, '--keep-originals');
+    expectRoom(options.keptDirectory, files);
+  }
   const directory = options.dryRun ? work.dryRun() : work.newRun();
   saveCollection(join(directory, 'files.jsonl'), files);
   const journal = new Journal(join(directory, 'journal.jsonl'));
   return new Run(directory, files, journal, new RunState(journal), options);
-}
-
-/** Refuses a directory that keeps other files of the same names: of each only one can be there, and an earlier run may need its own for undo. */
-function expectRoom(keptDirectory: string, files: readonly CollectionFile[]): void {
-  for (const { path, name } of files) {
-    const kept = join(keptDirectory, name);
-    const [here, there] = [identityIfThere(path), identityIfThere(kept)];
-    if (there && here?.size !== there.size) throw new PinakesError('SLIM_KEPT_BEFORE', { where: kept });
-  }
 }
 
 class Run {

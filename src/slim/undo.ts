@@ -69,9 +69,11 @@ async function undo(
     const kept = join(keptDirectory, name);
     const now = identityIfThere(path);
     const written = state.written.get(number);
-    const old = identityIfThere(kept);
     const isOld = now && sameIdentity(now, state.scanned[number]!.identity);
     const isOurs = now && written && sameIdentity(now, written.identity);
+    const found = identityIfThere(kept);
+    // Under both names the new file: putting it back would remove it.
+    const old = found && isOurs && sameIdentity(found, now) ? undefined : found;
     if (!isOld && !(old && (isOurs || !now))) {
       onFinding(slimFinding('slim-file-busy', path, 0, old ? 'it is not what the run left' : `${kept} is missing`));
       left++;

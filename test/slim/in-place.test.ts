@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -104,6 +105,59 @@ test('a directory that keeps other files of the same names is refused before any
     const { revisits } = await slimRun({ ...options, keptDirectory: join(directory, 'kept-elsewhere') });
     assert.ok(revisits > 0);
     assert.equal(readFileSync(other, 'utf8'), 'another file');
+  });
+});
+
+test('a directory in the collection itself is refused for old and for new files, since the next run would take them for a part of it', async () => {
+  await inDirectory(async (directory) => {
+    const collection = join(directory, 'collection');
+    await writeSampleCollection(collection, 2);
+    symlinkSync(collection, join(directory, 'link'));
+    const images = filesBelow(collection).map((path) => readFileSync(path));
+    for (const place of ['collection', 'collection/a', 'collection/new/kept', 'link/kept']) {
+      for (const option of ['keptDirectory', 'target'] as const) {
+        const workDirectory = join(directory, 'work');
+        const { options } = runOptions(collection, { [option]: join(directory, place), workDirectory });
+        await assert.rejects(slimRun(options), { code: 'BAD_ARGUMENT' }, `${option} ${place}`);
+        assert.equal(existsSync(workDirectory), false);
+      }
+    }
+    assert.deepEqual(
+      filesBelow(collection).map((path) => readFileSync(path)),
+      images,
+    );
+    const { options } = runOptions(collection, { keptDirectory: join(collection, '.kept') });
+    assert.ok((await slimRun(options)).revisits > 0);
+  });
+});
+
+test('the directory of the files themselves does not keep them, also when they are named one by one', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 2);
+    const [path] = filesBelow(directory) as [string];
+    const image = readFileSync(path);
+    const { options } = runOptions(directory, { inputs: [{ path, root: path }], keptDirectory: dirname(path) });
+    await assert.rejects(slimRun(options), { code: 'SLIM_KEPT_BEFORE', where: path });
+    assert.deepEqual(readFileSync(path), image);
+  });
+});
+
+test('undo does not take a file that is in place for the one that was kept', async () => {
+  await inDirectory(async (directory) => {
+    const collection = join(directory, 'collection');
+    const keptDirectory = join(directory, 'kept');
+    await writeSampleCollection(collection, 2);
+    const { options } = runOptions(collection, { keptDirectory });
+    const { filesRewritten } = await slimRun(options);
+    const images = filesBelow(collection).map((path) => readFileSync(path));
+    rmSync(keptDirectory, { recursive: true });
+    symlinkSync(collection, keptDirectory);
+    const { workDirectory } = options;
+    assert.deepEqual(await slimUndo({ workDirectory, onFinding: () => {} }), { restored: 0, left: filesRewritten });
+    assert.deepEqual(
+      filesBelow(collection).map((path) => readFileSync(path)),
+      images,
+    );
   });
 });
 
