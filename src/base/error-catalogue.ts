@@ -238,8 +238,8 @@ export const ERROR_CATALOGUE = {
     true,
   ),
   SLIM_UNFINISHED: entry(
-    'an unfinished run with other options is here',
-    'Run it again with the options it was begun with, or undo it.',
+    'an unfinished run with other options or files is here',
+    'Run it again with the options and the files it was begun with, or undo it.',
   ),
   SNAPSHOT_EXISTS: entry('there is a snapshot of this name already', 'Choose another name, or remove the other.'),
   SNAPSHOT_MISSING: entry('there is no snapshot of this name', '`pinakes snapshot ls` lists those that there are.'),

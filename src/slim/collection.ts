@@ -105,7 +105,8 @@ export function warcName(name: string): string {
   return name.replace(ARC_NAME, (_, gz: string | undefined) => `.warc${gz ?? ''}`);
 }
 
-function realPath(path: string): string {
+/** With symbolic links resolved. */
+export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (cause) {

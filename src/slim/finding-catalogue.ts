@@ -15,6 +15,10 @@ export const SLIM_FINDING_CATALOGUE = {
   'slim-duplicate-differs': { level: 'error', says: 'the record is no longer the duplicate that was found; it stays' },
   'slim-file-busy': { level: 'warning', says: 'the file changed or is being written to; it is left as it is' },
   'slim-file-damaged': { level: 'warning', says: 'the file is damaged; it is left as it is, and nothing leans on it' },
+  'slim-file-later': {
+    level: 'note',
+    says: 'the file is not a part of the run that goes on here; run it again afterwards',
+  },
   'slim-member-shared': {
     level: 'note',
     says: 'records share one compressed member; the file is left as it is, and nothing leans on it',

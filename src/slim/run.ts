@@ -20,6 +20,7 @@ import {
   expectApart,
   expectRoom,
   loadCollection,
+  realPath,
   saveCollection,
 } from './collection.ts';
 import { Database } from './database.ts';
@@ -123,11 +124,15 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
     const journal = new Journal(join(last, 'journal.jsonl'));
     const state = new RunState(journal);
     if (state.begin && !state.isFinished && !state.isUndone) {
-      if (!sameTerms(state.begin.terms, terms)) {
+      try {
+        if (!sameTerms(state.begin.terms, terms)) throw new PinakesError('SLIM_UNFINISHED', { where: last });
+        const files = loadCollection(join(last, 'files.jsonl'));
+        expectSameFiles(files, state, last, options);
+        return new Run(last, files, journal, state, options);
+      } catch (error) {
         journal.close();
-        throw new PinakesError('SLIM_UNFINISHED', { where: last });
+        throw error;
       }
-      return new Run(last, loadCollection(join(last, 'files.jsonl')), journal, state, options);
     }
     journal.close();
     // Killed before it had begun: nothing is known of it that could be needed.
@@ -143,6 +148,21 @@ function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
   saveCollection(join(directory, 'files.jsonl'), files);
   const journal = new Journal(join(directory, 'journal.jsonl'));
   return new Run(directory, files, journal, new RunState(journal), options);
+}
+
+/** A run that goes on rewrites no file that is not named this time, and takes in none that came since it was begun; those are told. */
+function expectSameFiles(
+  files: readonly CollectionFile[],
+  state: RunState,
+  directory: string,
+  { inputs, onFinding }: SlimRunOptions,
+): void {
+  const named = new Set(inputs.map(({ path }) => realPath(path)));
+  for (const [number, { path }] of files.entries()) {
+    if (named.delete(path) || state.isSettled(number) || !existsSync(path)) continue;
+    throw new PinakesError('SLIM_UNFINISHED', { where: directory, detail: `${path} is a part of it` });
+  }
+  for (const path of named) onFinding(slimFinding('slim-file-later', path, 0));
 }
 
 class Run {

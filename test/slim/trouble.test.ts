@@ -175,6 +175,36 @@ test('an interrupted run goes on only with the options it was begun with', async
   });
 });
 
+test('an interrupted run goes on only over files that are named again, and names those that came since', async () => {
+  await inDirectory(async (directory) => {
+    const [mine, yours] = [join(directory, 'mine'), join(directory, 'yours')];
+    for (const path of [mine, yours]) {
+      mkdirSync(path);
+      await writeFiles(path, { 'a.warc.gz': [1, 2], 'b.warc.gz': [1, 2] });
+    }
+    const stop = new AbortController();
+    const begun = runOptions(directory, {
+      signal: stop.signal,
+      onProgress: (phase) => phase === 'resolve' && stop.abort(),
+    });
+    await assert.rejects(slimRun(begun.options), { name: 'AbortError' });
+    const images = filesBelow(directory).map((path) => readFileSync(path));
+    const { workDirectory } = begun.options;
+    await assert.rejects(slimRun(runOptions(mine, { workDirectory }).options), { code: 'SLIM_UNFINISHED' });
+    assert.deepEqual(
+      filesBelow(directory).map((path) => readFileSync(path)),
+      images,
+    );
+    await writeFiles(mine, { 'c.warc.gz': [1, 2] });
+    const { options, findings } = runOptions(directory);
+    assert.equal((await slimRun(options)).files, 4);
+    assert.deepEqual(
+      findings.map(({ code, file }) => [code, file]),
+      [['slim-file-later', join(mine, 'c.warc.gz')]],
+    );
+  });
+});
+
 test('a target that holds a file of the same name keeps it', async () => {
   await inDirectory(async (directory) => {
     const [source, target] = [join(directory, 'source'), join(directory, 'target')];
