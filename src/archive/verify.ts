@@ -198,6 +198,7 @@ class Verification {
     if (shortHolders.size > 0 || this.#lost.size > 0) {
       for await (const page of this.#archive.catalog.blocks()) {
         for (const block of page) {
+          this.#options.signal?.throwIfAborted();
           const lost = this.#lost.get(block.holder.segment);
           if (lost) {
             lost.contents++;
@@ -256,6 +257,7 @@ class Verification {
       const running = new RunningDigest('sha256');
       let bytes = 0;
       for await (const piece of payload) {
+        this.#options.signal?.throwIfAborted();
         running.update(piece);
         bytes += piece.length;
       }

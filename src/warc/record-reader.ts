@@ -6,6 +6,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { type Finding, fileError, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
 import { type Coding, sniffCoding } from './file-coding.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
@@ -91,6 +92,9 @@ export function readFileStart(path: string, position = 0): FileStart {
     closeSync(descriptor);
   }
 }
+
+/** After so many bytes of blocks others have their turn: those that inflate out of one read can be gigabytes. */
+const UNBROKEN_BYTES_MAX = 8 * 1024 * 1024;
 
 export type ReadOptions = {
   /** Where to begin; the next record at or after it is the first. Only for files. */
@@ -254,6 +258,7 @@ export async function* readRecords(
   let record: ReadingRecord | undefined;
   /** Damage that belongs to the record that comes next, or to none. */
   let loose: Finding[] = [];
+  let unbrokenBytes = 0;
 
   const tell = (finding: Finding): void => {
     options.onFinding?.(finding);
@@ -277,9 +282,18 @@ export async function* readRecords(
       else return step;
     }
   };
+  const takeTurns = async (bytes: number): Promise<void> => {
+    unbrokenBytes += bytes;
+    if (unbrokenBytes < UNBROKEN_BYTES_MAX) return;
+    unbrokenBytes = 0;
+    await setImmediate();
+  };
   const piece = async (): Promise<Uint8Array | undefined> => {
     if (!record || record.tail) return undefined;
-    if ((await next()) === 'body') return cursor.chunk;
+    if ((await next()) === 'body') {
+      await takeTurns(cursor.chunk.length);
+      return cursor.chunk;
+    }
     record.tail = cursor.tail;
     // What was found together with the end of the record belongs to it.
     while (cursor.findings.length > 0 && cursor.step() === 'finding') tell(cursor.finding);

@@ -1,0 +1,25 @@
+/** Reading goes on in turns: a record that grows a thousandfold when it is inflated keeps nobody else waiting, and can be given up. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { readRecords } from './record-reader.ts';
+
+const BLOCK_BYTES = 100 * 1024 * 1024;
+
+async function* bomb(block: Uint8Array): AsyncGenerator<Uint8Array> {
+  const head = `WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: ${block.length}\r\n\r\n`;
+  yield gzipSync(Buffer.concat([Buffer.from(head), block, Buffer.from('\r\n\r\n')]));
+}
+
+test('reading a record that comes out of very few bytes can be given up in the middle', async () => {
+  const controller = new AbortController();
+  let bytes = 0;
+  void setImmediate().then(() => controller.abort(new Error('given up')));
+  const reading = (async () => {
+    for await (const record of readRecords(bomb(Buffer.alloc(BLOCK_BYTES)), { signal: controller.signal }))
+      for await (const piece of record.body()) bytes += piece.length;
+  })();
+  await assert.rejects(reading, /given up/);
+  assert.ok(bytes > 0 && bytes < BLOCK_BYTES, String(bytes));
+});
