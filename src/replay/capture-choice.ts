@@ -4,48 +4,54 @@
  * The one of the asked second when there is one; else the nearest. For a link in a page it is the newest that is not newer, so that a reader goes through
  * a site as it was; but a crawl fetches what a page links to after the page, so a capture of the hours that follow is not newer, only nearer or farther.
  * Passed over for the next best: revisits whose content is not held, records that are no answer of a server, answers without
- * content (304), parts of a content (206), preflights, and redirections of a URL to itself, which share a key with what they lead to and would lead back
- * here for ever.
+ * content (304), parts of a content (206), preflights, and redirections that lead back to themselves and would do so for ever: those of a URL to itself,
+ * which share a key with what they lead to, and circles over other URLs, which on the web ended because a cookie was set on the way.
  */
-import { type Archive, type Retrieved, rangeOfKey } from '../archive/index.ts';
-import { type EpochMs, PinakesError } from '../base/index.ts';
-import { type UrlKey, urlKey } from '../url/index.ts';
+import type { Archive, Retrieved } from '../archive/index.ts';
+import { PinakesError } from '../base/index.ts';
+import { urlKey } from '../url/index.ts';
+import { candidatesFor, inOrder, isSame, type Wanted } from './candidates.ts';
 import type { Capture } from './capture.ts';
 import { capturesOfExchange } from './exchange-key.ts';
 import { releaseBody } from './payload-body.ts';
 
 /** How many captures are looked at before the best of those seen is taken. */
 const CANDIDATES_MAX = 64;
-const PAGE_SIZE = 16;
-const SECOND_MS = 999;
-/** Captures so soon after a page belong to the same visit of the crawler. */
-const SAME_VISIT_MS = 12 * 60 * 60 * 1000;
-
-export type Wanted = {
-  readonly key: UrlKey;
-  readonly url: string;
-  /** The latest when undefined. */
-  readonly at: EpochMs | undefined;
-  readonly side: 'either' | 'notAfter';
-  /** The key of the exchange, when the request sent something. */
-  readonly exchangeKey?: UrlKey | undefined;
-};
+/** How far redirections are followed, and those of how many captures. */
+const HOPS_MAX = 10;
+const FOLLOWED_MAX = 8;
 
 export type Chosen = {
   readonly capture: Capture;
   readonly retrieved: Retrieved;
   /** All captures of the key in order of time, when they are few. */
   readonly siblings: readonly Capture[] | undefined;
+  /** Set when the capture is a redirection that leads back to itself, and so does every other that could be shown: the URLs on the way. */
+  readonly circle?: readonly string[];
 };
 
 /** The capture that answers, opened; undefined when there is none. */
 export async function chooseCapture(archive: Archive, wanted: Wanted): Promise<Chosen | undefined> {
+  const picked = await pick(archive, wanted);
+  if (!picked) return undefined;
+  const { circle, ...chosen } = picked;
+  if (!circle || (await leadsOut(archive, circle, wanted.side))) return chosen;
+  return { ...chosen, circle: circle.map(({ url }) => url) };
+}
+
+type Picked = Omit<Chosen, 'circle'> & { readonly circle?: readonly Capture[] };
+
+async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefined> {
   const siblings = await archive.catalog.capturesOf(wanted.key);
-  const few = siblings && inOrder(siblings, wanted);
-  const ofExchange = few && wanted.exchangeKey ? await capturesOfExchange(archive, few, wanted.exchangeKey) : [];
+  const ofExchange =
+    siblings && wanted.exchangeKey
+      ? await capturesOfExchange(archive, inOrder(siblings, wanted), wanted.exchangeKey)
+      : [];
   let spare: Capture | undefined;
+  let circle: readonly Capture[] | undefined;
   let count = 0;
-  for await (const capture of ofExchange.length > 0 ? ofExchange : (few ?? candidates(archive, wanted))) {
+  let followed = 0;
+  for await (const capture of ofExchange.length > 0 ? ofExchange : candidatesFor(archive, wanted, siblings)) {
     if (++count > CANDIDATES_MAX) break;
     const rank = rankOf(capture);
     if (rank === 'unusable') continue;
@@ -54,37 +60,104 @@ export async function chooseCapture(archive: Archive, wanted: Wanted): Promise<C
       continue;
     }
     const retrieved = await archive.open(capture);
-    if (!isSelfRedirect(capture, retrieved) && !isPreflight(retrieved)) return { capture, retrieved, siblings };
+    const isPassedOver = isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
+    const isFollowed = !isPassedOver && isRedirection(capture) && followed++ < FOLLOWED_MAX;
+    const members = isFollowed ? await circleFrom(archive, capture, retrieved, wanted.side) : undefined;
+    if (!isPassedOver && !members) return { capture, retrieved, siblings };
+    circle ??= members;
     await releaseBody(retrieved.payload);
   }
-  return spare && { capture: spare, retrieved: await archive.open(spare), siblings };
+  if (spare) return { capture: spare, retrieved: await archive.open(spare), siblings };
+  return circle && { capture: circle[0]!, retrieved: await archive.open(circle[0]!), siblings, circle };
+}
+
+/** The captures on the way when following a redirection leads back to it; undefined when it leads elsewhere. */
+async function circleFrom(
+  archive: Archive,
+  capture: Capture,
+  retrieved: Retrieved,
+  side: Wanted['side'],
+): Promise<readonly Capture[] | undefined> {
+  const members = [capture];
+  let target = targetOf(capture, retrieved);
+  while (target !== undefined && members.length <= HOPS_MAX) {
+    const next = await firstAnswer(archive, { key: urlKey(target), url: target, at: members.at(-1)!.time, side });
+    if (!next || !isRedirection(next.capture)) return undefined;
+    if (isSame(next.capture, capture)) return members;
+    // Another circle, which this one only leads to.
+    if (members.some((member) => isSame(member, next.capture))) return undefined;
+    members.push(next.capture);
+    target = next.target;
+  }
+  return undefined;
+}
+
+/** What answers when circles do not count, and where it leads. */
+async function firstAnswer(
+  archive: Archive,
+  wanted: Wanted,
+): Promise<{ capture: Capture; target: string | undefined } | undefined> {
+  let count = 0;
+  for await (const capture of candidatesFor(archive, wanted, await archive.catalog.capturesOf(wanted.key))) {
+    if (++count > CANDIDATES_MAX) return undefined;
+    if (rankOf(capture) !== 'good') continue;
+    if (!isRedirection(capture)) return { capture, target: undefined };
+    const retrieved = await archive.open(capture);
+    await releaseBody(retrieved.payload);
+    if (!isSelfRedirect(capture, retrieved)) return { capture, target: targetOf(capture, retrieved) };
+  }
+  return undefined;
+}
+
+/** Whether somewhere on a circle another capture is shown in the place of the redirection. */
+async function leadsOut(archive: Archive, circle: readonly Capture[], side: Wanted['side']): Promise<boolean> {
+  let { time } = circle[0]!;
+  for (const { url, urlKey: key, time: own } of circle.slice(1)) {
+    const picked = await pick(archive, { key, url, at: time, side });
+    if (picked) await releaseBody(picked.retrieved.payload);
+    if (picked && !picked.circle) return true;
+    time = own;
+  }
+  return false;
 }
 
 /** What is shown at a time, found without reading more of it than must be: damage is for who opens it to tell. */
-export async function captureAt(archive: Archive, wanted: Wanted): Promise<Omit<Chosen, 'retrieved'> | undefined> {
+export async function captureAt(
+  archive: Archive,
+  wanted: Wanted,
+): Promise<Pick<Chosen, 'capture' | 'siblings'> | undefined> {
   const siblings = await archive.catalog.capturesOf(wanted.key);
-  const few = siblings && inOrder(siblings, wanted);
   let spare: Capture | undefined;
+  let circle: Capture | undefined;
   let count = 0;
-  for await (const capture of few ?? candidates(archive, wanted)) {
+  for await (const capture of candidatesFor(archive, wanted, siblings)) {
     if (++count > CANDIDATES_MAX) break;
-    if (await isShown(archive, capture)) return { capture, siblings };
-    if (rankOf(capture) === 'spare') spare ??= capture;
+    const standing = await standingOf(archive, capture);
+    if (standing === 'shown') return { capture, siblings };
+    if (standing === 'spare') spare ??= capture;
+    if (standing === 'circle') circle ??= capture;
   }
-  return spare && { capture: spare, siblings };
+  const last = spare ?? circle;
+  return last && { capture: last, siblings };
 }
 
 /** Whether a capture is shown for its own time, and no other in its place. Only of redirections the record is read for that. */
 export async function isShown(archive: Archive, capture: Capture): Promise<boolean> {
-  if (rankOf(capture) !== 'good') return false;
-  if (!isRedirection(capture)) return true;
+  return (await standingOf(archive, capture)) === 'shown';
+}
+
+async function standingOf(archive: Archive, capture: Capture): Promise<'shown' | 'spare' | 'circle' | 'never'> {
+  const rank = rankOf(capture);
+  if (rank !== 'good') return rank === 'spare' ? 'spare' : 'never';
+  if (!isRedirection(capture)) return 'shown';
   try {
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
-    return !isSelfRedirect(capture, retrieved);
+    if (isSelfRedirect(capture, retrieved)) return 'never';
+    return (await circleFrom(archive, capture, retrieved, 'either')) ? 'circle' : 'shown';
   } catch (error) {
     // Who is led there is told what is wrong with it.
-    if (error instanceof PinakesError) return true;
+    if (error instanceof PinakesError) return 'shown';
     throw error;
   }
 }
@@ -107,81 +180,19 @@ export function isRedirection({ status }: Capture): boolean {
   return status >= 300 && status <= 399 && status !== 304;
 }
 
-function isSelfRedirect(capture: Capture, { http }: Retrieved): boolean {
+function isSelfRedirect(capture: Capture, retrieved: Retrieved): boolean {
   if (!isRedirection(capture)) return false;
-  // One that names nothing leads nowhere, and what was sent with it can be shown.
-  const location = http?.get('location')?.trim() || undefined;
-  const target = location === undefined ? undefined : URL.parse(location, capture.url)?.href;
+  const target = targetOf(capture, retrieved);
   return target !== undefined && urlKey(target) === capture.urlKey;
+}
+
+/** Where a redirection leads. One that names nothing leads nowhere, and what was sent with it can be shown. */
+function targetOf(capture: Capture, { http }: Retrieved): string | undefined {
+  const location = http?.get('location')?.trim() || undefined;
+  return location === undefined ? undefined : URL.parse(location, capture.url)?.href;
 }
 
 /** What a server answers to the question whether it may be asked (CORS) stands under the same key as what it answers then. */
 function isPreflight({ head }: Retrieved): boolean {
   return head.get('warc-resource-type') === 'preflight';
-}
-
-/** The best by time first; of one time the last. */
-function inOrder(captures: readonly Capture[], { at, side }: Wanted): Capture[] {
-  const latestFirst = captures.toReversed();
-  if (at === undefined || latestFirst.length < 2) return latestFirst;
-  const distance = ({ time }: Capture) => {
-    if (time >= at && time <= at + SECOND_MS) return -1;
-    return side === 'notAfter' && isNewer(time, at) ? Number.MAX_SAFE_INTEGER / 2 + time - at : Math.abs(time - at);
-  };
-  return latestFirst.sort((a, b) => distance(a) - distance(b) || a.time - b.time);
-}
-
-/** The same for a key of many captures. The first one costs a single look-up; the others come from two scans, back and forth in time. */
-async function* candidates(archive: Archive, { key, at, side }: Wanted): AsyncGenerator<Capture> {
-  const { catalog } = archive;
-  const range = rangeOfKey(key);
-  if (at === undefined) {
-    for await (const page of catalog.captures({ ...range, reverse: true }, PAGE_SIZE)) yield* page;
-    return;
-  }
-  const within = await catalog.nearest(key, at + SECOND_MS, 'notAfter');
-  const isExact = within !== undefined && within.time >= at;
-  const nearest = isExact ? within : await catalog.nearest(key, at, 'either');
-  const first = side === 'notAfter' && nearest && isNewer(nearest.time, at) ? within : nearest;
-  if (first) yield first;
-  const back = walk(catalog.captures({ ...range, timeTo: at + SECOND_MS, reverse: true }, PAGE_SIZE));
-  const forth = walk(catalog.captures({ ...range, timeFrom: at + SECOND_MS + 1 }, PAGE_SIZE));
-  try {
-    let before = await back.next();
-    let after = await forth.next();
-    while (!before.done || !after.done) {
-      const takesBefore = isBeforeBetter(before.value, after.value, at, side);
-      const capture = (takesBefore ? before.value : after.value)!;
-      if (takesBefore) before = await back.next();
-      else after = await forth.next();
-      if (!first || !isSame(capture, first)) yield capture;
-    }
-  } finally {
-    await back.return(undefined);
-    await forth.return(undefined);
-  }
-}
-
-/** Whether a capture shows what a reader of a page of this time could not have seen yet. */
-function isNewer(time: EpochMs, at: EpochMs): boolean {
-  return time - at > SAME_VISIT_MS;
-}
-
-async function* walk(pages: AsyncIterable<Capture[]>): AsyncGenerator<Capture, undefined> {
-  for await (const page of pages) yield* page;
-  return undefined;
-}
-
-function isBeforeBetter(
-  before: Capture | undefined,
-  after: Capture | undefined,
-  at: EpochMs,
-  side: Wanted['side'],
-): boolean {
-  if (!before || !after) return before !== undefined;
-  return (side === 'notAfter' && isNewer(after.time, at)) || at - before.time <= after.time - at;
-}
-
-function isSame(a: Capture, b: Capture): boolean {
-  return a.time === b.time && a.place.segment === b.place.segment && a.place.offset === b.place.offset;
 }

@@ -49,6 +49,8 @@ export type ReplayResponse = {
   readonly capture?: Capture;
   /** Set when a page is not in the archive, for the server to say so helpfully; `body` is then undefined. */
   readonly missing?: { readonly url: string };
+  /** Set when the archive has but redirections that lead in a circle over these URLs, for the server to say so; `body` is then undefined. */
+  readonly circle?: readonly string[];
 };
 
 export type ReplayOptions = {
@@ -77,6 +79,11 @@ export class Replayer {
     if (refusal) return refusal;
     const chosen = await this.#choose(request);
     if (!chosen) return this.#missing(request);
+    // A program is given the redirection as it is, a browser would follow it until it gives up.
+    if (chosen.circle && isNavigation(request) && request.fields('accept')?.includes('text/html')) {
+      await releaseBody(chosen.retrieved.payload);
+      return { status: 508, fields: this.#shortLived(), body: undefined, circle: chosen.circle };
+    }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead && isNavigation(request) && !isExact(chosen.capture, request.at)) {
       await releaseBody(chosen.retrieved.payload);

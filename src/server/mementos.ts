@@ -2,7 +2,7 @@
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
-import { isMemento } from '../replay/index.ts';
+import { firstCandidate, isMemento } from '../replay/index.ts';
 
 /** In order of time, from a time on. */
 export async function* mementosFrom(archive: Archive, url: string, from?: EpochMs): AsyncGenerator<Capture> {
@@ -11,14 +11,8 @@ export async function* mementosFrom(archive: Archive, url: string, from?: EpochM
 }
 
 /** The one nearest to a time, the earlier of two equally near; the latest without a time. */
-export async function nearestMemento(archive: Archive, url: string, at?: EpochMs): Promise<Capture | undefined> {
-  if (at === undefined) return firstMemento(archive, url, { reverse: true });
-  const nearest = await archive.retrieval.nearest(url, at);
-  if (!nearest || isMemento(nearest)) return nearest;
-  const before = await firstMemento(archive, url, { to: at, reverse: true });
-  const after = await firstMemento(archive, url, { from: at + 1 });
-  if (!before || !after) return before ?? after;
-  return at - before.time <= after.time - at ? before : after;
+export function nearestMemento(archive: Archive, url: string, at?: EpochMs): Promise<Capture | undefined> {
+  return firstCandidate(archive, url, at, isMemento);
 }
 
 export async function firstMemento(

@@ -18,7 +18,7 @@ import {
 } from '../replay/index.ts';
 import type { Answer, Visit } from './front.ts';
 import { sendMissing } from './missing-capture.ts';
-import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from './problem.ts';
+import { badRequest, HttpProblem, methodRefused, NOT_FOUND, type Problem } from './problem.ts';
 import { endReply } from './reply-end.ts';
 import { readBody } from './request-body.ts';
 import { sendStream } from './stream-reply.ts';
@@ -82,6 +82,7 @@ export class ReplayRoutes {
     const method = request.method ?? 'GET';
     if (!METHODS.has(method)) throw methodRefused([...METHODS].join(', '));
     const answer = await this.#respond(request, asked as Asked, method, () => response.destroyed);
+    if (answer.circle) throw new HttpProblem(circleOf(answer.circle));
     if (answer.missing) await this.#sendMissing(request, response, answer);
     else await send(response, answer);
   }
@@ -124,6 +125,19 @@ export class ReplayRoutes {
     const modifier = MODIFIER_BY_DESTINATION[fieldOf(request, 'sec-fetch-dest') ?? ''] ?? 'oe_';
     return replayPath(url, page.time, modifier);
   }
+}
+
+function circleOf(urls: readonly string[]): Problem {
+  return {
+    status: 508,
+    code: 'REDIRECTION_CIRCLE',
+    message: 'all that the archive has of this page are redirections that lead in a circle',
+    advice:
+      urls.length === 2
+        ? `It leads to ${urls[1]} and from there back here. On the web a cookie may have opened the way.`
+        : `It leads by way of ${urls.length - 1} others back here. On the web a cookie may have opened the way.`,
+    where: urls[0],
+  };
 }
 
 function fieldOf(request: IncomingMessage, name: string): string | undefined {

@@ -1,0 +1,154 @@
+/**
+ * The captures that may answer a request, the best first: that of the asked second, then by nearness in time.
+ *
+ * Keys do not tell `/a` from `/A` or `/a//b` from `/a/b`, as everywhere in the field; servers may. So of the captures of one visit those of the very URL
+ * come first, whatever the minute; over longer spans the time counts, since one page may be written either way.
+ */
+import { type Archive, rangeOfKey } from '../archive/index.ts';
+import type { EpochMs } from '../base/index.ts';
+import { type UrlKey, urlKey } from '../url/index.ts';
+import type { Capture } from './capture.ts';
+
+const PAGE_SIZE = 16;
+const SECOND_MS = 999;
+/** Captures so soon after a page belong to the same visit of the crawler. */
+const SAME_VISIT_MS = 12 * 60 * 60 * 1000;
+/** How many are looked at for one of the very URL. */
+const HELD_MAX = 64;
+
+export type Wanted = {
+  readonly key: UrlKey;
+  readonly url: string;
+  /** The latest when undefined. */
+  readonly at: EpochMs | undefined;
+  readonly side: 'either' | 'notAfter';
+  /** The key of the exchange, when the request sent something. */
+  readonly exchangeKey?: UrlKey | undefined;
+};
+
+/** `siblings` are all captures of the key in order of time, when they are few. */
+export function candidatesFor(
+  archive: Archive,
+  wanted: Wanted,
+  siblings: readonly Capture[] | undefined,
+): AsyncIterable<Capture> | Iterable<Capture> {
+  if (!siblings) return ownFirst(scanned(archive, wanted), wanted);
+  const ordered = inOrder(siblings, wanted);
+  return ordered.length < 2 || isOwn(ordered[0]!, wanted.url) ? ordered : ownFirst(ordered, wanted);
+}
+
+/** The first that will do. */
+export async function firstCandidate(
+  archive: Archive,
+  url: string,
+  at: EpochMs | undefined,
+  will: (capture: Capture) => boolean,
+): Promise<Capture | undefined> {
+  const key = urlKey(url);
+  const siblings = await archive.catalog.capturesOf(key);
+  for await (const capture of candidatesFor(archive, { key, url, at, side: 'either' }, siblings))
+    if (will(capture)) return capture;
+  return undefined;
+}
+
+export function isSame(a: Capture, b: Capture): boolean {
+  return a.time === b.time && a.place.segment === b.place.segment && a.place.offset === b.place.offset;
+}
+
+/** How far a capture is from what is wanted; the best is the least. */
+function distanceOf({ time }: Capture, { at, side }: Wanted): number {
+  if (at === undefined) return -time;
+  if (time >= at && time <= at + SECOND_MS) return -1;
+  return side === 'notAfter' && isNewer(time, at) ? Number.MAX_SAFE_INTEGER / 2 + time - at : Math.abs(time - at);
+}
+
+/** The best by time first; of one time the last. */
+export function inOrder(captures: readonly Capture[], wanted: Wanted): Capture[] {
+  const latestFirst = captures.toReversed();
+  if (wanted.at === undefined || latestFirst.length < 2) return latestFirst;
+  return latestFirst.sort((a, b) => distanceOf(a, wanted) - distanceOf(b, wanted) || a.time - b.time);
+}
+
+async function* ownFirst(
+  captures: AsyncIterable<Capture> | Iterable<Capture>,
+  wanted: Wanted,
+): AsyncGenerator<Capture> {
+  let held: Capture[] | undefined;
+  let farthest = 0;
+  for await (const capture of captures) {
+    if (!held) {
+      held = [];
+      // Nearly always the best is of the very URL.
+      if (isOwn(capture, wanted.url)) farthest = Number.NEGATIVE_INFINITY;
+      else farthest = distanceOf(capture, wanted) + SAME_VISIT_MS;
+    }
+    if (held.length >= HELD_MAX || distanceOf(capture, wanted) > farthest) {
+      farthest = Number.NEGATIVE_INFINITY;
+      yield* held.splice(0);
+      yield capture;
+    } else if (isOwn(capture, wanted.url)) yield capture;
+    else held.push(capture);
+  }
+  if (held) yield* held;
+}
+
+/** Whether it is a capture of the very URL; `http` and `https`, with or without `www`, are one. */
+function isOwn(capture: Capture, url: string): boolean {
+  return capture.url === url || plainUrl(capture.url) === plainUrl(url);
+}
+
+function plainUrl(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed ? parsed.host.replace(/^www\d*\./, '') + parsed.pathname + parsed.search : url;
+}
+
+/** The same order for a key of many captures. The first one costs a single look-up; the others come from two scans, back and forth in time. */
+async function* scanned(archive: Archive, { key, at, side }: Wanted): AsyncGenerator<Capture> {
+  const { catalog } = archive;
+  const range = rangeOfKey(key);
+  if (at === undefined) {
+    for await (const page of catalog.captures({ ...range, reverse: true }, PAGE_SIZE)) yield* page;
+    return;
+  }
+  const within = await catalog.nearest(key, at + SECOND_MS, 'notAfter');
+  const isExact = within !== undefined && within.time >= at;
+  const nearest = isExact ? within : await catalog.nearest(key, at, 'either');
+  const first = side === 'notAfter' && nearest && isNewer(nearest.time, at) ? within : nearest;
+  if (first) yield first;
+  const back = walk(catalog.captures({ ...range, timeTo: at + SECOND_MS, reverse: true }, PAGE_SIZE));
+  const forth = walk(catalog.captures({ ...range, timeFrom: at + SECOND_MS + 1 }, PAGE_SIZE));
+  try {
+    let before = await back.next();
+    let after = await forth.next();
+    while (!before.done || !after.done) {
+      const takesBefore = isBeforeBetter(before.value, after.value, at, side);
+      const capture = (takesBefore ? before.value : after.value)!;
+      if (takesBefore) before = await back.next();
+      else after = await forth.next();
+      if (!first || !isSame(capture, first)) yield capture;
+    }
+  } finally {
+    await back.return(undefined);
+    await forth.return(undefined);
+  }
+}
+
+/** Whether a capture shows what a reader of a page of this time could not have seen yet. */
+function isNewer(time: EpochMs, at: EpochMs): boolean {
+  return time - at > SAME_VISIT_MS;
+}
+
+async function* walk(pages: AsyncIterable<Capture[]>): AsyncGenerator<Capture, undefined> {
+  for await (const page of pages) yield* page;
+  return undefined;
+}
+
+function isBeforeBetter(
+  before: Capture | undefined,
+  after: Capture | undefined,
+  at: EpochMs,
+  side: Wanted['side'],
+): boolean {
+  if (!before || !after) return before !== undefined;
+  return (side === 'notAfter' && isNewer(after.time, at)) || at - before.time <= after.time - at;
+}

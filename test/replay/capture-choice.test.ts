@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { shownAround } from '../../src/replay/index.ts';
+import { type SiteFile, SPRING, SUMMER } from '../browser/sample-site.ts';
+import { type Answered, ReplayTrial } from './replay-trial.ts';
+
+const MINUTE = 60_000;
+
+test('URLs that share a key are told apart within a visit, be their captures few or many', async (t) => {
+  for (const visits of [1, 60]) {
+    const files = Array.from({ length: visits }, (_, day): SiteFile[] => {
+      const time = SPRING + day * 24 * 60 * MINUTE;
+      return [
+        { url: 'http://short.example/AbC?x=1', body: 'upper', time },
+        { url: 'http://short.example/abc?X=1', body: 'lower', time: time + 5 * MINUTE },
+        { url: 'http://short.example/a/bc', body: 'one slash', time },
+        { url: 'http://short.example/a//bc', body: 'two slashes', time },
+      ];
+    }).flat();
+    const trial = await ReplayTrial.with(t, files);
+    for (const [url, expected] of [
+      ['http://short.example/AbC?x=1', 'upper'],
+      ['https://www.short.example/AbC?x=1', 'upper'],
+      ['http://short.example/abc?X=1', 'lower'],
+      ['http://short.example/a//bc', 'two slashes'],
+      ['http://short.example/a/bc', 'one slash'],
+    ] as const) {
+      for (const at of [undefined, SPRING, SPRING + 5 * MINUTE, SPRING + 300 * MINUTE]) {
+        const { text } = await trial.ask({ url, at, modifier: 'oe_' });
+        assert.match(text, new RegExp(`${expected}$`), `${url} at ${at}`);
+      }
+    }
+  }
+});
+
+test('over longer times the time decides, as one page may be written either way', async (t) => {
+  const trial = await ReplayTrial.with(t, [
+    { url: 'http://old.example/Index.html', body: 'spring', time: SPRING },
+    { url: 'http://old.example/index.html', body: 'summer', time: SUMMER },
+  ]);
+  assert.match(
+    (await trial.ask({ url: 'http://old.example/index.html', at: SPRING, modifier: 'oe_' })).text,
+    /spring$/,
+  );
+});
+
+/** A site that sends who has no cookie to and fro. */
+function wall(rest: readonly SiteFile[]): SiteFile[] {
+  return [
+    { url: 'http://wall.example/', status: '302 Found', fields: ['Location: /cookie'], body: '', time: SPRING },
+    { url: 'http://wall.example/cookie', status: '302 Found', fields: ['Location: /'], body: '', time: SPRING + 1000 },
+    ...rest,
+  ];
+}
+
+const BROWSER = { accept: 'text/html,*/*;q=0.8' };
+
+/** Follows redirects as a browser does. */
+async function arrived(trial: ReplayTrial, url: string, at: number): Promise<Answered> {
+  let path = `/web/${new Date(at).toISOString().replace(/\D/g, '').slice(0, 14)}mp_/${url}`;
+  for (let hop = 0; hop < 20; hop++) {
+    const [, stamp, target] = /^\/web\/(\d{14})mp_\/(.*)$/.exec(path)!;
+    const [year, month, day, ...clock] = stamp!.match(/^\d{4}|\d{2}/g)!.map(Number) as [
+      number,
+      number,
+      number,
+      ...number[],
+    ];
+    const answer = await trial.ask({ url: target!, at: Date.UTC(year, month - 1, day, ...clock), fields: BROWSER });
+    if (answer.status < 300 || answer.status > 399) return answer;
+    path = answer.field('location')!;
+  }
+  throw new Error('too many redirects');
+}
+
+test('redirections that a cookie ended on the web are passed over for the page behind them', async (t) => {
+  const trial = await ReplayTrial.with(t, wall([{ url: 'http://wall.example/', body: 'behind', time: SPRING + 3000 }]));
+  for (const url of ['http://wall.example/', 'http://wall.example/cookie']) {
+    for (const at of [SPRING, SPRING + 1000, SUMMER]) {
+      assert.match((await arrived(trial, url, at)).text, /behind$/, `${url} at ${at}`);
+    }
+  }
+  const around = await shownAround(trial.archive, 'http://wall.example/', SPRING);
+  assert.deepEqual([around?.current.status, around?.neighbours.previous], [200, undefined]);
+});
+
+test('where there are but redirections in a circle a browser is told so, and a program gets them', async (t) => {
+  const trial = await ReplayTrial.with(t, wall([]));
+  const { status, circle } = await arrived(trial, 'http://wall.example/', SPRING);
+  assert.deepEqual([status, circle], [508, ['http://wall.example/', 'http://wall.example/cookie']]);
+  const asProgram = await trial.ask({ url: 'http://wall.example/', at: SPRING });
+  assert.deepEqual([asProgram.status, asProgram.circle], [302, undefined]);
+  assert.ok(asProgram.field('memento-datetime'));
+  assert.ok(
+    await shownAround(trial.archive, 'http://wall.example/', SPRING),
+    'the web page shows what replay says of it',
+  );
+});
+
+test('a redirection into a circle that it is no part of leads there', async (t) => {
+  const way: SiteFile = { url: 'http://wall.example/in', status: '301 Moved', fields: ['Location: /'], body: '' };
+  const trial = await ReplayTrial.with(t, wall([way]));
+  assert.equal(
+    (await trial.ask({ url: way.url, at: SPRING, fields: BROWSER })).field('location'),
+    '/web/20200401100000mp_/http://wall.example/',
+  );
+});
