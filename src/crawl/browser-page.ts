@@ -67,7 +67,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
   lost.catch(() => {});
   const onAbort = () => reject(options.signal.reason as Error);
   options.signal.addEventListener('abort', onAbort, { once: true });
-  const onEnd = () => reject(new PageLost('the browser ended', true));
+  const onEnd = () => reject(endOf(process));
   process.browser.on('disconnected', onEnd);
   if (options.signal.aborted) onAbort();
   if (!process.isAlive) onEnd();
@@ -84,13 +84,18 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
     return await shown.view();
   } catch (error) {
     if (options.signal.aborted || error instanceof PageLost) throw error;
-    const isGone = !process.isAlive;
-    throw new PageLost(isGone ? 'the browser ended' : firstLine(error), isGone, error);
+    throw process.isAlive ? new PageLost(firstLine(error), false, error) : endOf(process, error);
   } finally {
     process.browser.off('disconnected', onEnd);
     options.signal.removeEventListener('abort', onAbort);
     await close(process, context, answerMs(options));
   }
+}
+
+/** A browser that was full may have been so before the page came. */
+function endOf({ isOverfull, uses }: BrowserProcess, cause?: unknown): PageLost {
+  if (isOverfull) return new PageLost('it takes too much memory', uses > 1, cause);
+  return new PageLost('the browser ended', true, cause);
 }
 
 function firstLine(error: unknown): string {

@@ -21,10 +21,10 @@ export class BrowserPool {
   }
 
   /** Starts the first browser, so that a machine that cannot is found out before anything is fetched. */
-  static async open({ browserPath, browserSandbox, browsers }: CrawlSettings): Promise<BrowserPool> {
+  static async open({ browserPath, browserSandbox, browserBytesMax, browsers }: CrawlSettings): Promise<BrowserPool> {
     const path = await findBrowser(browserPath);
     const isSandboxed = browserSandbox && process.env.PINAKES_BROWSER_SANDBOX !== 'off';
-    const pool = new BrowserPool({ path, isSandboxed }, Math.max(1, browsers));
+    const pool = new BrowserPool({ path, isSandboxed, bytesMax: browserBytesMax }, Math.max(1, browsers));
     pool.#idle.push(await pool.#start());
     return pool;
   }

@@ -7,6 +7,7 @@
  */
 import type { Browser, CDPSession } from 'playwright-core';
 import { PinakesError } from '../base/index.ts';
+import { MemoryWatch } from './browser-memory.ts';
 
 /** What a held request says of itself (`Fetch.requestPaused`). */
 export type HeldRequest = {
@@ -31,7 +32,12 @@ export type HeldAnswer = {
 /** Answers a held request; undefined when it fails. */
 export type OnRequest = (request: HeldRequest) => Promise<HeldAnswer | undefined>;
 
-export type BrowserOptions = { readonly path: string; readonly isSandboxed: boolean };
+export type BrowserOptions = {
+  readonly path: string;
+  readonly isSandboxed: boolean;
+  /** Memory that it may take with its page. */
+  readonly bytesMax: number;
+};
 
 const START_MS_MAX = 60_000;
 const END_MS_MAX = 5_000;
@@ -56,20 +62,29 @@ export class BrowserProcess {
   readonly browser: Browser;
   readonly #session: CDPSession;
   readonly #pid: number | undefined;
+  readonly #watch: MemoryWatch;
   /** Pages that are open, by target: the one that is rendered, and what it opened. */
   readonly windows = new Set<string>();
   /** Asked for every request; without it all fail. */
   onRequest: OnRequest | undefined;
   /** Pages that were rendered. */
   uses = 0;
+  /** Whether it was ended since it took too much memory. */
+  isOverfull = false;
 
-  private constructor(browser: Browser, session: CDPSession, pid: number | undefined) {
+  private constructor(browser: Browser, session: CDPSession, pid: number | undefined, bytesMax: number) {
     this.browser = browser;
     this.#session = session;
     this.#pid = pid;
+    const processes = async () => (await session.send('SystemInfo.getProcessInfo')).processInfo.map(({ id }) => id);
+    this.#watch = new MemoryWatch(processes, bytesMax, () => {
+      this.isOverfull = true;
+      this.kill();
+    });
+    browser.on('disconnected', () => this.#watch.stop());
   }
 
-  static async start({ path, isSandboxed }: BrowserOptions): Promise<BrowserProcess> {
+  static async start({ path, isSandboxed, bytesMax }: BrowserOptions): Promise<BrowserProcess> {
     // Loaded when it is needed: nobody else shall pay for it.
     const { chromium } = await import('playwright-core');
     let browser: Browser | undefined;
@@ -87,7 +102,8 @@ export class BrowserProcess {
       });
       const session = await browser.newBrowserCDPSession();
       const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-      const process = new BrowserProcess(browser, session, processInfo.find(({ type }) => type === 'browser')?.id);
+      const pid = processInfo.find(({ type }) => type === 'browser')?.id;
+      const process = new BrowserProcess(browser, session, pid, bytesMax);
       await process.#hold();
       return process;
     } catch (cause) {

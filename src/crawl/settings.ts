@@ -62,6 +62,8 @@ export type CrawlSettings = {
   readonly browserPath: string;
   /** Whether the browser shuts its pages off from the system. */
   readonly browserSandbox: boolean;
+  /** Memory that a browser may take with its page; one that takes more is ended. */
+  readonly browserBytesMax: number;
   /** Pages that are rendered at a time, each in a browser of its own. */
   readonly browsers: number;
   /** How long the rendering of a page may take, with all that it asks for on the way. */
@@ -119,6 +121,7 @@ export const CRAWL_DEFAULTS: CrawlSettings = {
   screenshots: true,
   browserPath: '',
   browserSandbox: true,
+  browserBytesMax: 2 * 1024 ** 3,
   browsers: 2,
   renderMsMax: 120 * SECOND,
   fetch: {},

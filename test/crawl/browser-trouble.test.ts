@@ -75,6 +75,34 @@ test('a browser that is killed is replaced, and its page is tried again; a page 
   assert.deepEqual(browsersOf(process.pid), [], 'no browser is left');
 });
 
+test('a page that takes memory without an end is given up, with its browser, and told of; others are rendered', {
+  skip,
+}, async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  // No heap of scripts holds these, so nothing in the browser bounds them.
+  const greed = 'const all = []; setInterval(() => all.push(new Uint8Array(2e7).fill(1)), 1); await fetch("/last");';
+  web.put('site.test', '/', html('home', '<a href="/greedy">1</a><a href="/modest">2</a>'));
+  web.put('site.test', '/greedy', shell(greed));
+  web.put('site.test', '/modest', html('modest', ''));
+  web.at('site.test', '/last', (_, response, end) => {
+    const browsers = browsersOf(process.pid);
+    void until(() => !browsers.some(isBrowser)).then(() => {
+      end();
+      response.end('too late');
+    });
+  });
+  const settings = { ...(await browserSettings()), browserBytesMax: 700 * 1024 ** 2, renderMsMax: 300_000 };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  const { counts, partlyReadUrls } = report;
+  assert.deepEqual([counts.pages, counts.rendered], [3, 2]);
+  assert.deepEqual(partlyReadUrls, [
+    { url: web.url('site.test', '/greedy'), reason: 'not rendered: it takes too much memory' },
+  ]);
+  assert.deepEqual(browsersOf(process.pid), [], 'no browser is left');
+});
+
 test('a crawler that is killed leaves no browser behind, and the next one goes on', { skip }, async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
