@@ -1,8 +1,8 @@
 /**
  * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like everything else.
  *
- * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 5xx, silence and a cut file forbid everything until
- * the file can be had.
+ * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 429, 5xx, silence and a cut file forbid everything
+ * until the file can be had.
  */
 import type { EpochMs } from '../base/index.ts';
 import { ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robots-rules.ts';

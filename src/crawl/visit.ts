@@ -459,7 +459,7 @@ export class Visitor {
         continue;
       }
       const hasRules = answer.status >= 200 && answer.status < 300;
-      const fault = answer.status >= 500 ? `answered ${answer.status}` : answer.isCut ? 'was cut' : undefined;
+      const fault = isNoAnswer(answer.status) ? `answered ${answer.status}` : answer.isCut ? 'was cut' : undefined;
       if (fault !== undefined) return forbid({ reason: 'robots-unreachable', detail: `${url} ${fault}` });
       const body = hasRules ? answer.content : EMPTY;
       const { time } = answer;
@@ -476,7 +476,7 @@ export class Visitor {
       return { kind: 'retry', waitMs: undefined, why: `${reason}: ${detail}` };
     }
     const { status, head, time } = fetched;
-    if (status >= 500 && !options.isLastTry) {
+    if (isNoAnswer(status) && !options.isLastTry) {
       fetched.abandon();
       const waitMs = retryAfterMs(head.get('retry-after'), this.#archive.clock());
       return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
@@ -492,10 +492,11 @@ export class Visitor {
     return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut() };
   }
 
-  /** What this very crawl captured; days ago, or cut, it does not hold any more. */
+  /** What this very crawl captured; days ago, or cut, or when the host had no answer, it does not hold any more. */
   async #storedRobots(url: string): Promise<RobotsAnswer | undefined> {
     const capture = await this.findDone(url);
-    if (!capture || capture.time < this.#archive.clock() - ROBOTS_FRESH_MS) return undefined;
+    if (!capture || capture.time < this.#archive.clock() - ROBOTS_FRESH_MS || isNoAnswer(capture.status))
+      return undefined;
     const stored = await this.stored(capture);
     const { http, head } = await this.#archive.open(capture);
     if (!http || isLost(head.get('warc-truncated'))) return undefined;
@@ -516,6 +517,11 @@ type RobotsAnswer = {
 /** Whether a server said of the content before that it is still right. Said to a request that had not asked for it, that brings nothing. */
 function saysUnmodified({ status, kind }: Capture): boolean {
   return status === 304 && kind === 'revisit';
+}
+
+/** Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a status of those that mean that there are none. */
+function isNoAnswer(status: number): boolean {
+  return status >= 500 || status === 429;
 }
 
 /** Whether a body lacks what another try may bring. */

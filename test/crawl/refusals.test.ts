@@ -70,6 +70,36 @@ test('a pause that robots.txt is refused with is made', async (t) => {
   assert.ok(second! - first! >= 10 * MINUTE_MS);
 });
 
+test('a robots.txt that the host has no time for is asked for again, and forbids everything while it stays so', async (t) => {
+  const site = await HastySite.start(t);
+  site.put('/', { body: html('home', '<a href="/secret">x</a>') });
+  site.put('/secret', { body: html('secret', '') });
+  site.put('/robots.txt', { status: 429, fields: { 'retry-after': '600' } });
+  const first = await site.crawl({ retries: 1 });
+  assert.deepEqual(first.counts.failures, { 'robots-unreachable': 1 });
+  const [once, twice] = site.asked.get('/robots.txt')!;
+  assert.ok(twice! - once! >= 10 * MINUTE_MS);
+  site.put('/robots.txt', { status: 429 }, { body: 'User-agent: *\nDisallow: /secret\n' });
+  const second = await site.crawl({ retries: 1 });
+  assert.deepEqual([second.counts.pages, second.counts.forbidden], [1, 1]);
+});
+
+test('a crawl that is taken up asks for a robots.txt anew that could not be had before', async (t) => {
+  const site = await HastySite.start(t);
+  const stop = new AbortController();
+  site.put('/', { body: html('home', '') });
+  site.put('/robots.txt', { status: 503 });
+  // It is stopped when the answer is stored, and the page waits for the pause after it.
+  const onProgress: CrawlOptions['onProgress'] = ({ fetched }) => {
+    if (fetched > 0) stop.abort();
+  };
+  const stopped = await site.crawl({ delayMs: 10 * MINUTE_MS }, { signal: stop.signal, onProgress });
+  assert.deepEqual([stopped.outcome, stopped.counts.failed], ['interrupted', 0]);
+  site.put('/robots.txt', { body: 'User-agent: *\nAllow: /\n' });
+  const { counts } = await site.crawl({});
+  assert.deepEqual([counts.pages, counts.failed], [1, 0]);
+});
+
 test('a robots.txt that was cut is asked for again, and forbids everything when it stays so', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<a href="/secret">x</a>') });
