@@ -24,6 +24,7 @@ import type { Turns } from './browser-turns.ts';
 import { type Frontier, frontierUrl, type QueuedUrl, STATE_FORBIDDEN } from './frontier.ts';
 import type { Tally } from './report.ts';
 import type { Scope } from './scope.ts';
+import { steadyClock } from './steady-clock.ts';
 import {
   failedSettlement,
   type Outcome,
@@ -87,7 +88,7 @@ export class PageRequests {
     this.#parts = parts;
     this.#page = page;
     this.#capture = capture;
-    this.quiet = new Quiet(() => parts.archive.clock());
+    this.quiet = new Quiet(steadyClock(() => parts.archive.clock()));
   }
 
   /** For the browser: never throws. */

@@ -6,7 +6,7 @@
  * batches and large ones one at a time, so what is in memory is bounded by one page's links, small bodies on their way, and what the store has not acknowledged.
  */
 import type { Archive } from '../archive/index.ts';
-import type { EpochMs } from '../base/index.ts';
+import type { Clock, EpochMs } from '../base/index.ts';
 import { ActiveHost, type Taken } from './active-host.ts';
 import type { BrowserPool } from './browser-pool.ts';
 import { Renderer } from './browser-renderer.ts';
@@ -24,6 +24,7 @@ import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
+import { steadyClock } from './steady-clock.ts';
 import {
   failedSettlement,
   LATER,
@@ -72,6 +73,7 @@ export type EngineParts = {
 
 export class Engine {
   readonly #parts: EngineParts;
+  readonly #clock: Clock;
   readonly frontier: Frontier;
   readonly #scope: Scope;
   readonly #robots: RobotsCache;
@@ -110,6 +112,7 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.#parts = parts;
     const { archive, state, run, fetcher, links } = parts;
+    this.#clock = steadyClock(() => archive.clock());
     const { settings } = run;
     this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, heedsDepth(settings));
     this.#scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
@@ -120,12 +123,12 @@ export class Engine {
       isAgain: run.kind === 'again',
     });
     this.tally = new Tally(run.counts, run.startedAt);
-    this.#resumedAt = archive.clock();
+    this.#resumedAt = this.#clock();
     this.#paces = new Paces(settings);
     this.#turns = new Turns({
-      clock: () => archive.clock(),
+      clock: this.#clock,
       paceOf: (host) => this.#byName.get(host)?.pace ?? this.#paces.of(host),
-      rulesOf: (origin) => this.#rulesOf(origin, archive.clock()),
+      rulesOf: (origin) => this.#rulesOf(origin, this.#clock()),
       fetchRules: (origin, turn, isLastTry) => this.#fetchRules(origin, turn, isLastTry),
       retries: settings.retries,
       wake: () => this.#wake?.(),
@@ -204,7 +207,7 @@ export class Engine {
         continue;
       }
       await this.#sleep(nextAt);
-      if (this.#noteBy !== undefined && this.#noteBy <= this.#parts.archive.clock()) this.#note();
+      if (this.#noteBy !== undefined && this.#noteBy <= this.#clock()) this.#note();
     }
     await this.#settleDown();
   }
@@ -222,12 +225,11 @@ export class Engine {
   /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or soon, since its time is over. */
   async #settleDown(): Promise<void> {
     if (this.#failure !== undefined) this.#stop.abort();
-    const { archive } = this.#parts;
-    const graceEnd = this.#limit === 'time' ? archive.clock() + GRACE_MS : Number.POSITIVE_INFINITY;
+    const graceEnd = this.#limit === 'time' ? this.#clock() + GRACE_MS : Number.POSITIVE_INFINITY;
     while (this.#running > 0) {
       await this.#sleep(Math.min(graceEnd, this.#startTurns()));
       // What is not received by now stays queued.
-      if (archive.clock() >= graceEnd) this.#stop.abort();
+      if (this.#clock() >= graceEnd) this.#stop.abort();
     }
   }
 
@@ -241,7 +243,7 @@ export class Engine {
     const { counts } = this.tally;
     if (counts.pages >= pagesMax && !this.frontier.onlyNeeds) return 'pages';
     if (counts.bytes >= bytesMax) return 'bytes';
-    return this.#parts.archive.clock() - this.#resumedAt >= timeMsMax ? 'time' : undefined;
+    return this.#clock() - this.#resumedAt >= timeMsMax ? 'time' : undefined;
   }
 
   #hasWork(): boolean {
@@ -322,8 +324,7 @@ export class Engine {
 
   /** Starts one request to a host, if one may go out now. What is forbidden is settled on the way. */
   #startOne(host: ActiveHost): boolean {
-    const { archive } = this.#parts;
-    const now = archive.clock();
+    const now = this.#clock();
     while (host.readyAt <= now) {
       const next = host.peek(now, () => this.#note());
       if (!next) return false;
@@ -371,7 +372,7 @@ export class Engine {
 
   /** Fetches the robots.txt that a URL waits for. */
   #startRobots(host: ActiveHost, url: string, now: EpochMs): void {
-    const { archive, run } = this.#parts;
+    const { run } = this.#parts;
     const origin = originOf(url);
     const tries = host.robotsTries.get(origin) ?? 0;
     const isLastTry = tries >= run.settings.retries;
@@ -384,7 +385,7 @@ export class Engine {
         else {
           this.tally.counts.retried++;
           host.robotsTries.set(origin, tries + 1);
-          host.pace.refuse(archive.clock(), outcome.waitMs);
+          host.pace.refuse(this.#clock(), outcome.waitMs);
           this.#parts.onRetry?.(url, outcome.why);
         }
       } finally {
@@ -464,11 +465,11 @@ export class Engine {
   }
 
   #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why }: Extract<Outcome, { kind: 'retry' }>): void {
-    const { archive, run, state } = this.#parts;
+    const { run, state } = this.#parts;
     this.tally.counts.retried++;
     this.#parts.onRetry?.(item.url, why);
     state.transaction(() => this.frontier.countTry(item));
-    const now = archive.clock();
+    const now = this.#clock();
     if (isBusy) host.pace.refuse(now, waitMs);
     host.delay(item, now + (isBusy ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
   }
@@ -485,11 +486,11 @@ export class Engine {
       this.#receiving--;
       heldBytes = bytes;
       this.#unacknowledgedBytes += heldBytes;
-      const now = this.#parts.archive.clock();
+      const now = this.#clock();
       if (exchange && LATER.has(exchange.status)) {
         // It is kept, since no further try is made. Its pause is made all the same, and the next URL has all its tries before it.
         host.pace.accept();
-        host.pace.refuse(now, retryAfterMs(exchange.head.get('retry-after'), now));
+        host.pace.refuse(now, retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock()));
       }
       host.pace.end(now, exchange);
       this.#wake?.();
@@ -511,7 +512,7 @@ export class Engine {
     this.tally.add(outcome, learned);
     if (outcome.kind === 'skipped' && outcome.settlement.state === STATE_FORBIDDEN) this.tally.counts.skipped--;
     this.#unnoted.push({ host, item, outcome, learned });
-    this.#noteBy ??= this.#parts.archive.clock() + NOTE_AFTER_MS;
+    this.#noteBy ??= this.#clock() + NOTE_AFTER_MS;
     this.#unnotedLinks += (learned.reading?.links.length ?? 0) + (learned.sitemap?.pages.length ?? 0);
     if (this.#unnoted.length >= UNNOTED_MAX || this.#unnotedLinks >= UNNOTED_LINKS_MAX) this.#note();
   }
@@ -561,7 +562,7 @@ export class Engine {
 
   #sleep(until: EpochMs): Promise<void> {
     const at = Math.min(until, this.#noteBy ?? Number.POSITIVE_INFINITY, this.#progressAt + PROGRESS_MS);
-    const waitMs = Math.max(0, Math.min(at - this.#parts.archive.clock(), PROGRESS_MS));
+    const waitMs = Math.max(0, Math.min(at - this.#clock(), PROGRESS_MS));
     return new Promise<void>((resolve) => {
       const goOn = () => {
         this.#wake = undefined;
@@ -578,8 +579,8 @@ export class Engine {
   }
 
   #tellProgress(): void {
-    const { archive, onProgress } = this.#parts;
-    const now = archive.clock();
+    const { onProgress } = this.#parts;
+    const now = this.#clock();
     if (now - this.#progressAt < PROGRESS_MS) return;
     this.#progressAt = now;
     if (!onProgress) return;
@@ -587,7 +588,7 @@ export class Engine {
   }
 
   progress(): CrawlProgress {
-    const elapsedMs = this.#parts.archive.clock() - this.#resumedAt;
+    const elapsedMs = this.#clock() - this.#resumedAt;
     return progressOf(this.tally.counts, this.frontier, elapsedMs, this.#lastUrl);
   }
 }

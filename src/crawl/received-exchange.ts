@@ -57,7 +57,8 @@ export class ReceivedExchange implements Exchange {
     this.#patience = new Patience(options.settings, received.time);
     this.url = received.url;
     this.time = received.time;
-    this.latencyMs = options.settings.clock() - received.time;
+    // A clock can be set back meanwhile.
+    this.latencyMs = Math.max(0, options.settings.clock() - received.time);
     this.request = received.request;
     this.head = received.head;
     this.status = received.head.status ?? 0;

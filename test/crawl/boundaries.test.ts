@@ -231,6 +231,26 @@ test('a limit of time ends what trickles without an end, also the last page that
   assert.deepEqual([later.counts.pages, later.queued], [2, 0]);
 });
 
+test('a crawl goes on at its pace when the clock of the machine is set back', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  let shiftMs = 0;
+  const archive = await makeArchive(t, { clock: () => Date.now() + shiftMs });
+  const paths = ['/a', '/b', '/c'];
+  web.put('site.test', '/', html('home', paths.map((path) => `<a href="${path}">x</a>`).join('')));
+  for (const path of paths)
+    web.at('site.test', path, (_, response, end) => {
+      shiftMs -= 3600_000;
+      response.writeHead(200, { 'content-type': 'text/html' });
+      end();
+      response.end(html(path, ''));
+    });
+  const settings = { ...QUICK, delayMs: 20, allowPrivate: true, robots: 'ignore' } as const;
+  const signal = AbortSignal.timeout(30_000);
+  const { outcome, counts } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve, signal });
+  assert.deepEqual([outcome, counts.pages], ['done', 4]);
+});
+
 test('a crawl that is taken up after days asks for robots.txt anew, though it has captured it', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
