@@ -3,7 +3,7 @@ import { type Assessment, slimAssess, type Tally } from '../slim/index.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { algorithmOf, shareOf, slimInputs, spillDirectoryOf, watchOf, workersOf } from './slim-options.ts';
-import { formatBytes, type Terminal } from './terminal.ts';
+import { counted, formatBytes, type Terminal } from './terminal.ts';
 
 export type SlimAssessCommandOptions = {
   readonly sample: string;
@@ -37,7 +37,7 @@ export async function slimAssessCommand(
 async function tell(terminal: Terminal, found: Assessment): Promise<void> {
   const { contents, within, across } = found;
   await terminal.line(
-    `${found.filesRead} of ${found.files} files read, ${formatBytes(found.bytesRead)} of ${formatBytes(found.bytes)}, ${found.records} records`,
+    `${found.filesRead} of ${found.files} files read, ${formatBytes(found.bytesRead)} of ${formatBytes(found.bytes)}, ${counted(found.records, 'record')}`,
   );
   await terminal.line(columns(['', 'RECORDS', 'DUPLICATES', 'SHARE', 'PAYLOAD', 'DUPLICATE', 'SAVED']));
   await terminal.line(row('all contents', contents, contents));

@@ -3,6 +3,7 @@ import { slimCompare, slimResolve, slimSplit, slimSum, type Verify } from '../sl
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { algorithmOf, formatOf, oneOf, slimInputs, spillDirectoryOf, watchOf, workersOf } from './slim-options.ts';
+import { counted, printable } from './terminal.ts';
 
 export type SlimSumCommandOptions = {
   readonly out: string;
@@ -39,7 +40,10 @@ export async function slimSumCommand(
   });
   watch.endProgress();
   if (options.json) await terminal.json({ kind: 'summary', out: options.out, ...report });
-  else await terminal.line(`${options.out}: ${report.rows} rows of ${report.records} records in ${report.files} files`);
+  else
+    await terminal.line(
+      `${options.out}: ${counted(report.rows, 'row')} of ${counted(report.records, 'record')} in ${counted(report.files, 'file')}`,
+    );
   const all = [...failures, ...watch.failures];
   return tellFailures(terminal, all, all.length > 0 ? EXIT_REFUSED : EXIT_FINE);
 }
@@ -81,7 +85,7 @@ export async function slimResolveCommand(
   else {
     const compared = report.comparedBytes ? 'compared byte by byte' : 'by digest and size';
     await terminal.line(
-      `${out}: ${report.rows} rows, ${report.duplicates} duplicates (${compared}), ${report.collisions} collisions of digests`,
+      `${out}: ${counted(report.rows, 'row')}, ${counted(report.duplicates, 'duplicate')} (${compared}), ${counted(report.collisions, 'collision')} of digests`,
     );
   }
   return EXIT_FINE;
@@ -102,7 +106,7 @@ export async function slimCompareCommand(
       if (options.json) await terminal.json({ ...difference, kind });
       else
         await terminal.line(
-          `${kind === 'missing' ? '-' : '+'} ${uri} ${date} ${content}${count > 1 ? ` x${count}` : ''}`,
+          printable(`${kind === 'missing' ? '-' : '+'} ${uri} ${date} ${content}${count > 1 ? ` x${count}` : ''}`),
         );
     },
   });

@@ -86,7 +86,7 @@ function expectPlace({ inPlace, to, keepOriginals }: RewriteOptions): void {
 async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOptions): Promise<void> {
   const { files, filesRewritten, filesAside, records, duplicates, revisits, stayed, collisions } = summary;
   await terminal.line(
-    `${files} files, ${records} records: ${duplicates} duplicates, ${collisions} collisions of digests`,
+    `${counted(files, 'file')}, ${counted(records, 'record')}: ${counted(duplicates, 'duplicate')}, ${counted(collisions, 'collision')} of digests`,
   );
   if (options.dryRun) {
     await terminal.line(
@@ -96,7 +96,7 @@ async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOpt
   }
   const saved = summary.bytesBefore - summary.bytesAfter;
   await terminal.line(
-    `${revisits} duplicates are revisits now, in ${filesRewritten} files, each read back and compared\n` +
+    `${counted(revisits, 'duplicate')} ${revisits === 1 ? 'is a revisit' : 'are revisits'} now, in ${counted(filesRewritten, 'file')}, each read back and compared\n` +
       `${formatBytes(summary.bytesBefore)} before, ${formatBytes(summary.bytesAfter)} after: ${formatBytes(saved)} saved`,
   );
   const reasons: [number, string][] = [
@@ -106,8 +106,12 @@ async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOpt
     [stayed.unrepeatable, 'their head cannot be repeated letter for letter'],
     [stayed.changed, 'they changed since they were scanned'],
   ];
-  for (const [count, why] of reasons) if (count > 0) await terminal.line(`${count} duplicates stayed: ${why}`);
-  if (filesAside > 0) await terminal.line(`${filesAside} files had no part in it and are as they were`);
+  for (const [count, why] of reasons)
+    if (count > 0) await terminal.line(`${counted(count, 'duplicate')} stayed: ${why}`);
+  if (filesAside > 0)
+    await terminal.line(
+      `${counted(filesAside, 'file')} had no part in it, and ${filesAside === 1 ? 'is as it was' : 'are as they were'}`,
+    );
 }
 
 export async function slimUndoCommand(

@@ -26,29 +26,33 @@ const UNLISTABLE = /[\t\r\n\ufffd]/;
 export function collectionOf(inputs: readonly CollectionInput[], target: string | undefined): CollectionFile[] {
   const byPath = new Map<string, CollectionFile>();
   const names = new Set<string>();
-  const byTarget = new Map<string, string>();
   const volumes = new VolumeFinder();
   for (const { path, root } of inputs) {
     const real = realPath(path);
     if (byPath.has(real)) continue;
     if (target === undefined) refuseArchived(path, volumes.find(real));
     const name = uniqueName(resolve(path) === resolve(root) ? basename(path) : relative(root, path), names);
-    if (UNLISTABLE.test(real)) {
-      throw new PinakesError('BAD_ARGUMENT', {
-        where: JSON.stringify(real),
-        detail: 'rename it: line ends and tabs cannot be listed',
-      });
-    }
-    const isArc = ARC_NAME.test(name);
-    const place = target === undefined ? real : join(resolve(target), isArc ? warcName(name) : name);
-    const other = byTarget.get(place);
-    if (other !== undefined) {
-      throw new PinakesError('BAD_ARGUMENT', { where: path, detail: `it would have the same place as ${other}` });
-    }
-    byTarget.set(place, path);
-    byPath.set(real, { path: real, name, isArc, target: place });
+    refuseUnlistable(real);
+    byPath.set(real, { path: real, name, isArc: ARC_NAME.test(name), target: real });
   }
-  return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const files = [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  return target === undefined
+    ? files
+    : files.map((file) => ({ ...file, target: join(resolve(target), placeOf(file, names)) }));
+}
+
+/** Where a file goes below the target. An ARC file becomes a WARC file, beside one that has that name already where there is one. */
+function placeOf({ name, isArc }: CollectionFile, names: Set<string>): string {
+  return isArc ? uniqueName(warcName(name), names) : name;
+}
+
+/** What stands in manifests, a line a record, must have no line ends and tabs. */
+export function refuseUnlistable(path: string): void {
+  if (!UNLISTABLE.test(path)) return;
+  throw new PinakesError('BAD_ARGUMENT', {
+    where: JSON.stringify(path),
+    detail: 'rename it: line ends and tabs cannot be listed',
+  });
 }
 
 /**
@@ -92,10 +96,10 @@ function refuseArchived(path: string, volume: string | undefined): void {
   throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
 }
 
-/** Files of several roots can have one name; ids and kept copies need different ones. */
+/** Files of several roots can have one name; ids, kept copies and new files need different ones. */
 function uniqueName(name: string, names: Set<string>): string {
   let unique = name;
-  for (let number = 2; names.has(unique); number++) unique = `${number}~${name}`;
+  for (let number = 2; names.has(unique); number++) unique = join(dirname(name), `${number}~${basename(name)}`);
   names.add(unique);
   return unique;
 }

@@ -1,5 +1,6 @@
 /** `slim sum`: the hash manifest of files, the first stage apart from the others. */
 import type { DigestAlgorithm } from '../base/index.ts';
+import { refuseUnlistable } from './collection.ts';
 import type { Database } from './database.ts';
 import { quoted } from './database.ts';
 import { firstPass } from './first-pass.ts';
@@ -41,6 +42,7 @@ export async function scanInto(
   options: Omit<SumOptions, 'out' | 'format'> & { readonly prefixDigits?: number; readonly brief?: boolean },
 ): Promise<ScanReport> {
   const { files, algorithm, trustHeaders, keepEmpty, digestBytes, workers, onFinding, onFailure, signal } = options;
+  for (const file of files) refuseUnlistable(file);
   const lines = new ManifestLinesFile(directory, options.prefixDigits ?? 0);
   const aside: string[] = [];
   let [records, rows] = [0, 0];

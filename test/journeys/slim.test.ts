@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { writeSampleCollection } from '../slim/sample-collection.ts';
 import { filesBelow } from '../slim/slim-options.ts';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
@@ -101,6 +102,47 @@ describe('pinakes slim', () => {
     assert.ok(sizes('staged') < sizes('crawl'));
   });
 
+  test('an ARC file beside a WARC file of the same name is written beside it, and both are whole', async () => {
+    mkdirSync(join(base, 'twins', 'deep'), { recursive: true });
+    const record = 'http://a.example/ 192.0.2.1 20200101000000 text/plain 5\nhello\n';
+    const head =
+      'filedesc://a.arc 0.0.0.0 20200101000000 text/plain 77\n1 0 A\nURL IP-address Archive-date Content-type Archive-length\n\n';
+    for (const below of ['', 'deep']) {
+      const warc = filesBelow(join(base, 'crawl')).find((path) => path.endsWith('.warc.gz'))!;
+      writeFileSync(join(base, 'twins', below, 'a.warc'), gunzipSync(readFileSync(warc)));
+      writeFileSync(join(base, 'twins', below, 'a.arc'), head + record);
+    }
+    const { code, err } = await pinakes(base, 'slim', 'run', 'twins', '--to', 'both');
+    assert.equal(code, 0, err);
+    const written = filesBelow(join(base, 'both')).map((path) => relative(join(base, 'both'), path));
+    assert.deepEqual(written.filter((path) => path.endsWith('.warc')).sort(), [
+      '2~a.warc',
+      'a.warc',
+      'deep/2~a.warc',
+      'deep/a.warc',
+    ]);
+    assert.equal((await pinakes(base, 'warc', 'check', 'both')).code, 0);
+  });
+
+  test('a name that cannot be listed is refused by every stage, with what to do', async () => {
+    const [file] = filesBelow(join(base, 'crawl'));
+    mkdirSync(join(base, 'odd'));
+    cpSync(file!, join(base, 'odd', 'two\nlines.warc.gz'));
+    for (const args of [
+      ['assess', 'odd'],
+      ['sum', 'odd', '--out', 'odd.parquet'],
+      ['run', 'odd', '--to', 'x'],
+    ]) {
+      const { code, err } = await pinakes(base, 'slim', ...args);
+      assert.equal(code, 2, args[0]);
+      assert.match(
+        err,
+        /^pinakes: ".*two\\nlines\.warc\.gz": .*rename it: line ends and tabs cannot be listed/m,
+        args[0],
+      );
+    }
+  });
+
   test('arguments that make no sense are refused before anything begins', async () => {
     const earlier = images('crawl');
     for (const args of [
@@ -132,6 +174,6 @@ describe('pinakes slim', () => {
     assert.equal(code, 1, err);
     assert.match(err, /slim-file-damaged/);
     assert.match(out, /in 3 files/);
-    assert.match(out, /1 files had no part in it and are as they were/);
+    assert.match(out, /^1 file had no part in it, and is as it was$/m);
   });
 });
