@@ -7,6 +7,7 @@ import {
   formatPercent,
   formatTime,
   kindOfContent,
+  shortened,
   shownUrl,
   spanWords,
   WEEKDAYS,
@@ -59,6 +60,29 @@ test('days know their weekday, in every year that a record can have', () => {
     ['9999-12-31', 'Friday'],
   ];
   for (const [date, weekday] of cases) assert.equal(WEEKDAYS[weekdayOf(date)], weekday, date);
+});
+
+test('letters of all scripts in an address are shown as letters, and nothing else is', () => {
+  const shown: [string, string][] = [
+    [
+      'http://example.org/%E5%9B%B3%E6%9B%B8%E9%A4%A8/caf%C3%A9?q=%D9%83%D8%AA%D8%A7%D8%A8',
+      'example.org/図書館/café?q=كتاب',
+    ],
+    ['http://%E5%9B%B3.example/', '図.example'],
+    ['http://example.org/a%2Fb%20c%3F%00', 'example.org/a%2Fb%20c%3F%00'],
+    ['http://example.org/caf%E9', 'example.org/caf%E9'],
+    // A blank, and a sign that turns the direction of writing, would lie about the address.
+    ['http://example.org/a%C2%A0b%E2%80%AEgpj', 'example.org/a%C2%A0b%E2%80%AEgpj'],
+    ['http://example.org/100%', 'example.org/100%'],
+  ];
+  for (const [url, text] of shown) assert.equal(shownUrl(url), text);
+});
+
+test('what is very long is shortened in its middle', () => {
+  assert.equal(shortened('short', 10), 'short');
+  assert.equal(shortened(`${'x'.repeat(30)}end`, 20), `${'x'.repeat(13)}\u2026${'x'.repeat(3)}end`);
+  assert.equal(shortened('😀'.repeat(30), 20).length <= 20, true);
+  assert.equal(shortened('😀'.repeat(30), 20).isWellFormed(), true);
 });
 
 test('addresses and media types are shortened to what tells them apart', () => {

@@ -112,9 +112,31 @@ export function formatDuration(from: string, to: string): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** An address as shown: without what every address has. */
+/** An address as shown: without what every address has, and readable. */
 export function shownUrl(url: string): string {
-  return url.replace(/^https?:\/\//i, '').replace(/^([^/]+)\/$/, '$1');
+  return readableUrl(url.replace(/^https?:\/\//i, '').replace(/^([^/]+)\/$/, '$1'));
+}
+
+/**
+ * Letters and digits of all scripts, which browsers put into addresses as %-escapes, as what they are. What else is escaped stays so: blanks, signs that turn the direction of writing
+ * and the like would make the address look like another.
+ */
+export function readableUrl(url: string): string {
+  return url.replace(/(?:%[89a-f][0-9a-f])+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes).replace(/[^\p{L}\p{M}\p{N}]/gu, encodeURIComponent);
+    } catch {
+      return escapes;
+    }
+  });
+}
+
+/** Something very long without its middle: the beginning and the end tell it apart from others. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = Math.floor(most * 0.3);
+  // Cut between whole characters, also those that take two units.
+  return `${text.slice(0, most - end - 1).replace(/[\ud800-\udbff]$/, '')}\u2026${text.slice(-end).replace(/^[\udc00-\udfff]/, '')}`;
 }
 
 /** text/html and the like, in one word. */

@@ -12,6 +12,11 @@ const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2<
 
 const MANY = 23;
 
+/** A page whose address is in a script that is written from right to left, and whose title does not end. */
+const ARABIC = 'http://xn--mgbh0fb.example/%D8%A7%D9%84%D8%B5%D9%81%D8%AD%D8%A9';
+const ARABIC_SHOWN = 'xn--mgbh0fb.example/\u0627\u0644\u0635\u0641\u062d\u0629';
+const ENDLESS = `http://long.example/${'a-folder-with-a-name/'.repeat(60)}end`;
+
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
 const text = (page: Page, what: string | RegExp) => page.getByText(what).first().waitFor();
 const search = (query: Record<string, string>) => `/search?${new URLSearchParams(query)}`;
@@ -82,6 +87,12 @@ const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<
   },
 ];
 
+/** Two places of a screen, and whether they lie one behind the other. */
+async function isBehind(page: Page, first: string, second: string): Promise<boolean> {
+  const [left, right] = await Promise.all([first, second].map((one) => page.locator(one).first().boundingBox()));
+  return left!.x + left!.width <= right!.x;
+}
+
 suite('search screens', () => {
   let setting: UiSetting;
 
@@ -94,6 +105,11 @@ suite('search screens', () => {
         const body = utf8(`<title>${escaped} trap</title><p lang="de">Die Falle ${escaped} schnappt zu: trap.</p>`);
         const url = 'http://evil.example/';
         await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body }, {});
+        const wide = utf8(
+          `<title>${'sesquipedalian '.repeat(60)}</title><p dir="rtl">\u0627\u0644\u0645\u0643\u062a\u0628\u0629 shelf</p>`,
+        );
+        for (const url of [ARABIC, ENDLESS])
+          await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body: wide }, {});
         for (let page = 0; page < MANY; page++) {
           const entry = { url: `http://many.example/${page}`, time: Date.UTC(2024, 0, 2), responseHead };
           await archive.store({ kind: 'http', ...entry, body: utf8(`<title>Drawer ${page}</title>index card`) }, {});
@@ -194,6 +210,44 @@ suite('search screens', () => {
       await page.getByRole('button', { name: 'Find', exact: true }).last().click();
       await text(page, /is in none of 14 captures/);
     }
+  });
+
+  test('addresses are read in their own script, dates stay behind them, and nothing long fills the screen', async () => {
+    for (const options of [WIDE, PHONE]) {
+      await using checked = await setting.open(options);
+      const { page, record } = checked;
+      await page.goto(`${setting.server.uiUrl}${search({ q: 'sesquipedalian' })}`);
+      await heading(page, /^2 results$/);
+      const shown = await page.locator('.result-url').allTextContents();
+      assert.ok(shown.includes(ARABIC_SHOWN), shown.join(' '));
+      assert.ok(shown.every((one) => one.length <= 140));
+      for (const title of await page.locator('.result h3').allTextContents()) assert.ok(title.length <= 160, title);
+      const result = `.result:has(a[href*="${new URL(ARABIC).pathname}"])`;
+      if (options === WIDE) assert.ok(await isBehind(page, `${result} .result-url`, `${result} .result-time`));
+      await checkScreen(page, record, { where: 'long results' });
+
+      await page.goto(`${setting.server.uiUrl}/web/*/${ARABIC}`);
+      await page.getByRole('heading', { name: ARABIC_SHOWN, level: 1 }).waitFor();
+      assert.equal(await page.getByRole('combobox').inputValue(), `http://${ARABIC_SHOWN}`);
+      await page.getByRole('combobox').press('Enter');
+      await text(page, /^1 capture on 1 January 2024/);
+
+      await page.goto(`${setting.server.uiUrl}/web/*/${ENDLESS}`);
+      await text(page, /^1 capture on 1 January 2024/);
+      const title = page.getByRole('heading', { level: 1 });
+      assert.match((await title.textContent())!, /^long\.example\/.{150,}\u2026.*end$/);
+      assert.match((await title.getAttribute('title'))!, /^long\.example\/.{1200,}end$/);
+      await checkScreen(page, record, { where: 'captures of a long address' });
+    }
+  });
+
+  test('the links of no page say what to do', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${setting.server.uiUrl}/links`);
+    await text(page, 'A page is needed.');
+    assert.equal(await page.getByRole('link', { name: 'Captures of this page' }).count(), 0);
+    await checkScreen(page, record, { where: 'links of no page' });
   });
 
   test('more results come when asked for, each once', async () => {

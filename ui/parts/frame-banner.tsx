@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Calendar, ShownCapture } from '../api/replies.ts';
 import { navigate } from '../navigation.ts';
 import { pathTo, withScheme } from '../route.ts';
-import { counted, formatClock, formatShortDay, formatTime, w3cDate } from '../wording.ts';
+import { counted, formatClock, formatShortDay, formatTime, readableUrl, w3cDate } from '../wording.ts';
 import { Icon } from './icon.tsx';
 import { Mark } from './masthead.tsx';
 import { monthCounts } from './month-counts.ts';
@@ -59,8 +59,8 @@ export function FrameBanner({ url, timestamp, previous, next, isOld, calendar }:
 }
 
 function AddressForm({ url, timestamp }: { url: string; timestamp: string }) {
-  const [typed, setTyped] = useState(url);
-  useEffect(() => setTyped(url), [url]);
+  const [typed, setTyped] = useState(readableUrl(url));
+  useEffect(() => setTyped(readableUrl(url)), [url]);
   return (
     <form
       class="banner-address"

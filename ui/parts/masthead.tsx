@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { pathTo, type Route } from '../route.ts';
 import { chooseTheme, storedTheme, type Theme } from '../theme.ts';
+import { readableUrl } from '../wording.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { UrlSearch } from './url-search.tsx';
 
@@ -44,8 +45,8 @@ export function Masthead({ route }: { route: Route }) {
 }
 
 function initialOf(route: Route): string {
-  if (route.kind === 'captures') return route.url;
-  return route.kind === 'prefix' ? `${route.prefix}*` : '';
+  if (route.kind === 'captures') return readableUrl(route.url);
+  return route.kind === 'prefix' ? `${readableUrl(route.prefix)}*` : '';
 }
 
 export function Mark() {

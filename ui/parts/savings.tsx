@@ -1,4 +1,4 @@
-/** What deduplication and compression save, as three bars on one scale: as captured, each content once, as it lies on disk. */
+/** What deduplication and compression save, as three bars on one scale: as captured, without what deduplication saves, as it lies on disk. */
 import type { Stats } from '../api/replies.ts';
 import { formatBytes, formatPercent } from '../wording.ts';
 
@@ -12,7 +12,7 @@ export function Savings({ stats }: { stats: Stats }) {
       <ol>
         <Bar label="As captured" bytes={payloadBytes} most={most} shade={1} />
         <Bar
-          label="Each content once"
+          label="Deduplicated"
           bytes={storedPayloadBytes}
           most={most}
           shade={2}

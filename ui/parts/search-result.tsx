@@ -4,11 +4,23 @@ import { apiPath } from '../api/client.ts';
 import type { SearchPage, SearchResult } from '../api/replies.ts';
 import { useReply } from '../api/request.ts';
 import { type AskedSearch, pathTo } from '../route.ts';
-import { counted, formatClock, formatCount, formatShortDay, formatSpan, kindOfContent, shownUrl } from '../wording.ts';
+import {
+  counted,
+  formatClock,
+  formatCount,
+  formatShortDay,
+  formatSpan,
+  kindOfContent,
+  shortened,
+  shownUrl,
+} from '../wording.ts';
 import { FaultNotice, Waiting } from './notice.tsx';
 import { markedParts, queryWithin } from './search-query.ts';
 
 const VERSIONS_SHOWN = 20;
+/** Characters of a title, and of an address, that are shown. */
+const TITLE_MOST = 160;
+const ADDRESS_MOST = 140;
 
 export function ResultItem({ result, asked }: { result: SearchResult; asked: AskedSearch }) {
   const { url, title, time, timestamp, mime, status, versions, captures, first, last, inlinks } = result;
@@ -16,10 +28,12 @@ export function ResultItem({ result, asked }: { result: SearchResult; asked: Ask
   return (
     <li class="result">
       <h3>
-        <a href={pathTo.frame(timestamp, url)}>{title.trim() || shownUrl(url)}</a>
+        <a href={pathTo.frame(timestamp, url)}>
+          <bdi>{shortened(title.trim() || shownUrl(url), TITLE_MOST)}</bdi>
+        </a>
       </h3>
       <p class="result-place">
-        <span class="result-url">{shownUrl(url)}</span>{' '}
+        <bdi class="result-url">{shortened(shownUrl(url), ADDRESS_MOST)}</bdi>{' '}
         <time dateTime={time} class="result-time">
           {formatShortDay(time)}
         </time>
@@ -41,7 +55,7 @@ export function ResultItem({ result, asked }: { result: SearchResult; asked: Ask
 function MarkedText({ text, marks }: { text: string; marks: SearchResult['marks'] }) {
   if (text === '') return null;
   return (
-    <p class="snippet">
+    <p class="snippet" dir="auto">
       {markedParts(text, marks).map((part, index) =>
         part.isMarked ? <mark key={index}>{part.text}</mark> : <span key={index}>{part.text}</span>,
       )}

@@ -4,11 +4,12 @@ import { apiPath, get } from '../api/client.ts';
 import type { List, UrlSummary } from '../api/replies.ts';
 import { navigate } from '../navigation.ts';
 import { mayBeginAddress, pathTo, pathToTyped, withScheme } from '../route.ts';
-import { counted, shownUrl } from '../wording.ts';
+import { counted, shortened, shownUrl } from '../wording.ts';
 import { Icon } from './icon.tsx';
 
 const PAUSE_MS = 120;
 const SHOWN = 8;
+const ADDRESS_MOST = 140;
 
 type UrlSearchProperties = { readonly initial?: string; readonly isSmall?: boolean; readonly label?: string };
 
@@ -86,7 +87,7 @@ export function UrlSearch({ initial = '', isSmall = false, label = 'Find' }: Url
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => go(pathTo.captures(one.url))}
           >
-            <span class="suggestion-url">{shownUrl(one.url)}</span>
+            <bdi class="suggestion-url">{shortened(shownUrl(one.url), ADDRESS_MOST)}</bdi>
             <span class="suggestion-count">{counted(one.captures, 'capture')}</span>
           </div>
         ))}

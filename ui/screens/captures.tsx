@@ -4,6 +4,7 @@ import { apiPath } from '../api/client.ts';
 import type { Calendar, CalendarDay } from '../api/replies.ts';
 import { useInfo, useReply } from '../api/request.ts';
 import { useTitle } from '../navigation.ts';
+import { AddressTitle } from '../parts/address-title.tsx';
 import { CaptureTable } from '../parts/capture-table.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { FindInVersions } from '../parts/search-versions.tsx';
@@ -19,8 +20,7 @@ export function CapturesScreen({ url, time = '' }: { url: string; time?: string 
   const isMissing = error?.status === 404 || calendar?.captures === 0;
   return (
     <>
-      <p class="kicker">Captures of</p>
-      <h1 class="url-title">{shownUrl(url)}</h1>
+      <AddressTitle kicker="Captures of" address={shownUrl(url)} />
       {isLoading && <Waiting what="Looking for captures" />}
       {isMissing && <NoCaptures url={url} />}
       {error && !isMissing && <FaultNotice error={error} onRetry={reload} />}

@@ -5,6 +5,7 @@ import type { CaptureDetail, CaptureText } from '../api/replies.ts';
 import { useInfo, useReply } from '../api/request.ts';
 import { useDiff } from '../diff-request.ts';
 import { useTitle } from '../navigation.ts';
+import { AddressTitle } from '../parts/address-title.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { DiffView, type Layout } from '../parts/diff-view.tsx';
 import { HeadTable } from '../parts/head-table.tsx';
@@ -36,8 +37,7 @@ export function CompareScreen({ a, b }: { a: string; b: string }) {
   const error = before.error ?? after.error;
   return (
     <>
-      <p class="kicker">Changes of</p>
-      <h1 class="url-title">{before.reply ? shownUrl(before.reply.url) : 'Two captures'}</h1>
+      <AddressTitle kicker="Changes of" address={before.reply ? shownUrl(before.reply.url) : 'Two captures'} />
       {error && <FaultNotice error={error} />}
       {(a === '' || b === '') && (
         <Note title="Two captures are needed.">

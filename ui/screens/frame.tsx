@@ -94,7 +94,9 @@ function NothingHere({ url }: { url: string }) {
   return (
     <div class="frame-missing">
       <Note title="The archive has no capture of this page.">
-        <p>{shownUrl(url)}</p>
+        <p>
+          <bdi>{shownUrl(url)}</bdi>
+        </p>
         {host && (
           <p>
             <a href={pathTo.prefix(`http://${host}/`)}>See what it has of {host}</a>

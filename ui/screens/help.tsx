@@ -39,7 +39,10 @@ export function HelpScreen() {
       </section>
       <section aria-labelledby="commands">
         <h2 id="commands">In a terminal</h2>
-        <p>While the server runs, these commands run inside of it and show up among the jobs.</p>
+        <p>
+          While the server runs, these commands run inside of it. Those that change something, or take long, are jobs
+          too.
+        </p>
         {COMMANDS.map(([does, command]) => (
           <div key={command} class="command-item">
             <h3>{does}</h3>

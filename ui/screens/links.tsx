@@ -3,12 +3,15 @@ import { apiPath } from '../api/client.ts';
 import type { LinkEnd, LinkPage } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
 import { navigate, useTitle } from '../navigation.ts';
+import { AddressTitle } from '../parts/address-title.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { pathTo } from '../route.ts';
-import { counted, formatSpan, shownUrl } from '../wording.ts';
+import { counted, formatSpan, shortened, shownUrl } from '../wording.ts';
 
 const PAGE = 100;
+/** Characters of an address, or of a link's text, in a row. */
+const TEXT_MOST = 300;
 
 type LinksProperties = { readonly url: string; readonly direction: 'in' | 'out' };
 
@@ -25,13 +28,28 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export function LinksScreen({ url, direction }: LinksProperties) {
+  return url === '' ? <NoPage /> : <LinksOf url={url} direction={direction} />;
+}
+
+function NoPage() {
+  useTitle('Links');
+  return (
+    <>
+      <h1>Links</h1>
+      <Note title="A page is needed.">
+        <p>Find an address, and choose the links to it and from it.</p>
+      </Note>
+    </>
+  );
+}
+
+function LinksOf({ url, direction }: LinksProperties) {
   useTitle(`Links ${direction === 'in' ? 'to' : 'from'} ${shownUrl(url)}`);
-  const list = useList<LinkEnd, LinkPage>(url === '' ? undefined : apiPath('links', { url, direction, limit: PAGE }));
+  const list = useList<LinkEnd, LinkPage>(apiPath('links', { url, direction, limit: PAGE }));
   const total = list.first?.total ?? 0;
   return (
     <>
-      <p class="kicker">Links of</p>
-      <h1 class="url-title">{shownUrl(url) || 'no page'}</h1>
+      <AddressTitle kicker="Links of" address={shownUrl(url)} />
       <p>
         <a href={pathTo.captures(url)}>Captures of this page</a>
       </p>
@@ -78,10 +96,12 @@ function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction:
           <tr key={index}>
             <th scope="row" class="url-cell">
               <a href={one.isKnown ? pathTo.links(one.url, direction) : pathTo.captures(one.url)}>
-                {shownUrl(one.url)}
+                <bdi>{shortened(shownUrl(one.url), TEXT_MOST)}</bdi>
               </a>
             </th>
-            <td data-label="Text">{one.text}</td>
+            <td data-label="Text">
+              <bdi>{shortened(one.text, TEXT_MOST)}</bdi>
+            </td>
             <td data-label="Kind">
               {KINDS[one.kind] ?? one.kind}
               {one.isNofollow && ' (nofollow)'}
@@ -98,7 +118,11 @@ function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction:
 
 function NoLinks({ direction }: { direction: 'in' | 'out' }) {
   return (
-    <Note title={direction === 'in' ? 'No page of the archive links here.' : 'The index knows no links of this page.'}>
+    <Note
+      title={
+        direction === 'in' ? 'No page of the archive links here.' : 'The index knows no links in its latest version.'
+      }
+    >
       <p>
         {direction === 'in'
           ? 'Links are read from pages of this archive only.'

@@ -3,24 +3,26 @@ import { apiPath } from '../api/client.ts';
 import type { UrlSummary } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
 import { useTitle } from '../navigation.ts';
+import { AddressTitle } from '../parts/address-title.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { pathTo } from '../route.ts';
-import { formatCount, formatShortDay, kindOfContent, shownUrl } from '../wording.ts';
+import { formatCount, formatShortDay, kindOfContent, readableUrl, shortened, shownUrl } from '../wording.ts';
 
 const PAGE = 100;
+/** Characters of an address in a row. */
+const ADDRESS_MOST = 300;
 
 export function PrefixScreen({ prefix }: { prefix: string }) {
-  const shown = prefix.replace(/^https?:\/\//i, '');
+  const shown = readableUrl(prefix.replace(/^https?:\/\//i, ''));
   useTitle(`Addresses under ${shown}`);
   const list = useList<UrlSummary>(apiPath('urls', { prefix, limit: PAGE }));
   const isEmpty = list.items.length === 0 && !list.isLoading && !list.error;
   return (
     <>
-      <p class="kicker">Addresses under</p>
-      <h1 class="url-title">{shown}*</h1>
+      <AddressTitle kicker="Addresses under" address={`${shown}*`} />
       {list.items.length > 0 && (
         <table class="stacking urls">
-          <caption class="unseen">Addresses under {prefix}</caption>
+          <caption class="unseen">Addresses under {shown}</caption>
           <thead>
             <tr>
               <th scope="col">Address</th>
@@ -39,7 +41,9 @@ export function PrefixScreen({ prefix }: { prefix: string }) {
             {list.items.map((one) => (
               <tr key={one.urlKey}>
                 <th scope="row" class="url-cell">
-                  <a href={pathTo.captures(one.url)}>{shownUrl(one.url)}</a>
+                  <a href={pathTo.captures(one.url)}>
+                    <bdi>{shortened(shownUrl(one.url), ADDRESS_MOST)}</bdi>
+                  </a>
                 </th>
                 <td data-label="Type" class="kind">
                   {kindOfContent(one.mime)}

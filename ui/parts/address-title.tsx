@@ -1,0 +1,19 @@
+/** The main heading of a screen about an address. One that is very long is shortened, and whole in its tooltip. */
+import { shortened } from '../wording.ts';
+
+const LONG = 100;
+const MOST = 300;
+
+export function AddressTitle({ kicker, address }: { kicker: string; address: string }) {
+  return (
+    <>
+      <p class="kicker">{kicker}</p>
+      <h1
+        class={address.length > LONG ? 'url-title long' : 'url-title'}
+        title={address.length > MOST ? address : undefined}
+      >
+        <bdi>{shortened(address, MOST)}</bdi>
+      </h1>
+    </>
+  );
+}
