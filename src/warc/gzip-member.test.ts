@@ -267,6 +267,22 @@ test('a wrong checksum and a wrong length are told of, and the bytes are given',
   assert.ok(members.every(({ damaged, length }) => !damaged && length !== undefined));
 });
 
+test('what lies in memory behind the end of the input is not taken for the magic of a next member', () => {
+  const text = record(1);
+  const bytes = Buffer.concat([member(text, 0, [], { crc: 1 }), Buffer.from([0x1f, 0x8b])]);
+  for (const leftover of [0, 0x08]) {
+    const findings: string[] = [];
+    const source = new GzipMembers(0, (code, offset) => findings.push(`${code} ${offset}`));
+    source.input.push(Buffer.concat([bytes, Buffer.alloc(8, leftover)]));
+    source.input.end = bytes.length;
+    const output = new ByteWindow(0, 16);
+    for (let result = source.pull(output); result !== 'end'; result = source.pull(output)) source.inputEnded = true;
+    source.close();
+    assert.deepEqual(findings, ['gzip-crc 0', `member-truncated ${bytes.length - 2}`]);
+    assert.equal(output.buffer.subarray(0, output.end).toString(), text);
+  }
+});
+
 test('from the middle of a file, reading begins with the first record after it, without complaint', () => {
   const parts = [member(record(1)), member(record(2)), member(record(3))];
   const whole = Buffer.concat(parts);

@@ -9,7 +9,7 @@
  * wrong place, or runs to the end of the file.
  */
 import { crc32 } from 'node:zlib';
-import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES, startsWith } from '../base/index.ts';
+import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import { type CodecHandle, decodePrefix, inflateRawHandle } from './codec-handle.ts';
 import type { FindingSink, Member, MemberSource, PullResult } from './member-source.ts';
@@ -198,7 +198,8 @@ export class GzipMembers implements MemberSource {
     if (!isSum || !isSize) {
       const next = input.read + TRAILER_BYTES;
       if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
-      const isFollowed = next === input.end || startsWith(input.buffer, GZIP_MAGIC, next);
+      // By nothing, by a member, or by what the end of the file left of one.
+      const isFollowed = gzipHeadLength(input.buffer, next, input.end) >= 0;
       const isSwallowing = !isSum && !isSize && this.#holdsMember();
       if (!isFollowed || isSwallowing) return this.#misplace(output);
     }

@@ -28,6 +28,16 @@ const BASE_SEEDS = 16;
 /** One run in so many is done twice, in pieces and at once. */
 const COMPARED_RUNS = 8;
 const FAILURES_MAX = 5;
+/** What may lie in memory behind the input: what would make more of its last bytes. */
+const LEFTOVERS = [
+  '\x08',
+  '\x8b\x08\0\0\0\0\0',
+  'WARC/1.1',
+  'ARC/1.1\r',
+  '\n\r\n\r\n',
+  '\xb5\x2f\xfd\x24',
+  '0 0 0 0\n',
+];
 
 export function runCampaign(seed: number, runs: number): Campaign {
   const bases = new Map<number, BaseInput[]>();
@@ -57,7 +67,8 @@ type Outcome = { readonly fault: string | undefined; readonly steps: number; rea
 function attempt(base: BaseInput, damages: readonly Damage[], seed: number): Outcome {
   const bytes = damages.at(-1)?.bytes ?? base.bytes;
   try {
-    const walked = walk(bytes, randomPieces(seededRandom(seed ^ 0x5eed)));
+    const leftover = Buffer.from(LEFTOVERS[seed % LEFTOVERS.length]!, 'latin1');
+    const walked = walk(bytes, randomPieces(seededRandom(seed ^ 0x5eed)), leftover);
     const codes = walked.findings.map(({ code }) => code);
     const fault = judge(base, damages, bytes, walked);
     const isCompared = fault === undefined && seed % COMPARED_RUNS === 0;

@@ -22,8 +22,11 @@ const WANTS: ScanWants = { block: ['sha1'], payload: ['sha256'], framed: ['sha1'
 const STEPS_MIN = 2000;
 const STEPS_A_BYTE = 8;
 
-/** `pieceBytes`: how much is fed at once. */
-export function walk(bytes: Buffer, pieceBytes: () => number): Walked {
+/**
+ * `pieceBytes`: how much is fed at once. `behind`: what stands in memory behind the bytes that are fed, left there from before; whoever reads
+ * past the end of its input takes it for more of the file.
+ */
+export function walk(bytes: Buffer, pieceBytes: () => number, behind = Buffer.alloc(8)): Walked {
   const cursor = new RecordCursor('input');
   const records: FoundRecord[] = [];
   const findings: { code: string; offset: number }[] = [];
@@ -46,6 +49,7 @@ export function walk(bytes: Buffer, pieceBytes: () => number): Walked {
           const room = cursor.reserve();
           const taken = bytes.copy(room, 0, fed, fed + Math.min(room.length, pieceBytes()));
           fed += taken;
+          room.set(behind.subarray(0, room.length - taken), taken);
           if (taken === 0) cursor.end();
           else cursor.commit(taken);
           break;
