@@ -110,7 +110,7 @@ export class CdxRoute {
       if (!out.write(text)) await once(out, 'drain', { signal: scan.signal });
       text = '';
     }
-    if (isEmpty && query.dialect === 'pywb') throw await noLines(scan);
+    if (isEmpty) await refuseEmpty(scan);
     text += writer.end(resumeKey);
     if (out) out.end(text);
     else sendText(response, writer.contentType, text, isCompressed);
@@ -153,17 +153,18 @@ function noCollection(name: string): HttpProblem {
   });
 }
 
-/** pywb tells the absence of lines by a status of its own. */
-async function noLines(scan: CdxScan): Promise<HttpProblem> {
-  const { page, url } = scan.query;
-  const pages = page === undefined || page === 0 ? 1 : (await countPages(scan)).pages;
-  const isBeyond = page !== undefined && page >= Math.max(1, pages);
-  const last = Math.max(0, pages - 1);
-  return new HttpProblem({
+/** Who asks for page after page stops where a page is refused. pywb tells the absence of lines by a status too. */
+async function refuseEmpty(scan: CdxScan): Promise<void> {
+  const { page, url, dialect } = scan.query;
+  if (dialect === 'outbackcdx') return;
+  const last = page === undefined || page === 0 ? 0 : Math.max(1, (await countPages(scan)).pages) - 1;
+  const isBeyond = page !== undefined && page > last;
+  if (!isBeyond && dialect !== 'pywb') return;
+  throw new HttpProblem({
     status: isBeyond ? 400 : 404,
     code: isBeyond ? 'BAD_REQUEST' : 'NO_CAPTURES',
     message: isBeyond ? `Page ${page} invalid: First Page is 0, Last Page is ${last}` : `No Captures found for: ${url}`,
-    advice: 'Ask with matchType=prefix for what lies below a URL.',
+    advice: isBeyond ? 'All pages were given.' : 'Ask with matchType=prefix for what lies below a URL.',
     where: url,
   });
 }

@@ -148,6 +148,17 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     assert.equal((await get('/cdx?url=*.example.test&showNumPages=true')).text, '1\n');
   });
 
+  await t.test('IA: says 400 for a page behind the last, where clients that count no pages stop asking', async () => {
+    for (const output of ['text', 'json']) {
+      const query = `url=*.example.test&output=${output}`;
+      assert.equal((await get(`/cdx?${query}&page=0&filter=statuscode:999`)).status, 200);
+      const beyond = await get(`/cdx?${query}&page=1`);
+      assert.equal(beyond.status, 400);
+      assert.equal(JSON.parse(beyond.text).error.message, 'Page 1 invalid: First Page is 0, Last Page is 0');
+      assert.equal((await get(`/cdx?url=nothing.test/&output=${output}&page=0`)).status, 200);
+    }
+  });
+
   await t.test('OutbackCDX: eleven columns, json without header and with numbers, objects on request', async () => {
     const text = await get('/cdx/outbackcdx/given?url=http://cdn.example.test/copy?id=7');
     const url = 'http://cdn.example.test/copy?id=7';
