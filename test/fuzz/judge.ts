@@ -5,7 +5,9 @@ import { type FoundRecord, sha1Of, type Walked } from './walk.ts';
 
 /** The first thing that is wrong, in words; undefined when nothing is. */
 export function judge(base: BaseInput, damages: readonly Damage[], bytes: Buffer, walked: Walked): string | undefined {
-  return offsetFault(walked, bytes.length) ?? lossFault(base, damages, walked) ?? silenceFault(base, walked);
+  return (
+    offsetFault(walked, bytes.length) ?? lossFault(base, damages, walked, bytes.length) ?? silenceFault(base, walked)
+  );
 }
 
 /** What was found may not depend on the pieces in which the input came; only the order of findings may. */
@@ -45,26 +47,31 @@ function offsetFault(walked: Walked, fileBytes: number): string | undefined {
 }
 
 /** Records that no damage touched must be found where they lie, whole. */
-function lossFault(base: BaseInput, damages: readonly Damage[], walked: Walked): string | undefined {
+function lossFault(base: BaseInput, damages: readonly Damage[], walked: Walked, fileBytes: number): string | undefined {
   const found = new Map(walked.records.map((record) => [record.head.offset, record]));
   for (const [index, record] of base.records.entries()) {
     const offset = placeAfter(damages, record.from, record.to);
     if (offset === undefined || !mustSurvive(base, damages, index)) continue;
     const there = found.get(offset);
-    if (!there && base.coding === 'none' && isInsideOfLonger(offset, walked)) continue;
+    if (!there && base.coding === 'none' && isInsideOfLonger(offset, walked, fileBytes)) continue;
     if (!there || !isSame(there, record)) return `the untouched record ${record.id} at ${offset} was lost`;
   }
   return undefined;
 }
 
 /**
- * Whether a record goes over this place that is as long as it says and ends where another begins. In a plain file nothing shows that its length was changed to
- * one that happens to fit.
+ * Whether a record goes over this place that is as long as it says and ends where another begins, or the file ends. In a plain file nothing shows that its length
+ * was changed to one that happens to fit.
  */
-function isInsideOfLonger(offset: number, walked: Walked): boolean {
+function isInsideOfLonger(offset: number, walked: Walked, fileBytes: number): boolean {
   return walked.records.some(({ head, tail }, index) => {
     const end = head.offset + tail!.length!;
-    return head.offset < offset && offset < end && tail!.complete && walked.records[index + 1]?.head.offset === end;
+    return (
+      head.offset < offset &&
+      offset < end &&
+      tail!.complete &&
+      (walked.records[index + 1]?.head.offset ?? fileBytes) === end
+    );
   });
 }
 
