@@ -29,6 +29,9 @@ export function parseFilter(spec: string, dialect: CdxDialect, lineOf: FieldValu
     field?: string;
     text: string;
   };
+  // No line begins so: what it would find is nothing, and with `!` everything.
+  if (dialect !== 'pywb' && text.startsWith('=') && field === undefined)
+    throw badRequest('a filter with = is one of pywb', 'Leave the = out, or ask with dialect=pywb.', spec);
   const read = field === undefined ? lineOf : namedField(field, spec, dialect, lineOf);
   const isNegated = marks.includes('!');
   const matches = matcherOf(text, marks, dialect, spec);

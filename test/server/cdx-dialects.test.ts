@@ -159,6 +159,16 @@ test,example,cdn)/copy?id=7 20240302100000 http://cdn.example.test/copy?id=7 tex
     }
   });
 
+  await t.test('IA, OutbackCDX: a filter in the words of pywb is refused, not taken for one of the line', async () => {
+    for (const filter of ['=status:404', '!=status:200']) {
+      for (const path of ['/cdx', '/cdx/outbackcdx']) {
+        const { status, text } = await get(`${path}?url=*.example.test&filter=${encodeURIComponent(filter)}`);
+        assert.equal(status, 400);
+        assert.match(text, /dialect=pywb/);
+      }
+    }
+  });
+
   await t.test('OutbackCDX: eleven columns, json without header and with numbers, objects on request', async () => {
     const text = await get('/cdx/outbackcdx/given?url=http://cdn.example.test/copy?id=7');
     const url = 'http://cdn.example.test/copy?id=7';
