@@ -226,11 +226,7 @@ export const ERROR_CATALOGUE = {
     'another file of this name is kept there already',
     'Nothing was done. Name another directory with --keep-originals: what is kept there may be needed to undo an earlier run.',
   ),
-  SLIM_LOCKED: entry(
-    'another slim command is at work here',
-    'Wait for it to end. If no such process runs on any machine, remove the file `lock` there.',
-    true,
-  ),
+  SLIM_LOCKED: entry('another slim command is at work here', 'Wait for it to end.', true),
   SLIM_NOT_KEPT: entry('no old files were kept', 'Only a run with --keep-originals can be undone.'),
   SLIM_READ_BACK: entry(
     'the rewritten file is not what it should be',

@@ -4,15 +4,16 @@
  *
  * ```
  *   .pinakes-slim/
- *     lock                    process that works here
+ *     lock, lock.sqlite       who works here; see work-lock.ts
  *     run-0001/journal.jsonl  what was done; stays, for undo
  *     run-0001/files.jsonl    the files of the run, in order
  *     run-0001/...            lines, plans and spilled tables; gone when the run is finished
  * ```
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError } from '../base/index.ts';
+import { WorkLock } from './work-lock.ts';
 
 export const WORK_DIRECTORY = '.pinakes-slim';
 
@@ -20,35 +21,26 @@ const LASTING = new Set(['journal.jsonl', 'files.jsonl']);
 
 export class WorkDirectory {
   readonly path: string;
+  readonly #lock: WorkLock;
 
   /** Takes the place for this process, or says who has it. */
   static lock(path: string): WorkDirectory {
     try {
       mkdirSync(path, { recursive: true });
-      const lock = join(path, 'lock');
-      for (let attempt = 0; ; attempt++) {
-        try {
-          writeFileSync(lock, holderText(), { flag: 'wx' });
-          return new WorkDirectory(path);
-        } catch (cause) {
-          if ((cause as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) throw cause;
-          const holder = readFileSync(lock, 'utf8');
-          if (isAlive(holder)) throw new PinakesError('SLIM_LOCKED', { where: path, detail: holder.split(' ')[0]! });
-          unlinkSync(lock);
-        }
-      }
+      return new WorkDirectory(path, WorkLock.take(path));
     } catch (cause) {
       throw fileError(cause, path, 'writing');
     }
   }
 
-  private constructor(path: string) {
+  private constructor(path: string, lock: WorkLock) {
     this.path = path;
+    this.#lock = lock;
   }
 
   /** Leaves no directory behind in which nothing happened. */
   unlock(): void {
-    rmSync(join(this.path, 'lock'), { force: true });
+    this.#lock.release();
     try {
       rmdirSync(this.path);
     } catch {
@@ -83,29 +75,5 @@ export class WorkDirectory {
 export function clearRun(directory: string): void {
   for (const name of readdirSync(directory)) {
     if (!LASTING.has(name)) rmSync(join(directory, name), { recursive: true, force: true });
-  }
-}
-
-function holderText(): string {
-  return `${process.pid} ${bootId()}`;
-}
-
-/** A process of an earlier boot is gone, whoever has its number now. */
-function isAlive(holder: string): boolean {
-  const [pid = '', boot = ''] = holder.split(' ');
-  if (boot !== bootId() || !/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
-  try {
-    process.kill(Number(pid), 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return '-';
   }
 }

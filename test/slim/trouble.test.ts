@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { slimRun } from '../../src/slim/index.ts';
 import { capturesOf, readAll } from './archived-captures.ts';
@@ -132,17 +133,29 @@ test('when the file with the originals goes away, the files that were to lean on
 test('a run is refused while another is at work, and goes on after one that died', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 1);
-    const { options } = runOptions(directory);
-    mkdirSync(options.workDirectory);
-    const lock = join(options.workDirectory, 'lock');
-    const boot = existsSync('/proc/sys/kernel/random/boot_id')
-      ? readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-      : '-';
-    writeFileSync(lock, `${process.ppid} ${boot}`);
+    const keptDirectory = join(directory, '.kept');
+    const child = fileURLToPath(new URL('./slimming-child.ts', import.meta.url));
+    const other = spawn(process.execPath, [child, directory, keptDirectory], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(other.stdout, 'data');
+    other.kill('SIGSTOP');
+    const { options } = runOptions(directory, { keptDirectory });
     await assert.rejects(slimRun(options), { code: 'SLIM_LOCKED' });
-    writeFileSync(lock, `999999999 ${boot}`);
+    other.kill('SIGKILL');
+    await once(other, 'exit');
     assert.ok((await slimRun(options)).revisits > 0);
-    assert.equal(existsSync(lock), false);
+    assert.deepEqual(readdirSync(options.workDirectory), ['run-0001']);
+  });
+});
+
+test('of two runs of one process in the same place one is refused', async () => {
+  await inDirectory(async (directory) => {
+    await writeSampleCollection(directory, 1);
+    const { options } = runOptions(directory);
+    const ends = await Promise.allSettled([slimRun(options), slimRun(options)]);
+    assert.deepEqual(
+      ends.map((end) => (end.status === 'fulfilled' ? 'done' : end.reason.code)),
+      ['done', 'SLIM_LOCKED'],
+    );
   });
 });
 
