@@ -29,12 +29,19 @@ export type LinkEnd = {
   readonly isKnown: boolean;
 };
 
-export type LinkList = { readonly items: readonly LinkEnd[]; readonly total: number; readonly next?: string };
+export type LinkList = {
+  readonly items: readonly LinkEnd[];
+  /** Out: links of the capture. In: pages that have such a link, each of which may have several, and several versions with some. */
+  readonly total: number;
+  readonly next?: string;
+};
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 /** Of one page at most so many links to the same place are listed. */
 const SAME_MAX = 5;
+/** The place of a link to a URL is its number among those of its version, and the number of the version times this. */
+const PLACES = 8;
 
 export class LinkGraph {
   readonly #database: DatabaseSync;
@@ -78,15 +85,18 @@ export class LinkGraph {
       .get(word, time)!;
     const sql = `SELECT v.id, u.url, t.links, t.base, v.first_time AS first, v.last_time AS last FROM targets JOIN versions v ON v.id = targets.rowid
       JOIN urls u ON u.id = v.url JOIN texts t ON t.document = v.document
-      WHERE targets MATCH ? AND targets.rowid > ? AND v.first_time <= ? ORDER BY targets.rowid LIMIT ?`;
+      WHERE targets MATCH ? AND targets.rowid >= ? AND v.first_time <= ? ORDER BY targets.rowid`;
     const count = bounded(limit);
-    const rows = this.#database.prepare(sql).all(word, startOf(after), time, count);
+    const from = startOf(after);
     const items: LinkEnd[] = [];
-    for (const row of rows) {
+    for (const row of this.#database.prepare(sql).iterate(word, Math.floor(from / PLACES), time)) {
       const url = String(row.url);
       const links = unpackLinks(row.links as Uint8Array | null, row.base as string | null, url);
       const same = links.filter((link) => urlKey(link.url) === key).slice(0, SAME_MAX);
-      for (const { kind, text, isNofollow, isEmbed } of same) {
+      for (const [number, { kind, text, isNofollow, isEmbed }] of same.entries()) {
+        const place = Number(row.id) * PLACES + number;
+        if (place < from) continue;
+        if (items.length === count) return { items, total: Number(total.n), next: String(place) };
         items.push({
           url,
           kind,
@@ -99,8 +109,7 @@ export class LinkGraph {
         });
       }
     }
-    const next = rows.length === count ? String(rows.at(-1)!.id) : undefined;
-    return { items, total: Number(total.n), ...(next !== undefined && { next }) };
+    return { items, total: Number(total.n) };
   }
 
   /** Hashes of everything that any version of a page links to. */

@@ -150,3 +150,39 @@ test("WebBase's example: pages with Stanford in the title that point to a given 
     ],
   );
 });
+
+test('links to a page come so many at a time as were asked for, each once, and what is over says so', async (t) => {
+  const archive = await makeArchive(t);
+  const target = 'http://target.example/';
+  const page = (name: string, version: number, links: number): TrialPage => ({
+    url: `http://${name}/`,
+    time: Date.UTC(2024, 0, version),
+    collection: 'web',
+    status: 200,
+    language: 'en',
+    title: `version ${version}`,
+    paragraphs: [],
+    hidden: 'x',
+    // Written in several ways, all of them are one place.
+    links: [target, 'https://target.example/', 'http://www.target.example/'].slice(0, links),
+  });
+  await storePages(archive, [page('one.example', 1, 3), page('one.example', 2, 2), page('two.example', 3, 1)]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const all = await search.links(target, { direction: 'in' });
+  assert.equal(all.next, undefined);
+  assert.equal(all.total, 2);
+  assert.equal(all.items.length, 6);
+  for (const limit of [1, 2, 3, 4, 6]) {
+    const found = [];
+    let after: string | undefined;
+    do {
+      const some = await search.links(target, { direction: 'in', limit, after });
+      assert.ok(some.items.length > 0 && some.items.length <= limit, `${some.items.length} of ${limit}`);
+      found.push(...some.items);
+      after = some.next;
+    } while (after !== undefined);
+    assert.deepEqual(found, all.items, `${limit} at a time`);
+  }
+});
