@@ -282,16 +282,14 @@ export async function* readRecords(
       else return step;
     }
   };
-  const takeTurns = async (bytes: number): Promise<void> => {
-    unbrokenBytes += bytes;
-    if (unbrokenBytes < UNBROKEN_BYTES_MAX) return;
-    unbrokenBytes = 0;
-    await setImmediate();
-  };
   const piece = async (): Promise<Uint8Array | undefined> => {
     if (!record || record.tail) return undefined;
     if ((await next()) === 'body') {
-      await takeTurns(cursor.chunk.length);
+      unbrokenBytes += cursor.chunk.length;
+      if (unbrokenBytes >= UNBROKEN_BYTES_MAX) {
+        unbrokenBytes = 0;
+        await setImmediate();
+      }
       return cursor.chunk;
     }
     record.tail = cursor.tail;
