@@ -14,16 +14,18 @@ export function levelError(error: unknown, where: string): unknown {
     const translated = translate(failure, where, error);
     if (translated) return translated;
   }
+  const { code, cause } = error as Failure;
+  if (cause === undefined && NOT_OPEN.test(String(code)))
+    return new PinakesError('ARCHIVE_CLOSED', { where, cause: error });
   return fileError(error, where, 'writing');
 }
 
-/** What the database, or an iterator or a snapshot of it, says that is used after the catalog was closed. */
+/** What the database, or an iterator or a snapshot of it, says that is used after the catalog was closed. One that cannot be opened says so too, with a cause. */
 const NOT_OPEN = /^LEVEL_(?:BATCH|DATABASE|ITERATOR|SNAPSHOT)_NOT_OPEN$/;
 
 function translate(failure: Failure, where: string, cause: unknown): PinakesError | undefined {
   const says = String(failure.message);
   if (failure.code === 'LEVEL_LOCKED') return new PinakesError('CATALOG_LOCKED', { where, cause });
-  if (NOT_OPEN.test(String(failure.code))) return new PinakesError('ARCHIVE_CLOSED', { where, cause });
   // Failures of a read come without a code; their sentences begin like those that have one.
   if (failure.code === 'LEVEL_CORRUPTION' || says.startsWith('Corruption: ')) {
     return new PinakesError('CATALOG_DAMAGED', { where, detail: says, cause });
