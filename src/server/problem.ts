@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_CATALOGUE, type ErrorCode, PinakesError } from '../base/index.ts';
+import { frameNews } from './frame-news.ts';
 import { endReply } from './reply-end.ts';
 
 export type Problem = {
@@ -146,10 +147,14 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
   }
   const asHtml = accepts(request.headers.accept, 'text/html') && !accepts(request.headers.accept, 'application/json');
   const onward = isFramed(request) ? undefined : home;
-  const body = Buffer.from(asHtml ? problemPage(problem, onward) : `${problemJson(problem)}\n`);
+  const title = titleOf(problem);
+  const news = frameNews(request, title, home);
+  const body = Buffer.from(
+    asHtml ? plainPage(title, problemContent(problem, onward) + news.element) : `${problemJson(problem)}\n`,
+  );
   response.writeHead(problem.status, {
     ...PLAIN_PAGE_FIELDS,
-    'content-security-policy': pagePolicy(onward),
+    'content-security-policy': pagePolicy(onward) + news.policy,
     ...problem.fields,
     'content-type': asHtml ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     'content-length': body.length,
@@ -177,7 +182,7 @@ const STYLE =
   'input,button{font:inherit;padding:.45rem .8rem;border:1px solid var(--line);border-radius:6px;background:var(--surface);color:inherit}input{flex:1 1 12rem;min-width:0}' +
   'button{background:var(--accent);border-color:var(--accent);color:var(--accent-ink);cursor:pointer}';
 
-/** A page without script or anything loaded. `content` is HTML of our own making. */
+/** A page that loads nothing. `content` is HTML of our own making. */
 export function plainPage(title: string, content: string): string {
   return (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">' +
@@ -195,12 +200,14 @@ export function waysOn(home: string, links: readonly string[] = []): string {
   );
 }
 
-function problemPage({ status, code, message, advice, where }: Problem, home: string | undefined): string {
-  const place = where === undefined ? '' : `<p class="where"><code>${escapeHtml(where)}</code></p>`;
-  // The place, which is somebody else's words, has a line of its own.
+/** The place, which is somebody else's words, has a line of its own. */
+function titleOf({ message, where }: Problem): string {
   const sentence = where !== undefined && message.startsWith(`${where}: `) ? message.slice(where.length + 2) : message;
-  return plainPage(
-    `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`,
-    `${place}<p>${escapeHtml(advice).replace(/`([^`]*)`/g, '<code>$1</code>')}</p><p class="code">${status} ${escapeHtml(code)}</p>${home === undefined ? '' : waysOn(home)}`,
-  );
+  return `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`;
+}
+
+function problemContent({ status, code, advice, where }: Problem, home: string | undefined): string {
+  const place = where === undefined ? '' : `<p class="where"><code>${escapeHtml(where)}</code></p>`;
+  const told = escapeHtml(advice).replace(/`([^`]*)`/g, '<code>$1</code>');
+  return `${place}<p>${told}</p><p class="code">${status} ${escapeHtml(code)}</p>${home === undefined ? '' : waysOn(home)}`;
 }

@@ -248,3 +248,28 @@ test('captures of another time than the page show through embedded things of the
   await frame.waitForLoadState();
   assert.equal(await frame.evaluate(`getComputedStyle(document.querySelector('p')).color`), 'rgb(9, 9, 9)');
 });
+
+test('the banner names a page that is not here, or cannot be shown, once a link leads to it', async (t) => {
+  const files: SiteFile[] = [
+    {
+      url: 'http://gaps.example/',
+      body: '<a id="missing" href="/missing?a=%3C&b">missing</a><a id="circle" href="/in">circle</a><iframe src="/framed"></iframe>',
+    },
+    { url: 'http://gaps.example/in', status: '302 Found', fields: ['Location: /out'], body: '' },
+    { url: 'http://gaps.example/out', status: '302 Found', fields: ['Location: /in'], body: '' },
+  ];
+  const { page, frame, uiOrigin, record } = await opened(t, files, '/web/20200401100000/http://gaps.example/');
+  const address = page.getByLabel(/^Address of the archived page/);
+  await frame.waitForSelector('#missing');
+  await page.frameLocator('iframe').frameLocator('iframe').getByText('The archive has no capture').waitFor();
+  await frame.click('#missing');
+  await page.waitForURL(`${uiOrigin}/web/20200401100000/http://gaps.example/missing?a=%3C&b`);
+  assert.equal(await address.inputValue(), 'http://gaps.example/missing?a=%3C&b');
+  await page.frameLocator('iframe').getByRole('heading', { name: 'The archive has no capture of this page' }).waitFor();
+  await page.goto(`${uiOrigin}/web/20200401100000/http://gaps.example/`);
+  await (await replayFrame(page)).click('#circle');
+  await page.waitForURL(`${uiOrigin}/web/20200401100000/http://gaps.example/in`);
+  assert.equal(await address.inputValue(), 'http://gaps.example/in');
+  await page.frameLocator('iframe').getByText('It leads to http://gaps.example/out and from there back').waitFor();
+  assert.deepEqual(record.outsideRequests, []);
+});
