@@ -72,6 +72,36 @@ test('captures come in pages, either way, and each says whether it is the same a
   );
 });
 
+test('the calendar counts no change where no content is known, and none to the content from before that', async (t) => {
+  const one = await served(t);
+  const url = 'http://gaps.test/';
+  await storeDays(one.archive, url, [1, 2, 2]);
+  const unknown = (day: number, kind: Capture['kind']): Capture => ({
+    urlKey: urlKey(url),
+    time: START_MS + day * 86_400_000 + 3_600_000,
+    place: { segment: 1, offset: 1_000_000 + day, length: 10 },
+    url,
+    kind,
+    collection: 1,
+    status: kind === 'metadata' ? 0 : 200,
+    mime: '',
+    block: undefined,
+    hash: day,
+  });
+  await one.archive.catalog.write({ putCaptures: [unknown(0, 'metadata'), unknown(1, 'revisit')] });
+  const { years } = (await one.call(`/api/calendar?url=${url}`)).json as {
+    years: { days: { captures: number; changed: number }[] }[];
+  };
+  assert.deepEqual(
+    years[0]!.days.map(({ captures, changed }) => [captures, changed]),
+    [
+      [2, 1],
+      [2, 1],
+      [1, 0],
+    ],
+  );
+});
+
 test('a URL of very many captures is paged through without one missing or coming twice', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://other.test/', [1]);

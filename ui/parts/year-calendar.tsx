@@ -1,5 +1,5 @@
 /**
- * A year as twelve months. A day with captures is a button: filled when the page changed on it, a ring when all captures were the same as the one before; the
+ * A year as twelve months. A day with captures is a button: filled when the page changed on it, a ring when no capture brought anything new; the
  * more captures, the darker. Shape and label say what the colour says.
  */
 import type { CalendarDay, CalendarYear } from '../api/replies.ts';
@@ -94,7 +94,7 @@ function DayButton({ day, most, isChosen, onChoose }: DayProperties) {
   const isAllErrors = statuses.length > 0 && statuses.every((status) => status >= 400);
   const words = [
     `${WEEKDAYS[weekdayOf(date)]}, ${formatDay(date)}: ${counted(captures, 'capture')}`,
-    changed > 0 ? `${changed} changed` : 'identical to the one before',
+    changed > 0 ? `${changed} changed` : 'nothing new',
     ...(isAllErrors ? [`status ${statuses.join(', ')}`] : []),
   ].join(', ');
   const heat = Math.max(1, Math.ceil((4 * Math.sqrt(captures)) / Math.sqrt(most)));
@@ -122,7 +122,7 @@ function Legend() {
       </li>
       <li>
         <span class="day has identical" aria-hidden="true" />
-        identical to the one before
+        nothing new
       </li>
       <li>
         <span class="day has changed heat-2 error" aria-hidden="true" />

@@ -11,7 +11,10 @@ import { Count, closed, When } from './shape.ts';
 const Day = closed({
   date: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
   captures: Count,
-  changed: Type.Integer({ minimum: 0, description: 'Captures whose content is not that of the one before.' }),
+  changed: Type.Integer({
+    minimum: 0,
+    description: 'Captures whose content is known, and not that of the last known one before.',
+  }),
   statuses: Type.Array(Type.Integer(), {
     description: 'The HTTP statuses of the day, sorted; 0 for captures without one.',
   }),
@@ -37,6 +40,8 @@ export async function calendarOf(archive: Archive, url: string, signal?: AbortSi
   let captures = 0;
   let first: Capture | undefined;
   let previous: Capture | undefined;
+  /** The last one whose content is known. */
+  let before: Capture | undefined;
   let day: MutableDay | undefined;
   for await (const page of archive.catalog.captures(rangeOfKey(urlKey(url)))) {
     signal?.throwIfAborted();
@@ -51,7 +56,8 @@ export async function calendarOf(archive: Archive, url: string, signal?: AbortSi
         years.at(-1)!.days.push(day);
       }
       day.captures++;
-      if (!previous || !haveSameContent(capture, previous)) day.changed++;
+      if (capture.block && !(before && haveSameContent(capture, before))) day.changed++;
+      if (capture.block) before = capture;
       if (!day.statuses.includes(capture.status)) day.statuses.push(capture.status);
       if (capture.block) contents.add(capture.block);
       previous = capture;
