@@ -111,8 +111,8 @@ async function* scanned(archive: Archive, { key, at, side }: Wanted): AsyncGener
     return;
   }
   const within = await catalog.nearest(key, at + SECOND_MS, 'notAfter');
-  const isExact = within !== undefined && within.time >= at;
-  const nearest = isExact ? within : await catalog.nearest(key, at, 'either');
+  const exact = within && within.time >= at ? ((await firstFrom(archive, key, at)) ?? within) : undefined;
+  const nearest = exact ?? (await catalog.nearest(key, at, 'either'));
   const first = side === 'notAfter' && nearest && isNewer(nearest.time, at) ? within : nearest;
   if (first) yield first;
   const back = walk(catalog.captures({ ...range, timeTo: at + SECOND_MS, reverse: true }, PAGE_SIZE));
@@ -131,6 +131,12 @@ async function* scanned(archive: Archive, { key, at, side }: Wanted): AsyncGener
     await back.return(undefined);
     await forth.return(undefined);
   }
+}
+
+/** The first of the captures from a time on. */
+async function firstFrom({ catalog }: Archive, key: UrlKey, timeFrom: EpochMs): Promise<Capture | undefined> {
+  for await (const [first] of catalog.captures({ ...rangeOfKey(key), timeFrom }, 1)) return first;
+  return undefined;
 }
 
 /** Whether a capture shows what a reader of a page of this time could not have seen yet. */

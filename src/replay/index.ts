@@ -6,6 +6,7 @@ export { type HtmlOptions, HtmlRewriter } from './html-rewriter.ts';
 export { LinkRewriter } from './link-rewriter.ts';
 export {
   httpDate,
+  linkOf,
   linkTarget,
   type Memento,
   type MementoNeighbours,

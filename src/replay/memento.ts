@@ -52,7 +52,8 @@ export function mementoLink(origins: ReplayOrigins, memento: Memento, relation: 
   return linkOf(mementoUri(origins, memento), memento, relation);
 }
 
-function linkOf(uri: string, { time }: Memento, relation: string): string {
+/** The same for a URI of its own. */
+export function linkOf(uri: string, { time }: Pick<Memento, 'time'>, relation: string): string {
   return `<${uri}>; rel="${relation}"; datetime="${httpDate(time)}"`;
 }
 

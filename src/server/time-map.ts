@@ -10,9 +10,10 @@ import { type EpochMs, formatTimestamp, formatW3cDate, parseTimestamp } from '..
 import type { Capture } from '../catalog/index.ts';
 import {
   httpDate,
+  linkOf,
   linkTarget,
-  mementoLink,
   mementoUri,
+  REPLAY_ROOT,
   type ReplayOrigins,
   resourceLinks,
   timeGateUri,
@@ -33,15 +34,18 @@ const CONTENT_TYPES: Readonly<Record<TimeMapFormat, string>> = {
 
 export type TimeMapRequest = { readonly format: string; readonly url: string; readonly from?: EpochMs | undefined };
 
+/** A memento and where it is: URIs tell whole seconds, and where one second has several, those behind the first say the millisecond too. */
+type Entry = { readonly time: EpochMs; readonly uri: string };
+
 type TimeMap = {
   readonly url: string;
   readonly self: string;
-  readonly mementos: readonly Capture[];
+  readonly mementos: readonly Entry[];
   /** Whether the first of all mementos is on this page. */
   readonly isFirstPage: boolean;
   /** Where the next page begins. */
   readonly next: { readonly uri: string; readonly from: EpochMs } | undefined;
-  readonly last: Capture;
+  readonly last: Entry;
 };
 
 /** Undefined when the archive has no memento of the URL. */
@@ -53,24 +57,25 @@ export async function timeMapOf(
   if (!isFormat(format)) throw badRequest('there is no such form of TimeMap', 'It is link, json or cdxj.', format);
   const last = await firstMemento(archive, url, { reverse: true });
   if (!last) return undefined;
-  const mementos: Capture[] = [];
+  const captures: Capture[] = [];
   let next: Capture | undefined;
   for await (const capture of mementosFrom(archive, url, from)) {
-    // Mementos of one instant stay together: the next page begins with a time.
-    if (mementos.length >= TIMEMAP_MEMENTOS_MAX && capture.time !== mementos.at(-1)!.time) {
+    // Mementos of one second stay together: their URIs depend on each other.
+    if (captures.length >= TIMEMAP_MEMENTOS_MAX && secondOf(capture) !== secondOf(captures.at(-1)!)) {
       next = capture;
       break;
     }
-    mementos.push(capture);
+    captures.push(capture);
   }
-  if (mementos.length === 0) return undefined;
+  if (captures.length === 0) return undefined;
+  const mementos = entriesOf(origins, captures);
   const map: TimeMap = {
     url,
     self: from === undefined ? timeMapUri(origins, url, format) : pageUri(origins, url, format, from),
     mementos,
     isFirstPage: from === undefined,
     next: next && { uri: pageUri(origins, url, format, next.time), from: next.time },
-    last,
+    last: next ? { time: last.time, uri: mementoUri(origins, last) } : mementos.at(-1)!,
   };
   return { contentType: CONTENT_TYPES[format], text: WRITERS[format](origins, map) };
 }
@@ -87,8 +92,32 @@ function isFormat(text: string): text is TimeMapFormat {
 }
 
 function pageUri(origins: ReplayOrigins, url: string, format: TimeMapFormat, from: EpochMs): string {
-  const milliseconds = String(((from % 1000) + 1000) % 1000).padStart(3, '0');
-  return `${timeMapUri(origins, '', format)}${formatTimestamp(from)}${milliseconds}/${linkTarget(url)}`;
+  return `${timeMapUri(origins, '', format)}${exactTimestamp(from)}/${linkTarget(url)}`;
+}
+
+/** What cannot be told apart even so, one URL at one instant, is one memento. */
+function entriesOf(origins: ReplayOrigins, captures: readonly Capture[]): Entry[] {
+  const taken = new Set<string>();
+  const entries: Entry[] = [];
+  for (const capture of captures) {
+    const { time, url } = capture;
+    const plain = mementoUri(origins, capture);
+    const uri = taken.has(plain)
+      ? `${origins.replayOrigin}${REPLAY_ROOT}${exactTimestamp(time)}mp_/${linkTarget(url)}`
+      : plain;
+    if (taken.has(uri)) continue;
+    taken.add(uri);
+    entries.push({ time, uri });
+  }
+  return entries;
+}
+
+function exactTimestamp(time: EpochMs): string {
+  return formatTimestamp(time) + String(((time % 1000) + 1000) % 1000).padStart(3, '0');
+}
+
+function secondOf({ time }: Capture): number {
+  return Math.floor(time / 1000);
 }
 
 const WRITERS: Readonly<Record<TimeMapFormat, (origins: ReplayOrigins, map: TimeMap) => string>> = {
@@ -113,12 +142,12 @@ function linkText(origins: ReplayOrigins, map: TimeMap): string {
         `<${map.next.uri}>; rel="timemap"; ${type}; from="${httpDate(map.next.from)}"; until="${httpDate(map.last.time)}"`,
       ]
     : [];
-  const mementos = map.mementos.map((capture, index) => mementoLink(origins, capture, relationOf(map, index)));
+  const mementos = map.mementos.map((entry, index) => linkOf(entry.uri, entry, relationOf(map, index)));
   return `${[original, self, timegate, ...next, ...mementos].join(',\n')}\n`;
 }
 
 function jsonText(origins: ReplayOrigins, map: TimeMap): string {
-  const item = (capture: Capture) => ({ datetime: formatW3cDate(capture.time), uri: mementoUri(origins, capture) });
+  const item = ({ time, uri }: Entry) => ({ datetime: formatW3cDate(time), uri });
   return `${JSON.stringify({
     original_uri: map.url,
     self: map.self,
@@ -151,10 +180,9 @@ function cdxjText(origins: ReplayOrigins, map: TimeMap): string {
     `!meta ${JSON.stringify({ timegate_uri: timeGateUri(origins, map.url) })}`,
     `!meta ${JSON.stringify({ timemap_uri: maps })}`,
     ...(map.next ? [`!meta ${JSON.stringify({ next_uri: map.next.uri })}`] : []),
-    ...map.mementos.map((capture, index) => {
-      const rel = relationOf(map, index);
-      const facts = { uri: mementoUri(origins, capture), rel, datetime: httpDate(capture.time) };
-      return `${formatTimestamp(capture.time)} ${JSON.stringify(facts)}`;
+    ...map.mementos.map(({ time, uri }, index) => {
+      const facts = { uri, rel: relationOf(map, index), datetime: httpDate(time) };
+      return `${formatTimestamp(time)} ${JSON.stringify(facts)}`;
     }),
   ];
   return `${lines.join('\n')}\n`;

@@ -253,6 +253,34 @@ test('Memento', async (t) => {
     );
   });
 
+  await clause('mementos of one second have URIs of their own', async () => {
+    for (const count of [3, 60]) {
+      const url = `http://quick.test/${count}`;
+      for (let i = 0; i < count; i++)
+        await archive.store(page(url, MARCH + i * 5, contentOf(`quick ${i} of ${count}`)));
+      const links = related(linksOf((await ask(server.uiAddress, `/web/timemap/link/${url}`)).text), 'memento');
+      const bodies: string[] = [];
+      for (const { uri } of links) {
+        const reply = await ask(server.replayAddress, uri.slice(replay.length));
+        assert.deepEqual([reply.status, reply.headers['memento-datetime']], [200, AT_MARCH]);
+        bodies.push(/quick \d+ of \d+/.exec(reply.text)![0]);
+      }
+      assert.deepEqual(
+        bodies,
+        Array.from({ length: count }, (_, i) => `quick ${i} of ${count}`),
+      );
+    }
+  });
+
+  await clause('a TimeGate leads to the very URL among those that share a key', async () => {
+    await archive.store(page('http://short.test/AbC', MARCH, contentOf('upper')));
+    await archive.store(page('http://short.test/abc', MARCH + 60_000, contentOf('lower')));
+    for (const path of ['AbC', 'abc']) {
+      const reply = await ask(server.uiAddress, `/web/http://short.test/${path}`);
+      assert.match(reply.headers.location!, new RegExp(`/${path}$`));
+    }
+  });
+
   await clause('a long TimeMap goes on at further TimeMaps that it links to', async () => {
     const url = 'http://busy.test/';
     const body = contentOf('busy');
