@@ -1,17 +1,12 @@
 /**
- * Bodies on their way to the browser: small ones whole, large ones in pieces (I9).
- *
- * A body that must be decoded is fed to the decoders in small slices, because some codings let a few bytes swell to gigabytes; a slice that swells beyond
- * all measure ends the body there.
+ * Bodies on their way to the browser: small ones whole, large ones in pieces (I9). A few bytes may decode to gigabytes; nothing is decoded before it is
+ * asked for, so that the reader's pace is the pace of that too.
  */
 import { concat, copyOf } from '../base/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 
 /** Bodies up to this size are handled whole. */
 export const WHOLE_BYTES_MAX = 1024 * 1024;
-
-const SLICE_BYTES = 4096;
-const SWOLLEN_BYTES_MAX = 64 * 1024 * 1024;
 
 export type Body = Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -52,8 +47,6 @@ export async function releaseBody(body: Body | undefined): Promise<void> {
   for await (const _ of body) break;
 }
 
-class Swollen extends Error {}
-
 /** The body with its content codings taken off; codings that lie are not. */
 export async function decodedBody(body: Body, codings: readonly string[]): Promise<Body> {
   if (codings.length === 0) return body;
@@ -61,39 +54,13 @@ export async function decodedBody(body: Body, codings: readonly string[]): Promi
 }
 
 async function* decodedPieces(body: Body, codings: readonly string[]): AsyncGenerator<Uint8Array> {
-  let ready: Uint8Array[] = [];
-  let size = 0;
-  const decoders = new ContentDecoders(codings, (bytes) => {
-    size += bytes.length;
-    if (size > SWOLLEN_BYTES_MAX) throw new Swollen();
-    ready.push(copyOf(bytes));
-  });
-  const taken = () => {
-    const pieces = ready;
-    ready = [];
-    size = 0;
-    return pieces;
-  };
+  const decoders = new ContentDecoders(codings);
   try {
-    for await (const piece of piecesOf(body)) {
-      for (let from = 0; from < piece.length; from += SLICE_BYTES) {
-        decoders.push(piece.subarray(from, from + SLICE_BYTES));
-        if (ready.length > 0) yield* taken();
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof Swollen)) throw error;
+    for await (const piece of piecesOf(body)) for (const part of decoders.decoded(piece)) yield copyOf(part);
+    for (const part of decoders.rest()) yield copyOf(part);
   } finally {
-    endQuietly(decoders);
-  }
-  yield* taken();
-}
-
-function endQuietly(decoders: ContentDecoders): void {
-  try {
+    decoders.stop();
     decoders.end();
-  } catch (error) {
-    if (!(error instanceof Swollen)) throw error;
   }
 }
 
