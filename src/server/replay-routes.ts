@@ -61,16 +61,24 @@ export class ReplayRoutes {
     const { request, response, path } = visit;
     if (path.startsWith('/web/')) return this.#replay(visit);
     if (path.startsWith(STATIC_ROOT)) return sendAsset(request, response, path.slice(STATIC_ROOT.length));
-    const inside = this.#insideOf(request);
-    if (inside === undefined)
-      throw new HttpProblem({ ...NOT_FOUND, advice: `The web page is at ${this.#parts.uiOrigin}/.` });
-    response
-      .writeHead(307, { location: inside, 'cache-control': 'no-store', vary: 'referer', 'content-length': 0 })
-      .end();
+    if (this.#leadInside(visit)) return;
+    throw new HttpProblem({ ...NOT_FOUND, advice: `The web page is at ${this.#parts.uiOrigin}/.` });
   }
 
-  async #replay({ request, response }: Visit): Promise<void> {
+  #leadInside({ request, response }: Visit): boolean {
+    const inside = this.#insideOf(request);
+    if (inside === undefined) return false;
+    const fields = { location: inside, 'cache-control': 'no-store', vary: 'referer', 'content-length': 0 };
+    response.writeHead(307, fields).end();
+    return true;
+  }
+
+  async #replay(visit: Visit): Promise<void> {
+    const { request, response } = visit;
     const asked = parseReplayPath(request.url!);
+    // Rewriting always writes a time or a modifier; without them it is a folder of the page's own site that is called so too.
+    const isOurs = asked.kind === 'capture' || (asked.kind === 'timegate' && asked.modifier !== '');
+    if (!isOurs && this.#leadInside(visit)) return;
     if (asked.kind === 'bad')
       throw badRequest(asked.problem, 'An address looks like /web/20240301120000mp_/http://example.org/.');
     const isForUi =

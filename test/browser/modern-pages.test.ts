@@ -172,3 +172,23 @@ test('style sheets and markup that scripts make from text load from the archive'
   await shown.waitForLoadState('networkidle');
   assert.ok(record.requests.some((url) => url.endsWith('/https://cdn.example/made.png')));
 });
+
+test('a folder of the site that is called as replay is, is found in the site', async (t) => {
+  const page = html(`<script>
+    fetch('/web/guest/data.json').then((reply) => reply.text()).then((text) => { done.fetch = text; });
+    const image = new Image();
+    image.onload = () => { done.image = image.naturalWidth; };
+    image.src = '/web/logo.png';
+    const inner = document.createElement('iframe');
+    inner.src = '/web/guest/home';
+    document.documentElement.append(inner);
+    </script>`);
+  const files: SiteFile[] = [
+    page,
+    { url: `${SITE}/web/guest/data.json`, type: 'application/json', body: '"data"' },
+    { url: `${SITE}/web/logo.png`, type: 'image/png', body: PIXEL },
+    { url: `${SITE}/web/guest/home`, body: `<script>parent.done.home = location.href</script>` },
+  ];
+  const { done } = await found(t, files, ['fetch', 'image', 'home']);
+  assert.deepEqual(done, { fetch: '"data"', image: 1, home: `${SITE}/web/guest/home` });
+});
