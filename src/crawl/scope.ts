@@ -3,17 +3,17 @@
  * who asks for `http://example.org/` means `https://www.example.org/` when the one leads to the other.
  */
 import { getDomain } from 'tldts';
-import { PinakesError } from '../base/index.ts';
 import { hostName } from './frontier.ts';
 import type { CrawlSettings } from './settings.ts';
+import { UrlExpression } from './url-expression.ts';
 
 const URL_LENGTH_MAX = 2048;
 const ASKED_LENGTH_MAX = 64 * 1024;
 
 export class Scope {
   readonly #settings: CrawlSettings;
-  readonly #include: readonly RegExp[];
-  readonly #exclude: readonly RegExp[];
+  readonly #include: readonly UrlExpression[];
+  readonly #exclude: readonly UrlExpression[];
   readonly #hosts = new Set<string>();
   readonly #domains = new Set<string>();
   readonly #prefixes: string[] = [];
@@ -21,8 +21,8 @@ export class Scope {
 
   constructor(settings: CrawlSettings, seeds: readonly string[]) {
     this.#settings = settings;
-    this.#include = settings.include.map((pattern) => expression(pattern, '--include'));
-    this.#exclude = settings.exclude.map((pattern) => expression(pattern, '--exclude'));
+    this.#include = settings.include.map((pattern) => new UrlExpression(pattern, '--include'));
+    this.#exclude = settings.exclude.map((pattern) => new UrlExpression(pattern, '--exclude'));
     for (const seed of seeds) this.addSeed(seed);
   }
 
@@ -71,14 +71,6 @@ export class Scope {
 
   #isExcluded(url: string): boolean {
     return this.#exclude.some((pattern) => pattern.test(url));
-  }
-}
-
-function expression(pattern: string, where: string): RegExp {
-  try {
-    return new RegExp(pattern);
-  } catch (cause) {
-    throw new PinakesError('BAD_ARGUMENT', { where, detail: `no regular expression: ${pattern}`, cause });
   }
 }
 

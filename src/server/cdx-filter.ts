@@ -6,9 +6,9 @@
  *
  * Without a field the whole line is meant (IA, pywb).
  *
- * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time inside a fence that stops them.
+ * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time, inside a fence.
  */
-import { createContext, Script } from 'node:vm';
+import { fencedTest } from '../base/index.ts';
 import type { CdxDialect } from './cdx-dialect.ts';
 import { type CdxRow, type FieldValue, fieldValue } from './cdx-row.ts';
 import { badRequest } from './problem.ts';
@@ -91,18 +91,8 @@ function compile(text: string, isWhole: boolean, spec: string): RegExp {
   }
 }
 
-const fence = createContext({ values: [] as readonly string[], expression: /^/ });
-const test = new Script('values.map((value) => expression.test(value))');
-
 function testAll(expression: RegExp, values: readonly string[], spec: string): boolean[] {
-  try {
-    fence.values = values;
-    fence.expression = expression;
-    return test.runInContext(fence, { timeout: TIMEOUT_MS }) as boolean[];
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-    throw badRequest('the expression takes too long', 'Avoid repetitions inside of repetitions, as in (a+)+.', spec);
-  } finally {
-    fence.values = [];
-  }
+  const matches = fencedTest(expression, values, TIMEOUT_MS);
+  if (matches) return matches;
+  throw badRequest('the expression takes too long', 'Avoid repetitions inside of repetitions, as in (a+)+.', spec);
 }

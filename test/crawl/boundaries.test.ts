@@ -111,6 +111,21 @@ test('scopes keep to the host, the domain, the prefix or the list, and seeds tha
   assert.deepEqual(moved, ['old.test/', 'site.test/dir/a', 'site.test/dir/b', 'site.test/other']);
 });
 
+test('a pattern that takes forever ends the crawl with a word, and another one goes on from there', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const path = `/${'a'.repeat(100)}-b`;
+  web.put('site.test', '/', html('home', `<a href="${path}">x</a><a href="/files/a/b/c/">x</a>`));
+  web.put('site.test', path, html('long', ''));
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' } as const;
+  const run = (pattern: string) =>
+    crawl(archive, [web.url('site.test')], { ...settings, exclude: [pattern] }, { resolve: web.resolve });
+  await assert.rejects(run('^http://[^/]+/(\\w+/?)+$'), { code: 'BAD_ARGUMENT', message: /takes too long/ });
+  const { counts } = await run('/files/(\\w/)+$');
+  assert.deepEqual([counts.pages, counts.failed, web.requests('site.test', '/').length], [2, 0, 1]);
+});
+
 test('a frame that leads elsewhere is captured, as a picture is, and takes no scope along', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
