@@ -46,6 +46,7 @@ test('refusals wait as long as the host says, else ever longer', () => {
 test('Retry-After is read as seconds and as a date', () => {
   assert.equal(retryAfterMs('120', 0), 120_000);
   assert.equal(retryAfterMs('Thu, 01 Jan 1970 00:01:00 GMT', 0), 60_000);
-  assert.equal(retryAfterMs('soon', 0), undefined);
+  for (const neither of ['soon', '-1', '1.5', '0x10', '30, 60', ''])
+    assert.equal(retryAfterMs(neither, 0), undefined, neither);
   assert.equal(retryAfterMs(undefined, 0), undefined);
 });

@@ -78,6 +78,7 @@ export class Pace {
 export function retryAfterMs(value: string | undefined, now: EpochMs): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value.trim())) return Number(value.trim()) * 1000;
-  const date = Date.parse(value);
+  // The platform makes dates of numbers too, which a host cannot mean: of `-1` one that is long past.
+  const date = /^\s*[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
