@@ -12,7 +12,15 @@ import type { BrowserPool } from './browser-pool.ts';
 import { Renderer } from './browser-renderer.ts';
 import { type Turn, Turns } from './browser-turns.ts';
 import type { Exchange, Fetcher } from './exchange.ts';
-import { Frontier, hostName, originOf, type QueuedUrl, type Settlement, STATE_FORBIDDEN } from './frontier.ts';
+import {
+  Frontier,
+  hostName,
+  originOf,
+  type QueuedUrl,
+  READ_AGAIN,
+  type Settlement,
+  STATE_FORBIDDEN,
+} from './frontier.ts';
 import { type ChoiceParts, isDecisive, offerLinks, offerSitemap } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { retryAfterMs } from './pace.ts';
@@ -115,6 +123,8 @@ export class Engine {
     this.#clock = steadyClock(() => archive.clock());
     const { settings } = run;
     this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, heedsDepth(settings));
+    // A recrawl reads only what has changed.
+    this.frontier.readsAgain = run.kind === 'first';
     this.#scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
     this.#grown = [...run.grownSeeds];
     this.#robots = new RobotsCache(state, settings.productToken);
@@ -364,10 +374,7 @@ export class Engine {
       return;
     }
     this.tally.counts.forbidden++;
-    this.#done(host, item, {
-      kind: 'skipped',
-      settlement: failedSettlement(item, STATE_FORBIDDEN),
-    });
+    this.#done(host, item, { kind: 'skipped', settlement: failedSettlement(item, STATE_FORBIDDEN) });
   }
 
   /** Fetches the robots.txt that a URL waits for. */
@@ -436,7 +443,7 @@ export class Engine {
 
   #startVisit(host: ActiveHost, item: Taken, now: EpochMs): void {
     const { run } = this.#parts;
-    host.pace.begin(now);
+    host.pace.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
       const isLastTry = item.tries >= run.settings.retries;
       const outcome = await this.#visitor.visit(item, { ...options, isLastTry, maybeDone: this.#maybeDone });
@@ -531,7 +538,7 @@ export class Engine {
         if (outcome.kind === 'visited') offerLinks(parts, outcome, learned);
         const settlement = (outcome as { settlement: Settlement }).settlement;
         const known = host ? settlement : { ...settlement, item: this.frontier.admit(item) };
-        if (this.frontier.settle(known, item.rank, run.settings.lifetimeMs, parts.onlyNew))
+        if (this.frontier.settle(known, item.rank, run.settings.lifetimeMs))
           parts.onQueued(hostName(item.url), this.frontier.lastRank);
       }
       noteCounts(state, run, this.tally.counts);
@@ -579,12 +586,10 @@ export class Engine {
   }
 
   #tellProgress(): void {
-    const { onProgress } = this.#parts;
     const now = this.#clock();
     if (now - this.#progressAt < PROGRESS_MS) return;
     this.#progressAt = now;
-    if (!onProgress) return;
-    onProgress(this.progress());
+    this.#parts.onProgress?.(this.progress());
   }
 
   progress(): CrawlProgress {

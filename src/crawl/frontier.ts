@@ -6,7 +6,7 @@
  * acknowledged; whatever was under way when a process died is still queued (see `CrawlState`).
  *
  * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page that is named at a smaller depth than before has that from
- * then on, and one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
+ * then on, and with `readsAgain` one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
  */
 import { hash } from 'node:crypto';
 import type { EpochMs } from '../base/index.ts';
@@ -132,8 +132,8 @@ const ENQUEUE_MANY = ENQUEUE_ONE + ', (?, ?, ?, ?)'.repeat(ENQUEUED_TOGETHER - 1
 const DEQUEUE = `DELETE FROM queue WHERE host = ? AND (rank, key, page) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`;
 const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
 
-/** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
 const SEED_RANK_END = 3 * RANK_STEP;
+/** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
 const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
   WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${SEED_RANK_END} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
@@ -174,6 +174,8 @@ export class Frontier {
   lastRank = 0;
   /** Whether nothing is given out of the queue but what visited pages need: there are pages enough. */
   onlyNeeds = false;
+  /** Whether pages that turn out to be nearer than they seemed are read again. */
+  readsAgain = false;
   /** Pages of depth 0 that are queued; undefined when nobody has asked. */
   #seedsLeft: number | undefined;
   /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
@@ -228,7 +230,7 @@ export class Frontier {
       host.newKnown++;
       this.#changed.add(host);
     } else {
-      if (this.#isNearerAndDone(offer, host.id, key, page) && !onlyNew) {
+      if (this.#isNearerAndDone(offer, host.id, key, page) && this.readsAgain) {
         this.#readAgain(host, offer, key, page);
         return 'queued';
       }
@@ -396,7 +398,7 @@ export class Frontier {
    * Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. Says whether it is queued
    * again, to be read again: it was named at a smaller depth while it was under way.
    */
-  settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number, onlyNew = false): boolean {
+  settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
     if (rank !== undefined) {
       this.#dequeue(item, rank);
@@ -423,7 +425,7 @@ export class Frontier {
       item.key,
       item.page,
     )!;
-    const isNearer = rank !== undefined && state === STATE_DONE && depth < item.depth && !onlyNew;
+    const isNearer = rank !== undefined && state === STATE_DONE && depth < item.depth && this.readsAgain;
     if (isNearer) this.#readAgain(this.#host(hostName(item.url)), { ...item, depth }, item.key, item.page);
     return isNearer;
   }

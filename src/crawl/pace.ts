@@ -39,9 +39,10 @@ export class Pace {
     this.#crawlDelayMs = Math.max(this.#crawlDelayMs, Math.min(delayMs, this.#settings.crawlDelayMsMax));
   }
 
-  begin(now: EpochMs): void {
+  /** Something is under way. `isAsked`: whether the host will be asked for it. */
+  begin(now: EpochMs, isAsked = true): void {
     this.#running++;
-    this.#readyAt = Math.max(this.#readyAt, now + this.#delayMs);
+    if (isAsked) this.#readyAt = Math.max(this.#readyAt, now + this.#delayMs);
   }
 
   /** The request is over: when it was answered, with the time it was sent, which a connection may have delayed, and how long the answer took. */
