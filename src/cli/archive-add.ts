@@ -96,7 +96,7 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
     );
   if (report.unresolved > 0)
     lines.push(
-      `${counted(report.unresolved, 'revisit')} whose original is not in the archive (yet); add the files that hold them`,
+      `${counted(report.unresolved, 'revisit')} without an original in the archive (yet); add the file that holds it`,
     );
   return [...lines, ...ownLines].join('\n');
 }

@@ -60,3 +60,8 @@ export function findingOf(code: FindingCode, file: string, offset: number, detai
   const { level, says } = FINDING_CATALOGUE[code];
   return { code, level, file, offset, message: detail ? `${says}: ${detail}` : says };
 }
+
+/** `1 byte`, `2 bytes`, as findings tell how much. */
+export function countedBytes(count: number): string {
+  return `${count} ${count === 1 ? 'byte' : 'bytes'}`;
+}

@@ -38,6 +38,11 @@ class Search {
   }
 
   async name(path: string): Promise<void> {
+    // As a shell gives it when a variable is not set.
+    if (path === '') {
+      this.failures.push(new PinakesError('FILE_MISSING', { where: '""', detail: 'the path is empty' }));
+      return;
+    }
     const before = this.files.length + this.failures.length;
     await this.#enter(path, basename(path), []);
     const isEmpty = this.files.length + this.failures.length === before;

@@ -22,7 +22,7 @@ import {
 } from '../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import { type Coding, sniffCoding } from './file-coding.ts';
-import { type FindingCode, findingOf } from './finding-catalogue.ts';
+import { countedBytes, type FindingCode, findingOf } from './finding-catalogue.ts';
 import { GzipMembers } from './gzip-member.ts';
 import { IdentitySource } from './identity-source.ts';
 import { type Member, type MemberSource, memberAt, memberBefore } from './member-source.ts';
@@ -500,7 +500,7 @@ export class RecordCursor {
     const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
     const step = this.#endRecord(0, member?.length);
     if (member?.damaged || this.#goBack()) return step;
-    const missing = `${this.#left} bytes are missing`;
+    const missing = `${countedBytes(this.#left)} ${this.#left === 1 ? 'is' : 'are'} missing`;
     if (this.#isIdentity) this.#report('record-truncated', this.head.offset, missing);
     else this.#reportLength('content-length-long', missing);
     return step;
@@ -515,7 +515,7 @@ export class RecordCursor {
     const again = out.read - found;
     if (this.#rereadBytes + again > REREAD_BYTES_MIN + out.position) return false;
     this.#rereadBytes += again;
-    this.#reportLength('content-length-long', `a record begins ${again} bytes before its end`);
+    this.#reportLength('content-length-long', `a record begins ${countedBytes(again)} before its end`);
     out.seek(out.base + found);
     return true;
   }
@@ -591,7 +591,7 @@ export class RecordCursor {
     const skipped = this.#out.position - this.#skippedFrom;
     if (skipped > 0 && !this.#skipIsSilent) {
       const code = this.#skippedAreNul ? 'padding-skipped' : 'garbage-skipped';
-      this.#report(code, this.#skippedOffset, `${skipped} bytes`);
+      this.#report(code, this.#skippedOffset, countedBytes(skipped));
     }
     this.#state = 'between';
     return undefined;

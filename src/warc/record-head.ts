@@ -208,13 +208,17 @@ function judge(head: RecordHead, faults: HeadFault[]): void {
   if (head.type === '') faults.push({ code: 'field-missing', detail: 'WARC-Type' });
   if (!head.recordId) faults.push({ code: 'field-missing', detail: 'WARC-Record-ID' });
   if (head.contentLength === undefined) {
-    faults.push({ code: 'content-length-invalid', detail: JSON.stringify(head.get('content-length') ?? null) });
+    faults.push({ code: 'content-length-invalid', detail: lengthDetail(head.get('content-length')) });
   }
   const date = head.date;
   if (!date) faults.push({ code: 'field-missing', detail: 'WARC-Date' });
   else if (parseW3cDate(date) === undefined) faults.push({ code: 'date-invalid', detail: JSON.stringify(date) });
   if (head.get('warc-target-uri')?.startsWith('<'))
     faults.push({ code: 'target-uri-bracketed', detail: 'WARC-Target-URI' });
+}
+
+function lengthDetail(length: string | undefined): string {
+  return length === undefined ? 'Content-Length is missing' : `Content-Length is ${JSON.stringify(length)}`;
 }
 
 /** Gives the head line of an ARC record the form of a WARC head. */

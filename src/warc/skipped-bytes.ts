@@ -3,6 +3,7 @@
  * damaged member was told of already. Nothing but NULs is padding, as a disk that was not written to leaves it.
  */
 import type { ByteWindow } from './byte-window.ts';
+import { countedBytes } from './finding-catalogue.ts';
 import type { FindingSink } from './member-source.ts';
 
 export class SkippedBytes {
@@ -35,6 +36,7 @@ export class SkippedBytes {
   /** The next member, or the end of the file, has been reached. */
   tell(): void {
     const skipped = this.#input.position - this.#from;
-    if (skipped > 0) this.#report(this.#areNul ? 'padding-skipped' : 'garbage-skipped', this.#from, `${skipped} bytes`);
+    if (skipped > 0)
+      this.#report(this.#areNul ? 'padding-skipped' : 'garbage-skipped', this.#from, countedBytes(skipped));
   }
 }

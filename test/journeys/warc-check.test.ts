@@ -37,6 +37,24 @@ test('check tells a changed byte with file and offset and exits with 1', async (
   assert.match(out, /^digests: 0 right, 1 wrong, 6 records without one to judge$/m);
 });
 
+test('check says how many bytes are missing, and what a length is that is none', (t) => {
+  const at = scratch(t);
+  const head = 'WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:a:1>\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n';
+  writeFileSync(join(at, 'short.warc'), `${head}Content-Length: 6\r\n\r\nhello`);
+  writeFileSync(join(at, 'none.warc'), `${head}\r\nhello\r\n\r\n`);
+  writeFileSync(join(at, 'odd.warc'), `${head}Content-Length: ten\r\n\r\nhello\r\n\r\n`);
+  const { out } = pinakes(at, 'warc', 'check', 'short.warc', 'none.warc', 'odd.warc');
+  assert.match(out, /^short\.warc:0: error record-truncated: the file ends inside the record: 1 byte is missing$/m);
+  assert.match(out, /^none\.warc:0: error content-length-invalid: .* how long it is: Content-Length is missing$/m);
+  assert.match(out, /^odd\.warc:0: error content-length-invalid: .* how long it is: Content-Length is "ten"$/m);
+});
+
+test('a path that is empty is told as such', (t) => {
+  const { code, err } = pinakes(scratch(t), 'warc', 'check', '');
+  assert.equal(code, 2);
+  assert.match(err, /^pinakes: "": there is no such file or directory \(the path is empty\) \[FILE_MISSING\]/);
+});
+
 test('check --json gives findings, records and a summary, each of its kind', async (t) => {
   const at = scratch(t);
   const offset = await writeTampered(join(at, 'a.warc'));

@@ -22,6 +22,9 @@ test('what was found is said, and that nothing was found only when that is known
     '2 captures and 1 content were deleted.',
     'Their bytes leave the disk when the archive is compacted.',
   ]);
+  assert.deepEqual(reportSentences('add', { unresolved: 1 }), [
+    '1 revisit without an original in the archive; add the file that holds it.',
+  ]);
   assert.deepEqual(reportSentences('crawl', { crawls: 0 }), ['No crawl was due.']);
   const failedUrls = [{ url: 'http://a.test/', reason: 'timeout' }];
   const crawled = { counts: { pages: 0, captures: 0, bytes: 0, failed: 2 }, failedUrls, outcome: 'done' };

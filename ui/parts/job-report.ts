@@ -78,7 +78,7 @@ export function reportSentences(kind: string, report: unknown): string[] {
         ? whole`${many('duplicates', 'capture')} had a content that the archive held; ${size('duplicateBytes')} of payload were not stored again.`
         : '',
       isSome('unresolved')
-        ? whole`${many('unresolved', 'revisit')} still wait for the file that holds their original.`
+        ? whole`${many('unresolved', 'revisit')} without an original in the archive; add the file that holds it.`
         : '',
       ...failureSentences(facts.failed),
     ],
