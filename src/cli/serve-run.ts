@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Archive, createArchive, openArchive } from '../archive/index.ts';
@@ -228,6 +229,16 @@ async function writeToken(path: string, token: string): Promise<void> {
   }
 }
 
+function isEverywhere(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+/** An address of this machine that others may know it by. */
+function ownAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? 'ADDRESS';
+}
+
 /** Where a program on this machine reaches a server that listens everywhere. */
 function reachable(address: string): string {
   return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
@@ -260,6 +271,10 @@ async function tell(
   await terminal.line(`  archived pages are shown from ${server.replayUrl}`);
   const isOpenToAll = !/^(localhost|127\.|::1)/.test(options.host);
   if (isOpenToAll) terminal.say('Everyone who reaches this machine can read the archive; changing it takes the token.');
+  if (isEverywhere(options.host) && options.replayOrigin === undefined)
+    terminal.say(
+      `Archived pages are shown from localhost, so browsers of other machines do not see them. Name the address that they use: --host ${ownAddress()}, or --ui-origin and --replay-origin.`,
+    );
   terminal.say('Ctrl-C stops it.');
 }
 

@@ -97,6 +97,28 @@ test('serve says in words what is damaged, where, and what to do, without a trac
   assert.deepEqual(rest, []);
 });
 
+test('serve says how others get to see archived pages, when it listens everywhere and does not know its name', async (t) => {
+  const cwd = await temporaryDirectory(t);
+  assert.equal(pinakes(cwd, 'init', 'archive').code, 0);
+  const told = async (...args: string[]) => {
+    const child = startPinakes(cwd, 'serve', '--port', '0', '--replay-port', '0', ...args);
+    t.after(() => child.kill('SIGKILL'));
+    let said = '';
+    for await (const piece of child.stderr!) {
+      said += String(piece);
+      if (!said.includes('Ctrl-C stops it.')) continue;
+      child.kill('SIGTERM');
+    }
+    return said;
+  };
+  const hint =
+    /browsers of other machines do not see them\. Name the address that they use: --host \S+, or --ui-origin/;
+  assert.match(await told('--host', '0.0.0.0'), hint);
+  const origins = ['--ui-origin', 'http://a.test:8080', '--replay-origin', 'http://a.test:8081'];
+  assert.doesNotMatch(await told('--host', '0.0.0.0', ...origins), hint);
+  assert.doesNotMatch(await told(), hint);
+});
+
 test('serve takes a token from a file, and says what it does not understand', async (t) => {
   const cwd = await temporaryDirectory(t);
   writeFileSync(join(cwd, 'token'), 'a-token-of-my-own\n');
