@@ -36,6 +36,8 @@ const program = new Command('pinakes')
   .description('A web archive that keeps every distinct content once, on plain WARC files.')
   .version(VERSION)
   .showHelpAfterError('(add --help for more)')
+  // Also beside long names, as those of `slim`, what they mean is wrapped.
+  .configureHelp({ minWidthToWrap: 20 })
   .exitOverride();
 
 refuseForgottenValues(program, context.argv);

@@ -124,10 +124,12 @@ test('arguments that are not understood end with 2, and help with 0', async (t) 
   const helped = [['--help'], ['help'], ['warc', '--help'], ['warc', 'help', 'ls'], ['demo', '--help'], ['--version']];
   assert.deepEqual([pinakesProcess(at, 'bogus').code, pinakesProcess(at, '--help').code], [2, 0]);
   for (const command of ['ls', 'cat', 'check', 'index', 'convert']) helped.push(['warc', command, '--help']);
+  for (const group of ['slim', 'volume', 'snapshot', 'crawl']) helped.push([group, '--help']);
   for (const args of helped) {
     const { code, out, err } = await pinakes(at, ...args);
     assert.deepEqual([code, err], [0, ''], args.join(' '));
     assert.notEqual(out, '');
+    for (const line of linesOf(out)) assert.ok(line.length <= 80, `${args.join(' ')}: ${line}`);
   }
 });
 
