@@ -94,7 +94,10 @@ async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {
 function formatOf(options: StreamCommandOptions): Format {
   const format = options.json ? 'json' : (options.format ?? 'warc');
   if (format === 'warc' || format === 'json') return format;
-  throw new PinakesError('BAD_ARGUMENT', { where: `--format ${format}`, detail: 'warc or json' });
+  // As the HTTP interface calls it.
+  if (format === 'jsonl') return 'json';
+  const detail = 'warc or jsonl; `pinakes export FILE.parquet` writes a table';
+  throw new PinakesError('BAD_ARGUMENT', { where: `--format ${format}`, detail });
 }
 
 /** A name that promises something else would mislead whoever opens the file; one that promises nothing is fine. */

@@ -149,7 +149,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     );
 
   addSelection(archiveCommand(program, 'stream', 'write records to standard output, each exactly once, restartable'))
-    .option('--format <format>', 'warc, or json for a line about each record', 'warc')
+    .option('--format <format>', 'warc, or jsonl for a line about each record', 'warc')
     .option('--order <order>', 'storage (all records, fast); url, time, inlinks or rank (captures only)', 'storage')
     .option('--type <types>', 'only records of these types, with commas between them')
     .option('--key <key>', 'captures of this content, in another order than that of storage')

@@ -88,6 +88,12 @@ test('stream writes WARC that reads as the archive, and JSON lines', async (t) =
   const types = (await pinakesJson(at, 'stream', '--json')).map(({ type }) => type);
   assert.equal(types.length, linesOf((await pinakes(at, 'warc', 'ls', '--json', 'streamed.warc.gz')).out).length);
   const captures = await pinakesJson(at, 'stream', '--format', 'json', '--order', 'time', '--collection', 'first');
+  const lines = await pinakesJson(at, 'stream', '--format', 'jsonl', '--order', 'time', '--collection', 'first');
+  assert.deepEqual(lines, captures, 'by the name that the HTTP interface has for it');
+  assert.match(
+    (await pinakes(at, 'stream', '--format', 'parquet')).err,
+    /warc or jsonl; `pinakes export FILE\.parquet`/,
+  );
   const dates = captures.map(({ date }) => Date.parse(date as string));
   assert.deepEqual(
     dates,
