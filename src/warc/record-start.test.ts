@@ -15,6 +15,16 @@ test('a WARC record begins with its version line', () => {
   }
 });
 
+test('behind the version blanks may stand, where a field follows', () => {
+  for (const text of ['WARC/1.0 \r\nWARC-', 'WARC/1.1\t \nConte', 'WARC/1.0 \r\nwarc-type: response']) {
+    assert.ok(whole(isWarcStart, text), text);
+  }
+  for (const text of ['WARC/1.0 \r\n', 'WARC/1.0 \r\nthis', 'WARC/ 1.0\r\nWARC-', 'WARC/1.0 1\r\nWARC-']) {
+    assert.ok(!whole(isWarcStart, text), text);
+  }
+  assert.ok(whole(isWarcHead, 'WARC/1.0 \r\nWARC-Type: response'));
+});
+
 test('where no line begins, a field must follow the version', () => {
   assert.ok(whole(isWarcHead, 'WARC/1.0\r\nWARC-Type: response'));
   assert.ok(whole(isWarcHead, 'WARC/1.0\ncontent-length: 4'));

@@ -36,15 +36,21 @@ export function isWarcStart(bytes: Uint8Array, at: number, end: number): boolean
     const byte = bytes[i]!;
     if (byte >= 0x30 && byte <= 0x39) digits++;
     else if (byte === 0x0d || byte === LF) return digits > 0;
+    else if (byte === 0x20 || byte === 0x09) return digits > 0 && isFieldNext(bytes, i, end);
     else if (byte !== 0x2e) return false;
   }
   return digits > 0;
 }
 
+/** Blanks to the end of the line, and a line that begins as the fields of a record do. */
+function isFieldNext(bytes: Uint8Array, at: number, end: number): boolean {
+  return /^[ \t]+\r?\n[wc]/i.test(fromLatin1(bytes, at, Math.min(end, at + 16)));
+}
+
 /** A version line and the name of a field after it: a record even where no line begins, as behind one that was torn off. */
 export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean {
   if (!isWarcStart(bytes, at, end)) return false;
-  return /^warc\/[\d.]+\r?\n(warc-|content-)/i.test(fromLatin1(bytes, at, Math.min(end, at + 32)));
+  return /^warc\/[\d.]+[ \t]*\r?\n(warc-|content-)/i.test(fromLatin1(bytes, at, Math.min(end, at + 32)));
 }
 
 const ARC_V1 = /^(\S.*) (\S+) (\d{12,17}|(?:19|20)\d{6}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/;
