@@ -32,7 +32,7 @@ export const INDEX_FINDING_CATALOGUE = {
   'wacz-entry-header': error('no local header of the entry stands where the directory says'),
   'wacz-entry-method': error('the entry is compressed by a method that is not known'),
   'wacz-entry-name': error('the name of the entry leads out of the package'),
-  'wacz-entry-outside': error('the entry lies beyond the end of the file'),
+  'wacz-entry-outside': error('the directory places the entry beyond the end of the file'),
   'wacz-entry-overlap': error('the entry lies over another one'),
   'wacz-entry-size': error('the entry does not have the size that it declares'),
   'wacz-entry-twice': error('the package holds two entries of this name; the first counts'),

@@ -3,7 +3,8 @@
  * lie, encryption and unknown methods become findings, and an entry that can still be read stays listed.
  *
  * When the end of the file is missing or the directory is broken, the local headers that stand before each entry's bytes are walked instead
- * (`wacz-salvage.ts`), so that a download that was cut off still gives what arrived. ENTRIES_MAX bounds memory (I9).
+ * (`wacz-salvage.ts`), so that a download that was cut off still gives what arrived; so they are for an entry that the directory places wrongly.
+ * ENTRIES_MAX bounds memory (I9).
  */
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
@@ -16,7 +17,7 @@ import {
 } from 'yauzl';
 import { fromUtf8, PinakesError } from '../base/index.ts';
 import { type IndexFindingCode, indexFinding, quoted, type ReportFinding } from './cdx-finding.ts';
-import { DEFLATED, LOCAL_HEADER_BYTES, STORED, type ZipEntry } from './wacz-entry.ts';
+import { DEFLATED, LOCAL_HEADER_BYTES, readLocalHeader, STORED, type ZipEntry } from './wacz-entry.ts';
 import { salvageEntries } from './wacz-salvage.ts';
 import { type ByteSource, streamSource } from './wacz-source.ts';
 
@@ -24,7 +25,7 @@ export const ENTRIES_MAX = 250_000;
 
 export type ZipDirectory = {
   readonly entries: readonly ZipEntry[];
-  /** Whether the entries come from local headers, the directory being missing or broken. */
+  /** Whether entries come from local headers, the directory being missing, broken or wrong. */
   readonly isSalvaged: boolean;
 };
 
@@ -50,7 +51,30 @@ export async function readZipDirectory(source: ByteSource, onFinding: ReportFind
     report('wacz-directory-broken', source.size, `${(error as Error).message}${skipped}`);
     return { entries: checked(merge(entries, salvaged), source.size, report), isSalvaged: true };
   }
-  return { entries: checked(entries, source.size, report), isSalvaged: false };
+  const placed = await inPlace(entries, source, report);
+  return { entries: checked(placed, source.size, report), isSalvaged: placed !== entries };
+}
+
+/** The entries, those that do not stand where the directory says taken from their local headers, if they have any elsewhere. */
+async function inPlace(entries: ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
+  const lost = new Set<ZipEntry>();
+  for (const entry of entries) if (!(await readLocalHeader(source, entry.headerOffset))) lost.add(entry);
+  if (lost.size === 0) return entries;
+  const places = new Set(entries.filter((entry) => !lost.has(entry)).map((entry) => entry.headerOffset));
+  const { entries: salvaged } = await salvageEntries(source, ENTRIES_MAX);
+  const strays = new Map(
+    salvaged.filter(({ headerOffset }) => !places.has(headerOffset)).map((one) => [one.name, one]),
+  );
+  return entries.map((entry) => {
+    const found = lost.has(entry) ? strays.get(entry.name) : undefined;
+    if (!found) return entry;
+    report(isOutside(entry, source.size) ? 'wacz-entry-outside' : 'wacz-entry-header', entry.headerOffset, entry.name);
+    return found;
+  });
+}
+
+function isOutside({ headerOffset }: ZipEntry, size: number): boolean {
+  return headerOffset + LOCAL_HEADER_BYTES > size;
 }
 
 function merge(listed: readonly ZipEntry[], salvaged: readonly ZipEntry[]): ZipEntry[] {
@@ -100,7 +124,7 @@ function checked(entries: readonly ZipEntry[], size: number, report: Report): Zi
   for (const entry of inOrder) {
     const { name, headerOffset } = entry;
     const at = (code: IndexFindingCode, detail = '') => report(code, headerOffset, `${quoted(name)}${detail}`);
-    if (headerOffset + LOCAL_HEADER_BYTES > size) {
+    if (isOutside(entry, size)) {
       at('wacz-entry-outside');
       continue;
     }
