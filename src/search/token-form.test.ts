@@ -30,6 +30,21 @@ test('compatibility forms and signs that readers leave out are folded', () => {
   assert.equal(foldedForm('Élève'), 'eleve');
 });
 
+test('letters without an accent that could be left out are found as they are typed without them', () => {
+  assert.equal(indexForm('Straße'), indexForm('Strasse'));
+  assert.equal(foldedForm('STRAẞE'), foldedForm('strasse'));
+  for (const [word, typed] of [
+    ['Łódź', 'lodz'],
+    ['Đà Nẵng', 'da nang'],
+    ['Øresund', 'oresund'],
+    ['Æsir', 'aesir'],
+    ['œuvre', 'oeuvre'],
+    ['Þingvellir', 'thingvellir'],
+    ['Iğdır', 'igdir'],
+  ] as const)
+    assert.equal(foldedForm(word), typed);
+});
+
 test('a word with soft hyphens is one word, in texts and in queries', () => {
   assert.equal(indexForm('Donau\u00addampf\u00adschiff fährt'), 'Donaudampfschiff fährt');
   assert.equal(matchForm('Donau\u00addampf\u00adschiff'), '"Donaudampfschiff"');

@@ -19,10 +19,28 @@ const MAY_BE_UNSEGMENTED =
   /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua000-\uabff\uac00-\ud7ff\ud840-\ud8ff\uf900-\ufaff\uff66-\uffdc]/;
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 
-/** What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo. Latin accents are FTS5's to fold. */
+/**
+ * Letters that are typed with others where a keyboard has them not, or by rule: the sharp s in capitals, and in Switzerland, is ss. Latin accents are FTS5's to fold; these
+ * letters have none that could be taken off.
+ */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ŧ: 't',
+  ı: 'i',
+};
+
+/** What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo; and what they type otherwise. */
 const LEFT_OUT =
-  /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]/g;
-const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451]/;
+  /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]|[ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦı]/g;
+const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦı]/;
 
 /** Says where a word may be broken, and is seen only there; to FTS5 it would be the end of a word. */
 const SOFT_HYPHEN = '\u00ad';
@@ -37,6 +55,8 @@ export function plainForm(text: string): string {
 }
 
 function withoutSigns(run: string): string {
+  const otherwise = OTHERWISE[run.toLowerCase()];
+  if (otherwise !== undefined) return otherwise;
   const first = run.charCodeAt(0);
   if (first === 0x0401 || first === 0x0451) return '\u0435';
   if (first >= 0x0591 && first < 0x1000) return '';
