@@ -9,8 +9,6 @@
 import { type Link, LinkBase, type LinkKind } from '../page/index.ts';
 import { packText, unpackText } from './packed-text.ts';
 
-/** More links than this are not kept of one document. */
-const LINKS_MAX = 20_000;
 const TEXT_LENGTH_MAX = 200;
 
 /** In the order of their letters, from `a` on. */
@@ -47,7 +45,6 @@ const LINE_SIGNS = /[\t\n\r]/g;
 export function packLinks(links: readonly Link[]): Uint8Array | null {
   if (links.length === 0) return null;
   let lines = '';
-  let count = 0;
   /** Kinds that a value has stood for, as bits. */
   const seen = new Map<string, number>();
   for (const { href, url, kind, text, isNofollow, isEmbed } of links) {
@@ -55,7 +52,6 @@ export function packLinks(links: readonly Link[]): Uint8Array | null {
     const number = NUMBERS.get(kind)!;
     const kinds = seen.get(written) ?? 0;
     if ((kinds & (1 << number)) !== 0) continue;
-    if (count++ >= LINKS_MAX) break;
     seen.set(written, kinds | (1 << number));
     const value = LINE_SIGN.test(written) ? written.replace(LINE_SIGNS, '') : written;
     const flags = (isNofollow ? 1 : 0) | (isEmbed ? 2 : 0);

@@ -15,9 +15,6 @@ import { indexForm } from './token-form.ts';
 import { hashOfKey, TargetHashes, targetWords } from './url-hash.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
 
-/** Text beyond this is kept for reading and not indexed; the longest novels fit. */
-const INDEXED_LENGTH_MAX = 4 * 1024 * 1024;
-
 type ReadEntry = { readonly entry: IndexEntry; readonly page: Page | undefined };
 
 export class IndexWriter {
@@ -148,7 +145,7 @@ export class IndexWriter {
       indexForm(page.title),
       indexForm(page.headings.join('\n')),
       indexForm(page.description),
-      indexForm(page.text.length > INDEXED_LENGTH_MAX ? page.text.slice(0, INDEXED_LENGTH_MAX) : page.text),
+      indexForm(page.text),
     );
     tally.wordsMs += this.#stopwatch() - start;
     tally.documents++;

@@ -382,6 +382,21 @@ test('of a page that is larger than is read the beginning is found, with its who
   assert.deepEqual(await urlsFor(search, 'title:large zebra size>69MB'), [url]);
 });
 
+test('of a page that is read to its end the last word and the last link are found, however long it is', async (t) => {
+  const archive = await makeArchive(t);
+  const links = Array.from({ length: 25_000 }, (_, at) => `<a href=/${at}></a>`).join('');
+  const body = utf8(`<title>Long</title><p>${'many words '.repeat(400_000)} zebra ${links}`);
+  const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n');
+  const url = 'http://long.example/page';
+  await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body }, { collection: 'web' });
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.deepEqual(await urlsFor(search, 'zebra links-to:http://long.example/24999'), [url]);
+  assert.equal((await search.links(url, { direction: 'out' })).total, 25_000);
+  assert.equal((await search.links('http://long.example/24999', { direction: 'in' })).items.length, 1);
+});
+
 test('what compaction moves between the stream and the catalog is taken in', async (t) => {
   const archive = await makeArchive(t);
   const pages = Array.from({ length: 8 }, (_, at) => pageWith(`number${at}`, `zebra${at}`));
