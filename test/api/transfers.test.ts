@@ -262,6 +262,19 @@ test('an export is downloaded with ranges, in every format, and can be removed',
   assert.deepEqual(readdirSync(join(one.directory, 'exports')), []);
 });
 
+test('an export is downloaded by whom its address was told, and by nobody who goes by what is public of its job', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1]);
+  const input = { format: 'warc.gz', selection: { url: 'http://a.test/' } };
+  const { id, report } = await finished(one, await one.call('/api/jobs', { json: { kind: 'export', input } }));
+  assert.equal((await one.call(String(report!.href), { token: '' })).status, 200);
+  const { startedAt, ...told } = (await one.call(`/api/jobs/${id}`, { token: '' })).json;
+  assert.equal(told.report, undefined);
+  const guess = `trial-${String(startedAt).replace(/\D/g, '').slice(0, 14)}`;
+  assert.ok(String(report!.file).startsWith(guess), `${report!.file} is not ${guess}`);
+  assert.equal((await one.call(`/api/exports/${id}/${guess}.warc.gz`, { token: '' })).status, 404);
+});
+
 test('the file of an export that is not over yet cannot be removed', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1, 2]);

@@ -72,7 +72,7 @@ export async function openApiTools(parts: ApiParts): Promise<ApiTools> {
     compactKind,
     crawlKind,
     deleteKind(tickets),
-    exportKind(exports, `pinakes/${version}`, clock),
+    exportKind(exports, { software: `pinakes/${version}`, clock, newId }),
     rebuildKind,
     verifyKind,
   ].filter(({ name }) => !parts.jobKinds.some((kind) => kind.name === name));

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import { Type } from 'typebox';
 import { formatOutputDamage, type OutputDamage, type Selection } from '../../archive/index.ts';
-import { type EpochMs, fileError, formatTimestamp } from '../../base/index.ts';
+import { type Clock, fileError, formatTimestamp, type IdSource } from '../../base/index.ts';
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import type { JobContext, JobKind } from '../job-kind.ts';
 import { selectionOf } from './asked-selection.ts';
@@ -11,6 +11,8 @@ import { kindOfJob } from './kind-of-job.ts';
 import { closed, Selection as SelectionShape } from './shape.ts';
 
 const LINES_AT_ONCE = 4096;
+/** So many that nobody guesses them. */
+const SECRET_LETTERS = 16;
 const CDX_HEAD = formatCdxHeader(CDX_11) ?? '';
 
 const ExportInput = closed({
@@ -23,7 +25,9 @@ const ExportInput = closed({
   title: Type.Optional(Type.String({ maxLength: 300 })),
 });
 
-export function exportKind(shelf: ExportShelf, software: string, clock: () => EpochMs): JobKind {
+export type ExportParts = { readonly software: string; readonly clock: Clock; readonly newId: IdSource };
+
+export function exportKind(shelf: ExportShelf, { software, clock, newId }: ExportParts): JobKind {
   return kindOfJob({
     name: 'export',
     lane: 'export',
@@ -32,7 +36,9 @@ export function exportKind(shelf: ExportShelf, software: string, clock: () => Ep
       const { archive, jobId, signal } = context;
       const selection = selectionOf(archive, input.selection ?? {});
       const stem = archive.connector.name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'archive';
-      const file = `${stem.slice(0, 80)}-${formatTimestamp(clock())}.${input.format}`;
+      // Its address is for whom the report tells it: the file may hold what is deleted later.
+      const secret = newId().replace(/[^0-9a-f]/g, '');
+      const file = `${stem.slice(0, 80)}-${formatTimestamp(clock())}-${secret.slice(-SECRET_LETTERS)}.${input.format}`;
       const path = await shelf.place(jobId, file);
       try {
         const report = await write(context, input.format, selection, path, {
