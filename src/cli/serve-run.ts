@@ -11,6 +11,7 @@ import { type AccessLine, type RunningServer, type ServerOptions, startServer } 
 import { formatAccessLine } from './access-log.ts';
 import { openingOptions } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
+import { limitHeapGrowth, limitYoungSpace } from './heap-growth.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { commandRunner } from './remote-runner.ts';
 import { counted, printable } from './terminal.ts';
@@ -42,6 +43,9 @@ export async function serve(
   onReady?: (uiUrl: string) => void,
 ): Promise<number> {
   const settings = await settingsOf(context, options);
+  // Jobs run in here: adds and crawls, of files and sites that nobody has looked at.
+  limitHeapGrowth();
+  limitYoungSpace();
   await prepare(context, options);
   const archive = await openArchive(options.archive, openingOptions(context, 'serve'));
   let isOpen = true;
