@@ -128,7 +128,9 @@ class LinkedEntry {
   async #step(records: readonly RecordFacts[]): Promise<void> {
     const { catalog, shelf } = this.#archive;
     const draft = this.#archive.newDraft();
-    const registrar = new Registrar(catalog, draft, (digest) => this.#archive.fingerprint(digest));
+    const registrar = new Registrar(catalog, draft, (digest) => this.#archive.fingerprint(digest), {
+      segment: this.#segment.number,
+    });
     await registrar.prepare(records);
     for (const facts of records) {
       this.#report.records++;

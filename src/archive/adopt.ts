@@ -110,11 +110,11 @@ async function adoptGroup(
     ...captures.flatMap((facts) => dead.get(facts.offset)?.digest ?? []),
   ]);
   let deadBytes = segment.deadBytes;
-  const moved = new Set<number>();
-  for (const [index, facts] of captures.entries()) {
+  const standing = standingIn(replaced, segment.collection, found);
+  for (const facts of captures) {
     const place = { segment: segment.number, offset: facts.offset, length: facts.length! };
     if (!dead.has(facts.offset)) {
-      const known = captureOf(facts, found[index]!, segment, replaced, moved);
+      const known = standing.get(identityOf(facts))?.pop();
       if (known) moveCapture(draft, known, facts, place);
       continue;
     }
@@ -131,23 +131,30 @@ async function adoptGroup(
   return next;
 }
 
-/** The capture of a record, as it stood in the old segment. Of records that stood twice each has its own, in the same order. */
-function captureOf(
-  facts: RecordFacts,
-  found: readonly Capture[],
-  { collection }: Segment,
+/** The captures that stand in the old segment, by identity. Of records that stood twice each has its own, in the same order: the last comes first. */
+function standingIn(
   replaced: Segment,
-  moved: Set<number>,
-): Capture | undefined {
-  const known = found.find(
-    (capture) =>
-      capture.hash === facts.hash &&
-      capture.collection === collection &&
-      capture.place.segment === replaced.number &&
-      !moved.has(capture.place.offset),
-  );
-  if (known) moved.add(known.place.offset);
-  return known;
+  collection: number,
+  found: readonly (readonly Capture[])[],
+): Map<string, Capture[]> {
+  const standing = new Map<string, Capture[]>();
+  for (const captures of found) {
+    const [first] = captures;
+    if (!first || standing.has(identityOf(first))) continue;
+    const own = captures.filter(
+      (capture) => capture.place.segment === replaced.number && capture.collection === collection,
+    );
+    standing.set(identityOf(first), own.reverse());
+  }
+  return standing;
+}
+
+function identityOf({
+  urlKey,
+  time,
+  hash,
+}: Pick<Capture, 'urlKey' | 'hash'> & { time: Capture['time'] | undefined }): string {
+  return `${hash} ${time} ${urlKey}`;
 }
 
 function moveCapture(draft: CatalogDraft, known: Capture, facts: RecordFacts, place: Place): void {

@@ -54,9 +54,12 @@ function parseCaptureId(id: string): NamedCapture | undefined {
   };
 }
 
-async function candidates(catalog: CatalogView, { key, digest, time }: NamedCapture): Promise<readonly Capture[]> {
+async function candidates(
+  catalog: CatalogView,
+  { key, digest, time, hash }: NamedCapture,
+): Promise<readonly Capture[]> {
   if (digest === undefined) {
-    const [found] = await catalog.findCaptures([{ urlKey: key as UrlKey, time }]);
+    const [found] = await catalog.findCaptures([{ urlKey: key as UrlKey, time, ofHash: hash }]);
     return found!;
   }
   const found: Capture[] = [];

@@ -66,7 +66,10 @@ export async function catalogueSegment(
   const commit = async () => {
     if (group.length === 0) return;
     const draft = new CatalogDraft(parts.catalog, parts.arrivals, { keepUnreferenced: true });
-    const registrar = new Registrar(parts.catalog, draft, parts.fingerprint, { isOwn: true });
+    const registrar = new Registrar(parts.catalog, draft, parts.fingerprint, {
+      isOwn: true,
+      segment: current.number,
+    });
     await registrar.prepare(group);
     for (const facts of group) {
       const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };

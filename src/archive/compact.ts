@@ -252,8 +252,9 @@ class Compaction {
   /** A survivor that has the payload in its own record needs only to be named the holder. */
   async #appoint(id: string, wanted: Capture): Promise<void> {
     await this.#archive.exclusive(async () => {
-      const [found] = await this.#archive.catalog.findCaptures([wanted]);
-      const capture = found!.find(({ hash, collection }) => hash === wanted.hash && collection === wanted.collection);
+      const { urlKey, time, hash: ofHash } = wanted;
+      const [found] = await this.#archive.catalog.findCaptures([{ urlKey, time, ofHash }]);
+      const capture = found!.find(({ collection }) => collection === wanted.collection);
       if (!capture?.block || blockId(capture.block) !== id) return;
       const draft = this.#archive.newDraft();
       await draft.load([capture.block.digest]);

@@ -166,11 +166,13 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
 
 /** The captures as the catalog knows them at this moment: some may have moved, some may be gone. */
 async function asTheyAreNow(archive: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
-  const found = await archive.catalog.findCaptures(wanted);
+  const found = await archive.catalog.findCaptures(
+    wanted.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })),
+  );
   const current = new Map<string, Capture>();
   for (const [index, capture] of wanted.entries()) {
     for (const now of found[index]!) {
-      if (now.hash === capture.hash && now.collection === capture.collection && hasContentOf(now, capture))
+      if (now.collection === capture.collection && hasContentOf(now, capture))
         current.set(`${now.place.segment}:${now.place.offset}`, now);
     }
   }

@@ -279,9 +279,8 @@ class WarcExport {
   async #isInSlice(head: RecordHead, block: Block): Promise<boolean> {
     const { targetUri, time } = head;
     if (targetUri === undefined || time === undefined) return false;
-    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(targetUri), time }]);
-    const { segment, offset } = block.holder;
-    const capture = found!.find(({ place }) => place.segment === segment && place.offset === offset);
+    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(targetUri), time, at: block.holder }]);
+    const [capture] = found!;
     return capture !== undefined && isMeant(capture, block.size, this.#selection);
   }
 

@@ -64,9 +64,8 @@ async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: read
   for (const offset of new Set(offsets)) {
     const visit = await visitAt(archive, segment, offset);
     if (!visit) unread.add(offset);
-    const found = await archive.catalog.findCaptures(visit ? [visit] : []);
-    for (const capture of found.flat())
-      if (capture.place.segment === segment.number && capture.place.offset === offset) captures.push(capture);
+    const at = { segment: segment.number, offset };
+    captures.push(...(await archive.catalog.findCaptures(visit ? [{ ...visit, at }] : [])).flat());
   }
   if (unread.size === 0) return captures;
   for await (const page of archive.catalog.captures({}))

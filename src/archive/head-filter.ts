@@ -63,16 +63,13 @@ export class HeadFilter {
   async #sizeOf(
     head: RecordHead,
     segment: Segment,
-    question: { urlKey: ReturnType<typeof urlKey>; time: number },
+    { urlKey: key, time }: { urlKey: ReturnType<typeof urlKey>; time: number },
   ): Promise<number | undefined> {
-    const [found] = await this.#catalog.findCaptures([question]);
     const id = head.get(CAPTURE_ID_FIELD) ?? head.recordId;
-    const hash = id === undefined ? undefined : recordHash(id);
-    const capture = found!.find(
-      ({ collection, place, ...capture }) =>
-        collection === segment.collection &&
-        (hash === undefined ? place.segment === segment.number && place.offset === head.offset : capture.hash === hash),
-    );
+    const meant =
+      id === undefined ? { at: { segment: segment.number, offset: head.offset } } : { ofHash: recordHash(id) };
+    const [found] = await this.#catalog.findCaptures([{ urlKey: key, time, ...meant }]);
+    const capture = found!.find(({ collection }) => collection === segment.collection);
     const [block] = capture?.block ? await this.#catalog.getBlocks([capture.block]) : [];
     return block?.size;
   }

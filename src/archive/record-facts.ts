@@ -281,9 +281,22 @@ export function factsOfRecord(
   };
 }
 
-/** For each of the records the captures of its key and time. */
+/** For each of the records the captures that it may be: those of its key, time and hash. */
 export function findCapturesOf(catalog: CatalogView, records: readonly RecordFacts[]): Promise<(readonly Capture[])[]> {
-  return catalog.findCaptures(records.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! })));
+  return catalog.findCaptures(
+    records.map(({ urlKey: key, time, hash: ofHash }) => ({ urlKey: key, time: time!, ofHash })),
+  );
+}
+
+/** For each of the records of a segment the capture that it is, in a list of one, or none. */
+export function findCapturesIn(
+  catalog: CatalogView,
+  segment: number,
+  records: readonly RecordFacts[],
+): Promise<(readonly Capture[])[]> {
+  return catalog.findCaptures(
+    records.map(({ urlKey: key, time, offset }) => ({ urlKey: key, time: time!, at: { segment, offset } })),
+  );
 }
 
 const CAPTURE_KINDS = new Set(['response', 'revisit', 'resource', 'conversion']);

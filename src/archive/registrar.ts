@@ -6,14 +6,12 @@
  */
 import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../base/index.ts';
 import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../catalog/index.ts';
-import type { UrlKey } from '../url/index.ts';
 import { type CatalogDraft, parseBlockId } from './catalog-draft.ts';
+import { KnownCaptures } from './known-captures.ts';
 import type { OwnCaptures } from './own-captures.ts';
-import type { RecordFacts } from './record-facts.ts';
+import { findCapturesIn, findCapturesOf, type RecordFacts } from './record-facts.ts';
 import { formatClues, unresolvedNote } from './revisit-clues.ts';
 import { aliasBytes, RevisitResolver, recordAlias, visitAlias } from './revisit-resolution.ts';
-
-const NONE: readonly Capture[] = [];
 
 export type Registration = {
   readonly facts: RecordFacts;
@@ -26,8 +24,10 @@ export class Registrar {
   readonly #catalog: CatalogView;
   readonly #draft: CatalogDraft;
   readonly #revisits: RevisitResolver;
-  /** Captures of the same URLs and times, by their keys: those of the catalog that were asked for, and those entered here. */
-  readonly #known = new Map<UrlKey, Capture[]>();
+  /** Those of the catalog that were asked for, and those entered here. */
+  readonly #known = new KnownCaptures();
+  /** Those of the catalog whose records stand in the segment, by offset. */
+  readonly #standing = new Map<number, Capture>();
   readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
   /** Blocks that were entered here, by the key that the draft has for them. */
   readonly #fresh = new Map<BlockKey, RecordFacts>();
@@ -38,19 +38,21 @@ export class Registrar {
   readonly #declared = new Map<string, BlockKey>();
   readonly #isOwn: boolean;
   readonly #copyingFor: OwnCaptures | undefined;
+  readonly #segment: number | undefined;
 
   /**
    * `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are. `copyingFor`: they are about to be
-   * copied by an add that entered these captures before, so that nothing stands at their places yet.
+   * copied by an add that entered these captures before, so that nothing stands at their places yet. `segment`: they stand in this one.
    */
   constructor(
     catalog: CatalogView,
     draft: CatalogDraft,
     fingerprint: (digest: Uint8Array) => Uint8Array,
-    options: { isOwn?: boolean; copyingFor?: OwnCaptures } = {},
+    options: { isOwn?: boolean } & ({ segment: number } | { copyingFor: OwnCaptures }),
   ) {
     this.#isOwn = options.isOwn ?? false;
-    this.#copyingFor = options.copyingFor;
+    this.#copyingFor = 'copyingFor' in options ? options.copyingFor : undefined;
+    this.#segment = 'segment' in options ? options.segment : undefined;
     this.#catalog = catalog;
     this.#draft = draft;
     this.#fingerprint = fingerprint;
@@ -70,18 +72,19 @@ export class Registrar {
     const captures = records.filter((facts) => facts.kind !== undefined);
     await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
     await this.#revisits.load(captures.filter((facts) => facts.type === 'revisit'));
-    const asked = copyingFor ? captures.filter((facts) => !this.#isCertainlyNew(facts, copyingFor)) : captures;
-    const questions = asked.map(({ urlKey: key, time }) => ({ urlKey: key, time: time! }));
-    if (questions.length === 0) return;
-    const found = await this.#catalog.findCaptures(questions);
-    const places = new Set<string>();
-    for (const captures of new Set(found)) {
-      for (const capture of captures) {
-        const place = `${capture.place.segment}:${capture.place.offset}`;
-        if (!places.has(place)) this.#know(capture);
-        places.add(place);
-      }
-    }
+    if (copyingFor) await this.#askKnown(captures.filter((facts) => !this.#isCertainlyNew(facts, copyingFor)));
+    else await this.#askStanding(captures);
+  }
+
+  async #askKnown(captures: readonly RecordFacts[]): Promise<void> {
+    if (captures.length === 0) return;
+    const found = await findCapturesOf(this.#catalog, captures);
+    for (const same of new Set(found)) for (const capture of same) this.#known.add(capture);
+  }
+
+  async #askStanding(captures: readonly RecordFacts[]): Promise<void> {
+    const found = await findCapturesIn(this.#catalog, this.#segment!, captures);
+    for (const capture of found.flat()) this.#standing.set(capture.place.offset, capture);
   }
 
   #isCertainlyNew(facts: RecordFacts, own: OwnCaptures): boolean {
@@ -89,30 +92,15 @@ export class Registrar {
     return own.isNew(facts, this.#draft.blocksOf(this.#digest(facts)));
   }
 
-  #know(capture: Capture): void {
-    const same = this.#known.get(capture.urlKey);
-    if (same) same.push(capture);
-    else this.#known.set(capture.urlKey, [capture]);
-  }
-
-  /** The capture in the archive that this record is, if it is there already, wherever it stands. */
+  /**
+   * The capture in the archive that this record is, if it is there already, wherever it stands. Careless writers give one id to records of different contents; these are
+   * captures of their own. What is cut short is not.
+   */
   findKnown(facts: RecordFacts, collection: number): Capture | undefined {
-    return this.#findSame(facts, collection).find((capture) => this.#hasContentOf(capture, facts));
-  }
-
-  #findSame(facts: RecordFacts, collection: number): readonly Capture[] {
-    const { time, hash } = facts;
-    const found = time === undefined ? undefined : this.#known.get(facts.urlKey);
-    if (!found) return NONE;
-    return found.filter(
-      (capture) => capture.time === time && capture.hash === hash && capture.collection === collection,
-    );
-  }
-
-  /** Careless writers give one id to records of different contents; these are captures of their own. What is cut short is not. */
-  #hasContentOf({ block }: Capture, facts: RecordFacts): boolean {
-    if (facts.type === 'revisit' || !facts.isComplete || !block) return true;
-    return equal(block.digest, this.#digest(facts));
+    const { urlKey: key, time, hash } = facts;
+    if (time === undefined) return undefined;
+    const digest = facts.type === 'revisit' || !facts.isComplete ? undefined : this.#digest(facts);
+    return this.#known.find({ urlKey: key, time, hash, collection }, digest);
   }
 
   /** The block that a full record's payload is already held by: same digest and size (I7). */
@@ -144,8 +132,9 @@ export class Registrar {
 
   /** A record that stands twice is two captures: whoever deletes it means both, and each has its own tombstone. */
   #findAt(facts: RecordFacts, place: Place, collection: number): Registration | undefined {
-    const capture = this.#findSame(facts, collection).find((same) => isAt(same.place, place));
-    return capture && { facts, capture, isKnown: true };
+    const capture = this.#standing.get(place.offset);
+    const isSame = capture?.hash === facts.hash && capture.collection === collection;
+    return isSame ? { facts, capture, isKnown: true } : undefined;
   }
 
   #enterAs(
@@ -192,7 +181,7 @@ export class Registrar {
   #put(capture: Capture): void {
     this.#draft.putCapture(capture);
     this.#revisits.addCapture(capture);
-    this.#know(capture);
+    if (this.#copyingFor) this.#known.add(capture);
   }
 
   /** Whether a foreign revisit that is about to be copied names a capture that is itself a revisit here, since the archive held its content. */
@@ -278,8 +267,4 @@ function captureOf(
   block: BlockKey | undefined,
 ): Capture {
   return { urlKey: key, time: time!, place, url, kind, collection, status, mime, block, hash };
-}
-
-function isAt(place: Place, other: Place): boolean {
-  return place.segment === other.segment && place.offset === other.offset;
 }

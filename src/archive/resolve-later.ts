@@ -11,7 +11,7 @@
  */
 import { parseDigest } from '../base/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { parseClues, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
+import { parseClues, placeOfNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.ts';
 import { segmentsMark } from './segments-mark.ts';
 
@@ -47,12 +47,14 @@ async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, te
   if (revisits.length === 0) return 0;
   const draft = archive.newDraft();
   const resolver = new RevisitResolver(catalog, draft, { fingerprint, isOwn: false });
-  const found = await catalog.findCaptures(revisits.map(({ clues }) => clues));
+  const found = await catalog.findCaptures(
+    revisits.map(({ note, clues: { urlKey, time } }) => ({ urlKey, time, at: placeOfNote(note) })),
+  );
   await resolver.load(revisits.map(({ clues }) => clues));
   let resolved = 0;
   let isChanged = false;
   for (const [index, { note, clues }] of revisits.entries()) {
-    const capture = found[index]!.find((candidate) => unresolvedNote(candidate.place) === note);
+    const [capture] = found[index]!;
     const block = capture && (capture.block ?? (await resolver.resolve(clues)));
     if (capture && !block) continue;
     isChanged = true;

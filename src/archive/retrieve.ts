@@ -175,8 +175,9 @@ export class Retrieval {
         return await work(current);
       } catch (error) {
         if (attempt >= ATTEMPTS || !isMoved(error)) throw error;
-        const found = (await this.#catalog.findCaptures([current]))[0]!;
-        const same = found.find((other) => other.hash === capture.hash && other.collection === capture.collection);
+        const { urlKey, time, hash: ofHash } = current;
+        const [found] = await this.#catalog.findCaptures([{ urlKey, time, ofHash }]);
+        const same = found!.find(({ collection }) => collection === capture.collection);
         if (!same) throw error;
         current = same;
       }

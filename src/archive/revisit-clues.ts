@@ -43,6 +43,12 @@ export function unresolvedNote(place: Place): string {
   return `${unresolvedNotesOf(place.segment)}${place.offset}`;
 }
 
+/** Where the revisit of such a note stands. */
+export function placeOfNote(note: string): Pick<Place, 'segment' | 'offset'> {
+  const [segment, offset] = note.slice(PREFIX.length).split(':').map(Number);
+  return { segment: segment!, offset: offset! };
+}
+
 /** What the notes of all unresolved revisits of a segment begin with. */
 export function unresolvedNotesOf(segment: number): string {
   return `${PREFIX}${segment}:`;

@@ -44,8 +44,9 @@ export async function expandRevisit(
   { head, segment }: StreamedRecord,
 ): Promise<StreamedBlock | undefined> {
   if (head.targetUri === undefined || head.time === undefined || head.recordId === undefined) return undefined;
-  const [found] = await archive.catalog.findCaptures([{ urlKey: urlKey(head.targetUri), time: head.time }]);
-  const capture = found!.find(({ place }) => place.segment === segment.number && place.offset === head.offset);
+  const at = { segment: segment.number, offset: head.offset };
+  const [found] = await archive.catalog.findCaptures([{ urlKey: urlKey(head.targetUri), time: head.time, at }]);
+  const [capture] = found!;
   const [block] = capture?.block ? await archive.catalog.getBlocks([capture.block]) : [];
   if (!capture || !block) return undefined;
   const own = await archive.access.open(capture.place);

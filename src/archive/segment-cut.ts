@@ -43,7 +43,8 @@ export class SegmentCut implements Disposable {
   async #isCapture(segment: Segment, start: Uint8Array, offset: number): Promise<boolean> {
     const head = this.#decoder.decodeHead(start);
     if (head?.targetUri === undefined || head.time === undefined) return false;
-    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(head.targetUri), time: head.time }]);
-    return found!.some(({ place }) => place.segment === segment.number && place.offset === offset);
+    const at = { segment: segment.number, offset };
+    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(head.targetUri), time: head.time, at }]);
+    return found!.length > 0;
   }
 }

@@ -270,10 +270,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   /** Tells of a damaged record that is not meant, unless it is a capture that the catalog knows: it may be the damage that made another record of it. */
   async #tellPassed({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
     const { targetUri, time, offset } = head;
-    const questions = targetUri === undefined || time === undefined ? [] : [{ urlKey: urlKey(targetUri), time }];
+    const at = { segment: segment.number, offset };
+    const questions = targetUri === undefined || time === undefined ? [] : [{ urlKey: urlKey(targetUri), time, at }];
     const [found = []] = await this.#archive.catalog.findCaptures(questions);
-    const isKnown = found.some(({ place }) => place.segment === segment.number && place.offset === offset);
-    if (!isKnown) this.#tell(damageOf(segment, damage, undefined), 'nothing');
+    if (found.length === 0) this.#tell(damageOf(segment, damage, undefined), 'nothing');
   }
 
   #tellOf(streamed: StreamedRecord | undefined): void {
@@ -362,8 +362,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       } catch (error) {
         this.#snapshot.lineage.assertNumbering();
         if (isBegun || attempt >= ATTEMPTS || !isGone(error)) throw error;
-        const { urlKey, time } = capture;
-        found = byIdentity((await this.#archive.catalog.findCaptures([{ urlKey, time }]))[0]!);
+        const { urlKey, time, hash: ofHash } = capture;
+        found = byIdentity((await this.#archive.catalog.findCaptures([{ urlKey, time, ofHash }]))[0]!);
         this.#snapshot.lineage.assertNumbering();
       }
     }

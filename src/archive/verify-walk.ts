@@ -17,11 +17,14 @@ import {
   verdictWants,
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import { blockId } from './catalog-draft.ts';
 import { releasePayload } from './record-access.ts';
-import { factsOfRecord, findCapturesOf, type RecordFacts } from './record-facts.ts';
+import { factsOfRecord, findCapturesIn, type RecordFacts } from './record-facts.ts';
 import { type Problem, type ProblemCode, problemOf } from './verify-problem.ts';
 
 const GROUP_RECORDS = 1000;
+/** Where no record stands. */
+const NOWHERE = { segment: 0, offset: 0 };
 
 export type WalkOptions = {
   readonly isFull: boolean;
@@ -108,8 +111,8 @@ class SegmentWalk {
     await this.#tellFindings();
     if (group.length === 0) return;
     const records = group.map(({ facts }) => facts);
-    const found = await findCapturesOf(this.#archive.catalog, records);
-    const captures = group.map(({ facts }, index) => found[index]!.find((capture) => this.#isHere(capture, facts)));
+    const found = await findCapturesIn(this.#archive.catalog, this.#segment.number, records);
+    const captures = group.map(({ facts }, index) => found[index]!.find(({ place }) => place.length === facts.length));
     for (const [index, { facts, isDead }] of group.entries()) {
       const capture = captures[index];
       if (capture) this.counts.captures++;
@@ -118,10 +121,6 @@ class SegmentWalk {
     }
     await (this.#options.isFull ? this.#compareContents(group, captures) : this.#countHolders(captures));
     if (this.#options.isFull) await this.#compareReferents(group, captures);
-  }
-
-  #isHere({ place }: Capture, facts: RecordFacts): boolean {
-    return place.segment === this.#segment.number && place.offset === facts.offset && place.length === facts.length;
   }
 
   async #countHolders(captures: readonly (Capture | undefined)[]): Promise<void> {
@@ -155,20 +154,29 @@ class SegmentWalk {
     }
   }
 
-  /** Whether the record that a revisit names by URI and date is in the archive, so that any other tool finds it too. */
+  /**
+   * Whether the record that a revisit names by URI and date is in the archive, so that any other tool finds it too. Nearly always it is the one that holds the content,
+   * which is one row of the catalog; the other captures of that moment may be many.
+   */
   async #compareReferents(group: readonly Met[], captures: readonly (Capture | undefined)[]): Promise<void> {
+    const { catalog } = this.#archive;
     const revisits = group.flatMap(({ facts }, index) => {
       const capture = captures[index];
       const time = parseW3cDate(facts.refersToDate);
       if (facts.type !== 'revisit' || !capture?.block || facts.refersToUri === '' || time === undefined) return [];
-      return [{ facts, block: capture.block, question: { urlKey: urlKey(facts.refersToUri), time } }];
+      return [{ facts, block: capture.block, visit: { urlKey: urlKey(facts.refersToUri), time } }];
     });
-    if (revisits.length === 0) return;
-    const found = await this.#archive.catalog.findCaptures(revisits.map(({ question }) => question));
-    for (const [index, { facts, block }] of revisits.entries()) {
-      const isThere = found[index]!.some(
-        ({ block: other }) => other?.overflow === block.overflow && equal(other.digest, block.digest),
-      );
+    const blocks = await catalog.getBlocks(revisits.map(({ block }) => block));
+    const holders = await catalog.findCaptures(
+      revisits.map(({ visit }, index) => ({ ...visit, at: blocks[index]?.holder ?? NOWHERE })),
+    );
+    const others = revisits.filter((_, index) => holders[index]!.length === 0);
+    const found = await catalog.findCaptures(others.map(({ visit }) => visit));
+    const contents = new Map<readonly Capture[], Set<string>>();
+    for (const captures of new Set(found))
+      contents.set(captures, new Set(captures.flatMap(({ block }) => (block ? [blockId(block)] : []))));
+    for (const [index, { facts, block }] of others.entries()) {
+      const isThere = contents.get(found[index]!)!.has(blockId(block));
       if (isThere || (await this.#isHeldByDeleted(facts, block))) continue;
       await this.#tell('revisit-target-gone', facts.offset, `${facts.refersToUri} of ${facts.refersToDate}`);
     }

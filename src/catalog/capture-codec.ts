@@ -95,8 +95,18 @@ export function readCapture(key: Buffer, value: Buffer, mimes: MimeDictionary): 
   return { capture: { urlKey, time, place, url, kind: readKind(form), collection, status, mime, hash }, reference };
 }
 
-export function readCaptureLink(value: Buffer): CaptureLink {
+/** The hash alone, for a search through captures of which few are wanted. */
+export function readCaptureHash(value: Buffer): number {
   const reader = new RowReader(value);
+  readLink(reader);
+  return reader.fixed(HASH_BYTES);
+}
+
+export function readCaptureLink(value: Buffer): CaptureLink {
+  return readLink(new RowReader(value));
+}
+
+function readLink(reader: RowReader): CaptureLink {
   const form = reader.byte();
   reader.byte();
   reader.varint();

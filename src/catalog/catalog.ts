@@ -107,6 +107,10 @@ export type CaptureQuestion = Pick<Capture, 'urlKey' | 'time'> & {
   readonly timeTo?: EpochMs;
   /** No more than so many. */
   readonly limit?: number;
+  /** Only those of this hash, of which there are few though a moment may have any number of captures. Not together with a limit. */
+  readonly ofHash?: number;
+  /** Only the one whose record stands here. */
+  readonly at?: CapturePosition['place'];
 };
 
 /** Where a capture stands among all. */

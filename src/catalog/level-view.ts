@@ -18,11 +18,12 @@ import {
 } from './block-codec.ts';
 import { compareBlockKeys } from './block-order.ts';
 import { captureBounds } from './capture-bounds.ts';
-import { type LinkedCapture, readCapture, withBlock } from './capture-codec.ts';
+import { type LinkedCapture, readCapture, readCaptureHash, withBlock } from './capture-codec.ts';
 import {
   type Block,
   type BlockKey,
   type Capture,
+  type CapturePosition,
   type CaptureQuestion,
   type CaptureRange,
   type CatalogView,
@@ -30,7 +31,14 @@ import {
   type Segment,
   type Totals,
 } from './catalog.ts';
-import { atTimeOf, clampTime, timeOfCaptureKey, writeKeyAndEnd, writeKeyAndTime } from './key-order.ts';
+import {
+  atTimeOf,
+  clampTime,
+  timeOfCaptureKey,
+  writeCaptureKey,
+  writeKeyAndEnd,
+  writeKeyAndTime,
+} from './key-order.ts';
 import { type Database, readRows, TOTALS_KEY, totalsOf } from './level-database.ts';
 import type { MimeDictionary } from './mime-dictionary.ts';
 import { DamagedRow, RowWriter } from './row-bytes.ts';
@@ -146,34 +154,55 @@ export class LevelView implements CatalogView {
   }
 
   async findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
-    const { distinct, indexes } = distinctOf(questions);
-    const found: LinkedCapture[][] = distinct.map(() => []);
-    await inLanes(distinct, (left) => this.#findCapturesInLane(left, found));
-    const resolved = await this.#resolve(found.flat());
+    const { scans, scanOf } = scansFor(questions);
+    await inLanes(scans, (left) => this.#findCapturesInLane(left));
+    const placed = questions.filter(({ at }) => at);
+    const resolved = await this.#resolve([...scans.flatMap(({ found }) => found), ...(await this.#capturesAt(placed))]);
     let at = 0;
-    const answers = found.map((captures) => {
-      at += captures.length;
-      return resolved.slice(at - captures.length, at);
+    const answers = new Map(
+      scans.map((scan) => [scan, answersOf(scan, resolved.slice(at, (at += scan.found.length)))] as const),
+    );
+    const byPlace = new Map(resolved.slice(at).map((capture) => [positionText(capture, capture.place), capture]));
+    return questions.map((question) => {
+      const scan = scanOf.get(question);
+      if (scan) return answers.get(scan)!(question.ofHash);
+      const capture = byPlace.get(positionText(question, question.at!));
+      return capture ? [capture] : [];
     });
-    return indexes.map((index) => answers[index]!);
   }
 
-  async #findCapturesInLane(left: Questions<CaptureQuestion>, found: readonly LinkedCapture[][]): Promise<void> {
+  /** The captures of questions that name a place, as far as they are there: each is one row. */
+  async #capturesAt(questions: readonly CaptureQuestion[]): Promise<LinkedCapture[]> {
+    const writer = new RowWriter();
+    const keys = new Map<string, Buffer>();
+    for (const question of questions) {
+      const { urlKey, time, at } = question;
+      if (!isWholeTime(time)) continue;
+      writeCaptureKey(writer, { urlKey, time, ...at! });
+      keys.set(positionText(question, at!), writer.finish());
+    }
+    const rows = [...keys.values()];
+    const values = await readRows(this.#database, rows, this.#snapshot);
+    return rows.flatMap((key, index) => (values[index] ? [readCapture(key, values[index], this.#mimes)] : []));
+  }
+
+  async #findCapturesInLane(left: Questions<Scan>): Promise<void> {
     const { from, to } = tableRange(TABLE.captures);
     const iterator = this.#database.iterator({ gte: from, lt: to, snapshot: this.#snapshot, fillCache: true });
     const writer = new RowWriter();
     try {
-      for (const [index, { urlKey, time, timeTo = time, limit = Number.POSITIVE_INFINITY }] of left) {
-        if (clampTime(time) !== time || !Number.isInteger(time)) continue;
-        const captures = found[index]!;
+      for (const [, { question, hashes, found }] of left) {
+        const { urlKey, time, timeTo = time, limit = Number.POSITIVE_INFINITY } = question;
+        if (!isWholeTime(time)) continue;
         writeKeyAndTime(writer, urlKey, time);
         const start = writer.finish();
         const end = atTimeOf(start, writer, clampTime(timeTo + 1));
         iterator.seek(start);
-        for (let isDone = false; !isDone; ) {
-          const rows: Row[] = await iterator.nextv(captures.length === 0 ? 2 : PAGE_SIZE);
-          const matching = rows.filter(([key]) => key.compare(end) < 0).slice(0, limit - captures.length);
-          captures.push(...matching.map(([key, value]) => readCapture(key, value, this.#mimes)));
+        for (let page = 2, isDone = false; !isDone; page = PAGE_SIZE) {
+          const rows: Row[] = await iterator.nextv(page);
+          const matching = rows.filter(([key]) => key.compare(end) < 0).slice(0, limit - found.length);
+          for (const [key, value] of matching)
+            if (!hashes || hashes.has(readCaptureHash(value))) found.push(readCapture(key, value, this.#mimes));
           isDone = rows.length === 0 || matching.length < rows.length;
         }
       }
@@ -358,23 +387,58 @@ function keyAndTime(urlKey: UrlKey, time: EpochMs): Buffer {
   return writer.finish();
 }
 
-/** The questions without those that repeat another, and for each of all which of these it is. */
-function distinctOf(questions: readonly CaptureQuestion[]): { distinct: CaptureQuestion[]; indexes: number[] } {
-  const distinct: CaptureQuestion[] = [];
-  const ofKey = new Map<UrlKey, number[]>();
-  const indexes = questions.map((question) => {
-    const { urlKey, time, timeTo, limit } = question;
+/** A search through the captures of one moment, for all questions that ask for some of them. */
+type Scan = {
+  readonly question: CaptureQuestion;
+  /** The hashes that are asked for; undefined when all are. */
+  hashes: Set<number> | undefined;
+  readonly found: LinkedCapture[];
+};
+
+/** The searches that answer the questions, but for those that name a place, and for each question which of these it is. */
+function scansFor(questions: readonly CaptureQuestion[]): { scans: Scan[]; scanOf: Map<CaptureQuestion, Scan> } {
+  const scans: Scan[] = [];
+  const ofKey = new Map<UrlKey, Scan[]>();
+  const scanOf = new Map<CaptureQuestion, Scan>();
+  for (const question of questions) {
+    if (question.at) continue;
+    const { urlKey, ofHash } = question;
+    assert(ofHash === undefined || question.limit === undefined, 'captures of a hash are asked for without a limit');
     const earlier = ofKey.get(urlKey);
-    const isSame = (index: number) => {
-      const other = distinct[index]!;
-      return other.time === time && other.timeTo === timeTo && other.limit === limit;
-    };
-    const same = earlier?.find(isSame);
-    if (same !== undefined) return same;
-    const index = distinct.push(question) - 1;
-    if (earlier) earlier.push(index);
-    else ofKey.set(urlKey, [index]);
-    return index;
-  });
-  return { distinct, indexes };
+    const same = earlier?.find((scan) => isSameScan(scan.question, question));
+    const scan = same ?? { question, hashes: ofHash === undefined ? undefined : new Set<number>(), found: [] };
+    if (ofHash === undefined) scan.hashes = undefined;
+    else scan.hashes?.add(ofHash);
+    scanOf.set(question, scan);
+    if (same) continue;
+    scans.push(scan);
+    if (earlier) earlier.push(scan);
+    else ofKey.set(urlKey, [scan]);
+  }
+  return { scans, scanOf };
+}
+
+function isSameScan(a: CaptureQuestion, b: CaptureQuestion): boolean {
+  return a.time === b.time && a.timeTo === b.timeTo && a.limit === b.limit;
+}
+
+/** What a search has for a question: all of it, or what has the hash. */
+function answersOf({ hashes }: Scan, captures: readonly Capture[]): (ofHash?: number) => readonly Capture[] {
+  let byHash = hashes && Map.groupBy(captures, ({ hash }) => hash);
+  return (ofHash) => {
+    if (ofHash === undefined) return captures;
+    byHash ??= Map.groupBy(captures, ({ hash }) => hash);
+    return byHash.get(ofHash) ?? [];
+  };
+}
+
+function positionText(
+  { urlKey, time }: Pick<Capture, 'urlKey' | 'time'>,
+  { segment, offset }: CapturePosition['place'],
+) {
+  return `${segment} ${offset} ${time} ${urlKey}`;
+}
+
+function isWholeTime(time: EpochMs): boolean {
+  return clampTime(time) === time && Number.isInteger(time);
 }

@@ -70,9 +70,11 @@ class MemoryView implements CatalogView {
 
   async findCaptures(questions: readonly CaptureQuestion[]): Promise<(readonly Capture[])[]> {
     const captures = this.#sortedCaptures();
-    return questions.map(({ urlKey, time, timeTo = time, limit }) =>
+    return questions.map(({ urlKey, time, timeTo = time, limit, ofHash, at }) =>
       captures
         .filter((capture) => capture.urlKey === urlKey && capture.time >= time && capture.time <= timeTo)
+        .filter(({ hash }) => ofHash === undefined || hash === ofHash)
+        .filter(({ place }) => !at || (place.segment === at.segment && place.offset === at.offset))
         .slice(0, limit),
     );
   }

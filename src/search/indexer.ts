@@ -253,15 +253,26 @@ export class Indexer {
   /** Looks the captures up and hands them over; the next group is read while the writer works on this one. */
   async #hand(pending: readonly Pending[], signal: AbortSignal | undefined): Promise<void> {
     if (pending.length === 0) return;
-    const found = await this.#archive.catalog.findCaptures(pending.map(({ record }) => record));
+    const { catalog } = this.#archive;
+    const standing = await catalog.findCaptures(
+      pending.map(({ record: { urlKey, time, segment, offset } }) => ({ urlKey, time, at: { segment, offset } })),
+    );
+    const moved = pending.flatMap(({ record }, index) => {
+      const { urlKey, time, hash: ofHash } = record;
+      return standing[index]!.length > 0 || ofHash === undefined
+        ? []
+        : [{ record, question: { urlKey, time, ofHash } }];
+    });
+    const found = await catalog.findCaptures(moved.map(({ question }) => question));
+    const movedTo = new Map(
+      moved.map(({ record }, index) => [record, found[index]!.find((one) => this.#isOf(one, record))]),
+    );
     const entries: IndexEntry[] = [];
     const unresolved: { key: string; time: number; hash: number }[] = [];
     for (const [index, { record, content }] of pending.entries()) {
-      const here = found[index]!.find(
-        ({ place }) => place.segment === record.segment && place.offset === record.offset,
-      );
+      const [here] = standing[index]!;
       // Compaction may have moved the record since the stream passed it. What is nowhere in the catalog was deleted.
-      const capture = here ?? found[index]!.find((one) => this.#isOf(one, record));
+      const capture = here ?? movedTo.get(record);
       if (!capture) continue;
       if (record.redirect) {
         entries.push(this.#redirectEntry(capture, record.redirect));
@@ -282,8 +293,8 @@ export class Indexer {
     this.#last.catch(() => {});
   }
 
-  #isOf({ hash, collection }: Capture, record: PendingRecord): boolean {
-    return hash === record.hash && this.#archive.collections.name(collection) === record.collection;
+  #isOf({ collection }: Capture, record: PendingRecord): boolean {
+    return this.#archive.collections.name(collection) === record.collection;
   }
 
   async #entryOf(
@@ -352,14 +363,13 @@ export class Indexer {
       for await (const group of this.#view.capturesOf(number)) {
         signal?.throwIfAborted();
         const found = await this.#archive.catalog.findCaptures(
-          group.map(({ key, time }) => ({ key, time, urlKey: key as UrlKey })),
+          group.map(({ key, time, hash }) => ({ urlKey: key as UrlKey, time, ofHash: hash })),
         );
         const gone = [];
         const moved = new Map<number, typeof group>();
         for (const [index, name] of group.entries()) {
           const capture = found[index]!.find(
-            ({ hash, collection }) =>
-              hash === name.hash && this.#archive.collections.name(collection) === name.collection,
+            ({ collection }) => this.#archive.collections.name(collection) === name.collection,
           );
           if (!capture) gone.push(name);
           else if (capture.place.segment !== number) {
@@ -392,12 +402,12 @@ export class Indexer {
     for (const group of this.#view.unresolved()) {
       signal?.throwIfAborted();
       const found = await this.#archive.catalog.findCaptures(
-        group.map(({ key, time }) => ({ urlKey: key as UrlKey, time })),
+        group.map(({ key, time, hash }) => ({ urlKey: key as UrlKey, time, ofHash: hash })),
       );
       const entries: IndexEntry[] = [];
       const settled = [];
       for (const [index, name] of group.entries()) {
-        const captures = found[index]!.filter(({ hash }) => hash === name.hash);
+        const captures = found[index]!;
         if (captures.some(({ block }) => block === undefined)) continue;
         settled.push(name);
         for (const capture of captures) {

@@ -248,7 +248,7 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
     });
 
     behaviour('all captures of a key are told at once, however long their URLs are', async (catalog) => {
-      const url = `http://example.com/${'x'.repeat(3000)}`;
+      const url = `http://example.com/${'x'.repeat(600)}`;
       const captures = Array.from({ length: FEW_CAPTURES }, (_, index) => capture(url, { time: index }));
       await catalog.write({ putCaptures: captures });
       assert.deepEqual(await catalog.capturesOf(urlKey(url)), captures);
@@ -282,6 +282,41 @@ export function catalogContract(name: string, make: () => Promise<CatalogUnderTe
         [[other], [one, two], [], [], [one, two], []],
       );
       assert.deepEqual(await catalog.findCaptures([]), []);
+    });
+
+    behaviour('captures are found by hash and by place among those of one moment', async (catalog) => {
+      const long = `b${'x'.repeat(600)}`;
+      const captures = ['a', long].flatMap((key) =>
+        Array.from({ length: 1200 }, (_, index) =>
+          captureAt(key, {
+            time: 5,
+            hash: index % 400,
+            place: { segment: 1 + (index % 3), offset: index, length: 10 },
+          }),
+        ),
+      );
+      await catalog.write({ putCaptures: captures });
+      const inOrder = await all(catalog.captures({}));
+      for (const key of ['a', long] as UrlKey[]) {
+        const own = inOrder.filter(({ urlKey }) => urlKey === key);
+        const moment = { urlKey: key, time: 5 };
+        const [one, other] = [own[10]!, own[1100]!];
+        const found = await catalog.findCaptures([
+          { ...moment, ofHash: one.hash },
+          { ...moment, at: other.place },
+          { ...moment, ofHash: 399 },
+          { ...moment, ofHash: 400 },
+          { ...moment, at: { ...other.place, segment: 4 } },
+          { ...moment, time: 6, at: other.place },
+          { ...moment, time: 6, ofHash: one.hash },
+          { ...moment, time: 0.5, at: other.place },
+          { ...moment, at: other.place },
+        ]);
+        const ofHash = (hash: number) => own.filter((capture) => capture.hash === hash);
+        assert.equal(ofHash(399).length, 3);
+        assert.deepEqual(found, [ofHash(one.hash), [other], ofHash(399), [], [], [], [], [], [other]]);
+        assert.deepEqual(await catalog.findCaptures([{ ...moment, ofHash: 1 }, moment]), [ofHash(1), own]);
+      }
     });
 
     behaviour('captures are found by key and span of time, and no more than asked for', async (catalog) => {

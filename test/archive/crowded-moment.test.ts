@@ -1,0 +1,60 @@
+/** Very many captures of one URL and one moment: what is asked about one of them is never answered by reading all. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Archive } from '../../src/archive/index.ts';
+import type { CaptureQuestion } from '../../src/catalog/index.ts';
+import { type ForeignRecord, response, warcinfo, writeForeign } from './foreign-file.ts';
+import { allCaptures, answers, audit, contentOf, makeArchive, NOON } from './trial-archive.ts';
+
+const URL = 'https://api.example/answer';
+const CROWD = 2500;
+
+/** Counts the captures that questions are answered with, as long as the archive is open. */
+function countAnswers({ catalog }: Archive): () => number {
+  let count = 0;
+  const ask = catalog.findCaptures.bind(catalog);
+  catalog.findCaptures = async (questions: readonly CaptureQuestion[]) => {
+    const found = await ask(questions);
+    for (const captures of new Set(found)) count += captures.length;
+    return found;
+  };
+  return () => count;
+}
+
+async function crowdedFile(t: TestContext, change: (one: ForeignRecord) => ForeignRecord = (one) => one) {
+  const archive = await makeArchive(t);
+  const crowd = Array.from({ length: CROWD }, (_, at) => change(response(URL, NOON, contentOf(`${at}`, 60))));
+  const file = await writeForeign(join(archive.directory, 'crowd.warc.gz'), [warcinfo(), ...crowd]);
+  const again = await writeForeign(join(archive.directory, 'again.warc.gz'), [warcinfo(), warcinfo(), ...crowd]);
+  return { archive, file, again };
+}
+
+test('adding, verifying, rebuilding and deleting a crowd asks for each capture a few times', async (t) => {
+  const { archive, file, again } = await crowdedFile(t);
+  const counted = countAnswers(archive);
+  await archive.add([file], { workers: 1 });
+  assert.equal((await archive.add([again], { workers: 1 })).capturesKnown, CROWD);
+  const before = await answers(archive);
+  assert.equal((await archive.verify()).errors, 0);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+  assert.equal((await archive.add([again], { workers: 1, inPlace: true, collection: 'linked' })).captures, CROWD);
+  const linked = archive.collections.find('linked')!;
+  assert.equal((await archive.delete({ collection: linked })).captures, CROWD);
+  assert.equal((await archive.verify()).errors, 0);
+  assert.equal((await allCaptures(archive)).length, CROWD);
+  assert.ok(counted() < 12 * CROWD, `${counted()} captures were read`);
+});
+
+test('a crowd of records that share one id is kept whole, and moves whole when its segment is written anew', async (t) => {
+  const sameId = ({ record, block }: ForeignRecord) => ({ record: { ...record, recordId: '<urn:one:id>' }, block });
+  const { archive, file, again } = await crowdedFile(t, sameId);
+  assert.equal((await archive.add([file], { workers: 1 })).captures, CROWD);
+  assert.equal((await archive.add([again], { workers: 1 })).capturesKnown, CROWD);
+  const [first] = await allCaptures(archive);
+  await archive.delete({ block: first!.block });
+  await archive.compact();
+  assert.equal((await allCaptures(archive)).length, CROWD - 1);
+  assert.deepEqual(await audit(archive), []);
+});
