@@ -110,8 +110,6 @@ export class Registrar {
     if (facts.overflow > 0) return blocks.find((block) => block.key.overflow === facts.overflow)?.key;
     const first = blocks.find((block) => block.key.overflow === 0);
     if (first?.size === facts.payloadBytes) return first.key;
-    // In a segment of our own, a record that names no overflow is the first content of its digest, in whatever order segments are read.
-    if (this.#isOwn && !first) return undefined;
     return blocks.find((block) => block.size === facts.payloadBytes)?.key;
   }
 
@@ -221,7 +219,10 @@ export class Registrar {
 
   #holdBlock(facts: RecordFacts, place: Place): BlockKey {
     const digest = this.#digest(facts);
-    const held = this.heldBlock(facts);
+    const found = this.heldBlock(facts);
+    // A record that stays as it is and names no overflow is the first content of its digest, in whatever order segments are read at a rebuild.
+    const isFirst = facts.overflow === 0 && !this.#draft.block({ digest, overflow: 0 });
+    const held = found && isFirst && !this.#lost.has(found) ? undefined : found;
     if (held) {
       if (this.#lost.delete(held)) {
         this.#draft.moveHolder(held, place);
@@ -230,7 +231,6 @@ export class Registrar {
       this.#declareOnce(facts.declaredDigest, held);
       return held;
     }
-    const isFirst = this.#isOwn && !this.#draft.block({ digest, overflow: 0 });
     const overflow = facts.overflow > 0 ? facts.overflow : isFirst ? 0 : this.#draft.nextOverflow(digest);
     const key: BlockKey = { digest: copyOf(digest), overflow };
     this.#draft.addBlock(key, facts.payloadBytes, place);
