@@ -8,6 +8,7 @@ import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts'
 import { bareMime, EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
 import { requestKey, type UrlKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
+import { captureBesideBuster } from './cache-buster.ts';
 import type { Capture } from './capture.ts';
 import { type Chosen, chooseCapture } from './capture-choice.ts';
 import { contentKind } from './content-kind.ts';
@@ -116,7 +117,12 @@ export class Replayer {
     const side = isFromPage && isNavigation(request) ? 'notAfter' : 'either';
     const key = urlKey(url);
     const exchangeKey = exchangeKeyOf(request);
-    if (exchangeKey === undefined) return chooseCapture(this.#archive, { key, url, at, side });
+    if (exchangeKey === undefined) {
+      const chosen = await chooseCapture(this.#archive, { key, url, at, side });
+      if (chosen || isNavigation(request) || request.modifier === 'id_') return chosen;
+      const meant = await captureBesideBuster(this.#archive, key, at);
+      return meant && chooseCapture(this.#archive, { key: meant.urlKey, url: meant.url, at, side });
+    }
     const filed = await chooseCapture(this.#archive, { key: exchangeKey, url, at, side });
     return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchangeKey });
   }

@@ -105,3 +105,33 @@ test('a redirection into a circle that it is no part of leads there', async (t) 
     '/web/20200401100000mp_/http://wall.example/',
   );
 });
+
+test('what a script asks for with a number against caches is found, whatever the number', async (t) => {
+  const data = (query: string, body: string, time = SPRING): SiteFile => ({
+    url: `http://api.example/data${query}`,
+    type: 'application/json',
+    body,
+    time,
+  });
+  const trial = await ReplayTrial.with(t, [
+    data('?page=1&_=1583020800123', 'one'),
+    data('?page=1&_=1593020800123', 'one in summer', SUMMER),
+    data('?page=2&_=1583020800124', 'two'),
+    data('?rnd=0.4416409465020576', 'random'),
+    data('?from=1583020800', 'since'),
+  ]);
+  const asked = async (query: string, at = SPRING) => {
+    const fields = { 'sec-fetch-dest': 'empty' };
+    const { status, text } = await trial.ask({ url: `http://api.example/data${query}`, at, modifier: 'mp_', fields });
+    return status === 200 ? text : status;
+  };
+  assert.equal(await asked('?page=1&_=1583020899999'), 'one');
+  assert.equal(await asked('?page=1&_=1583020899999', SUMMER), 'one in summer');
+  assert.equal(await asked('?_=1583020899999&page=2'), 'two');
+  assert.equal(await asked('?rnd=0.1234567890123'), 'random');
+  assert.equal(await asked('?page=3&_=1583020899999'), 404);
+  assert.equal(await asked('?from=1583020801'), 404, 'other data are wanted');
+  assert.equal(await asked('?page=1'), 404);
+  const byPerson = await trial.ask({ url: 'http://api.example/data?page=1&_=1583020899999', at: SPRING });
+  assert.ok(byPerson.missing, 'who asks for an address gets that or nothing');
+});
