@@ -56,6 +56,8 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
   const without: string[] = [];
   const conditions: Condition[] = [];
   const captureConditions: Condition[] = [];
+  /** Of a capture and of its page together. */
+  const mixed: Condition[] = [];
   let ranges: readonly KeyRange[] | undefined;
   for (const part of parts) {
     if (part.kind === 'site') ranges ??= keyRange(part.host, 'domain');
@@ -63,8 +65,9 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
     const negated = part.kind === 'not' ? matchOf(part.query) : undefined;
     if (expression !== undefined) matches.push(expression);
     else if (negated !== undefined) without.push(negated);
-    else if (isOfCapture(part)) captureConditions.push(conditionOf(part, 'capture', source));
-    else conditions.push(conditionOf(part, level, source));
+    else if (isOfCapture(part)) captureConditions.push(conditionOf(part, source));
+    else if (asksCaptures(part)) mixed.push(conditionOf(part, source));
+    else conditions.push(conditionOf(part, source));
   }
   const match = matches.length === 0 ? undefined : matchOfAll(matches, without);
   if (match === undefined && without.length > 0)
@@ -72,8 +75,17 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
       sql: 'd.id NOT IN (SELECT rowid FROM words WHERE words MATCH ?)',
       values: [joined(without, 'OR')],
     });
-  const where = allOf(conditions);
   const captures = allOf(captureConditions);
+  if (level === 'capture') conditions.push(...mixed);
+  else if (mixed.length > 0) {
+    // One capture must fit all of it.
+    const one = allOf([...captureConditions, ...mixed]);
+    conditions.push({
+      sql: `EXISTS (SELECT 1 FROM captures c WHERE c.version = v.id AND ${one.sql})`,
+      values: one.values,
+    });
+  }
+  const where = allOf(conditions);
   return {
     match,
     matchParts: without.length === 0 ? matches : [],
@@ -128,23 +140,25 @@ function isOfCapture(query: Query): boolean {
   return query.kind === 'status' || query.kind === 'time' || query.kind === 'collection';
 }
 
-function conditionOf(query: Query, level: PlanLevel, source: PlanSource): Condition {
-  if (level === 'version' && isOfCapture(query)) {
-    const inner = conditionOf(query, 'capture', source);
-    return { sql: `EXISTS (SELECT 1 FROM captures c WHERE c.version = v.id AND (${inner.sql}))`, values: inner.values };
-  }
+/** Whether anything in a query is about captures. */
+function asksCaptures(query: Query): boolean {
+  if (query.kind === 'not') return asksCaptures(query.query);
+  return query.kind === 'and' || query.kind === 'or' ? query.queries.some(asksCaptures) : isOfCapture(query);
+}
+
+function conditionOf(query: Query, source: PlanSource): Condition {
   switch (query.kind) {
     case 'all':
       return { sql: '1', values: [] };
     case 'words':
       return { sql: 'd.id IN (SELECT rowid FROM words WHERE words MATCH ?)', values: [matchOf(query)!] };
     case 'not': {
-      const inner = conditionOf(query.query, level, source);
+      const inner = conditionOf(query.query, source);
       return { sql: `NOT (${inner.sql})`, values: inner.values };
     }
     case 'and':
     case 'or': {
-      const inner = query.queries.map((part) => conditionOf(part, level, source));
+      const inner = query.queries.map((part) => conditionOf(part, source));
       return {
         sql: chained(
           inner.map(({ sql }) => sql),

@@ -283,7 +283,7 @@ export class Search {
   async appearances(key: UrlKey, text: string): Promise<Appearances> {
     const query = this.#understood(text, {});
     return this.#inOneState(() => {
-      const plan = planQuery({ kind: 'and', queries: [query] }, 'version', {
+      const plan = planQuery({ kind: 'and', queries: [query] }, 'capture', {
         targetsOf: (from) => this.#graph.targetsOf(from),
       });
       const conditions = [
