@@ -54,10 +54,11 @@ type Ledger = {
   readonly file: string;
   readonly offset: number;
   readonly innerOffset: number;
+  /** Whether it was added to its end, and nothing was wrong with it. */
   readonly done: boolean;
-  /** Where the file lay when it was done, and when it and its entry were changed last. */
+  /** Where the file lay when its end was reached, and when it and its entry were changed last. */
   readonly seen?: string;
-  /** Captures that had been deleted from the collection when it was done. */
+  /** Captures that had been deleted from the collection by then. */
   readonly deleted?: number;
 };
 
@@ -73,7 +74,7 @@ export class FileSource implements StepSource {
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
   #ledger: Ledger;
-  /** The ledger of a file with these samples that was added to its end. */
+  /** The ledger of a file with these samples that was added to its end; where something was wrong with that, of this very file. */
   readonly #finished: Ledger | undefined;
   /** Made when a record of our own is written; most files of few records need none. */
   #madeEncoder: MemberEncoder | undefined;
@@ -110,8 +111,10 @@ export class FileSource implements StepSource {
     this.#coding = coding;
     this.#kind = kind;
     this.#note = note;
-    this.#finished = held?.done ? held : undefined;
-    this.#ledger = held && !held.done ? held : { file: basename(path), offset: -1, innerOffset: -1, done: false };
+    // A damaged file may have been mended since, where only the samples say that it is the same.
+    const known = held?.done || held?.seen === undefined || this.#isSurely(held) ? held : undefined;
+    this.#finished = known?.seen === undefined ? undefined : known;
+    this.#ledger = known && !known.done ? known : { file: basename(path), offset: -1, innerOffset: -1, done: false };
     this.#referents = new Referents(parts.access, parts.shelf);
     this.#own = new OwnCaptures(parts.catalog);
   }
@@ -159,9 +162,13 @@ export class FileSource implements StepSource {
    * which it might bring back: that is for whoever adds it to decide, and they are told.
    */
   async wasAdded(): Promise<boolean> {
-    if (!this.#finished) return false;
-    if (this.#size <= SAMPLED_BYTES || this.#finished.seen === this.#seen) return true;
-    return (await this.deletedSince()) > 0;
+    if (!this.#finished?.done) return false;
+    return this.#isSurely(this.#finished) || (await this.deletedSince()) > 0;
+  }
+
+  /** Whether the ledger is of this very file, and not only of one with the same samples. */
+  #isSurely({ seen }: Ledger): boolean {
+    return this.#size <= SAMPLED_BYTES || seen === this.#seen;
   }
 
   /** Captures that were deleted from the collection since the file was added. */
@@ -175,14 +182,14 @@ export class FileSource implements StepSource {
     await this.#handle.close();
   }
 
-  /** A file that had something wrong with it is read again when it comes again: it may have been mended. */
-  async finish(): Promise<void> {
-    if (this.#hasFindings) {
-      await this.#parts.catalog.write({ removeNotes: [this.#note] });
+  /** A file that has something wrong with it is read again when it comes again, so that it is told again; but nothing of it is added twice. */
+  async finish(report: AddReport): Promise<void> {
+    if (this.#finished && !this.#finished.done) {
+      report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
       return;
     }
     const deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection);
-    this.#ledger = { ...this.#ledger, seen: this.#seen, done: true, deleted };
+    this.#ledger = { ...this.#ledger, seen: this.#seen, done: !this.#hasFindings, deleted };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 

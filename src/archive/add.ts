@@ -48,7 +48,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
           report.failures.push(new PinakesError('NOT_WARC', { where: item.file }));
         } else {
           if (item.records === 0 && !told.has(item.file)) options.onFinding?.(findingOf('file-empty', item.file, 0));
-          await sources.use(item.file, (source) => source.finish());
+          await sources.use(item.file, (source) => source.finish(report));
         }
         await sources.close(item.file);
       }

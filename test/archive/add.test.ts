@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFile, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Archive } from '../../src/archive/index.ts';
+import type { AddOptions, Archive } from '../../src/archive/index.ts';
 import type { Finding } from '../../src/base/index.ts';
 import { trainDictionary } from '../../src/warc/index.ts';
 import {
@@ -312,6 +312,32 @@ test('I10 Dirty input is data: of a damaged file all that can be read is taken i
   await writeFile(path, whole);
   await archive.add([path]);
   assert.equal((await allCaptures(archive)).length, 40, 'the mended file brings what was missing');
+});
+
+test('a damaged file that comes again is told of again, and adds nothing, neither records without a capture nor what was deleted', async (t) => {
+  const archive = await makeArchive(t);
+  const path = await writeForeign(join(archive.directory, 'hurt.warc'), site('hurt', 4), 'none');
+  const whole = await readFile(path, 'latin1');
+  const nameless = `WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: <urn:x:1>\r\nContent-Length: 9\r\n\r\ntoo short\r\n\r\n`;
+  await writeFile(path, nameless.replace(': 9', ': 3') + whole, 'latin1');
+  const add = async (options: AddOptions = {}) => {
+    const findings: Finding[] = [];
+    const report = await archive.add([path], { ...options, onFinding: (finding) => findings.push(finding) });
+    return { codes: findings.map(({ code }) => code), captures: report.captures, deletedSince: report.deletedSince };
+  };
+  const bytes = () => archive.segments().reduce((sum, segment) => sum + segment.bytes, 0);
+  const first = await add();
+  assert.deepEqual([first.captures, first.codes.includes('content-length-short')], [4, true]);
+  const before = bytes();
+  assert.deepEqual(await add(), { ...first, captures: 0 });
+  await archive.delete({ url: 'http://hurt.example/1' });
+  assert.deepEqual(await add(), { ...first, captures: 0, deletedSince: 1 });
+  assert.equal(bytes(), before);
+  assert.equal((await add({ again: true })).captures, 1);
+  // Elsewhere, or with another time, it may be another file; of one so small all bytes are known to be the same.
+  await utimes(path, new Date(0), new Date(0));
+  assert.equal((await add()).captures, 0);
+  assert.deepEqual(await audit(archive), []);
 });
 
 test('I10 Dirty input is data: a file that is none, or not there, costs only itself', async (t) => {
