@@ -13,7 +13,7 @@ import type { CatalogDraft } from './catalog-draft.ts';
 import { recordsOf } from './cataloguing.ts';
 import { findCapturesOf, type RecordFacts } from './record-facts.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
-import { APPLIED_NOTE } from './tombstones.ts';
+import { appliedNote } from './tombstones.ts';
 
 /** Says, by name, which segment is taking which one's place right now. */
 const ADOPTING_NOTE = 'adopting:';
@@ -46,7 +46,7 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
     current = await adoptGroup(archive, current, exchange, group);
     group = [];
   };
-  for await (const facts of recordsOf(parts, current, 0)) {
+  for await (const facts of recordsOf(parts, current, 0, current.bytes)) {
     group.push(facts);
     if (group.length >= BATCH_RECORDS) await commit();
   }
@@ -82,9 +82,7 @@ export async function finishAdoptions(archive: ArchiveParts): Promise<void> {
 async function discardReplaced(archive: ArchiveParts, fresh: Segment, replacedName: string): Promise<void> {
   await archive.volumes.get(fresh.volume).remove([replacedName]);
   await archive.tombstones.remove({ name: replacedName });
-  const applied = Object.keys(await archive.catalog.notes(APPLIED_NOTE)).filter((note) =>
-    note.endsWith(`:${replacedName}`),
-  );
+  const applied = archive.volumes.settings().map(({ name }) => appliedNote(name, replacedName));
   await archive.catalog.write({ removeNotes: [ADOPTING_NOTE + fresh.name, ...applied] });
 }
 

@@ -25,18 +25,20 @@ export type CataloguingParts = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The facts of every record of a segment from an offset on, in order. */
+/** The facts of every record of a segment from an offset on, in order. `to` is where it ends now, which may be behind what the catalog has of it. */
 export async function* recordsOf(
   parts: CataloguingParts,
   segment: Segment,
   from: number,
+  to: number,
   onTorn?: (offset: number) => unknown,
 ): AsyncGenerator<RecordFacts> {
   const volume = parts.volumes.get(segment.volume);
   const dictionary = await parts.access.dictionaryOf(segment.number);
-  const records = readRecords(volume.stream(segment.name, from), {
+  const records = readRecords(volume.stream(segment.name, from, to), {
     name: segment.name,
     offset: from,
+    inputBytes: to - from,
     dictionary: dictionary && Buffer.from(dictionary),
     onFinding: (finding) => {
       if (finding.code === 'member-truncated') onTorn?.(finding.offset);
@@ -59,7 +61,7 @@ export async function catalogueSegment(
   parts: CataloguingParts,
   segment: Segment,
   dead: ReadonlySet<number>,
-  options: { readonly isOpen?: boolean } = {},
+  options: { readonly bytes: number; readonly isOpen: boolean },
 ): Promise<Segment> {
   let current = segment;
   let group: RecordFacts[] = [];
@@ -91,7 +93,8 @@ export async function catalogueSegment(
   let waiting: RecordFacts | undefined;
   const torn = new Set<number>();
   const onTorn = (offset: number) => torn.add(offset);
-  for await (const facts of recordsOf(parts, segment, segment.bytes, options.isOpen ? onTorn : undefined)) {
+  const records = recordsOf(parts, segment, segment.bytes, options.bytes, options.isOpen ? onTorn : undefined);
+  for await (const facts of records) {
     if (waiting) group.push(waiting);
     // A record without an end of its own is torn, or shares a member; neither is made by us, and both are left out.
     waiting = facts.isComplete && facts.length !== undefined ? facts : undefined;

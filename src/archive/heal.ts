@@ -283,6 +283,7 @@ async function healSegment(
     });
   archive.shelf.put(segment);
   segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment), {
+    bytes: object.bytes,
     isOpen: !object.sealed,
   });
   if (!object.sealed && volume.writable && segment.bytes < object.bytes)

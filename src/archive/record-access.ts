@@ -188,6 +188,7 @@ export class RecordAccess {
     yield* readRecords(stream, {
       name: segment.name,
       offset: place.offset,
+      inputBytes: place.length,
       dictionary: dictionary && Buffer.from(dictionary),
       lookBackBytes,
       onUnreadable,

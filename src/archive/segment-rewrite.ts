@@ -135,6 +135,7 @@ class Rewrite {
     const stream = volumes.get(this.#segment.volume).stream(this.#segment.name, 0, this.#segment.bytes);
     const records = readRecords(stream, {
       name: this.#segment.name,
+      inputBytes: this.#segment.bytes,
       dictionary: dictionary && Buffer.from(dictionary),
       onUnreadable: (finding) => this.#refuse(finding),
     });

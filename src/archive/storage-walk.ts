@@ -136,6 +136,7 @@ export class StorageWalk {
     yield* readRecords(stream, {
       name: segment.name,
       offset: from,
+      inputBytes: end - from,
       dictionary: dictionary && Buffer.from(dictionary),
       signal: this.#options.signal,
       onUnreadable,

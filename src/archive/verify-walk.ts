@@ -69,6 +69,7 @@ class SegmentWalk {
     const dictionary = await access.dictionaryOf(number);
     const records = readRecords(volumes.get(volume).stream(name, 0, bytes), {
       name,
+      inputBytes: bytes,
       dictionary: dictionary && Buffer.from(dictionary),
       onFinding: (finding) => this.#findings.push(finding),
       signal: this.#options.signal,

@@ -111,6 +111,8 @@ export type ReadOptions = {
   coding?: Coding | undefined;
   /** How much of what was read stays in memory, for the search after damage; for a stream. */
   lookBackBytes?: number | undefined;
+  /** How much will come of a stream, where that is known: little needs little room. */
+  inputBytes?: number | undefined;
   onFinding?: ((finding: Finding) => void) | undefined;
   /** What is damaged where no record could be read; what is damaged of a record, the record tells itself. */
   onUnreadable?: ((finding: Finding) => void) | undefined;
@@ -253,6 +255,7 @@ export async function* readRecords(
     coding: options.coding ?? start?.coding,
     dictionary: options.dictionary ?? start?.dictionary,
     lookBackBytes: options.lookBackBytes,
+    inputBytes: options.inputBytes,
   });
   const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
