@@ -40,7 +40,7 @@ function JobDetail({ job }: { job: Job }) {
   const ended = isUnderWay(job) ? [] : [endSentence(job.report), ...reportSentences(job.kind, job.report)];
   const sentences = ended.filter((sentence) => sentence !== '');
   const facts = reportFacts(job.report);
-  const files = exportedFiles(job);
+  const exported = exportedFile(job);
   return (
     <>
       <div class="job-head">
@@ -68,17 +68,13 @@ function JobDetail({ job }: { job: Job }) {
           {sentences.map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
-          {files.map((file) => (
-            <p key={file}>
-              <a
-                class="button primary"
-                href={`/api/exports/${encodeURIComponent(job.id)}/${encodeURIComponent(file)}`}
-                download
-              >
-                Download {file}
+          {exported && (
+            <p>
+              <a class="button primary" href={exported.href} download>
+                Download {exported.file}
               </a>
             </p>
-          ))}
+          )}
         </section>
       )}
       {job.log !== undefined && job.log.length > 0 && (
@@ -177,9 +173,9 @@ function JobActions({ job }: { job: Job }) {
   );
 }
 
-/** The files that an export left to be downloaded. */
-function exportedFiles(job: Job): string[] {
-  if (job.kind !== 'export' || job.state !== 'done' || job.origin === 'command') return [];
-  const { file, files } = recordOf(job.report);
-  return [file, files].flat().filter((name) => typeof name === 'string');
+/** The file that an export left to be downloaded, and its address, which only the report tells. */
+function exportedFile(job: Job): { file: string; href: string } | undefined {
+  if (job.kind !== 'export' || job.state !== 'done') return undefined;
+  const { file, href } = recordOf(job.report);
+  return typeof file === 'string' && typeof href === 'string' ? { file, href } : undefined;
 }

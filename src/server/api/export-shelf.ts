@@ -32,26 +32,27 @@ export class ExportShelf {
     return new ExportShelf(directory, kept);
   }
 
-  /** Where a job may write its file. */
-  async place(jobId: string, file: string): Promise<string> {
+  /** Where a job may write its file, which it has to report as `file` and `href`. */
+  async place(jobId: string, name: string): Promise<string> {
     try {
       await mkdir(join(this.#directory, jobId), { recursive: true });
     } catch (cause) {
       throw fileError(cause, this.#directory, 'writing');
     }
     this.#jobs.add(jobId);
-    return join(this.#directory, jobId, file);
+    return join(this.#directory, jobId, name);
   }
 
   has(jobId: string): boolean {
     return this.#jobs.has(jobId);
   }
 
-  /** The file that the job reported under this name. Nothing but what a job reported is ever opened. */
-  async find(job: Job, file: string): Promise<Downloadable | undefined> {
-    const reported = (job.report as { file?: unknown } | undefined)?.file;
-    if (job.state !== 'done' || !this.#jobs.has(job.id) || reported !== file) return undefined;
-    const path = join(this.#directory, job.id, reported);
+  /** The file that the job reported under this address. Nothing but what a job reported is ever opened. */
+  async find(job: Job, name: string): Promise<Downloadable | undefined> {
+    const { file, href } = (job.report ?? {}) as { file?: string; href?: string };
+    if (job.state !== 'done' || !this.#jobs.has(job.id) || file === undefined || href !== hrefOf(job.id, name))
+      return undefined;
+    const path = join(this.#directory, job.id, name);
     const info = await stat(path).catch(() => undefined);
     if (!info?.isFile()) return undefined;
     return {
@@ -69,4 +70,9 @@ export class ExportShelf {
     await rm(join(this.#directory, jobId), { recursive: true, force: true });
     return this.#jobs.delete(jobId);
   }
+}
+
+/** The address of a job's file. */
+export function hrefOf(jobId: string, name: string): string {
+  return `/api/exports/${jobId}/${name}`;
 }

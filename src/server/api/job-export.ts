@@ -1,12 +1,13 @@
 /** Jobs of the kind `export`: a slice of the archive as a file that can be downloaded. */
 import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { Type } from 'typebox';
 import { formatOutputDamage, type OutputDamage, type Selection } from '../../archive/index.ts';
 import { type Clock, fileError, formatTimestamp, type IdSource } from '../../base/index.ts';
 import { CDX_11, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
 import type { JobContext, JobKind } from '../job-kind.ts';
 import { selectionOf } from './asked-selection.ts';
-import type { ExportShelf } from './export-shelf.ts';
+import { type ExportShelf, hrefOf } from './export-shelf.ts';
 import { kindOfJob } from './kind-of-job.ts';
 import { closed, Selection as SelectionShape } from './shape.ts';
 
@@ -36,10 +37,12 @@ export function exportKind(shelf: ExportShelf, { software, clock, newId }: Expor
       const { archive, jobId, signal } = context;
       const selection = selectionOf(archive, input.selection ?? {});
       const stem = archive.connector.name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'archive';
+      const file = `${stem.slice(0, 80)}-${formatTimestamp(clock())}.${input.format}`;
       // Its address is for whom the report tells it: the file may hold what is deleted later.
-      const secret = newId().replace(/[^0-9a-f]/g, '');
-      const file = `${stem.slice(0, 80)}-${formatTimestamp(clock())}-${secret.slice(-SECRET_LETTERS)}.${input.format}`;
-      const path = await shelf.place(jobId, file);
+      const secret = newId()
+        .replace(/[^0-9a-f]/g, '')
+        .slice(-SECRET_LETTERS);
+      const path = await shelf.place(jobId, `${secret}-${file}`);
       try {
         const report = await write(context, input.format, selection, path, {
           software,
@@ -51,7 +54,7 @@ export function exportKind(shelf: ExportShelf, { software, clock, newId }: Expor
           onProgress: ({ captures, bytes }) =>
             context.progress({ done: captures, unit: 'captures', ...(bytes !== undefined && { detail: { bytes } }) }),
         });
-        return { file, format: input.format, href: `/api/exports/${jobId}/${file}`, ...report };
+        return { file, format: input.format, href: hrefOf(jobId, basename(path)), ...report };
       } catch (error) {
         await shelf.remove(jobId);
         throw error;
