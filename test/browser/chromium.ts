@@ -5,14 +5,17 @@
  * The browser can reach loopback addresses only; every other name fails to resolve. Web security stays as it is in the field, since it is
  * a part of what is tested.
  */
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
+const TRIES_MAX = 400;
 const SYSTEM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
 const FLAGS = [
@@ -89,6 +92,14 @@ function isInside(url: string, allowedOrigins: readonly string[]): boolean {
   if (!parsed) return false;
   if (parsed.protocol === 'data:' || parsed.protocol === 'about:') return true;
   return allowedOrigins.includes(parsed.origin);
+}
+
+/** Waits until what the page shows is as wanted. Asked from here: the page's own policy lets nothing in it evaluate a text again and again. */
+export async function until(read: () => Promise<string>, wanted: RegExp): Promise<void> {
+  for (let tries = 0; !wanted.test(await read()); tries++) {
+    assert.ok(tries < TRIES_MAX, `it is ${await read()}`);
+    await delay(50);
+  }
 }
 
 /** Keeps a picture of a page among the artefacts of the test run, and says where. */
