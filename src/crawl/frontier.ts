@@ -121,6 +121,7 @@ const RENEW_GONE = `${RENEW_ANY} AND state = ${STATE_GONE}`;
 const COUNT_VARIANTS = `SELECT count(*) AS count FROM url WHERE host = ? AND key = ? AND run = ? AND state <> ${STATE_DROPPED}`;
 const NEARER = `UPDATE url SET depth = ? WHERE host = ? AND key = ? AND page = ? AND depth > ? AND role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})
   RETURNING run, state`;
+const DEPTH_OF = 'SELECT depth FROM url WHERE host = ? AND key = ? AND page = ?';
 const REQUEUE = `UPDATE url SET state = ${STATE_QUEUED}, tries = ${READ_AGAIN} WHERE host = ? AND key = ? AND page = ?`;
 const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
 
@@ -406,10 +407,10 @@ export class Frontier {
     }
     const watched =
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
-    const { depth } = this.#state.get<{ depth: number }>(
+    this.#state.run(
       `UPDATE url SET state = ?, status = ?, verified = coalesce(?, verified), captured = coalesce(?, captured), etag = ?, modified = ?,
          digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?, expires = coalesce(?, expires)
-       WHERE host = ? AND key = ? AND page = ? RETURNING depth`,
+       WHERE host = ? AND key = ? AND page = ?`,
       state,
       status,
       verified ?? null,
@@ -424,10 +425,17 @@ export class Frontier {
       item.host,
       item.key,
       item.page,
-    )!;
-    const isNearer = rank !== undefined && state === STATE_DONE && depth < item.depth && this.readsAgain;
-    if (isNearer) this.#readAgain(this.#host(hostName(item.url)), { ...item, depth }, item.key, item.page);
-    return isNearer;
+    );
+    return rank !== undefined && state === STATE_DONE && this.#readIfNearer(item);
+  }
+
+  /** Queues a page that was visited again, to be read again, where it turned out to be nearer meanwhile. */
+  #readIfNearer(item: QueuedUrl): boolean {
+    if (!this.#heedsDepth || !this.readsAgain) return false;
+    const { depth } = this.#state.get<{ depth: number }>(DEPTH_OF, item.host, item.key, item.page)!;
+    if (depth >= item.depth) return false;
+    this.#readAgain(this.#host(hostName(item.url)), { ...item, depth }, item.key, item.page);
+    return true;
   }
 
   /** Remembers that a visit failed and will be tried again. */

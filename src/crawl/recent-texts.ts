@@ -1,7 +1,7 @@
 /** Longer ones come up once, and would fill the memory. */
 const TEXT_LENGTH_MAX = 1000;
 
-/** Texts that came up lately, up to about so many, each with the least number that it came up with: the older half is forgotten at once. */
+/** Texts that came up lately, up to about so many, each with a number: the older half is forgotten at once. */
 export class RecentTexts {
   readonly #halfMax: number;
   #later = new Map<string, number>();
@@ -17,7 +17,7 @@ export class RecentTexts {
   }
 
   add(text: string, number = 0): void {
-    if (text.length > TEXT_LENGTH_MAX || this.has(text, number)) return;
+    if (text.length > TEXT_LENGTH_MAX) return;
     // A text that was cut out of a longer one would keep that in memory.
     this.#later.set(Buffer.from(text).toString(), number);
     if (this.#later.size <= this.#halfMax) return;
