@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createArchive } from '../../src/archive/index.ts';
@@ -210,8 +210,8 @@ test('every route answers as the OpenAPI document says, in success and in failur
   const failed = await begin('add', { paths: [join(one.directory, 'nowhere.warc')] });
   assert.deepEqual([failed.state, failed.error?.code], ['failed', 'FILE_MISSING']);
   const exported = await begin('export', { format: 'wacz', selection: { collection: 'third' } });
-  const { file: made } = exported.report as { file: string };
-  await check.call('GET /api/exports/{jobId}/{file}', 200, at({ jobId: exported.id, file: made }));
+  const { href } = exported.report as { href: string };
+  await check.call('GET /api/exports/{jobId}/{file}', 200, at({ jobId: exported.id, file: basename(href) }));
   await check.call('GET /api/exports/{jobId}/{file}', 404, at({ jobId: exported.id, file: 'other.wacz' }));
   await check.call('DELETE /api/exports/{jobId}', 200, at({ jobId: exported.id }));
   await check.call('DELETE /api/exports/{jobId}', 404, at({ jobId: exported.id }));
