@@ -8,21 +8,13 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'node:test';
-import type { Browser, Frame, Page } from 'playwright-core';
+import type { Frame, Page } from 'playwright-core';
 import { makeArchive } from '../archive/trial-archive.ts';
-import { launchChromium, newCheckedPage } from './chromium.ts';
+import { newCheckedPage } from './chromium.ts';
 import { type SiteFile, storeSite } from './sample-site.ts';
-import { builtUi, replayFrame, type ServedArchive, serveArchive, TOKEN } from './served-archive.ts';
+import { replayFrame, type ServedArchive, serveArchive, setStage, TOKEN } from './served-archive.ts';
 
-let browser: Browser;
-let ui: Awaited<ReturnType<typeof builtUi>>;
-test.before(async () => {
-  [browser, ui] = await Promise.all([launchChromium(), builtUi()]);
-});
-test.after(async () => {
-  await browser?.close();
-  await ui?.remove();
-});
+const stage = setStage();
 
 type Stage = ServedArchive & {
   readonly page: Page;
@@ -78,10 +70,10 @@ function hostilePage(code: string): string {
 async function staged(t: test.TestContext, script: Script, extra: readonly SiteFile[] = []): Promise<Stage> {
   const { outside, outsideHits } = await outsideWorld(t);
   const archive = await makeArchive(t);
-  const origins = await serveArchive(t, archive, ui.directory);
+  const origins = await serveArchive(t, archive, stage.uiDirectory);
   const body = hostilePage(script({ ...origins, outside }));
   await storeSite(archive, [{ url: 'https://hostile.example/', body }, ...extra]);
-  const { page } = await newCheckedPage(browser, [origins.uiOrigin, origins.replayOrigin]);
+  const { page } = await newCheckedPage(stage.browser, [origins.uiOrigin, origins.replayOrigin]);
   t.after(() => page.context().close());
   await page.addInitScript(`if (window === window.top) { localStorage.token = sessionStorage.token = '${TOKEN}'; }`);
   await page.goto(`${origins.uiOrigin}/web/20200401100000/https://hostile.example/`);
@@ -321,7 +313,7 @@ async function unprotected(t: test.TestContext, script: Script): Promise<{ page:
     server.closeAllConnections();
     server.close();
   });
-  const { page } = await newCheckedPage(browser, []);
+  const { page } = await newCheckedPage(stage.browser, []);
   t.after(() => page.context().close());
   await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`).catch(() => {});
   await page.waitForLoadState('networkidle').catch(() => {});

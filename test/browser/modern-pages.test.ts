@@ -1,20 +1,10 @@
 /** What pages of today do, in the archive: messages, modules, workers and what they learn of themselves. Each script tells what it found in `done`. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Browser } from 'playwright-core';
-import { launchChromium } from './chromium.ts';
 import { PIXEL, type SiteFile } from './sample-site.ts';
-import { builtUi, openSite } from './served-archive.ts';
+import { openSite, setStage } from './served-archive.ts';
 
-let browser: Browser;
-let ui: Awaited<ReturnType<typeof builtUi>>;
-test.before(async () => {
-  [browser, ui] = await Promise.all([launchChromium(), builtUi()]);
-});
-test.after(async () => {
-  await browser?.close();
-  await ui?.remove();
-});
+const stage = setStage();
 
 const SITE = 'https://modern.example';
 
@@ -28,7 +18,6 @@ function script(path: string, body: string): SiteFile {
 
 /** What the page's scripts found, once they have found all of it. */
 async function found(t: test.TestContext, files: readonly SiteFile[], names: readonly string[]) {
-  const stage = { browser, uiDirectory: ui.directory };
   const opened = await openSite(t, stage, files, `/web/20200401100000/${SITE}/`);
   const { frame, record } = opened;
   const isDone = `typeof done !== 'undefined' && ${JSON.stringify(names)}.every((name) => name in done)`;

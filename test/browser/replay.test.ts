@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Browser, Frame, Page } from 'playwright-core';
-import { launchChromium, screenshot, until } from './chromium.ts';
+import type { Frame, Page } from 'playwright-core';
+import { screenshot, until } from './chromium.ts';
 import { EVERYTHING, PIXEL, type SiteFile, SPRING, SUMMER } from './sample-site.ts';
-import { builtUi, openSite, replayFrame } from './served-archive.ts';
+import { openSite, replayFrame, setStage } from './served-archive.ts';
 
-let browser: Browser;
-let ui: Awaited<ReturnType<typeof builtUi>>;
-test.before(async () => {
-  [browser, ui] = await Promise.all([launchChromium(), builtUi()]);
-});
-test.after(async () => {
-  await browser?.close();
-  await ui?.remove();
-});
+const stage = setStage();
 
 function opened(t: test.TestContext, files: readonly SiteFile[], path: string) {
-  return openSite(t, { browser, uiDirectory: ui.directory }, files, path);
+  return openSite(t, stage, files, path);
 }
 
 const DONE = {

@@ -2,14 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, before, type TestContext } from 'node:test';
 import type { Browser, Frame, Page } from 'playwright-core';
 import { buildUi } from '../../scripts/ui.ts';
 import type { Archive } from '../../src/archive/index.ts';
 import { REPLAY_FRAME_NAME } from '../../src/replay/index.ts';
 import { startServer } from '../../src/server/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
-import { newCheckedPage } from './chromium.ts';
+import { launchChromium, newCheckedPage } from './chromium.ts';
 import { type SiteFile, storeSite } from './sample-site.ts';
 
 export const TOKEN = 'token-of-the-archivist';
@@ -62,6 +62,27 @@ export async function replayFrame(page: Page): Promise<Frame> {
 
 /** What pages are opened with: one browser and one build of the web page for the tests of a file. */
 export type Stage = { readonly browser: Browser; readonly uiDirectory: string };
+
+/** Has the stage of a file set before its tests, and taken down after them. It can be used within tests. */
+export function setStage(): Stage {
+  let browser: Browser | undefined;
+  let ui: Awaited<ReturnType<typeof builtUi>> | undefined;
+  before(async () => {
+    [browser, ui] = await Promise.all([launchChromium(), builtUi()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await ui?.remove();
+  });
+  return {
+    get browser() {
+      return browser!;
+    },
+    get uiDirectory() {
+      return ui!.directory;
+    },
+  };
+}
 
 /** A site in an archive that is served, with one of its pages open in a browser. */
 export async function openSite(t: TestContext, stage: Stage, files: readonly SiteFile[], path: string) {
