@@ -1,6 +1,7 @@
 /** A host that is being crawled: what is next there, what is under way, and when it may be asked again. */
 import type { EpochMs } from '../base/index.ts';
-import type { Frontier, QueuedUrl } from './frontier.ts';
+import type { Frontier } from './frontier.ts';
+import type { QueuedUrl } from './known-url.ts';
 import type { Pace } from './pace.ts';
 import type { CrawlSettings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 /** Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill. */
 import { readPage } from '../page/index.ts';
-import { isPageRole } from './frontier.ts';
+import { isPageRole } from './known-url.ts';
 import { mimeOf } from './page-links.ts';
 import type { BrowserUse } from './settings.ts';
 import type { Source, Visited } from './visit.ts';

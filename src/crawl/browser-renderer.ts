@@ -13,7 +13,7 @@ import { PageLost, type PageView, renderPage } from './browser-page.ts';
 import type { BrowserPool } from './browser-pool.ts';
 import type { BrowserProcess } from './browser-process.ts';
 import { PageRequests, type RequestParts } from './browser-requests.ts';
-import { STATE_UNVERIFIED } from './frontier.ts';
+import { STATE_UNVERIFIED } from './known-url.ts';
 import type { CrawlSettings } from './settings.ts';
 import type { Learned, Visited } from './visit.ts';
 

@@ -21,15 +21,18 @@ import { answerOf } from './browser-answer.ts';
 import type { HeldAnswer, HeldRequest } from './browser-process.ts';
 import { NOT_AWAITED, Quiet } from './browser-quiet.ts';
 import type { Turns } from './browser-turns.ts';
-import { type Frontier, frontierUrl, type QueuedUrl, STATE_FORBIDDEN } from './frontier.ts';
+import type { Frontier } from './frontier.ts';
+import { frontierUrl, originOf } from './frontier-url.ts';
+import type { QueuedUrl } from './known-url.ts';
 import type { Tally } from './report.ts';
 import type { Scope } from './scope.ts';
 import { steadyClock } from './steady-clock.ts';
 import {
   failedSettlement,
-  type Outcome,
+  forbidden,
   RESOURCE_TYPE_FIELD,
   SCRIPT_TYPES,
+  type Settled,
   type Unreachable,
   type Visitor,
 } from './visit.ts';
@@ -58,7 +61,7 @@ export type RequestParts = {
   /** Ends with the crawl. */
   readonly signal: AbortSignal;
   /** Notes what a visit for a page brought. */
-  readonly note: (item: QueuedUrl, outcome: Outcome) => Promise<void>;
+  readonly note: (item: QueuedUrl, outcome: Settled) => Promise<void>;
   /** Why the rules of an origin could not be had, when they could not. */
   readonly unreachable: (origin: string) => Unreachable | undefined;
   /** Visits for pages that are under way, by URL, over all pages. They give nothing when the page's time was over before. */
@@ -212,12 +215,8 @@ export class PageRequests {
     }
   }
 
-  /** By robots.txt, or because that could not be had. */
-  #forbidden(item: QueuedUrl): Exclude<Outcome, { kind: 'retry' }> {
-    const unreachable = this.#parts.unreachable(new URL(item.url).origin);
-    if (unreachable) return { kind: 'failed', settlement: failedSettlement(item), ...unreachable };
-    this.#parts.tally.counts.forbidden++;
-    return { kind: 'skipped', settlement: failedSettlement(item, STATE_FORBIDDEN) };
+  #forbidden(item: QueuedUrl): Settled {
+    return forbidden(item, this.#parts.unreachable(originOf(item.url)));
   }
 
   /** What a script asks for is asked for as it says, and each time. */
@@ -243,8 +242,7 @@ export class PageRequests {
       return isAwaited && method === 'GET' ? this.#leave(url, 'data', true) : undefined;
     }
     if (!turn) {
-      const outcome = this.#forbidden(item);
-      if (outcome.kind === 'failed') tally.add(outcome);
+      tally.add(this.#forbidden(item));
       return undefined;
     }
     const asking = visitor.ask(

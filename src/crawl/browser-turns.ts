@@ -4,7 +4,7 @@
  */
 import type { EpochMs } from '../base/index.ts';
 import type { Exchange } from './exchange.ts';
-import { hostName } from './frontier.ts';
+import { hostName } from './frontier-url.ts';
 import type { Pace } from './pace.ts';
 import type { RobotsRules } from './robots-rules.ts';
 

@@ -6,7 +6,7 @@ import { BrowserPool } from './browser-pool.ts';
 import { viewUrl } from './browser-renderer.ts';
 import { Engine } from './engine.ts';
 import { FETCH_DEFAULTS } from './fetch-settings.ts';
-import { frontierUrl } from './frontier.ts';
+import { frontierUrl } from './frontier-url.ts';
 import { HttpFetcher } from './http-fetcher.ts';
 import { LinkReader } from './link-reader.ts';
 import { goneUrls, planRecrawl } from './recrawl-plan.ts';

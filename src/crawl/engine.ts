@@ -1,67 +1,40 @@
 /**
- * Runs a crawl: picks hosts that may be asked, visits their URLs, and notes what came of it in groups.
+ * Runs a crawl: picks hosts that may be asked, visits their URLs, and hands what came of it to the notes.
  *
- * What a visit brought is noted after its captures were acknowledged, with all its links in one transaction, so at any moment a URL is either queued, or
- * done with its links taken in. At most ACTIVE_HOSTS_MAX hosts are held in memory; the others wait in the frontier. Small pages are read in
- * batches and large ones one at a time, so what is in memory is bounded by one page's links, small bodies on their way, and what the store has not acknowledged.
+ * Small pages are read in batches and large ones one at a time, so what is in memory is bounded by one page's links, small bodies on their way, and what the
+ * store has not acknowledged.
  */
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs } from '../base/index.ts';
-import { ActiveHost, type Taken } from './active-host.ts';
+import type { ActiveHost, Taken } from './active-host.ts';
+import { ActiveHosts } from './active-hosts.ts';
 import type { BrowserPool } from './browser-pool.ts';
 import { Renderer } from './browser-renderer.ts';
 import { type Turn, Turns } from './browser-turns.ts';
 import type { Exchange, Fetcher } from './exchange.ts';
-import {
-  Frontier,
-  hostName,
-  originOf,
-  type QueuedUrl,
-  READ_AGAIN,
-  type Settlement,
-  STATE_FORBIDDEN,
-} from './frontier.ts';
-import { type ChoiceParts, isDecisive, offerLinks, offerSitemap } from './link-choice.ts';
+import { Frontier } from './frontier.ts';
+import { originOf } from './frontier-url.ts';
+import { READ_AGAIN } from './known-url.ts';
+import { isDecisive } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
+import { Notes } from './notes.ts';
 import { retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
 import type { RobotsRules } from './robots-rules.ts';
-import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
-import { Scope } from './scope.ts';
+import type { Run } from './run.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import { steadyClock } from './steady-clock.ts';
-import {
-  failedSettlement,
-  LATER,
-  type Learned,
-  type Outcome,
-  type RobotsOutcome,
-  type VisitOptions,
-  Visitor,
-} from './visit.ts';
+import { forbidden, LATER, type Retry, type RobotsOutcome, type VisitOptions, Visitor } from './visit.ts';
 
-const ACTIVE_HOSTS_MAX = 256;
-/** Outcomes that may wait to be noted, and the links they bring. */
-const UNNOTED_MAX = 256;
-const UNNOTED_LINKS_MAX = 10_000;
-const NOTE_AFTER_MS = 500;
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
 const UNACKNOWLEDGED_MAX = 768;
 const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 const PROGRESS_MS = 500;
 /** How long visits that are under way when the time is over may still take. */
 const GRACE_MS = 5000;
-
-type Unnoted = {
-  /** Undefined for what a page asked for while it was rendered: that was never queued. */
-  readonly host: ActiveHost | undefined;
-  readonly item: QueuedUrl & { readonly rank?: number };
-  readonly outcome: Outcome;
-  readonly learned: Learned;
-};
 
 export type EngineParts = {
   readonly archive: Archive;
@@ -83,23 +56,14 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #clock: Clock;
   readonly frontier: Frontier;
-  readonly #scope: Scope;
   readonly #robots: RobotsCache;
   readonly #visitor: Visitor;
   readonly tally: Tally;
   readonly #paces: Paces;
   readonly #turns: Turns;
   readonly #renderer: Renderer | undefined;
-  readonly #hosts = new Map<number, ActiveHost>();
-  readonly #byName = new Map<string, ActiveHost>();
-  readonly #grown: string[];
-  /** Rules whose sitemaps were offered. */
-  readonly #sitemapsOffered = new WeakSet<RobotsRules>();
-  #unnoted: Unnoted[] = [];
-  #unnotedLinks = 0;
-  #noteBy: EpochMs | undefined;
-  #mayHaveHosts = true;
-  #lastHost = -1;
+  readonly #hosts: ActiveHosts;
+  readonly #notes: Notes;
   /** Visits that have not ended. */
   #running = 0;
   /** Of those, the ones that have something to receive still. */
@@ -114,7 +78,6 @@ export class Engine {
   #lastUrl = '';
   /** Elapsed time counts from here: an interrupted crawl did not run in between. */
   readonly #resumedAt: EpochMs;
-  #turn = 0;
   readonly #stop = new AbortController();
 
   constructor(parts: EngineParts) {
@@ -125,8 +88,6 @@ export class Engine {
     this.frontier = new Frontier(state, run.collection, run.number, settings.urlsPerHostMax, heedsDepth(settings));
     // A recrawl reads only what has changed.
     this.frontier.readsAgain = run.kind === 'first';
-    this.#scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
-    this.#grown = [...run.grownSeeds];
     this.#robots = new RobotsCache(state, settings.productToken);
     this.#visitor = new Visitor(archive, fetcher, links, settings, {
       startedAt: run.startedAt,
@@ -135,9 +96,19 @@ export class Engine {
     this.tally = new Tally(run.counts, run.startedAt);
     this.#resumedAt = this.#clock();
     this.#paces = new Paces(settings);
+    this.#hosts = new ActiveHosts(this.frontier, settings, this.#paces);
+    this.#notes = new Notes({
+      state,
+      run,
+      frontier: this.frontier,
+      hosts: this.#hosts,
+      tally: this.tally,
+      clock: this.#clock,
+      calendar: archive.clock,
+    });
     this.#turns = new Turns({
       clock: this.#clock,
-      paceOf: (host) => this.#byName.get(host)?.pace ?? this.#paces.of(host),
+      paceOf: (host) => this.#hosts.get(host)?.pace ?? this.#paces.of(host),
       rulesOf: (origin) => this.#rulesOf(origin, this.#clock()),
       fetchRules: (origin, turn, isLastTry) => this.#fetchRules(origin, turn, isLastTry),
       retries: settings.retries,
@@ -154,7 +125,7 @@ export class Engine {
       settings: run.settings,
       visitor: this.#visitor,
       frontier: this.frontier,
-      scope: this.#scope,
+      scope: this.#notes.scope,
       turns: this.#turns,
       tally: this.tally,
       signal: this.#stop.signal,
@@ -162,20 +133,15 @@ export class Engine {
       unreachable: (origin) => this.#robots.unreachable(origin),
       note: (item, outcome) =>
         this.#inTurn(async () => {
-          this.#done(undefined, item, outcome, outcome.kind === 'visited' ? await outcome.learn() : {});
+          this.#notes.addAsked(item, outcome, outcome.kind === 'visited' ? await outcome.learn() : {});
           // The next page must find that there is nothing to be had; what was captured it finds in the archive.
-          if (outcome.kind !== 'visited') this.#note();
+          if (outcome.kind !== 'visited') this.#notes.write();
         }),
     });
   }
 
-  /** Queues the seeds. */
   offerSeeds(): void {
-    const { state, run } = this.#parts;
-    this.frontier.transaction(() => {
-      for (const url of run.seeds) this.frontier.offer({ url, role: 'page', depth: 0, hops: 0 }, false);
-      noteCounts(state, run, this.tally.counts);
-    });
+    this.#notes.offerSeeds();
   }
 
   async run(): Promise<{ outcome: CrawlReport['outcome']; limit: CrawlReport['limit'] }> {
@@ -193,7 +159,7 @@ export class Engine {
         await this.#visitAll();
       }
       if (this.#failure !== undefined) throw this.#failure;
-      this.#note();
+      this.#notes.write();
       const isInterrupted = signal?.aborted ?? false;
       return { outcome: isInterrupted ? 'interrupted' : this.#limit ? 'limited' : 'done', limit: this.#limit };
     } finally {
@@ -212,24 +178,21 @@ export class Engine {
       const nextAt = Math.min(this.#startTurns(), this.#startAll());
       this.#tellProgress();
       if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
-        this.#note();
-        if (!this.#hasWork()) break;
+        this.#notes.write();
+        if (!this.#hosts.hasWork()) break;
         continue;
       }
       await this.#sleep(nextAt);
-      if (this.#noteBy !== undefined && this.#noteBy <= this.#clock()) this.#note();
+      if (this.#notes.dueAt <= this.#clock()) this.#notes.write();
     }
     await this.#settleDown();
   }
 
   /** There are pages enough. What they need to be shown is not left behind. */
   #narrow(): void {
-    this.#note();
+    this.#notes.write();
     this.frontier.onlyNeeds = true;
     this.#hosts.clear();
-    this.#byName.clear();
-    this.#lastHost = -1;
-    this.#mayHaveHosts = true;
   }
 
   /** Waits until nothing is under way. Visits that were begun are finished, unless the crawl is to stop at once, or soon, since its time is over. */
@@ -256,39 +219,21 @@ export class Engine {
     return this.#clock() - this.#resumedAt >= timeMsMax ? 'time' : undefined;
   }
 
-  #hasWork(): boolean {
-    for (const [id, host] of this.#hosts) {
-      if (!host.isIdle) return true;
-      this.#hosts.delete(id);
-      this.#byName.delete(host.name);
-    }
-    this.#lastHost = -1;
-    this.#mayHaveHosts = true;
-    this.#loadHosts();
-    return this.#hosts.size > 0;
-  }
-
   /** Starts what can be started, and says when more can be. */
   #startAll(): EpochMs {
     let nextAt = Number.POSITIVE_INFINITY;
-    this.#loadHosts();
+    this.#hosts.fill();
     for (let isBusy = true; isBusy && this.#hasRoom(); ) {
       isBusy = false;
       nextAt = Number.POSITIVE_INFINITY;
-      // Each round begins with another host, so that none is always the last.
-      const hosts = [...this.#hosts.values()];
-      const turn = this.#turn++ % Math.max(1, hosts.length);
-      for (let index = 0; index < hosts.length && this.#hasRoom(); index++) {
-        const host = hosts[(turn + index) % hosts.length]!;
+      for (const host of this.#hosts.inTurn()) {
+        if (!this.#hasRoom()) break;
         if (this.#isFull()) return Number.POSITIVE_INFINITY;
         if (this.#startOne(host)) isBusy = true;
-        if (host.isIdle) this.#retire(host);
+        if (host.isIdle) this.#hosts.retire(host);
         else nextAt = Math.min(nextAt, host.readyAt);
       }
-      if (this.#hosts.size < ACTIVE_HOSTS_MAX && this.#mayHaveHosts) {
-        this.#loadHosts();
-        isBusy ||= this.#hosts.size > hosts.length;
-      }
+      if (this.#hosts.fill()) isBusy = true;
     }
     return nextAt;
   }
@@ -307,36 +252,11 @@ export class Engine {
     return !this.frontier.onlyNeeds && this.tally.counts.pages + this.#running >= pagesMax;
   }
 
-  #retire(host: ActiveHost): void {
-    this.#hosts.delete(host.id);
-    this.#byName.delete(host.name);
-  }
-
-  #loadHosts(): void {
-    while (this.#mayHaveHosts && this.#hosts.size < ACTIVE_HOSTS_MAX) {
-      const found = this.frontier.waitingHosts(this.#lastHost, ACTIVE_HOSTS_MAX);
-      if (found.length === 0) {
-        // Once round, the next look begins at the first host again, when something new was queued.
-        this.#mayHaveHosts = false;
-        this.#lastHost = -1;
-        return;
-      }
-      for (const { id, name } of found) {
-        if (this.#hosts.size >= ACTIVE_HOSTS_MAX) return;
-        this.#lastHost = id;
-        if (this.#hosts.has(id)) continue;
-        const host = new ActiveHost(id, name, this.frontier, this.#parts.run.settings, this.#paces.of(name));
-        this.#hosts.set(id, host);
-        this.#byName.set(name, host);
-      }
-    }
-  }
-
   /** Starts one request to a host, if one may go out now. What is forbidden is settled on the way. */
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
     while (host.readyAt <= now) {
-      const next = host.peek(now, () => this.#note());
+      const next = host.peek(now, () => this.#notes.write());
       if (!next) return false;
       const origin = originOf(next.url);
       const rules = this.#rulesOf(origin, now);
@@ -345,7 +265,7 @@ export class Engine {
         return true;
       }
       // Sitemaps come before what was looked at.
-      if (this.#offerSitemaps(origin, rules)) continue;
+      if (this.#notes.offerSitemaps(origin, rules)) continue;
       host.pace.heedCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
@@ -353,7 +273,7 @@ export class Engine {
         this.#startVisit(host, item, now);
         return true;
       }
-      this.#settleForbidden(host, item, origin);
+      this.#notes.add(host, item, forbidden(item, this.#robots.unreachable(origin)));
     }
     return false;
   }
@@ -365,16 +285,6 @@ export class Engine {
 
   #rulesOf(origin: string, now: EpochMs): RobotsRules | undefined {
     return this.#parts.run.settings.robots === 'ignore' ? this.#robots.everything : this.#robots.get(origin, now);
-  }
-
-  #settleForbidden(host: ActiveHost, item: Taken, origin: string): void {
-    const unreachable = this.#robots.unreachable(origin);
-    if (unreachable) {
-      this.#done(host, item, { kind: 'failed', settlement: failedSettlement(item), ...unreachable });
-      return;
-    }
-    this.tally.counts.forbidden++;
-    this.#done(host, item, { kind: 'skipped', settlement: failedSettlement(item, STATE_FORBIDDEN) });
   }
 
   /** Fetches the robots.txt that a URL waits for. */
@@ -405,20 +315,6 @@ export class Engine {
     this.tally.counts.captures += outcome.captures;
     this.tally.counts.bytes += outcome.bytes;
     return this.#robots.put(origin, outcome);
-  }
-
-  /** Offers the sitemaps that rules name when they are first used, which an earlier crawl may have fetched. Says whether there were any. */
-  #offerSitemaps(origin: string, rules: RobotsRules): boolean {
-    if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
-    this.#sitemapsOffered.add(rules);
-    const parts = { ...this.#choiceParts(), orGone: true };
-    this.frontier.transaction(() => {
-      for (const sitemap of rules.sitemaps) {
-        const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
-        if (url !== undefined) offerSitemap(parts, url, 0);
-      }
-    });
-    return true;
   }
 
   /** Fetches robots.txt for what a page asks for. */
@@ -458,9 +354,9 @@ export class Engine {
         if (visited.isAtHand && !rendered) {
           // A recrawl reads only what has changed, and seeds do not come first there.
           const onlyUntold = run.kind === 'first' && isDecisive(this.frontier, run.settings, item);
-          this.#done(host, item, visited, await learn(onlyUntold));
-        } else await this.#inTurn(async () => this.#done(host, item, visited, await learn()));
-      } else this.#done(host, item, outcome);
+          this.#notes.add(host, item, visited, await learn(onlyUntold));
+        } else await this.#inTurn(async () => this.#notes.add(host, item, visited, await learn()));
+      } else this.#notes.add(host, item, outcome);
     });
   }
 
@@ -471,7 +367,7 @@ export class Engine {
     return turn;
   }
 
-  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why }: Extract<Outcome, { kind: 'retry' }>): void {
+  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why }: Retry): void {
     const { run, state } = this.#parts;
     this.tally.counts.retried++;
     this.#parts.onRetry?.(item.url, why);
@@ -515,60 +411,8 @@ export class Engine {
       });
   }
 
-  #done(host: Unnoted['host'], item: Unnoted['item'], outcome: Outcome, learned: Learned = {}): void {
-    this.tally.add(outcome, learned);
-    if (outcome.kind === 'skipped' && outcome.settlement.state === STATE_FORBIDDEN) this.tally.counts.skipped--;
-    this.#unnoted.push({ host, item, outcome, learned });
-    this.#noteBy ??= this.#clock() + NOTE_AFTER_MS;
-    this.#unnotedLinks += (learned.reading?.links.length ?? 0) + (learned.sitemap?.pages.length ?? 0);
-    if (this.#unnoted.length >= UNNOTED_MAX || this.#unnotedLinks >= UNNOTED_LINKS_MAX) this.#note();
-  }
-
-  /** Notes what came of visits: links in, URLs out of the queue, in one transaction. */
-  #note(): void {
-    this.#noteBy = undefined;
-    const unnoted = this.#unnoted;
-    if (unnoted.length === 0) return;
-    this.#unnoted = [];
-    this.#unnotedLinks = 0;
-    const { state, run } = this.#parts;
-    const parts = this.#choiceParts();
-    this.frontier.transaction(() => {
-      for (const { host, item, outcome, learned } of unnoted) {
-        if (outcome.kind === 'visited') offerLinks(parts, outcome, learned);
-        const settlement = (outcome as { settlement: Settlement }).settlement;
-        const known = host ? settlement : { ...settlement, item: this.frontier.admit(item) };
-        if (this.frontier.settle(known, item.rank, run.settings.lifetimeMs))
-          parts.onQueued(hostName(item.url), this.frontier.lastRank);
-      }
-      noteCounts(state, run, this.tally.counts);
-    });
-    for (const { host, item } of unnoted) if (item.rank !== undefined) host?.settled(item.rank);
-  }
-
-  #choiceParts(): ChoiceParts {
-    const { archive, run, state } = this.#parts;
-    return {
-      frontier: this.frontier,
-      scope: this.#scope,
-      settings: run.settings,
-      counts: this.tally.counts,
-      onlyNew: run.kind === 'again',
-      now: archive.clock(),
-      onSeedMoved: (url) => {
-        this.#grown.push(url);
-        noteGrownSeeds(state, run, this.#grown);
-      },
-      onQueued: (name, rank) => {
-        const host = this.#byName.get(name);
-        if (host) host.refill(rank);
-        else this.#mayHaveHosts = true;
-      },
-    };
-  }
-
   #sleep(until: EpochMs): Promise<void> {
-    const at = Math.min(until, this.#noteBy ?? Number.POSITIVE_INFINITY, this.#progressAt + PROGRESS_MS);
+    const at = Math.min(until, this.#notes.dueAt, this.#progressAt + PROGRESS_MS);
     const waitMs = Math.max(0, Math.min(at - this.#clock(), PROGRESS_MS));
     return new Promise<void>((resolve) => {
       const goOn = () => {

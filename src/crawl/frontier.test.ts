@@ -3,21 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { normalUrl } from '../url/index.ts';
-import { Frontier, frontierUrl, hostName } from './frontier.ts';
+import { Frontier } from './frontier.ts';
 import { planRecrawl } from './recrawl-plan.ts';
 import { beginRun } from './run.ts';
 import { CRAWL_DEFAULTS } from './settings.ts';
 import { CrawlState } from './state.ts';
 import { failedSettlement } from './visit.ts';
-
-const HOSTS = (
-  'a.test www.a-b.test 127.0.0.1 10.0.0.255 127.1 01.2.3.4 1.2.3 1.2.3.4.5 256.1.1.1 2130706433 0x7f.1 1.2.3.com xn--a.test a-.test a.x--y localhost ' +
-  'A.Test a..test a_b.test'
-).split(' ');
-const PORTS = ['', ':80', ':443', ':8080', ':08080', ':59999', ':65536', ':70000'];
-const PATHS =
-  ' / /a /a/ /a.. /.. /. /a/./b /a/../b /a//b /.a /a.b/c.html /%41 /%zz /~x/-y_z /a?b=c /a#b /a%20b /\u00e9'.split(' ');
 
 function openState(t: TestContext): CrawlState {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));
@@ -28,24 +19,6 @@ function openState(t: TestContext): CrawlState {
   });
   return state;
 }
-
-test('the short way for plain URLs gives what the parser gives', () => {
-  for (const scheme of ['http', 'https'])
-    for (const host of HOSTS)
-      for (const port of PORTS)
-        for (const path of PATHS) {
-          const url = `${scheme}://${host}${port}${path}`;
-          const parsed = URL.parse(url);
-          const expected = parsed ? normalUrl(parsed.href) : undefined;
-          assert.equal(frontierUrl(url), expected, url);
-          if (parsed) assert.equal(hostName(expected!), parsed.host, url);
-        }
-});
-
-test('only what can be fetched is a URL to the frontier, and secrets in it are left out', () => {
-  for (const url of ['ftp://a.test/', 'data:,x', 'http:', 'a.test', '']) assert.equal(frontierUrl(url), undefined, url);
-  assert.equal(frontierUrl('http://user:secret@a.test/x'), 'http://a.test/x');
-});
 
 test('seeds are left as long as a page of depth 0 is queued, also one that a seed led to, and after a new start', (t) => {
   const state = openState(t);

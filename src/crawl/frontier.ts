@@ -8,104 +8,32 @@
  * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page that is named at a smaller depth than before has that from
  * then on, and with `readsAgain` one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
  */
-import { hash } from 'node:crypto';
-import type { EpochMs } from '../base/index.ts';
-import { normalUrl, urlKey } from '../url/index.ts';
+import { hostName, keyHash, pageHash } from './frontier-url.ts';
+import { type HostRow, HostRows } from './host-rows.ts';
+import {
+  isPageRole,
+  isSeed,
+  itemOf,
+  type Offer,
+  type QueuedUrl,
+  READ_AGAIN,
+  ROLES,
+  type Settlement,
+  STATE_DONE,
+  STATE_DROPPED,
+  STATE_GONE,
+  STATE_QUEUED,
+  type UrlRow,
+} from './known-url.ts';
 import { RecentTexts } from './recent-texts.ts';
 import type { CrawlState } from './state.ts';
 
-export const STATE_QUEUED = 0;
-export const STATE_DONE = 1;
-/** Could not be fetched; tried first the next time. */
-export const STATE_UNVERIFIED = 2;
-/** Forbidden by robots.txt. */
-export const STATE_FORBIDDEN = 3;
-/** 404 or 410. */
-export const STATE_GONE = 4;
-
-export function isGone(status: number): boolean {
-  return status === 404 || status === 410;
-}
-
-/** A trap, or of a kind that is not wanted. */
-export const STATE_DROPPED = 5;
-
-/** In place of the tries of a queued URL: it was visited in this run, and is to be read again. */
-export const READ_AGAIN = -1;
-
-/** `frame`: a page of the crawl that another one shows within itself. */
-export type Role = 'page' | 'embed' | 'sitemap' | 'frame';
-const ROLES: readonly Role[] = ['page', 'embed', 'sitemap', 'frame'];
-
-export function isPageRole(role: Role): boolean {
-  return role === 'page' || role === 'frame';
-}
-
-/** A URL that something named. */
-export type Offer = {
-  /** In normal form. */
-  readonly url: string;
-  readonly role: Role;
-  readonly depth: number;
-  /** Redirects and embeddings since the page. */
-  readonly hops: number;
-};
-
-export type QueuedUrl = Offer & {
-  readonly host: number;
-  readonly key: number;
-  readonly page: number;
-  readonly tries: number;
-  /** What earlier visits left. */
-  readonly status: number;
-  readonly captured: EpochMs | undefined;
-  readonly verified: EpochMs | undefined;
-  readonly etag: string | undefined;
-  readonly modified: string | undefined;
-  readonly digest: Uint8Array | undefined;
-};
-
 export type Verdict = 'queued' | 'known' | 'host-full' | 'variant';
-
-/** How a visit ended. */
-export type Settlement = {
-  readonly item: QueuedUrl;
-  readonly state: number;
-  readonly status: number;
-  /** When the page was last known to be as captured. */
-  readonly verified: EpochMs | undefined;
-  readonly captured: EpochMs | undefined;
-  readonly etag: string | undefined;
-  readonly modified: string | undefined;
-  readonly digest: Uint8Array | undefined;
-  /** Whether the content differs from the one before; undefined when there is nothing to compare. */
-  readonly isChanged: boolean | undefined;
-};
 
 export type WaitingHost = { readonly id: number; readonly name: string; readonly queued: number };
 
-type Row = {
-  host: number;
-  key: number;
-  page: number;
-  url: string;
-  role: number;
-  depth: number;
-  hops: number;
-  tries: number;
-  status: number;
-  captured: number | null;
-  verified: number | null;
-  etag: string | null;
-  modified: string | null;
-  digest: Uint8Array | null;
-};
-
-const BUCKETS = 1024;
-const BUCKET_STEP = 2 ** 32;
 /** URLs of one key in a run; more are session ids or the like. */
 const VARIANTS_MAX = 16;
-const HOSTS_REMEMBERED_MAX = 20_000;
 const SEEN_REMEMBERED_MAX = 64_000;
 /** A rank is a band, counted in these, and a number within it. */
 export const RANK_STEP = 2 ** 40;
@@ -152,18 +80,13 @@ const waitingFrom = (condition: string) =>
 const WAITING_ALL = waitingFrom('');
 const WAITING_NEEDS = waitingFrom(`AND EXISTS (SELECT 1 FROM ${QUEUED_URL} WHERE queue.host = host.id AND ${IS_NEED})`);
 
-/** What is known of a host, and what has changed since its row was written. */
-type HostMemory = { readonly id: number; known: number; newKnown: number; newQueued: number };
-
 export class Frontier {
   readonly #state: CrawlState;
   readonly #collection: string;
   readonly #run: number;
   readonly #urlsPerHostMax: number;
   readonly #heedsDepth: boolean;
-  readonly #hosts = new Map<string, HostMemory>();
-  /** Hosts whose rows are behind, within a transaction. */
-  readonly #changed = new Set<HostMemory>();
+  readonly #hosts: HostRows;
   /** URLs offered lately, as pages and as what pages need, so that the links every page of a site has in common cost next to nothing. */
   readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
   readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
@@ -185,6 +108,7 @@ export class Frontier {
   constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, heedsDepth = true) {
     this.#state = state;
     this.#collection = collection;
+    this.#hosts = new HostRows(state, collection);
     this.#run = run;
     this.#urlsPerHostMax = urlsPerHostMax;
     this.#heedsDepth = heedsDepth;
@@ -211,7 +135,7 @@ export class Frontier {
   forget(): void {
     this.#seen.clear();
     this.#seenEmbeds.clear();
-    if (this.#changed.size === 0) this.#hosts.clear();
+    this.#hosts.forget();
   }
 
   /**
@@ -219,7 +143,7 @@ export class Frontier {
    */
   offer(offer: Offer, onlyNew: boolean, orGone = false): Verdict {
     const name = hostName(offer.url);
-    const host = this.#host(name);
+    const host = this.#hosts.get(name);
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
     const role = ROLES.indexOf(offer.role);
     const isFull = host.known >= this.#urlsPerHostMax;
@@ -227,9 +151,7 @@ export class Frontier {
       ? 0
       : this.#state.run(INSERT_URL, host.id, key, page, offer.url, this.#run, role, offer.depth, offer.hops);
     if (inserted === 1) {
-      host.known++;
-      host.newKnown++;
-      this.#changed.add(host);
+      this.#hosts.countKnown(host);
     } else {
       if (this.#isNearerAndDone(offer, host.id, key, page) && this.readsAgain) {
         this.#readAgain(host, offer, key, page);
@@ -264,7 +186,7 @@ export class Frontier {
     return row?.run === this.#run && row.state === STATE_DONE;
   }
 
-  #readAgain(host: HostMemory, offer: Offer, key: number, page: number): void {
+  #readAgain(host: HostRow, offer: Offer, key: number, page: number): void {
     this.#state.run(REQUEUE, host.id, key, page);
     this.#enqueue(host, offer, key, page);
   }
@@ -272,7 +194,7 @@ export class Frontier {
   /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
   lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
-    const row = this.#state.get<Row & { run: number; state: number }>(
+    const row = this.#state.get<UrlRow & { run: number; state: number }>(
       `SELECT url.* FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND host.name = ? AND url.key = ? AND url.page = ?`,
       this.#collection,
       hostName(offer.url),
@@ -286,7 +208,7 @@ export class Frontier {
 
   /** Makes a URL known that a page asked for, without queueing it. To be called within `transaction`, and followed by `settle`. */
   admit(item: QueuedUrl): QueuedUrl {
-    const host = this.#host(hostName(item.url));
+    const host = this.#hosts.get(hostName(item.url));
     const role = ROLES.indexOf(item.role);
     const inserted = this.#state.run(
       `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_DONE}, ?, ?, ?)
@@ -301,9 +223,7 @@ export class Frontier {
       item.hops,
     );
     if (inserted === 1 && item.host === 0) {
-      host.known++;
-      host.newKnown++;
-      this.#changed.add(host);
+      this.#hosts.countKnown(host);
     }
     return { ...item, host: host.id };
   }
@@ -323,13 +243,12 @@ export class Frontier {
     return ++this.#lastNumber;
   }
 
-  #enqueue(host: HostMemory, offer: Offer, key: number, page: number): void {
+  #enqueue(host: HostRow, offer: Offer, key: number, page: number): void {
     this.lastRank = rankOf(offer) * RANK_STEP + this.#nextNumber();
     if (this.#seedsLeft !== undefined && isSeed(offer)) this.#seedsLeft++;
     this.#enqueued.push(host.id, this.lastRank, key, page);
     if (this.#enqueued.length >= ENQUEUED_TOGETHER * QUEUE_COLUMNS) this.#flushQueue();
-    host.newQueued++;
-    this.#changed.add(host);
+    this.#hosts.countQueued(host);
   }
 
   #dequeue({ host, key, page }: QueuedUrl, rank: number): void {
@@ -365,21 +284,11 @@ export class Frontier {
       this.#state.transaction(() => {
         work();
         this.#flushQueue();
-        for (const host of this.#changed) {
-          this.#state.run(
-            'UPDATE host SET known = known + ?, queued = queued + ? WHERE id = ?',
-            host.newKnown,
-            host.newQueued,
-            host.id,
-          );
-          host.newKnown = 0;
-          host.newQueued = 0;
-        }
-        this.#changed.clear();
+        this.#hosts.write();
         this.#flushSettled();
       });
     } catch (error) {
-      this.#changed.clear();
+      this.#hosts.revert();
       this.#settled.clear();
       this.#enqueued = [];
       this.#seedsLeft = undefined;
@@ -391,7 +300,7 @@ export class Frontier {
   /** The next URLs of a host behind a rank, in order. Those under way are still among them. */
   peek(host: number, after: number, count: number): (QueuedUrl & { readonly rank: number })[] {
     const sql = this.onlyNeeds ? PEEK_NEEDS : PEEK_ALL;
-    const rows = this.#state.all<Row & { rank: number }>(sql, host, after, count);
+    const rows = this.#state.all<UrlRow & { rank: number }>(sql, host, after, count);
     return rows.map((row) => ({ ...itemOf(row), rank: row.rank }));
   }
 
@@ -434,7 +343,7 @@ export class Frontier {
     if (!this.#heedsDepth || !this.readsAgain) return false;
     const { depth } = this.#state.get<{ depth: number }>(DEPTH_OF, item.host, item.key, item.page)!;
     if (depth >= item.depth) return false;
-    this.#readAgain(this.#host(hostName(item.url)), { ...item, depth }, item.key, item.page);
+    this.#readAgain(this.#hosts.get(hostName(item.url)), { ...item, depth }, item.key, item.page);
     return true;
   }
 
@@ -479,62 +388,6 @@ export class Frontier {
     this.#seedsLeft = undefined;
     this.forget();
   }
-
-  #host(name: string): HostMemory {
-    const remembered = this.#hosts.get(name);
-    if (remembered) return remembered;
-    const memory = this.#load(name) ?? this.#create(name);
-    // What has not been written yet stays in `changed`; the next look at such a host must find it.
-    if (this.#hosts.size >= HOSTS_REMEMBERED_MAX && this.#changed.size === 0) this.#hosts.clear();
-    this.#hosts.set(name, memory);
-    return memory;
-  }
-
-  #load(name: string): HostMemory | undefined {
-    const row = this.#state.get<{ id: number; known: number }>(
-      'SELECT id, known FROM host WHERE collection = ? AND name = ?',
-      this.#collection,
-      name,
-    );
-    return row && { ...row, newKnown: 0, newQueued: 0 };
-  }
-
-  #create(name: string): HostMemory {
-    const first = bucketOf(name) * BUCKET_STEP;
-    const last = this.#state.get<{ last: number | null }>(
-      'SELECT max(id) AS last FROM host WHERE id >= ? AND id < ?',
-      first,
-      first + BUCKET_STEP,
-    );
-    const id = (last?.last ?? first) + 1;
-    this.#state.run('INSERT INTO host (id, collection, name) VALUES (?, ?, ?)', id, this.#collection, name);
-    return { id, known: 0, newKnown: 0, newQueued: 0 };
-  }
-}
-
-function itemOf(row: Row): QueuedUrl {
-  const { host, key, page, url, depth, hops, tries, status } = row;
-  return {
-    host,
-    key,
-    page,
-    url,
-    depth,
-    hops,
-    tries,
-    status,
-    role: ROLES[row.role]!,
-    captured: row.captured ?? undefined,
-    verified: row.verified ?? undefined,
-    etag: row.etag ?? undefined,
-    modified: row.modified ?? undefined,
-    digest: row.digest ?? undefined,
-  };
-}
-
-/** Whether this may be a seed, or what one led to by redirects. */
-function isSeed({ role, depth }: Offer): boolean {
-  return isPageRole(role) && depth === 0;
 }
 
 /** Sitemaps first, then what a page needs to be shown, then pages, breadth first. */
@@ -542,53 +395,4 @@ function rankOf({ role, depth, hops }: Offer): number {
   if (role === 'sitemap') return 0;
   if (role === 'embed' || hops > 0) return 1;
   return 2 + Math.min(depth, 1000);
-}
-
-/** Host and port of a URL in normal form, the same for `http` and `https` at their usual ports: what politeness is about. */
-export function hostName(url: string): string {
-  const start = url.indexOf('//') + 2;
-  const end = url.indexOf('/', start);
-  return url.slice(start, end < 0 ? url.length : end);
-}
-
-/** Scheme, host and port of a URL in normal form. */
-export function originOf(url: string): string {
-  const end = url.indexOf('/', url.indexOf('//') + 2);
-  return end < 0 ? url : url.slice(0, end);
-}
-
-/** A URL as the frontier knows it; undefined when it is none that can be fetched. */
-export function frontierUrl(url: string): string | undefined {
-  if (PLAIN_URL.test(url)) return url;
-  const parsed = URL.parse(url);
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.hostname === '') return undefined;
-  parsed.username = '';
-  parsed.password = '';
-  return normalUrl(parsed.href);
-}
-
-/** URLs that the parser would leave as they are: an ordinary name or address, no port of few digits, and no dot segments, escapes or queries. */
-const PLAIN_URL = new RegExp(
-  `^https?://${[
-    '(?:(?:(?!xn--)[a-z0-9][a-z0-9-]*\\.)+[a-z]{2,}|(?:(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(?:\\.(?!:|/)|(?=[:/]))){4})',
-    '(?::[1-9]\\d{3}|:[1-5]\\d{4})?/',
-    '(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*/)*(?:[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)?$',
-  ].join('')}`,
-);
-
-function bucketOf(name: string): number {
-  return hash('sha256', name, 'buffer').readUInt16BE(0) % BUCKETS;
-}
-
-function keyHash(url: string): number {
-  return startOf(hash('sha256', urlKey(url), 'hex'));
-}
-
-function pageHash(url: string): number {
-  return startOf(hash('sha256', url, 'hex'));
-}
-
-/** The first six bytes of a digest, as a number. */
-function startOf(hex: string): number {
-  return Number.parseInt(hex.slice(0, 12), 16);
 }

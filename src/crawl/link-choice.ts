@@ -1,6 +1,8 @@
 /** Decides which of the URLs that a visit brought up are offered to the frontier, and as what. */
 import type { EpochMs } from '../base/index.ts';
-import { type Frontier, frontierUrl, hostName, isGone, isPageRole, type Offer, type QueuedUrl } from './frontier.ts';
+import type { Frontier } from './frontier.ts';
+import { frontierUrl, hostName } from './frontier-url.ts';
+import { isGone, isPageRole, type Offer, type QueuedUrl } from './known-url.ts';
 import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';

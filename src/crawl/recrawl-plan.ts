@@ -7,15 +7,8 @@
  */
 import type { EpochMs } from '../base/index.ts';
 import { changeLikelihood } from './change-rate.ts';
-import {
-  RANK_STEP,
-  STATE_DONE,
-  STATE_DROPPED,
-  STATE_FORBIDDEN,
-  STATE_GONE,
-  STATE_QUEUED,
-  STATE_UNVERIFIED,
-} from './frontier.ts';
+import { RANK_STEP } from './frontier.ts';
+import { STATE_DONE, STATE_DROPPED, STATE_FORBIDDEN, STATE_GONE, STATE_QUEUED, STATE_UNVERIFIED } from './known-url.ts';
 import { noCounts } from './report.ts';
 import { noteCounts, type Run } from './run.ts';
 import { UNBOUNDED } from './settings.ts';

@@ -1,8 +1,9 @@
 /** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
 import type { EpochMs } from '../base/index.ts';
-import { type Frontier, isGone, isPageRole } from './frontier.ts';
+import type { Frontier } from './frontier.ts';
+import { isGone, isPageRole, STATE_FORBIDDEN } from './known-url.ts';
 import type { CrawlProgress } from './settings.ts';
-import type { Learned, Outcome, Visited } from './visit.ts';
+import type { Learned, Settled, Visited } from './visit.ts';
 
 export type CrawlCounts = {
   /** Captures made, of robots.txt files too. */
@@ -116,7 +117,7 @@ export class Tally {
     this.startedAt = startedAt;
   }
 
-  add(outcome: Outcome, { unread }: Learned = {}): void {
+  add(outcome: Settled, { unread }: Learned = {}): void {
     const { counts } = this;
     if (outcome.kind === 'visited' && outcome.isReadAgain) return;
     if (unread !== undefined && outcome.kind === 'visited') {
@@ -125,8 +126,8 @@ export class Tally {
         this.partlyReadUrls.push({ url: outcome.settlement.item.url, reason: unread });
     }
     if (outcome.kind === 'visited') this.#visited(outcome);
-    else if (outcome.kind === 'skipped') counts.skipped++;
-    else if (outcome.kind === 'retry') counts.retried++;
+    else if (outcome.kind === 'skipped')
+      counts[outcome.settlement.state === STATE_FORBIDDEN ? 'forbidden' : 'skipped']++;
     else {
       counts.failed++;
       count(counts.failures, outcome.reason);

@@ -3,7 +3,7 @@
  * who asks for `http://example.org/` means `https://www.example.org/` when the one leads to the other.
  */
 import { getDomain } from 'tldts';
-import { hostName } from './frontier.ts';
+import { hostName } from './frontier-url.ts';
 import type { CrawlSettings } from './settings.ts';
 import { UrlExpression } from './url-expression.ts';
 

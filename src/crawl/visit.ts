@@ -25,9 +25,10 @@ import {
   type Settlement,
   STATE_DONE,
   STATE_DROPPED,
+  STATE_FORBIDDEN,
   STATE_GONE,
   STATE_UNVERIFIED,
-} from './frontier.ts';
+} from './known-url.ts';
 import type { UnreadPage } from './link-batch.ts';
 import type { LinkReader } from './link-reader.ts';
 import { retryAfterMs } from './pace.ts';
@@ -82,14 +83,21 @@ export type Learned = {
 export type Source = { readonly head: HttpHead; readonly content: Content };
 type Unread = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 
-export type Outcome =
+/** How a visit ended for good: it was made, could not be made, or shall not be. */
+export type Settled =
   | Visited
-  | ({
-      readonly kind: 'failed';
-      readonly settlement: Settlement;
-    } & Unreachable)
-  | { readonly kind: 'skipped'; readonly settlement: Settlement }
-  | { readonly kind: 'retry'; readonly isBusy: boolean; readonly waitMs: number | undefined; readonly why: string };
+  | ({ readonly kind: 'failed'; readonly settlement: Settlement } & Unreachable)
+  | { readonly kind: 'skipped'; readonly settlement: Settlement };
+
+/** A visit is worth another try. */
+export type Retry = {
+  readonly kind: 'retry';
+  readonly isBusy: boolean;
+  readonly waitMs: number | undefined;
+  readonly why: string;
+};
+
+export type Outcome = Settled | Retry;
 
 export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
 
@@ -108,7 +116,7 @@ export type RobotsOutcome = {
 };
 
 /** Rules could not be had, and are worth another try. */
-export type RobotsRetry = Pick<Extract<Outcome, { kind: 'retry' }>, 'kind' | 'waitMs' | 'why'>;
+export type RobotsRetry = Omit<Retry, 'isBusy'>;
 
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
@@ -554,6 +562,12 @@ export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Set
     digest: undefined,
     isChanged: undefined,
   };
+}
+
+/** What comes of a URL that robots.txt forbids, or whose robots.txt could not be had. */
+export function forbidden(item: QueuedUrl, unreachable: Unreachable | undefined): Settled {
+  if (unreachable) return { kind: 'failed', settlement: failedSettlement(item), ...unreachable };
+  return { kind: 'skipped', settlement: failedSettlement(item, STATE_FORBIDDEN) };
 }
 
 function validatorFields({ etag, modified }: QueuedUrl): Field[] {

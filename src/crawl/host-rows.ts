@@ -1,0 +1,98 @@
+/**
+ * The hosts of a collection, by name, with how many URLs each has and how many of them are queued.
+ *
+ * Within a transaction they are counted in memory; `write` brings their rows up to that at its end, once for each host.
+ */
+import { hash } from 'node:crypto';
+import type { CrawlState } from './state.ts';
+
+const BUCKETS = 1024;
+const BUCKET_STEP = 2 ** 32;
+const REMEMBERED_MAX = 20_000;
+
+/** What is known of a host, and what has changed since its row was written. */
+export type HostRow = { readonly id: number; known: number; newKnown: number; newQueued: number };
+
+export class HostRows {
+  readonly #state: CrawlState;
+  readonly #collection: string;
+  readonly #remembered = new Map<string, HostRow>();
+  /** Those whose rows are behind. */
+  readonly #changed = new Set<HostRow>();
+
+  constructor(state: CrawlState, collection: string) {
+    this.#state = state;
+    this.#collection = collection;
+  }
+
+  /** The host of this name, made when there is none. */
+  get(name: string): HostRow {
+    const remembered = this.#remembered.get(name);
+    if (remembered) return remembered;
+    const host = this.#load(name) ?? this.#create(name);
+    if (this.#remembered.size >= REMEMBERED_MAX) this.forget();
+    this.#remembered.set(name, host);
+    return host;
+  }
+
+  countKnown(host: HostRow): void {
+    host.known++;
+    host.newKnown++;
+    this.#changed.add(host);
+  }
+
+  countQueued(host: HostRow): void {
+    host.newQueued++;
+    this.#changed.add(host);
+  }
+
+  write(): void {
+    for (const host of this.#changed) {
+      this.#state.run(
+        'UPDATE host SET known = known + ?, queued = queued + ? WHERE id = ?',
+        host.newKnown,
+        host.newQueued,
+        host.id,
+      );
+      host.newKnown = 0;
+      host.newQueued = 0;
+    }
+    this.#changed.clear();
+  }
+
+  /** Forgets what was counted since the last `write`: the transaction failed. */
+  revert(): void {
+    this.#changed.clear();
+    this.#remembered.clear();
+  }
+
+  /** Frees memory. Hosts whose rows are behind stay: the next look at one must find what was counted. */
+  forget(): void {
+    if (this.#changed.size === 0) this.#remembered.clear();
+  }
+
+  #load(name: string): HostRow | undefined {
+    const row = this.#state.get<{ id: number; known: number }>(
+      'SELECT id, known FROM host WHERE collection = ? AND name = ?',
+      this.#collection,
+      name,
+    );
+    return row && { ...row, newKnown: 0, newQueued: 0 };
+  }
+
+  #create(name: string): HostRow {
+    const first = bucketOf(name) * BUCKET_STEP;
+    const last = this.#state.get<{ last: number | null }>(
+      'SELECT max(id) AS last FROM host WHERE id >= ? AND id < ?',
+      first,
+      first + BUCKET_STEP,
+    );
+    const id = (last?.last ?? first) + 1;
+    this.#state.run('INSERT INTO host (id, collection, name) VALUES (?, ?, ?)', id, this.#collection, name);
+    return { id, known: 0, newKnown: 0, newQueued: 0 };
+  }
+}
+
+function bucketOf(name: string): number {
+  return hash('sha256', name, 'buffer').readUInt16BE(0) % BUCKETS;
+}

@@ -1,0 +1,145 @@
+/**
+ * What came of visits, noted in groups: their links go into the queue and their URLs out of it in one transaction, so at any moment a URL is either
+ * queued, or done with its links taken in. To be told of a visit only after its captures were acknowledged.
+ */
+import type { Clock, EpochMs } from '../base/index.ts';
+import type { ActiveHost, Taken } from './active-host.ts';
+import type { ActiveHosts } from './active-hosts.ts';
+import type { Frontier } from './frontier.ts';
+import { hostName } from './frontier-url.ts';
+import type { QueuedUrl } from './known-url.ts';
+import { type ChoiceParts, offerLinks, offerSitemap } from './link-choice.ts';
+import type { Tally } from './report.ts';
+import type { RobotsRules } from './robots-rules.ts';
+import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
+import { Scope } from './scope.ts';
+import type { CrawlState } from './state.ts';
+import type { Learned, Settled } from './visit.ts';
+
+/** Outcomes that may wait to be noted, and the links they bring. */
+const UNNOTED_MAX = 256;
+const UNNOTED_LINKS_MAX = 10_000;
+const NOTE_AFTER_MS = 500;
+
+export type NotesParts = {
+  readonly state: CrawlState;
+  readonly run: Run;
+  readonly frontier: Frontier;
+  readonly hosts: ActiveHosts;
+  readonly tally: Tally;
+  /** For how long notes wait. */
+  readonly clock: Clock;
+  /** The day it is, by which endless calendars are known. */
+  readonly calendar: Clock;
+};
+
+type Unnoted = {
+  /** Where the URL was queued; undefined for what a page asked for while it was rendered: that never was. */
+  readonly from: { readonly host: ActiveHost; readonly rank: number } | undefined;
+  readonly item: QueuedUrl;
+  readonly outcome: Settled;
+  readonly learned: Learned;
+};
+
+export class Notes {
+  readonly #parts: NotesParts;
+  readonly scope: Scope;
+  readonly #grownSeeds: string[];
+  /** Rules whose sitemaps were offered. */
+  readonly #sitemapsOffered = new WeakSet<RobotsRules>();
+  #unnoted: Unnoted[] = [];
+  #links = 0;
+  #dueAt: EpochMs | undefined;
+
+  constructor(parts: NotesParts) {
+    this.#parts = parts;
+    const { settings, seeds, grownSeeds } = parts.run;
+    this.scope = new Scope(settings, [...seeds, ...grownSeeds]);
+    this.#grownSeeds = [...grownSeeds];
+  }
+
+  /** When what waits is to be written; infinity when nothing waits. */
+  get dueAt(): EpochMs {
+    return this.#dueAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Queues the seeds. */
+  offerSeeds(): void {
+    const { frontier, run, state, tally } = this.#parts;
+    frontier.transaction(() => {
+      for (const url of run.seeds) frontier.offer({ url, role: 'page', depth: 0, hops: 0 }, false);
+      noteCounts(state, run, tally.counts);
+    });
+  }
+
+  /** Offers the sitemaps that rules name when they are first used, which an earlier crawl may have fetched. Says whether there were any. */
+  offerSitemaps(origin: string, rules: RobotsRules): boolean {
+    if (rules.sitemaps.length === 0 || this.#sitemapsOffered.has(rules)) return false;
+    this.#sitemapsOffered.add(rules);
+    const choice = { ...this.#choice(), orGone: true };
+    this.#parts.frontier.transaction(() => {
+      for (const sitemap of rules.sitemaps) {
+        const url = URL.parse(sitemap, `${origin}/robots.txt`)?.href;
+        if (url !== undefined) offerSitemap(choice, url, 0);
+      }
+    });
+    return true;
+  }
+
+  /** What came of a URL that stood in a host's queue. */
+  add(host: ActiveHost, item: Taken, outcome: Settled, learned: Learned = {}): void {
+    this.#add({ from: { host, rank: item.rank }, item, outcome, learned });
+  }
+
+  /** What came of a URL that a page asked for while it was rendered. */
+  addAsked(item: QueuedUrl, outcome: Settled, learned: Learned = {}): void {
+    this.#add({ from: undefined, item, outcome, learned });
+  }
+
+  #add(unnoted: Unnoted): void {
+    const { outcome, learned } = unnoted;
+    this.#parts.tally.add(outcome, learned);
+    this.#unnoted.push(unnoted);
+    this.#dueAt ??= this.#parts.clock() + NOTE_AFTER_MS;
+    this.#links += (learned.reading?.links.length ?? 0) + (learned.sitemap?.pages.length ?? 0);
+    if (this.#unnoted.length >= UNNOTED_MAX || this.#links >= UNNOTED_LINKS_MAX) this.write();
+  }
+
+  write(): void {
+    this.#dueAt = undefined;
+    const unnoted = this.#unnoted;
+    if (unnoted.length === 0) return;
+    this.#unnoted = [];
+    this.#links = 0;
+    const { frontier, run, state, tally } = this.#parts;
+    const choice = this.#choice();
+    frontier.transaction(() => {
+      for (const { from, item, outcome, learned } of unnoted) {
+        if (outcome.kind === 'visited') offerLinks(choice, outcome, learned);
+        const { settlement } = outcome;
+        const known = from ? settlement : { ...settlement, item: frontier.admit(item) };
+        if (frontier.settle(known, from?.rank, run.settings.lifetimeMs))
+          choice.onQueued(hostName(item.url), frontier.lastRank);
+      }
+      noteCounts(state, run, tally.counts);
+    });
+    for (const { from } of unnoted) from?.host.settled(from.rank);
+  }
+
+  #choice(): ChoiceParts {
+    const { calendar, frontier, hosts, run, state, tally } = this.#parts;
+    return {
+      frontier,
+      scope: this.scope,
+      settings: run.settings,
+      counts: tally.counts,
+      onlyNew: run.kind === 'again',
+      now: calendar(),
+      onSeedMoved: (url) => {
+        this.#grownSeeds.push(url);
+        noteGrownSeeds(state, run, this.#grownSeeds);
+      },
+      onQueued: (host, rank) => hosts.refill(host, rank),
+    };
+  }
+}
