@@ -49,7 +49,8 @@ export async function addInPlace(
   /** Files that something was told of. */
   const told = new Set<string>();
   let reachedBytes = 0;
-  for await (const item of scanFiles(unread, { workers, fields: ARCHIVE_FIELDS, signal: options.signal })) {
+  const scan = { workers, fields: ARCHIVE_FIELDS, judgesDigests: true, signal: options.signal };
+  for await (const item of scanFiles(unread, scan)) {
     if (item.kind === 'batch') {
       if (item.batch.findings.length > 0) told.add(item.batch.file);
       for (const finding of item.batch.findings) options.onFinding?.(finding);

@@ -23,6 +23,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
     responseFields: CARRIED_FIELDS,
     signal: options.signal!,
     httpHeads: true,
+    judgesDigests: true,
   });
   const sources = new OpenSources(parts, options, report);
   /** Files in which something else than records was met; one with nothing but that is no WARC file. */

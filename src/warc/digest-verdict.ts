@@ -34,6 +34,18 @@ export function judgeDigests(head: RecordHead, facts: BlockFacts, isComplete: bo
   return { block: judgeBlock(head, facts, isComplete), payload: judgePayload(head, facts, isComplete) };
 }
 
+/**
+ * Whether a record whose payload alone was hashed, and by one algorithm, declares a digest of that algorithm that does not fit. It may still be right: to tell, all that
+ * `verdictWants` names has to be hashed.
+ */
+export function isDoubtful(head: RecordHead, facts: BlockFacts, isComplete: boolean): boolean {
+  const algorithm = facts.payloadDigests[0]?.algorithm;
+  const wasHashed = (name: string) => declared(head, name)?.algorithm === algorithm;
+  if (wasHashed('warc-payload-digest') && judgePayload(head, facts, isComplete) === 'none') return true;
+  if (facts.payloadBytes !== facts.blockBytes || !wasHashed('warc-block-digest')) return false;
+  return judgeBlock(head, { ...facts, blockDigests: facts.payloadDigests }, isComplete) === 'none';
+}
+
 function judgeBlock(head: RecordHead, facts: BlockFacts, isComplete: boolean): BlockMatch {
   if (head.get('warc-block-digest') === undefined) return 'unjudged';
   const digest = declared(head, 'warc-block-digest');

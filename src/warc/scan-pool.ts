@@ -26,6 +26,8 @@ export type ScanOptions = {
   readonly responseFields?: readonly string[];
   /** Whether to hand over the HTTP heads of records. */
   readonly httpHeads?: boolean;
+  /** Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by. */
+  readonly judgesDigests?: boolean;
   readonly rangeBytes?: number;
   readonly signal?: AbortSignal | undefined;
   /** The threads' script. */
@@ -58,10 +60,11 @@ function planFile(file: string, options: ScanOptions): FileScan {
     const jobs: ScanJob[] = [];
     for (let from = 0; from < size || from === 0; from += rangeBytes) {
       const to = from + rangeBytes >= size ? Number.POSITIVE_INFINITY : from + rangeBytes;
-      const { algorithm = 'sha256', fields = [], responseFields = [], httpHeads = false } = options;
+      const { algorithm = 'sha256', fields = [], responseFields = [] } = options;
+      const { httpHeads = false, judgesDigests = false } = options;
+      const wants = { algorithm, fields, responseFields, httpHeads, judgesDigests };
       const inputBytes = size - from;
-      const range = { from, to, inputBytes, exact: from === 0 };
-      jobs.push({ path: file, algorithm, fields, responseFields, httpHeads, coding, dictionary, ...range });
+      jobs.push({ path: file, ...wants, coding, dictionary, from, to, inputBytes, exact: from === 0 });
     }
     return { file, jobs };
   } catch (cause) {

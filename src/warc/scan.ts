@@ -3,9 +3,11 @@
  * thread; `scan-pool.ts` runs it on many.
  */
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
-import { BlockScanner, type ScanWants } from './block-scanner.ts';
+import { type BlockFacts, BlockScanner, type ScanWants } from './block-scanner.ts';
+import { isDoubtful, judgeDigests, verdictFindings, verdictWants } from './digest-verdict.ts';
 import type { Coding } from './file-coding.ts';
-import { RecordCursor } from './record-cursor.ts';
+import { type FindingCode, findingOf } from './finding-catalogue.ts';
+import { type CursorOptions, RecordCursor } from './record-cursor.ts';
 import { isNamed, type RecordHead } from './record-head.ts';
 import { FileFeed } from './record-reader.ts';
 import {
@@ -31,6 +33,8 @@ export type ScanJob = {
   readonly responseFields: readonly string[];
   /** Whether to hand over the HTTP heads. */
   readonly httpHeads: boolean;
+  /** Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by. */
+  readonly judgesDigests: boolean;
   readonly coding: Coding;
   readonly dictionary: Uint8Array | undefined;
   /** Records that begin in [from, to) are this job's. */
@@ -77,13 +81,7 @@ export class RangeScan {
     this.#job = job;
     this.#wants = { payload: [job.algorithm] };
     this.#feed = new FileFeed(job.path, job.from);
-    this.#cursor = new RecordCursor(job.path, {
-      offset: job.from,
-      coding: job.coding,
-      dictionary: job.dictionary && Buffer.from(job.dictionary),
-      seek: !job.exact,
-      inputBytes: job.inputBytes,
-    });
+    this.#cursor = cursorAt(job, job.from, { seek: !job.exact, inputBytes: job.inputBytes });
   }
 
   close(): void {
@@ -119,7 +117,10 @@ export class RangeScan {
           break;
         case 'end': {
           const { head, tail } = cursor;
-          gathered.add(head, tail.length, tail.complete, this.#scanner!);
+          const facts = this.#scanner!.end();
+          gathered.add(head, tail.length, tail.complete, facts);
+          if (job.judgesDigests && isDoubtful(head, facts, tail.complete))
+            for (const code of wrongDigests(job, head)) gathered.addFinding(findingOf(code, job.path, head.offset));
           if (gathered.heldBytes < PIECE_BYTES_MAX) break;
           const columns = gathered.finish(this.#start(head.offset), Number.POSITIVE_INFINITY);
           return { columns, first: this.#first!, reached: head.offset + (tail.length ?? 0), isLast: false };
@@ -138,6 +139,47 @@ export class RangeScan {
   /** From where on findings are this job's. */
   #start(end: number): number {
     return this.#job.exact ? this.#job.from : (this.#first ?? end);
+  }
+}
+
+function cursorAt(job: ScanJob, offset: number, more: CursorOptions): RecordCursor {
+  const { coding, dictionary } = job;
+  return new RecordCursor(job.path, { ...more, offset, coding, dictionary: dictionary && Buffer.from(dictionary) });
+}
+
+/**
+ * Reads a record once more, which few need, and hashes everything that its digests may be of. One that stands behind others in its member is not judged: with very many of
+ * them all would be decoded for each.
+ */
+function wrongDigests(job: ScanJob, { offset, innerOffset }: RecordHead): FindingCode[] {
+  if (innerOffset > 0) return [];
+  const feed = new FileFeed(job.path, offset);
+  const cursor = cursorAt(job, offset, { lookBackBytes: 0 });
+  let scanner: BlockScanner | undefined;
+  try {
+    for (;;) {
+      switch (cursor.step()) {
+        case 'need-input':
+          feed.feed(cursor);
+          break;
+        case 'record':
+          scanner = new BlockScanner(cursor.head, verdictWants(cursor.head));
+          break;
+        case 'body':
+          scanner!.push(cursor.chunk);
+          break;
+        case 'end': {
+          const facts = scanner!.end();
+          const codes = verdictFindings(judgeDigests(cursor.head, facts, cursor.tail.complete), facts);
+          return codes.filter((code) => code === 'block-digest-mismatch' || code === 'payload-digest-mismatch');
+        }
+        case 'done':
+          return [];
+      }
+    }
+  } finally {
+    cursor.close();
+    feed.close();
   }
 }
 
@@ -176,8 +218,7 @@ class Columns {
     this.#findings.push(finding);
   }
 
-  add(head: RecordHead, length: number | undefined, complete: boolean, scanner: BlockScanner): void {
-    const facts = scanner.end();
+  add(head: RecordHead, length: number | undefined, complete: boolean, facts: BlockFacts): void {
     this.heldBytes += RECORD_BYTES + head.bytes.length + (facts.http?.bytes.length ?? 0);
     this.#offset.push(head.offset);
     this.#length.push(length ?? -1);

@@ -1,0 +1,61 @@
+/** What adding says of digests that records declare wrongly. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { type Finding, utf8 } from '../../src/base/index.ts';
+import { type ForeignRecord, members, response, sha1Of, warcinfo, writeForeign } from './foreign-file.ts';
+import { contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
+
+test('a record whose declared digest is of other bytes than any it has is told of when it is added, and kept', async (t) => {
+  const sha256 = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  const declaring = (name: string, fields: string[], framed: Uint8Array, payloadDigest: string): ForeignRecord => {
+    const { record } = response(`http://${name}.example/`, NOON, framed);
+    const head = utf8(['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n'));
+    return { record: { ...record, payloadDigest }, block: Buffer.concat([head, framed]) };
+  };
+  const body = contentOf('a page');
+  const packed = gzipSync(body);
+  const chunked = Buffer.concat([utf8(`${body.length.toString(16)}\r\n`), body, utf8('\r\n0\r\n\r\n')]);
+  const other = sha256(utf8('other bytes'));
+  const note: ForeignRecord = {
+    record: { ...warcinfo().record, type: 'resource', targetUri: 'http://note.example/', blockDigest: other },
+    block: utf8('a note'),
+  };
+  const records = [
+    declaring('right', [], body, sha256(body)),
+    declaring('wrong', [], body, other),
+    declaring('framed', ['Transfer-Encoding: chunked'], chunked, sha256(chunked)),
+    declaring('chunked-wrong', ['Transfer-Encoding: chunked'], chunked, other),
+    declaring('decoded', ['Content-Encoding: gzip'], packed, sha256(body)),
+    declaring('unknown', [], body, sha1Of(utf8('not hashed for this'))),
+    note,
+  ];
+  for (const { inPlace, workers } of [
+    { inPlace: false, workers: 0 },
+    { inPlace: false, workers: 2 },
+    { inPlace: true, workers: 0 },
+  ]) {
+    const archive = await makeArchive(t);
+    const file = await writeForeign(join(await temporaryDirectory(t), 'a.warc.gz'), records);
+    const findings: Finding[] = [];
+    const onFinding = (finding: Finding) => void findings.push(finding);
+    const report = await archive.add([file], { inPlace, workers, onFinding });
+    assert.deepEqual([report.captures, report.failures], [7, []]);
+    const at: Record<number, string> = {};
+    let offset = 0;
+    for (const [index, member] of members(records).members.entries()) {
+      at[offset] = records[index]!.record.targetUri!;
+      offset += member.length;
+    }
+    assert.deepEqual(
+      findings.map((finding) => [finding.code, at[finding.offset]]),
+      [
+        ['payload-digest-mismatch', 'http://wrong.example/'],
+        ['payload-digest-mismatch', 'http://chunked-wrong.example/'],
+        ['block-digest-mismatch', 'http://note.example/'],
+      ],
+    );
+  }
+});
