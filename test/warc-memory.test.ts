@@ -87,7 +87,7 @@ function pass(coding: Coding, pieces: Generator<Buffer>): { blockBytes: number; 
     else if (step === 'end') {
       assert.ok(cursor.tail.complete);
       blockBytes = scanner!.end().blockBytes;
-    } else {
+    } else if (step === 'done') {
       cursor.close();
       return { blockBytes, growth: most - least };
     }

@@ -7,6 +7,7 @@
  *   record     -> .head                                     a record begins
  *   body       -> .chunk                                    the next bytes of its block; the view is good until the next step
  *   end        -> .tail                                     the record is over
+ *   skipped    -> .chunk                                    bytes that belong to no record; few can inflate to very many, and others may want their turn
  *   done                                                    nothing more will come
  * ```
  * Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most RESYNC_WINDOW_BYTES of what was read
@@ -41,7 +42,7 @@ import {
 } from './record-start.ts';
 import { ZstdFrames } from './zstd-frame.ts';
 
-export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'done';
+export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'skipped' | 'done';
 
 export type RecordTail = {
   /** Bytes of the block that were there. */
@@ -255,9 +256,10 @@ export class RecordCursor {
   #between(): Step | undefined {
     const out = this.#out;
     out.retainFrom(out.position, 0);
-    if (!this.#fill(1)) return this.#ended ? this.#finish() : 'need-input';
-    out.consume(lineEnds(out.buffer, out.read, out.end));
-    if (out.available === 0) return undefined;
+    if (!this.#fill(1)) return this.#ended ? (this.#state = 'done') : 'need-input';
+    const blank = lineEnds(out.buffer, out.read, out.end);
+    if (blank === out.available) return this.#skip(blank);
+    out.consume(blank);
     this.#dropMembers(out.position);
     if (!this.#fill(WARC_START_BYTES) && !this.#ended) return 'need-input';
     this.#recordAt = out.position;
@@ -269,11 +271,6 @@ export class RecordCursor {
       return undefined;
     }
     return this.#readArcLine();
-  }
-
-  #finish(): Step {
-    this.#state = 'done';
-    return 'done';
   }
 
   #readArcLine(): Step | undefined {
@@ -551,14 +548,14 @@ export class RecordCursor {
       const isAfterNul = this.#skippedAreNul && position > this.#skippedFrom;
       const isLikely = isMemberStart || isLineStart || isAfterNul;
       if (isLikely ? looksLikeRecord(out.buffer, at, out.end) : isWarcHead(out.buffer, at, out.end)) {
-        this.#skipTo(at);
+        this.#skip(at - out.read);
         return this.#endResync();
       }
       if (out.buffer[at] !== 0) this.#skippedAreNul = false;
       at = this.#nextInteresting(at + 1, stop);
     }
-    this.#skipTo(Math.max(at, out.read));
-    return this.#ended && out.available === 0 ? this.#endResync() : undefined;
+    const step = this.#skip(Math.min(at, out.end) - out.read);
+    return this.#ended && out.available === 0 ? this.#endResync() : step;
   }
 
   /** The next index where a line that is not empty, a member or a WARC head begins; while only NULs were seen, that of another byte. */
@@ -580,11 +577,13 @@ export class RecordCursor {
     return member ? Math.min(next, Math.max(from, out.indexOfPosition(member.from))) : next;
   }
 
-  #skipTo(index: number): void {
+  #skip(bytes: number): Step {
     const out = this.#out;
-    out.consume(Math.min(index, out.end) - out.read);
+    this.chunk = out.buffer.subarray(out.read, out.read + bytes);
+    out.consume(bytes);
     // One byte is kept: whether a line begins at the read position shows in the byte before it.
     out.retainFrom(out.position - 1, 1);
+    return 'skipped';
   }
 
   #endResync(): Step | undefined {

@@ -1,4 +1,4 @@
-/** Reading goes on in turns: a record that grows a thousandfold when it is inflated keeps nobody else waiting, and can be given up. */
+/** Reading goes on in turns: what grows a thousandfold when it is inflated, a record or garbage, keeps nobody else waiting, and can be given up. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -23,3 +23,18 @@ test('reading a record that comes out of very few bytes can be given up in the m
   await assert.rejects(reading, /given up/);
   assert.ok(bytes > 0 && bytes < BLOCK_BYTES, String(bytes));
 });
+
+for (const [name, byte] of [
+  ['garbage', 'x'],
+  ['line ends', '\n'],
+] as const)
+  test(`passing over ${name} out of very few bytes can be given up in the middle`, async () => {
+    async function* file(): AsyncGenerator<Uint8Array> {
+      yield gzipSync(Buffer.alloc(BLOCK_BYTES, byte));
+    }
+    const controller = new AbortController();
+    void setImmediate().then(() => controller.abort(new Error('given up')));
+    await assert.rejects(async () => {
+      for await (const _ of readRecords(file(), { signal: controller.signal }));
+    }, /given up/);
+  });

@@ -93,7 +93,7 @@ export function readFileStart(path: string, position = 0): FileStart {
   }
 }
 
-/** After so many bytes of blocks others have their turn: those that inflate out of one read can be gigabytes. */
+/** After so many bytes of blocks, or of none, others have their turn: those that inflate out of one read can be gigabytes. */
 const UNBROKEN_BYTES_MAX = 8 * 1024 * 1024;
 
 export type ReadOptions = {
@@ -282,17 +282,21 @@ export async function* readRecords(
       const step = cursor.step();
       if (step === 'need-input') await feed.feed(cursor);
       else if (step === 'finding') tell(cursor.finding);
+      else if (step === 'skipped') await giveTurns();
       else return step;
     }
+  };
+  /** Of the chunk at hand. */
+  const giveTurns = async (): Promise<void> => {
+    unbrokenBytes += cursor.chunk.length;
+    if (unbrokenBytes < UNBROKEN_BYTES_MAX) return;
+    unbrokenBytes = 0;
+    await setImmediate();
   };
   const piece = async (): Promise<Uint8Array | undefined> => {
     if (!record || record.tail) return undefined;
     if ((await next()) === 'body') {
-      unbrokenBytes += cursor.chunk.length;
-      if (unbrokenBytes >= UNBROKEN_BYTES_MAX) {
-        unbrokenBytes = 0;
-        await setImmediate();
-      }
+      await giveTurns();
       return cursor.chunk;
     }
     record.tail = cursor.tail;

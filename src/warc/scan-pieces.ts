@@ -1,4 +1,5 @@
 /** The pieces of a range that is being scanned, one after the other, on this thread or on another one. */
+import { setImmediate } from 'node:timers/promises';
 import { assert, type ThreadPool } from '../base/index.ts';
 import { RangeScan, type ScanJob, type ScanPiece } from './scan.ts';
 import { giveBack, giveUp, newRoom, type ScanOrder } from './scan-order.ts';
@@ -34,6 +35,8 @@ export class PiecesHere implements RangePieces {
   async next(): Promise<ScanPiece> {
     const piece = this.#made ?? this.#make();
     this.#made = undefined;
+    // Others have their turn, who may want no more of it.
+    if (!piece.isLast) await setImmediate();
     return piece;
   }
 

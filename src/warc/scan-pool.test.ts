@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { digestOf, seededRandom, toHex } from '../base/index.ts';
@@ -320,3 +321,21 @@ test('a scan can be called off', async () => {
     { name: 'AbortError' },
   );
 });
+
+for (const [name, start] of [
+  ['a record', recordStart(150 * 1024 * 1024)],
+  ['garbage', Buffer.from('no record\n')],
+] as const)
+  test(`a scan on the caller's own thread can be given up in the middle of ${name} out of very few bytes`, async () => {
+    const path = file(`${name}.warc.gz`, [gzipSync(Buffer.concat([start, Buffer.alloc(150 * 1024 * 1024)]))]);
+    const controller = new AbortController();
+    void setImmediate().then(() => controller.abort(new Error('given up')));
+    await assert.rejects(scan([path], { signal: controller.signal }), /given up/);
+    const whole = await scan([path], {});
+    assert.deepEqual(whole, await scan([path], { workers: 1 }));
+    assert.deepEqual([whole.ends, whole.bytes], [[`${path} ${name === 'garbage' ? 0 : 1}`], statSync(path).size]);
+  });
+
+function recordStart(length: number): Buffer {
+  return Buffer.from(`WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: ${length}\r\n\r\n`);
+}

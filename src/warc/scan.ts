@@ -64,6 +64,8 @@ const SEEK_PAST_BYTES = 1024 * 1024;
  * records of a file may share one member.
  */
 const PIECE_BYTES_MAX = 2.5 * 1024 * 1024;
+/** A piece ends also after so many bytes, of which one record alone may have more: between two pieces a scan can be given up. */
+const UNBROKEN_BYTES_MAX = 64 * 1024 * 1024;
 /** What a record takes beside its heads, about, and what a finding does. */
 const RECORD_BYTES = 512;
 const FINDING_BYTES = 512;
@@ -76,9 +78,12 @@ export class RangeScan {
   readonly #wants: ScanWants;
   #scanner: BlockScanner | undefined;
   #first: number | undefined;
+  /** Up to where the records reach that were found. */
+  #reached: number;
 
   constructor(job: ScanJob) {
     this.#job = job;
+    this.#reached = job.from;
     this.#wants = { payload: [job.algorithm] };
     this.#feed = new FileFeed(job.path, job.from);
     this.#cursor = cursorAt(job, job.from, { seek: !job.exact, inputBytes: job.inputBytes });
@@ -95,6 +100,7 @@ export class RangeScan {
     const cursor = this.#cursor;
     const feed = this.#feed;
     const gathered = new Columns(job);
+    let passedBytes = 0;
     for (;;) {
       switch (cursor.step()) {
         case 'need-input':
@@ -114,21 +120,37 @@ export class RangeScan {
           break;
         case 'body':
           this.#scanner!.push(cursor.chunk);
+          passedBytes += cursor.chunk.length;
+          if (passedBytes >= UNBROKEN_BYTES_MAX) return this.#part(gathered);
+          break;
+        case 'skipped':
+          passedBytes += cursor.chunk.length;
+          if (passedBytes >= UNBROKEN_BYTES_MAX && this.#isPlaced) return this.#part(gathered);
           break;
         case 'end': {
           const { head, tail } = cursor;
+          this.#reached = head.offset + (tail.length ?? 0);
           const facts = this.#scanner!.end();
           gathered.add(head, tail.length, tail.complete, facts);
           if (job.judgesDigests && isDoubtful(head, facts, tail.complete))
             for (const code of wrongDigests(job, head)) gathered.addFinding(findingOf(code, job.path, head.offset));
-          if (gathered.heldBytes < PIECE_BYTES_MAX) break;
-          const columns = gathered.finish(this.#start(head.offset), Number.POSITIVE_INFINITY);
-          return { columns, first: this.#first!, reached: head.offset + (tail.length ?? 0), isLast: false };
+          if (gathered.heldBytes >= PIECE_BYTES_MAX) return this.#part(gathered);
+          break;
         }
         case 'done':
           return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
       }
     }
+  }
+
+  /** Whether it is known where the first record begins, or how far the one before it reaches. */
+  get #isPlaced(): boolean {
+    return this.#job.exact || this.#first !== undefined;
+  }
+
+  #part(gathered: Columns): ScanPiece {
+    const columns = gathered.finish(this.#start(this.#reached), Number.POSITIVE_INFINITY);
+    return { columns, first: this.#first ?? this.#job.from, reached: this.#reached, isLast: false };
   }
 
   #last(gathered: Columns, findingsTo: number, reached: number): ScanPiece {
