@@ -275,10 +275,10 @@ async function tell(
   await terminal.line(`  archived pages are shown from ${server.replayUrl}`);
   const isOpenToAll = !/^(localhost|127\.|::1)/.test(options.host);
   if (isOpenToAll) terminal.say('Everyone who reaches this machine can read the archive; changing it takes the token.');
-  if (isEverywhere(options.host) && options.replayOrigin === undefined)
-    terminal.say(
-      `Archived pages are shown from localhost, so browsers of other machines do not see them. Name the address that they use: --host ${ownAddress()}, or --ui-origin and --replay-origin.`,
-    );
+  if (isEverywhere(options.host) && options.uiOrigin === undefined) {
+    const { port } = new URL(server.uiUrl);
+    terminal.say(`Other machines open http://${ownAddress()}:${port}/, or this machine by its name.`);
+  }
   terminal.say('Ctrl-C stops it.');
 }
 

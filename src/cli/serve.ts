@@ -7,11 +7,7 @@ export function registerServe(program: Command, context: CommandContext, ends: (
   archiveCommand(program, 'serve', 'answer over HTTP: the web page, replay, CDX, Memento and the API')
     .option('--port <number>', 'port of the web page and the API', '8080')
     .option('--replay-port <number>', 'port of archived pages, an origin of its own', '8081')
-    .option(
-      '--host <address>',
-      'address of this machine to listen at; 0.0.0.0 for all, with --ui-origin and --replay-origin',
-      '127.0.0.1',
-    )
+    .option('--host <address>', 'address of this machine to listen at; 0.0.0.0 for all', '127.0.0.1')
     .option('--ui-origin <origin>', 'where browsers find the web page, when a proxy stands before it')
     .option('--replay-origin <origin>', 'where browsers find archived pages, likewise')
     .option('--access-log <file>', 'write a line about each request; - for standard error')

@@ -26,14 +26,14 @@ export type FrontParts = {
   readonly metrics: Metrics;
   readonly options: ServerOptions;
   /** The origin of the web page, for pages about what went wrong to lead to; undefined when it has no screens. */
-  readonly home: string | undefined;
+  readonly homeFor: (request: IncomingMessage) => string | undefined;
   readonly answer: (visit: Visit) => Answer;
 };
 
 /** What the access log keeps of a target; the rest of a long one tells nobody anything. */
 const LOGGED_CHARACTERS_MAX = 2048;
 
-export function frontHandler({ socket, hosts, metrics, options, home, answer }: FrontParts): RequestHandler {
+export function frontHandler({ socket, hosts, metrics, options, homeFor, answer }: FrontParts): RequestHandler {
   const stopwatch = options.stopwatch ?? options.clock;
   const { onAccess } = options;
   return (request, response) => {
@@ -52,11 +52,11 @@ export function frontHandler({ socket, hosts, metrics, options, home, answer }: 
       const { problem, isFault } = problemOf(error);
       // Who left in the middle of a reply made no fault of ours.
       if (isFault && !(response.destroyed && isAbort(error))) options.onFailure?.(error);
-      sendProblem(request, response, problem, home);
+      sendProblem(request, response, problem, homeFor(request));
     };
     const refusal = refusalOf(request, hosts);
     if (refusal) {
-      sendProblem(request, response, refusal, home);
+      sendProblem(request, response, refusal, homeFor(request));
       return;
     }
     const target = request.url!;
@@ -83,7 +83,7 @@ function refusalOf(request: IncomingMessage, hosts: HostCheck): Problem | undefi
     const advice = `A URL may have ${URL_CHARACTERS_MAX} characters.`;
     return { status: 414, code: 'URL_TOO_LONG', message: 'the URL is too long', advice };
   }
-  if (!hosts.allows(request.headers.host)) {
+  if (hosts.nameIn(request.headers.host) === undefined) {
     return {
       status: 421,
       code: 'HOST_REFUSED',

@@ -15,13 +15,14 @@ export class HostCheck {
     this.#names = new Set(names.map((name) => name.toLowerCase()));
   }
 
-  /** For the value of a Host field. */
-  allows(field: string | undefined): boolean {
-    if (field === undefined) return false;
-    const match = /^(\[[0-9a-f:.]+\]|[^:[\]/?#@\s]+)(?::\d{1,5})?$/i.exec(field);
-    if (!match) return false;
+  /** The name of ours that is the value of a Host field, without its port; undefined when it is none. */
+  nameIn(field: string | undefined): string | undefined {
+    if (field === undefined) return undefined;
+    const match = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(field);
+    if (!match) return undefined;
     const name = match[1]!.toLowerCase().replace(/\.$/, '');
-    return isIP(name.replace(/^\[|\]$/g, '')) > 0 || this.#names.has(name) || name.endsWith('.localhost');
+    const isOurs = isIP(name.replace(/^\[|\]$/g, '')) > 0 || this.#names.has(name) || name.endsWith('.localhost');
+    return isOurs ? name : undefined;
   }
 }
 

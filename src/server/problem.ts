@@ -133,6 +133,12 @@ export function pagePolicy(home: string | undefined): string {
   return `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action ${home ?? "'none'"}`;
 }
 
+/** Whether a browser asks for something to show in its window. Over plain HTTP browsers say so on localhost only; elsewhere they still say that they could do with HTTPS. */
+export function isForWindow({ headers }: IncomingMessage): boolean {
+  const destination = headers['sec-fetch-dest'];
+  return destination === undefined ? headers['upgrade-insecure-requests'] === '1' : destination === 'document';
+}
+
 /** In a frame the page around it leads on, and nothing inside may lead out of it. */
 export function isFramed(request: IncomingMessage): boolean {
   return /^i?frame$/.test(String(request.headers['sec-fetch-dest'] ?? ''));

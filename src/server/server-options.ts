@@ -1,6 +1,8 @@
 /** What a server is made with, what it hands to the part that answers /api, and what it gives back. */
+import type { IncomingMessage } from 'node:http';
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs, IdSource } from '../base/index.ts';
+import type { ReplayOrigins } from '../replay/index.ts';
 import type { CommandRunner, JobKind } from './job-kind.ts';
 import type { Patience } from './listening-socket.ts';
 
@@ -75,7 +77,8 @@ export type ApiParts = {
   readonly newId: IdSource;
   readonly version: string;
   readonly uiOrigin: string;
-  readonly replayOrigin: string;
+  /** Where the one who asks finds the web page and archived pages. */
+  readonly originsFor: (request: IncomingMessage) => ReplayOrigins;
   readonly jobKinds: readonly JobKind[];
   readonly runCommand: CommandRunner | undefined;
   readonly addRoots?: readonly string[] | undefined;

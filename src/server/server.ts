@@ -4,15 +4,17 @@
  *
  * A bare handler stands in front on both. It checks that the request is meant for us, serves the hot paths itself, and leaves /api to Fastify.
  */
+import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { Replayer } from '../replay/index.ts';
+import { Replayer, type ReplayOrigins } from '../replay/index.ts';
 import { Guard } from './api/guard.ts';
 import { registerApi } from './api/register-api.ts';
 import { CdxRoute } from './cdx-route.ts';
-import { frontHandler } from './front.ts';
+import { frontHandler, type Visit } from './front.ts';
 import { HostCheck } from './host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import { Metrics } from './metrics.ts';
+import { addressOf, Origins } from './origins.ts';
 import { NOT_FOUND, problemOf, sendProblem } from './problem.ts';
 import { ReplayRoutes } from './replay-routes.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
@@ -22,6 +24,8 @@ import { UiRoutes } from './ui-routes.ts';
 const BODY_BYTES_MAX = 1024 * 1024;
 /** How long replies under way may take after a stop was asked for. */
 const STOP_TIMEOUT_MS = 10_000;
+/** For how many names what answers is kept at hand. */
+const FACES_MAX = 16;
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const ui = await ListeningSocket.listen(options.host, options.port, options.patience);
@@ -38,13 +42,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 async function assemble(options: ServerOptions, ui: ListeningSocket, replay: ListeningSocket): Promise<RunningServer> {
   const { archive, token, clock, newId, version, jobKinds, runCommand } = options;
-  const uiOrigin = originOf(options.uiOrigin, options.host, ui.port);
-  const replayOrigin = originOf(options.replayOrigin, options.host, replay.port);
-  const origins = { uiOrigin, replayOrigin };
+  const origins = new Origins(options, { ui: ui.port, replay: replay.port });
+  const { uiOrigin, replayOrigin } = origins.own;
   const hosts = new HostCheck({ host: options.host, origins: [uiOrigin, replayOrigin] });
-  const uiFiles = await UiFiles.load(options.uiDirectory, replayOrigin);
-  const home = uiFiles.hasScreens ? uiOrigin : undefined;
-  const app = newApp(options, home);
+  const originsFor = (request: IncomingMessage) => origins.for(request.headers.host, hosts);
+  const uiFiles = await UiFiles.load(options.uiDirectory);
+  const homeFor = (request: IncomingMessage) => (uiFiles.hasScreens ? originsFor(request).uiOrigin : undefined);
+  const app = newApp(options, homeFor);
   const { addRoots, uploadBytesMax, stopwatch, isIndexing, onIndexFailure } = options;
   const api = await registerApi(app, {
     archive,
@@ -52,7 +56,8 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
     clock,
     newId,
     version,
-    ...origins,
+    uiOrigin,
+    originsFor,
     jobKinds,
     runCommand,
     addRoots,
@@ -64,12 +69,17 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   await app.ready();
   const metrics = new Metrics(archive, () => api.jobCounts(), version);
   const cdx = new CdxRoute(archive, new Guard(uiOrigin, token));
-  const replayer = new Replayer(archive, origins);
-  const uiRoutes = new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...origins });
-  const replayRoutes = new ReplayRoutes({ replayer, ...origins });
-  const parts = { hosts, metrics, options, home };
-  ui.answer(frontHandler({ ...parts, socket: 'ui', answer: (visit) => uiRoutes.answer(visit) }));
-  replay.answer(frontHandler({ ...parts, socket: 'replay', answer: (visit) => replayRoutes.answer(visit) }));
+  const faceUnder = kept((face: ReplayOrigins) => {
+    const replayer = new Replayer(archive, face);
+    return {
+      ui: new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...face }),
+      replay: new ReplayRoutes({ replayer, ...face }),
+    };
+  });
+  const faceFor = ({ request }: Visit) => faceUnder(originsFor(request));
+  const parts = { hosts, metrics, options, homeFor };
+  ui.answer(frontHandler({ ...parts, socket: 'ui', answer: (visit) => faceFor(visit).ui.answer(visit) }));
+  replay.answer(frontHandler({ ...parts, socket: 'replay', answer: (visit) => faceFor(visit).replay.answer(visit) }));
 
   const stop = async (hurry: AbortSignal | undefined) => {
     const patience = AbortSignal.timeout(STOP_TIMEOUT_MS);
@@ -88,12 +98,26 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   };
 }
 
-function newApp(options: ServerOptions, home: string | undefined): FastifyInstance {
+/** What answers under a pair of origins, made once for those that are asked for again. */
+function kept<Face>(make: (origins: ReplayOrigins) => Face): (origins: ReplayOrigins) => Face {
+  const faces = new Map<string, Face>();
+  return (origins) => {
+    const name = `${origins.uiOrigin} ${origins.replayOrigin}`;
+    const known = faces.get(name);
+    if (known) return known;
+    const face = make(origins);
+    if (faces.size >= FACES_MAX) faces.delete(faces.keys().next().value!);
+    faces.set(name, face);
+    return face;
+  };
+}
+
+function newApp(options: ServerOptions, homeFor: (request: IncomingMessage) => string | undefined): FastifyInstance {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { problem, isFault } = problemOf(error);
     if (isFault) options.onFailure?.(error);
     reply.hijack();
-    sendProblem(request.raw, reply.raw, problem, home);
+    sendProblem(request.raw, reply.raw, problem, homeFor(request.raw));
   };
   const app = fastify({
     logger: false,
@@ -104,18 +128,8 @@ function newApp(options: ServerOptions, home: string | undefined): FastifyInstan
   });
   app.setNotFoundHandler((request, reply) => {
     reply.hijack();
-    sendProblem(request.raw, reply.raw, NOT_FOUND, home);
+    sendProblem(request.raw, reply.raw, NOT_FOUND, homeFor(request.raw));
   });
   app.setErrorHandler(fail);
   return app;
-}
-
-function originOf(given: string | undefined, host: string, port: number): string {
-  if (given !== undefined) return new URL(given).origin;
-  const isEverywhere = host === '0.0.0.0' || host === '::';
-  return addressOf(isEverywhere || host.startsWith('127.') || host === '::1' ? 'localhost' : host, port);
-}
-
-function addressOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

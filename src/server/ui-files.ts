@@ -35,23 +35,13 @@ type UiFile = {
 
 export class UiFiles {
   readonly #files: ReadonlyMap<string, UiFile>;
-  readonly #policy: string;
 
-  private constructor(files: ReadonlyMap<string, UiFile>, replayOrigin: string) {
+  private constructor(files: ReadonlyMap<string, UiFile>) {
     this.#files = files;
-    this.#policy = [
-      "default-src 'self'",
-      "img-src 'self' data:",
-      "object-src 'none'",
-      "base-uri 'none'",
-      "form-action 'self'",
-      "frame-ancestors 'none'",
-      `frame-src ${replayOrigin}`,
-    ].join('; ');
   }
 
   /** Without a directory there are no files, and every screen is missing. */
-  static async load(directory: string | undefined, replayOrigin: string): Promise<UiFiles> {
+  static async load(directory: string | undefined): Promise<UiFiles> {
     const files = new Map<string, UiFile>();
     if (directory !== undefined) {
       try {
@@ -64,7 +54,7 @@ export class UiFiles {
         throw fileError(cause, directory);
       }
     }
-    return new UiFiles(files, replayOrigin);
+    return new UiFiles(files);
   }
 
   has(path: string): boolean {
@@ -76,12 +66,13 @@ export class UiFiles {
     return this.#files.has('/index.html');
   }
 
-  send(request: IncomingMessage, response: ServerResponse, path: string): void {
+  /** The page may show frames of the origin of replay and of no other. */
+  send(request: IncomingMessage, response: ServerResponse, path: string, replayOrigin: string): void {
     const file = this.#files.get(path)!;
     const isPacked = file.packed !== undefined && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
     const body = isPacked ? file.packed! : file.bytes;
     const fields = {
-      ...this.#fields(file),
+      ...fieldsOf(file, replayOrigin),
       ...(file.packed && { vary: 'accept-encoding' }),
     };
     if (request.headers['if-none-match'] === file.etag) {
@@ -98,22 +89,31 @@ export class UiFiles {
   }
 
   /** The application, which looks at the address to know which screen is meant. */
-  sendScreen(request: IncomingMessage, response: ServerResponse): void {
-    this.send(request, response, '/index.html');
+  sendScreen(request: IncomingMessage, response: ServerResponse, replayOrigin: string): void {
+    this.send(request, response, '/index.html', replayOrigin);
   }
+}
 
-  #fields(file: UiFile): Record<string, string> {
-    return {
-      'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-      'content-security-policy': this.#policy,
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin',
-      etag: file.etag,
-      'referrer-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-    };
-  }
+const POLICY = [
+  "default-src 'self'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function fieldsOf(file: UiFile, replayOrigin: string): Record<string, string> {
+  return {
+    'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'content-security-policy': `${POLICY}; frame-src ${replayOrigin}`,
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    etag: file.etag,
+    'referrer-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  };
 }
 
 async function readUiFile(path: string): Promise<UiFile> {

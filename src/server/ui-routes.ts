@@ -9,7 +9,7 @@ import type { Replayer } from '../replay/index.ts';
 import type { CdxRoute } from './cdx-route.ts';
 import type { Answer, Visit } from './front.ts';
 import type { Metrics } from './metrics.ts';
-import { accepts, HttpProblem, methodRefused, NOT_FOUND, SCREENS_MISSING } from './problem.ts';
+import { accepts, HttpProblem, isForWindow, methodRefused, NOT_FOUND, SCREENS_MISSING } from './problem.ts';
 import { endReply } from './reply-end.ts';
 import { sendSegment } from './segment-files.ts';
 import type { UiFiles } from './ui-files.ts';
@@ -55,17 +55,16 @@ export class UiRoutes {
 
   /** The web page works under one name only, which is what the API and the frames of replay know. Who comes by another is sent there. */
   #redirected({ request, response }: Visit): Promise<void> | undefined {
-    const isNavigation = request.headers['sec-fetch-dest'] === 'document';
-    if (!isNavigation || request.headers.host === this.#canonicalHost) return undefined;
+    if (!isForWindow(request) || request.headers.host === this.#canonicalHost) return undefined;
     response.writeHead(307, { location: this.#parts.uiOrigin + request.url!, 'content-length': 0 }).end();
     return Promise.resolve();
   }
 
   async #sendPage({ request, response, path }: Visit): Promise<void> {
-    const { uiFiles } = this.#parts;
+    const { uiFiles, replayOrigin } = this.#parts;
     requireReading(request);
-    if (uiFiles.has(path)) uiFiles.send(request, response, path);
-    else if (uiFiles.hasScreens && isScreen(path)) uiFiles.sendScreen(request, response);
+    if (uiFiles.has(path)) uiFiles.send(request, response, path, replayOrigin);
+    else if (uiFiles.hasScreens && isScreen(path)) uiFiles.sendScreen(request, response, replayOrigin);
     else {
       const isForPeople = isScreen(path) && accepts(request.headers.accept, 'text/html');
       throw new HttpProblem(isForPeople && !uiFiles.hasScreens ? SCREENS_MISSING : NOT_FOUND);

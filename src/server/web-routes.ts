@@ -26,7 +26,7 @@ import { parseAcceptDatetime } from './accept-datetime.ts';
 import type { Visit } from './front.ts';
 import { firstMemento, nearestMemento } from './mementos.ts';
 import { sendMissing } from './missing-capture.ts';
-import { badRequest, HttpProblem, methodRefused, SCREENS_MISSING } from './problem.ts';
+import { badRequest, HttpProblem, isForWindow, methodRefused, SCREENS_MISSING } from './problem.ts';
 import { endReply } from './reply-end.ts';
 import { parseTimeMapPage, timeMapOf } from './time-map.ts';
 import type { UiFiles } from './ui-files.ts';
@@ -77,7 +77,7 @@ export class WebRoutes {
 
   #sendScreen({ request, response }: Visit): void {
     if (!this.#parts.uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
-    this.#parts.uiFiles.sendScreen(request, response);
+    this.#parts.uiFiles.sendScreen(request, response, this.#parts.replayOrigin);
   }
 
   async #sendTimeMap(
@@ -113,13 +113,13 @@ export class WebRoutes {
       });
     }
     const found = await nearestMemento(archive, url, at);
-    const vary = { vary: 'accept-datetime, sec-fetch-dest' };
+    const vary = { vary: 'accept-datetime, sec-fetch-dest, upgrade-insecure-requests' };
     if (!found) return this.#sendMissing(request, response, url, vary);
     const [first, last] = await Promise.all([
       firstMemento(archive, url),
       firstMemento(archive, url, { reverse: true }),
     ]);
-    const isBrowser = wantsScreen(request) && at === undefined && modifier === '';
+    const isBrowser = isForWindow(request) && at === undefined && modifier === '';
     const target = linkTarget(found.url);
     const location = isBrowser
       ? uiOrigin + replayPath(target, found.time, '')
@@ -165,11 +165,11 @@ export class WebRoutes {
     const within = isSpan ? await firstMemento(archive, url, { from: time, to: timeEnd }) : undefined;
     const found = within ?? (await nearestMemento(archive, url, time));
     if (!found) return this.#sendMissing(request, response, url);
-    const isFrame = wantsScreen(request) && (modifier === '' || modifier === 'if_');
+    const isFrame = isForWindow(request) && (modifier === '' || modifier === 'if_');
     // The other socket sends windows here for their frame; sent back there, they would go to and fro.
     if (isFrame && !uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
     if (isFrame && timestamp.length >= 14) {
-      uiFiles.sendScreen(request, response);
+      uiFiles.sendScreen(request, response, replayOrigin);
       return;
     }
     const target = linkTarget(url);
@@ -181,13 +181,8 @@ export class WebRoutes {
       'cache-control': 'no-cache',
       'content-length': 0,
       location,
-      vary: 'sec-fetch-dest',
+      vary: 'sec-fetch-dest, upgrade-insecure-requests',
     });
     response.end();
   }
-}
-
-/** Whether a browser asks for something to show in its window. */
-function wantsScreen(request: IncomingMessage): boolean {
-  return request.headers['sec-fetch-dest'] === 'document';
 }

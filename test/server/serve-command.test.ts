@@ -97,7 +97,7 @@ test('serve says in words what is damaged, where, and what to do, without a trac
   assert.deepEqual(rest, []);
 });
 
-test('serve says how others get to see archived pages, when it listens everywhere and does not know its name', async (t) => {
+test('serve says where other machines find it, when it listens everywhere and was not told its name', async (t) => {
   const cwd = await temporaryDirectory(t);
   assert.equal(pinakes(cwd, 'init', 'archive').code, 0);
   const told = async (...args: string[]) => {
@@ -111,8 +111,7 @@ test('serve says how others get to see archived pages, when it listens everywher
     }
     return said;
   };
-  const hint =
-    /browsers of other machines do not see them\. Name the address that they use: --host \S+, or --ui-origin/;
+  const hint = /Other machines open http:\/\/\S+:\d+\/, or this machine by its name\./;
   assert.match(await told('--host', '0.0.0.0'), hint);
   const origins = ['--ui-origin', 'http://a.test:8080', '--replay-origin', 'http://a.test:8081'];
   assert.doesNotMatch(await told('--host', '0.0.0.0', ...origins), hint);

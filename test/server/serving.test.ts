@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -165,6 +166,44 @@ test('a browser window gets the frame page, everybody else the memento', async (
     [307, `${server.uiUrl}/web/timemap/link/http://site.test/`],
   );
   assert.deepEqual(failures, []);
+});
+
+test('a server that listens everywhere is found under the name it was asked by, and under no name of others', async (t) => {
+  const { archive, server } = await makeServer(t, { host: '0.0.0.0', uiDirectory: await makeUi(t) });
+  await archive.store(page('http://site.test/', TIME, contentOf('a page')));
+  const [uiPort, replayPort] = [server.uiUrl, server.replayUrl].map((origin) => new URL(origin).port);
+  const ui = (host: string, target: string, headers: Record<string, string> = {}) =>
+    ask(`http://127.0.0.1:${uiPort}`, target, { headers: { host, ...headers } });
+  for (const name of ['192.0.2.7', 'localhost', hostname().toLowerCase()]) {
+    const host = `${name}:${uiPort}`;
+    const replayOrigin = `http://${name}:${replayPort}`;
+    const screen = await ui(host, '/', WINDOW);
+    assert.equal(screen.status, 200, name);
+    assert.match(String(screen.headers['content-security-policy']), new RegExp(`; frame-src ${replayOrigin}$`));
+    assert.equal(JSON.parse((await ui(host, '/api/info')).text).replayOrigin, replayOrigin);
+    const memento = `/web/20240301100000mp_/http://site.test/`;
+    assert.equal((await ui(host, '/web/http://site.test/')).headers.location, replayOrigin + memento);
+    const shown = await ask(`http://127.0.0.1:${replayPort}`, memento, {
+      headers: { host: `${name}:${replayPort}`, 'sec-fetch-dest': 'iframe' },
+    });
+    assert.match(String(shown.headers['content-security-policy']), new RegExp(`frame-ancestors 'self' http://${host}`));
+    assert.ok(shown.text.includes(`"prefix":"${replayOrigin}/web/"`), name);
+  }
+  const otherPort = await ui('192.0.2.7:1', '/jobs', WINDOW);
+  assert.deepEqual([otherPort.status, otherPort.headers.location], [307, `http://192.0.2.7:${uiPort}/jobs`]);
+  const byNumber = await ui(`[2001:db8::7]:${uiPort}`, '/jobs', WINDOW);
+  assert.equal(byNumber.headers.location, `http://localhost:${uiPort}/jobs`, 'no policy can name it');
+  for (const name of ['evil.test', 'localhost.evil.test', `x;script-src'unsafe-inline'.localhost`])
+    assert.equal((await ui(`${name}:${uiPort}`, '/api/info')).status, 421, name);
+});
+
+test('a window gets the frame page over plain HTTP too, where browsers do not say what they ask for', async (t) => {
+  const { archive, server } = await makeServer(t, { uiDirectory: await makeUi(t) });
+  await archive.store(page('http://site.test/', TIME, contentOf('a page')));
+  const { host } = new URL(server.uiUrl);
+  const headers = { host, accept: 'text/html', 'upgrade-insecure-requests': '1' };
+  const reply = await ask(server.uiAddress, '/web/20240301100000/http://site.test/', { headers });
+  assert.match(reply.text, /the application/, 'sent to the memento it would be led back here, for ever');
 });
 
 test('a path that a script of an archived page made up is looked for on that page its site', async (t) => {

@@ -114,12 +114,12 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
       tag: TAG,
       summary: 'What this server is and can do',
       reply: { status: 200, schema: Info, says: 'The archive and its server.' },
-      handle: async () => {
+      handle: async ({ request }) => {
         const jobKinds = kinds.map(({ name }) => name).sort();
         return {
           name: archive.connector.name,
           version: parts.version,
-          replayOrigin: parts.replayOrigin,
+          replayOrigin: parts.originsFor(request.raw).replayOrigin,
           capabilities: { crawl: jobKinds.includes('crawl'), search: await search.isThere() },
           indexing: indexingItem(indexing()),
           jobKinds,
