@@ -254,7 +254,8 @@ export class Replayer {
       };
     }
     const condition = request.fields('if-range');
-    const isAsked = answer.status === 200 && (condition === undefined || condition === tag);
+    const isAsked =
+      request.method !== 'HEAD' && answer.status === 200 && (condition === undefined || condition === tag);
     const range = byteRange(isAsked ? request.fields('range') : undefined, size);
     fields.push(['Accept-Ranges', 'bytes']);
     if (range.kind === 'outside') {

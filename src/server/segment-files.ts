@@ -5,8 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import type { Archive } from '../archive/index.ts';
-import { byteRange } from '../warc/index.ts';
-import { HttpProblem, NOT_FOUND, rangeOutside } from './problem.ts';
+import { downloadMime } from './api/download.ts';
+import { fileReply } from './file-reply.ts';
+import { HttpProblem, NOT_FOUND } from './problem.ts';
 import { sendStream } from './stream-reply.ts';
 
 export async function sendSegment(
@@ -18,22 +19,16 @@ export async function sendSegment(
   const segment = archive.segments().find((candidate) => basename(candidate.name) === name);
   if (!segment)
     throw new HttpProblem({ ...NOT_FOUND, message: 'the archive has no segment of this name', where: name });
-  const etag = `"${segment.number}-${segment.bytes}"`;
-  const guard = request.headers['if-range'];
-  const range = byteRange(guard === undefined || guard === etag ? request.headers.range : undefined, segment.bytes);
-  if (range.kind === 'outside') throw rangeOutside(segment.bytes);
-  const [from, to] = range.kind === 'part' ? [range.from, range.to] : [0, segment.bytes];
-  response.writeHead(range.kind === 'part' ? 206 : 200, {
-    'accept-ranges': 'bytes',
-    'cache-control': 'no-cache',
-    'content-length': to - from,
-    'content-security-policy': "sandbox; default-src 'none'",
-    'content-type': 'application/warc',
-    'cross-origin-resource-policy': 'same-origin',
-    etag,
-    'x-content-type-options': 'nosniff',
-    ...(range.kind === 'part' && { 'content-range': `bytes ${from}-${to - 1}/${segment.bytes}` }),
+  const { status, fields, from, to } = fileReply(request, {
+    mime: downloadMime(segment.name),
+    bytes: segment.bytes,
+    tag: `${segment.number}-${segment.bytes}`,
   });
-  if (request.method === 'HEAD') response.end();
+  response.writeHead(status, {
+    ...fields,
+    'cross-origin-resource-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+  });
+  if (request.method === 'HEAD' || from === to) response.end();
   else await sendStream(response, archive.volumes.get(segment.volume).stream(segment.name, from, to));
 }

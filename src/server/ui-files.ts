@@ -9,6 +9,7 @@ import { join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fileError } from '../base/index.ts';
+import { namesTag } from './file-reply.ts';
 import { endReply } from './reply-end.ts';
 
 const MIMES: Readonly<Record<string, string>> = {
@@ -75,7 +76,7 @@ export class UiFiles {
       ...fieldsOf(file, replayOrigin),
       ...(file.packed && { vary: 'accept-encoding' }),
     };
-    if (request.headers['if-none-match'] === file.etag) {
+    if (namesTag(request.headers['if-none-match'], file.etag)) {
       response.writeHead(304, fields).end();
       return;
     }

@@ -235,6 +235,15 @@ test('segments are given by their file name, whole or by range, as an index line
   const whole = await ask(server.uiAddress, `/warc/${file}`);
   assert.deepEqual(whole.body.subarray(Number(offset), Number(offset) + Number(length)), part.body);
   assert.equal((await ask(server.uiAddress, `/warc/${file}`, { headers: { range: 'bytes=99999999-' } })).status, 416);
+  const etag = String(whole.headers.etag);
+  for (const known of [etag, `"other", W/${etag}`, '*']) {
+    const same = await ask(server.uiAddress, `/warc/${file}`, { headers: { 'if-none-match': known, range } });
+    assert.deepEqual([same.status, same.body.length, same.headers.etag], [304, 0, etag], known);
+  }
+  const other = await ask(server.uiAddress, `/warc/${file}`, { headers: { 'if-range': '"other"', range } });
+  assert.deepEqual([other.status, other.body.length], [200, whole.body.length]);
+  const head = await ask(server.uiAddress, `/warc/${file}`, { method: 'HEAD', headers: { range } });
+  assert.deepEqual([head.status, head.headers['content-length']], [200, String(whole.body.length)]);
   assert.equal((await ask(server.uiAddress, '/warc/other.warc.gz')).status, 404);
 });
 
