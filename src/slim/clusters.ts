@@ -5,6 +5,7 @@
 import type { Finding } from '../base/index.ts';
 import { type Database, quoted } from './database.ts';
 import { slimFinding } from './finding-catalogue.ts';
+import { LEANED_MARK } from './leaning-notes.ts';
 import type { PayloadComparison, PayloadPlace } from './payload-comparison.ts';
 import { REFERENCED_STATEMENT, RESOLVE_STATEMENT } from './resolve-statement.ts';
 import { inOrder, type SlimPool } from './slim-pool.ts';
@@ -89,6 +90,12 @@ export class Clusters {
   /** Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from. */
   async findReferenced(source: string, pointers: string): Promise<void> {
     await findReferenced(this.#database, source, pointers);
+  }
+
+  /** Adds the records that files elsewhere lean on, by the notes of earlier runs (see leaning-notes.ts). */
+  async findLeaned(source: string, leaned: string): Promise<void> {
+    await this.#database.run(`INSERT INTO referenced
+      SELECT m.file, m.record_offset, m.digest, false FROM ${source} AS m SEMI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK} WHERE m.yields`);
   }
 
   /** Turns to one part of the manifest, which becomes the view `manifest`; no cluster goes beyond it. */

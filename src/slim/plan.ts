@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline';
 import { assert, type Finding } from '../base/index.ts';
 import type { Duplicate } from './clusters.ts';
 import { slimFinding } from './finding-catalogue.ts';
+import type { LeanedRecord } from './leaning-notes.ts';
 import { type LineFileLengths, LineFiles } from './line-files.ts';
 import type { CheckedOriginal, OriginalVerdict } from './original-check.ts';
 import type { PlannedDuplicate, PlannedOriginal } from './plan-line.ts';
@@ -93,27 +94,50 @@ export class Plan {
   /** The plan, file by file in the order of their numbers; files that are not wanted are left out. */
   async *byFile(isWanted: (file: number) => boolean): AsyncGenerator<FilePlan> {
     const apart = new LineFiles(this.#directory, FILE_PLAN);
-    const parts = Object.keys(this.#lengths).map((name) => Number(/\d+/.exec(name)![0]));
-    for (const part of parts.sort((a, b) => a - b)) {
+    for (const part of this.#parts()) {
       const plans = new Map<number, { duplicates: number; originalFiles: Set<number> }>();
-      for await (const line of createInterface({
-        input: createReadStream(join(this.#directory, `plan-${part}.tsv`)),
-      })) {
-        const first = line.indexOf('\t');
-        const second = line.indexOf('\t', first + 1);
-        const file = Number(line.slice(0, first));
+      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
         if (!isWanted(file)) continue;
         let plan = plans.get(file);
         if (!plan) plans.set(file, (plan = { duplicates: 0, originalFiles: new Set() }));
         plan.duplicates++;
-        plan.originalFiles.add(Number(line.slice(first + 1, second)));
-        apart.add(`duplicates-${file}.tsv`, `${line.slice(second + 1)}\n`);
+        plan.originalFiles.add(originalFile);
+        apart.add(`duplicates-${file}.tsv`, `${rest}\n`);
       }
       apart.flush();
       for (const file of [...plans.keys()].sort((a, b) => a - b)) {
         assert(Math.floor(file / this.#filesTogether) === part, 'a plan file holds the plans of its own files');
         yield { file, path: join(this.#directory, `duplicates-${file}.tsv`), ...plans.get(file)! };
       }
+    }
+  }
+
+  /** The originals in files of the collection that duplicates in other files will refer to; one may come several times. */
+  async *originalsElsewhere(): AsyncGenerator<LeanedRecord> {
+    for (const part of this.#parts()) {
+      let last = '';
+      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
+        if (originalFile < 0 || originalFile === file) continue;
+        const { original } = JSON.parse(rest.slice(rest.indexOf('\t') + 1)) as PlannedDuplicate;
+        const place = `${original.uri}\t${original.date}`;
+        if (place !== last) yield { file: originalFile, uri: original.uri, date: original.date };
+        last = place;
+      }
+    }
+  }
+
+  #parts(): number[] {
+    const parts = Object.keys(this.#lengths).map((name) => Number(/\d+/.exec(name)![0]));
+    return parts.sort((a, b) => a - b);
+  }
+
+  async *#linesOf(part: number): AsyncGenerator<{ file: number; originalFile: number; rest: string }> {
+    const input = createReadStream(join(this.#directory, `plan-${part}.tsv`));
+    for await (const line of createInterface({ input })) {
+      const first = line.indexOf('\t');
+      const second = line.indexOf('\t', first + 1);
+      const [file, originalFile] = [Number(line.slice(0, first)), Number(line.slice(first + 1, second))];
+      yield { file, originalFile, rest: line.slice(second + 1) };
     }
   }
 }

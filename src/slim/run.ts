@@ -29,6 +29,7 @@ import { FilePlaces } from './file-places.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { firstPass } from './first-pass.ts';
 import { JOURNAL_VERSION, Journal, type RunTerms, type ScannedFile } from './journal.ts';
+import { LEANED_MARK, leanedSource, noteLeaned } from './leaning-notes.ts';
 import { linesSource, MANIFEST_COLUMNS, RESOLVED_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
 import { manifestSource } from './manifest-source.ts';
@@ -198,7 +199,11 @@ class Run {
       await this.#scan();
       const plan = await this.#plan();
       let failures = 0;
-      if (!this.#options.dryRun) failures = await this.#rewrite(plan);
+      if (!this.#options.dryRun) {
+        const run = { directory: this.#directory, startMs: this.#state.begin!.startMs };
+        await noteLeaned(plan.originalsElsewhere(), this.#files, run);
+        failures = await this.#rewrite(plan);
+      }
       const summary = summaryOf(this.#files, this.#state);
       if (!this.#options.dryRun && failures === 0) this.#note({ kind: 'finished' });
       return summary;
@@ -310,6 +315,8 @@ class Run {
     if (pointers) {
       await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
     }
+    const leaned = leanedSource(this.#files);
+    if (leaned !== undefined) await clusters.findLeaned(everything, leaned);
     const numbers = new Map(this.#files.map((file, number) => [file.path, number]));
     for (const [index, source] of sources.entries()) {
       this.#options.signal?.throwIfAborted();
@@ -335,7 +342,12 @@ class Run {
     const places = new FilePlaces(this.#files);
     const isTaken = (number: number | undefined) =>
       number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
-    const found = await plan.add(duplicatesIn(database, source.sql), {
+    const leaned = leanedSource(this.#files);
+    const free =
+      leaned === undefined
+        ? source.sql
+        : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK})`;
+    const found = await plan.add(duplicatesIn(database, free), {
       pool: this.#pool,
       numberOf: (file) => isTaken(places.numberOf(file)),
       pathOf: (file) => places.pathOf(file),

@@ -7,6 +7,7 @@ import { identityIfThere, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { forget, removeRemains, restore } from './installation.ts';
 import { Journal } from './journal.ts';
+import { forgetLeaned } from './leaning-notes.ts';
 import { logOf } from './rewrite.ts';
 import { RunState } from './run-state.ts';
 import { temporaryOf } from './second-pass.ts';
@@ -91,6 +92,7 @@ async function undo(
       for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
       removeRemains(file.path, join(keptDirectory, file.name));
     }
+    forgetLeaned(files, { directory, startMs: state.begin!.startMs });
     journal.add({ kind: 'undone' });
     clearRun(directory);
   }

@@ -8,6 +8,7 @@
  *     run-0001/journal.jsonl  what was done; stays, for undo
  *     run-0001/files.jsonl    the files of the run, in order
  *     run-0001/...            lines, plans and spilled tables; gone when the run is finished
+ *     leaned-*.txt            what revisits elsewhere lean on in the files beside it; see leaning-notes.ts
  * ```
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
