@@ -1,10 +1,10 @@
 /** `pinakes compact`: takes the bytes of what was deleted out of the segments, and packs cold ones anew when that is asked for. */
-import type { Archive, RecompressReport } from '../archive/index.ts';
+import type { Archive, CompactReport, RecompressReport } from '../archive/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { Progress } from './progress.ts';
-import { counted, formatBytes, printable } from './terminal.ts';
+import { counted, formatBytes, printable, type Terminal } from './terminal.ts';
 
 export type CompactCommandOptions = ArchiveCommandOptions & {
   readonly dryRun?: boolean;
@@ -33,13 +33,17 @@ async function compact(
   const deadBytes = dead.reduce((sum, segment) => sum + segment.deadBytes, 0);
   const say = async (line: string) => (options.json ? undefined : terminal.line(line));
   if (options.dryRun || dead.length === 0) {
+    const staying = await stayingOf(archive, dead);
+    const left = staying.readOnly.length + staying.waiting.length + staying.kept.length;
+    const written = left === 0 ? 'these' : `${dead.length - left} of them`;
     await say(
       dead.length === 0
         ? 'nothing to compact: no segment holds deleted records'
-        : `deleted records of ${formatBytes(deadBytes)} in ${counted(dead.length, 'segment')}; these would be written anew, ` +
+        : `deleted records of ${formatBytes(deadBytes)} in ${counted(dead.length, 'segment')}; ${written} would be written anew, ` +
             'and with them those whose revisits lean on what leaves',
     );
-    return { isDone: false, segments: dead.length, deadBytes };
+    sayStaying(terminal, staying, options);
+    return { isDone: false, segments: dead.length, deadBytes, ...staying };
   }
   const progress = new Progress(
     terminal,
@@ -59,15 +63,7 @@ async function compact(
     `${counted(report.segments, 'segment')} written anew: ${formatBytes(report.bytesBefore)} before, ${formatBytes(report.bytesAfter)} after; ` +
       `${counted(report.promoted, 'revisit')} became holders, ${report.repointed} were pointed anew`,
   );
-  if (!options.json)
-    for (const name of report.readOnly)
-      terminal.say(`${name} holds deleted records and lies in a volume that may only be read; they stay in it`);
-  for (const name of report.waiting)
-    terminal.say(`${name} holds deleted records; they stay in it while a volume is missing (\`pinakes volume ls\`)`);
-  for (const { segment, snapshot } of report.kept)
-    terminal.say(
-      `${segment} holds deleted records and belongs to the snapshot ${snapshot}; they stay until that is removed`,
-    );
+  sayStaying(terminal, report, options);
   for (const { segment, why } of report.damaged)
     terminal.say(
       printable(`${segment} stays as it is, and with it what was deleted from it: ${why}. Put it back from a backup.`),
@@ -77,6 +73,36 @@ async function compact(
       `${segment} stays as it is, and with it what was deleted from it: another file of its name lies in the volume ${volume}. Move one of the two away.`,
     );
   return { isDone: true, ...report };
+}
+
+/** Segments with deleted records that a compaction leaves as they are, by reason. */
+type Staying = Pick<CompactReport, 'readOnly' | 'waiting' | 'kept'>;
+
+/** What a compaction would leave, as far as can be told without reading segments. */
+async function stayingOf(archive: Archive, dead: readonly { name: string; volume: string }[]): Promise<Staying> {
+  const staying: Staying = { readOnly: [], waiting: [], kept: [] };
+  const volumes = await archive.listVolumes();
+  const isSomeMissing = volumes.some(({ failure }) => failure !== undefined);
+  const writable = new Set(volumes.filter((volume) => volume.writable).map(({ name }) => name));
+  for (const segment of dead) {
+    const snapshot = archive.snapshots.keeperOf(segment);
+    if (isSomeMissing) staying.waiting.push(segment.name);
+    else if (snapshot !== undefined) staying.kept.push({ segment: segment.name, snapshot });
+    else if (!writable.has(segment.volume)) staying.readOnly.push(segment.name);
+  }
+  return staying;
+}
+
+function sayStaying(terminal: Terminal, { readOnly, waiting, kept }: Staying, { json }: CompactCommandOptions): void {
+  if (!json)
+    for (const name of readOnly)
+      terminal.say(`${name} holds deleted records and lies in a volume that may only be read; they stay in it`);
+  for (const name of waiting)
+    terminal.say(`${name} holds deleted records; they stay in it while a volume is missing (\`pinakes volume ls\`)`);
+  for (const { segment, snapshot } of kept)
+    terminal.say(
+      `${segment} holds deleted records and belongs to the snapshot ${snapshot}; they stay until that is removed`,
+    );
 }
 
 async function recompress(

@@ -3,11 +3,11 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { writeParquet } from '../archive/index.ts';
 import { fileError, formatW3cDate, PinakesError } from '../base/index.ts';
-import { EDGE_COLUMNS, edgeLine, listEdges, openSearch } from '../search/index.ts';
+import { EDGE_COLUMNS, edgeLine, listEdges } from '../search/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
-import { limitOf, sayHowFar } from './search-query.ts';
+import { limitOf, openIndexOf, sayHowFar } from './search-query.ts';
 import { counted, printable } from './terminal.ts';
 
 export type LinksCommandOptions = ArchiveCommandOptions & {
@@ -23,19 +23,17 @@ export async function searchLinks(
   url: string | undefined,
   options: LinksCommandOptions,
 ): Promise<number> {
-  if (options.out !== undefined) {
-    const edges = await writeEdges(options.archive, options.out, options.force === true, signal);
-    if (options.json) await terminal.json({ edges });
-    else await terminal.line(`${counted(edges, 'link')} written to ${options.out}`);
-    const search = openSearch(options.archive);
-    sayHowFar(terminal, search, false);
-    search.close();
-    return EXIT_FINE;
-  }
-  if (url === undefined)
+  if (url === undefined && options.out === undefined)
     throw new PinakesError('BAD_ARGUMENT', { where: 'links', detail: 'name a page, or a file with --out' });
-  const search = openSearch(options.archive);
+  const search = await openIndexOf(options.archive);
   try {
+    if (options.out !== undefined) {
+      const edges = await writeEdges(options.archive, options.out, options.force === true, signal);
+      if (options.json) await terminal.json({ edges });
+      else await terminal.line(`${counted(edges, 'link')} written to ${options.out}`);
+      sayHowFar(terminal, search, false);
+      return EXIT_FINE;
+    }
     const at = options.at === undefined ? undefined : timeOf(options.at, 'end');
     const list = await search.links(url, { direction: options.direction, at, limit: limitOf(options.limit) });
     for (const item of list.items) {

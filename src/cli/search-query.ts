@@ -1,5 +1,5 @@
 /** `pinakes search`: results for people, or one JSON object a line. Works beside a server or an indexer: reading the index takes nobody's turn. */
-import { NamedSnapshots } from '../archive/index.ts';
+import { NamedSnapshots, readConnector } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
 import {
   openSearch,
@@ -41,7 +41,7 @@ export async function searchQuery(
   }
   const limit = limitOf(options.limit);
   const asOf = await timeAsked(options);
-  const search = openSearch(options.archive);
+  const search = await openIndexOf(options.archive);
   try {
     const { after, sort, group, facets = false } = options;
     const page = await search.search(query, { limit, sort, group, facets, after, asOf });
@@ -52,6 +52,12 @@ export async function searchQuery(
   } finally {
     search.close();
   }
+}
+
+/** The search index of an archive. Where there is no archive, that is what is wrong, and not the lack of an index. */
+export async function openIndexOf(archive: string): Promise<Search> {
+  await readConnector(archive);
+  return openSearch(archive);
 }
 
 /** What is not in the index is not found, which must not look as if it were not in the archive. */

@@ -66,6 +66,22 @@ test('compact names a damaged segment, leaves it alone, and ends with 1', async 
   assert.ok(readFileSync(join(folder, name.replace('.open', ''))).equals(bytes));
 });
 
+test('a dry run of compact says which segments would stay as they are, and why', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await writeSite(join(at, 'two.warc.gz'), 'two', 3);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', '--in-place', 'one.warc.gz');
+  await pinakes(at, 'add', 'two.warc.gz');
+  await pinakes(at, 'delete', '--from', '1990', '--yes');
+  const dry = await pinakes(at, 'compact', '--dry-run');
+  assert.match(dry.out, /^deleted records of .* in 2 segments; 1 of them would be written anew/);
+  assert.match(dry.err, /^default\/one-.* lies in a volume that may only be read; they stay in it\n$/);
+  const [planned] = await pinakesJson(at, 'compact', '--dry-run', '--json');
+  const [done] = await pinakesJson(at, 'compact', '--json');
+  for (const reason of ['readOnly', 'waiting', 'kept']) assert.deepEqual(planned![reason], done![reason]);
+});
+
 test('add says that captures of a file were deleted since, and --again takes them in', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'one', 3);
@@ -257,7 +273,16 @@ test('a file that cannot be read is told of, the others are added, and the exit 
 
 test('without an archive every verb says how to make one', async (t) => {
   const at = scratch(t);
-  for (const args of [['add', '.'], ['get', 'http://a.test/'], ['verify'], ['volume', 'ls'], ['rebuild']]) {
+  const verbs = [
+    'add .',
+    'get http://a.test/',
+    'verify',
+    'volume ls',
+    'rebuild',
+    'search word',
+    'links http://a.test/',
+  ];
+  for (const args of verbs.map((verb) => verb.split(' '))) {
     const { code, err } = await pinakes(at, ...args);
     assert.equal(code, 2, args.join(' '));
     assert.match(err, /ARCHIVE_MISSING.*pinakes init/s, args.join(' '));
