@@ -5,7 +5,7 @@
  * Originals of revisits that are there already are counted like others, though a run leaves them. What a revisit takes is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
  */
 import { mkdirSync, rmSync } from 'node:fs';
-import { type DigestAlgorithm, digestOf, utf8 } from '../base/index.ts';
+import { type DigestAlgorithm, digestOf, fileError, utf8 } from '../base/index.ts';
 import { Clusters } from './clusters.ts';
 import { Database } from './database.ts';
 import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
@@ -53,8 +53,12 @@ const LISTED_MAX = 20;
 
 export async function slimAssess(options: AssessOptions): Promise<Assessment> {
   const { directory } = options;
-  rmSync(directory, { recursive: true, force: true });
-  mkdirSync(directory, { recursive: true });
+  try {
+    rmSync(directory, { recursive: true, force: true });
+    mkdirSync(directory, { recursive: true });
+  } catch (cause) {
+    throw fileError(cause, directory, 'writing');
+  }
   const database = await Database.open(directory);
   try {
     return await assess(options, database);

@@ -45,6 +45,13 @@ describe('pinakes slim', () => {
     assert.equal(existsSync(join(base, 'crawl', '.pinakes-slim')), false);
   });
 
+  test('assess says where it cannot put what does not fit into memory', async () => {
+    writeFileSync(join(base, 'a-file'), '');
+    const { code, err } = await pinakes(base, 'slim', 'assess', 'crawl', '--work', 'a-file');
+    assert.equal(code, 2);
+    assert.match(err, /^pinakes: .*a-file.*\[FILE_\w+\]\n/);
+  });
+
   test('run in place, undo and run again: the first and the last result are the same', async () => {
     cpSync(join(base, 'crawl'), join(base, 'copy'), { recursive: true });
     const run = ['slim', 'run', 'copy', '--in-place', '--keep-originals', 'kept'];
