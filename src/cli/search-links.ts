@@ -23,8 +23,6 @@ export async function searchLinks(
   url: string | undefined,
   options: LinksCommandOptions,
 ): Promise<number> {
-  if (url === undefined && options.out === undefined)
-    throw new PinakesError('BAD_ARGUMENT', { where: 'links', detail: 'name a page, or a file with --out' });
   const search = await openIndexOf(options.archive);
   try {
     if (options.out !== undefined) {
@@ -34,6 +32,8 @@ export async function searchLinks(
       sayHowFar(terminal, search, false);
       return EXIT_FINE;
     }
+    if (url === undefined)
+      throw new PinakesError('BAD_ARGUMENT', { where: 'links', detail: 'name a page, or a file with --out' });
     const at = options.at === undefined ? undefined : timeOf(options.at, 'end');
     const list = await search.links(url, { direction: options.direction, at, limit: limitOf(options.limit) });
     for (const item of list.items) {
