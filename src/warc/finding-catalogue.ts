@@ -26,7 +26,7 @@ export const FINDING_CATALOGUE = {
   'content-length-short': error('the record goes on past its Content-Length'),
   'date-invalid': warning('the date of the record is not a date'),
   'field-duplicate': warning('a field that may stand once stands twice; the first counts'),
-  'field-malformed': warning('a line of the head is not a field'),
+  'field-malformed': warning('a line of the head is not a field, or not as it should be written'),
   'field-missing': warning('a field that every record must have is missing'),
   'file-empty': warning('the file is empty: it was begun and never written, or lost what it had'),
   'garbage-skipped': error('bytes that belong to no record were skipped'),

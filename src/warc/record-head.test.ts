@@ -103,6 +103,19 @@ test('of many lines that are no fields the first are told, and how many more the
   assert.deepEqual([malformed.length, malformed[0], malformed.at(-1)], [21, '"bad"', '199981 more lines']);
 });
 
+test('a length that is one number however it is written is read, and told of', () => {
+  const lengthOf = (value: string) => {
+    const { head, faults } = parse(SOUND.replace('Content-Length: 10', `Content-Length: ${value}`));
+    return [head.contentLength, faults.filter((code) => code !== 'target-uri-bracketed')];
+  };
+  for (const value of ['+10', '"10"', '00000000000000000010', '10, 10', '10,10 , 10'])
+    assert.deepEqual(lengthOf(value), [10, ['field-malformed']], value);
+  assert.deepEqual(lengthOf('010'), [10, []]);
+  assert.deepEqual(lengthOf('0'), [0, []]);
+  for (const value of ['-10', '10, 11', '1 0', '10.0', '0x10', '1,024', '10 bytes', '"10', '99999999999999999999'])
+    assert.deepEqual(lengthOf(value), [undefined, ['content-length-invalid']], value);
+});
+
 test('the end of a head is its empty line, with CRLF or LF', () => {
   for (const [text, end] of [
     ['WARC/1.1\r\nA: b\r\n\r\nbody', 18],

@@ -96,10 +96,13 @@ export function unbracketed(value: string): string {
   return value.startsWith('<') && value.endsWith('>') ? value.slice(1, -1) : value;
 }
 
+const LENGTH = /^\d{1,16}$/;
+/** One number all the same: with a sign, in quotation marks, with zeros before it, or said several times. */
+const ODD_LENGTH = /^\+?("?)0*(\d{1,16})\1( *, *\2)*$/;
+
 function parseLength(value: string | undefined): number | undefined {
-  if (value === undefined || !/^\d{1,16}$/.test(value)) return undefined;
-  const length = Number(value);
-  return Number.isSafeInteger(length) ? length : undefined;
+  const length = value !== undefined && (LENGTH.test(value) ? value : ODD_LENGTH.exec(value)?.[2]);
+  return length && Number.isSafeInteger(Number(length)) ? Number(length) : undefined;
 }
 
 /** Index past the empty line that ends the head beginning at `from`, or -1 when it is not in [from, end). */
@@ -209,6 +212,8 @@ function judge(head: RecordHead, faults: HeadFault[]): void {
   if (!head.recordId) faults.push({ code: 'field-missing', detail: 'WARC-Record-ID' });
   if (head.contentLength === undefined) {
     faults.push({ code: 'content-length-invalid', detail: lengthDetail(head.get('content-length')) });
+  } else if (!LENGTH.test(head.get('content-length')!)) {
+    faults.push({ code: 'field-malformed', detail: lengthDetail(head.get('content-length')) });
   }
   const date = head.date;
   if (!date) faults.push({ code: 'field-missing', detail: 'WARC-Date' });
