@@ -4,7 +4,7 @@
  * - A segment that the catalog does not know is entered from its beginning; one that grew behind the catalogued mark, from there.
  * - Bytes behind the last whole record of an open segment are cut off.
  * - Deletions whose tombstones are durable and that the catalog had not yet heard of are carried out.
- * - A segment that is shorter than the catalog knows it, or that cannot be read, is told of and left as it is; it costs only itself.
+ * - A segment that is gone, that is shorter than the catalog knows it, or that cannot be read, is told of and left as it is; it costs only itself.
  * - A segment that compaction was writing when it was interrupted, still open, is removed; one that was finished takes the place of the segment
  *   it replaces.
  * - Where the catalog knows neither of the two, as when files were put back that had been copied at different times, the one that was replaced may be an older
@@ -25,6 +25,7 @@ import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 
 /** The collection of files that lie in no folder of their own. */
 const DEFAULT_COLLECTION = 'default';
+const HOW_TO_MEND = 'put it back from a backup, or run `pinakes rebuild` to go on with what is left';
 const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 
 export async function healArchive(
@@ -96,7 +97,9 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
   const found: Found[] = [];
   for (const volume of archive.volumes.available()) {
     try {
-      for (const object of await volume.list()) {
+      const objects = await volume.list();
+      tellMissing(archive, volume, objects);
+      for (const object of objects) {
         if (SEGMENT_NAME.test(object.name) && !object.name.endsWith(TOMBSTONES_SUFFIX)) found.push({ volume, object });
       }
     } catch (error) {
@@ -105,6 +108,22 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
     }
   }
   return found;
+}
+
+/** Segments that the catalog knows and that are not in their volume, though that is there: in one go, since they may be very many. */
+function tellMissing(archive: ArchiveParts, volume: Volume, objects: readonly ObjectInfo[]): void {
+  const there = new Set(objects.map(({ name }) => name));
+  const [first, ...others] = archive.shelf.all().filter((one) => one.volume === volume.name && !there.has(one.name));
+  if (!first) return;
+  const more = others.length === 0 ? '' : `, nor ${others.length === 1 ? 'is' : 'are'} ${others.length} more`;
+  const message = `the segment is not in its volume${more}; ${HOW_TO_MEND}`;
+  archive.report({
+    code: 'segment-missing',
+    level: 'error',
+    file: `${volume.name}: ${first.name}`,
+    offset: 0,
+    message,
+  });
 }
 
 /** Of two objects of one name, neither known to the catalog: a finished one before an unfinished one, the longer before the shorter. */
@@ -279,7 +298,7 @@ async function healSegment(
   if (segment.bytes > object.bytes)
     throw new PinakesError('OBJECT_MOVED', {
       where: `${volumeName}: ${object.name}`,
-      detail: 'it is shorter than the catalog knows it',
+      detail: `it is shorter than the catalog knows it; ${HOW_TO_MEND}`,
     });
   archive.shelf.put(segment);
   segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment), {

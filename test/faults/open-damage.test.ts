@@ -109,10 +109,20 @@ test('a segment that was taking the place of another and is gone keeps no archiv
   await again.close();
   await rm(join(directory, 'volumes/main', fresh.name));
   const { codes } = await reopened();
-  assert.deepEqual(codes, ['segment-not-healed']);
+  assert.deepEqual(codes, ['segment-not-healed', 'segment-missing']);
   const mended = await openArchive(directory, trialOptions({ seed: 4 }));
   await mended.rebuild();
   assert.equal((await allCaptures(mended)).length, NAMES.length - 1);
   assert.equal((await mended.verify()).errors, 0);
   await mended.close();
+});
+
+test('a segment that is gone is told of when the archive is opened, as one that was cut is', async (t) => {
+  const { path, reopened } = await halfDeleted(t);
+  await rename(path, `${path}.away`);
+  assert.deepEqual((await reopened()).codes, ['segment-missing']);
+  await writeFile(path, (await readFile(`${path}.away`)).subarray(0, 1000));
+  assert.deepEqual((await reopened()).codes, ['segment-not-healed']);
+  await rename(`${path}.away`, path);
+  assert.deepEqual((await reopened()).codes, []);
 });
