@@ -184,6 +184,8 @@ export class FileSource implements StepSource {
 
   /** A file that has something wrong with it is read again when it comes again, so that it is told again; but nothing of it is added twice. */
   async finish(report: AddReport): Promise<void> {
+    // What was cut off before it was read is not there to be told of otherwise. What was added behind comes with the next add.
+    if ((await this.#handle.stat()).size < this.#size) throw new PinakesError('FILE_CHANGED', { where: this.path });
     if (this.#finished && !this.#finished.done) {
       report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
       return;
@@ -218,6 +220,7 @@ export class FileSource implements StepSource {
 
   async #step(records: readonly ScanFacts[], report: AddReport): Promise<void> {
     const draft = this.#parts.newDraft();
+    const before = { ...report };
     try {
       const { catalog, fingerprint } = this.#parts;
       const registrar = new Registrar(catalog, draft, fingerprint, { copyingFor: this.#own });
@@ -238,6 +241,7 @@ export class FileSource implements StepSource {
       this.#own.endStep(records);
       step.rememberHolders();
     } catch (error) {
+      Object.assign(report, before);
       await this.#parts.rollBack();
       throw error;
     }

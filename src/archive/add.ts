@@ -120,7 +120,8 @@ class OpenSources {
       this.#open.set(file, source);
       await work(source);
     } catch (error) {
-      if (!(error instanceof PinakesError) || !error.code.startsWith('FILE_')) throw error;
+      if (!(error instanceof PinakesError) || !error.code.startsWith('FILE_') || !error.where?.startsWith(file))
+        throw error;
       this.#report.failures.push(error);
       this.#failed.add(file);
     }

@@ -1,0 +1,51 @@
+/** What adding says when a file changes under it, or when the archive cannot be written to: no more than was added. */
+import assert from 'node:assert/strict';
+import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PinakesError } from '../../src/base/index.ts';
+import { type ForeignRecord, response, writeForeign } from './foreign-file.ts';
+import { allCaptures, audit, contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
+
+function pages(name: string, count: number, bytes: number): ForeignRecord[] {
+  return Array.from({ length: count }, (_, n) =>
+    response(`http://${name}.example/${n}`, NOON, contentOf(`${name} ${n}`, bytes)),
+  );
+}
+
+for (const workers of [0, 2])
+  for (const left of [0, 5_000_000])
+    test(`a file that is cut to ${left} bytes while ${workers} threads read it is told of, and what is counted is there`, async (t) => {
+      const archive = await makeArchive(t);
+      const directory = await temporaryDirectory(t);
+      const file = await writeForeign(join(directory, 'cut.warc.gz'), pages('cut', 160, 150_000));
+      const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 3, 2000));
+      let isCut = false;
+      const onProgress = () => {
+        if (!isCut) truncateSync(file, left);
+        isCut = true;
+      };
+      const report = await archive.add([file, other], { workers, onProgress });
+      assert.deepEqual(
+        report.failures.map(({ code, where }) => [code, where]),
+        [['FILE_CHANGED', file]],
+      );
+      const captures = await allCaptures(archive);
+      assert.ok(captures.length > 3 && captures.length < 163, String(captures.length));
+      assert.deepEqual([report.captures, report.records], [captures.length, captures.length]);
+      assert.equal(captures.filter(({ url }) => url.startsWith('http://other.')).length, 3);
+      assert.deepEqual(await audit(archive), []);
+    });
+
+test('a segment that may not be written to ends the add: it is no fault of the file', async (t) => {
+  const archive = await makeArchive(t);
+  const file = await writeForeign(join(archive.directory, 'a.warc.gz'), pages('a', 3, 2000));
+  const volume = archive.volumes.get('main');
+  const create = volume.create.bind(volume);
+  const where = 'volume main, object default/a.warc.gz';
+  volume.create = () => Promise.reject(new PinakesError('FILE_UNWRITABLE', { where }));
+  await assert.rejects(archive.add([file]), { code: 'FILE_UNWRITABLE', where });
+  volume.create = create;
+  assert.equal((await archive.add([file])).captures, 3);
+  assert.deepEqual(await audit(archive), []);
+});
