@@ -16,6 +16,8 @@ import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 
 /** How often a read is tried again when compaction moved the record between the look-up and the read. */
 const ATTEMPTS = 3;
+/** Captures within so long of one another are of one visit. */
+const VISIT_MS = 12 * 60 * 60 * 1000;
 
 export type Retrieved = {
   readonly capture: Capture;
@@ -75,13 +77,26 @@ export class Retrieval {
     for await (const page of pages) yield* page;
   }
 
-  nearest(url: string, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
-    return this.#catalog.nearest(urlKey(url), time, side);
+  /**
+   * The capture of a URL nearest to a time. One key stands for several URLs (`http` and `https`, `/a` and `/A`), and what leads from one of them to another is
+   * captured with it; so of the captures of one visit those of the very URL go first.
+   */
+  async nearest(url: string, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
+    const nearest = await this.#catalog.nearest(urlKey(url), time, side);
+    if (!nearest || nearest.url === url) return nearest;
+    const to = nearest.time + VISIT_MS;
+    const range = { from: nearest.time - VISIT_MS, to: side === 'notAfter' ? Math.min(to, time) : to };
+    let own: Capture | undefined;
+    for await (const capture of this.captures(url, range)) {
+      const isNearer = !own || Math.abs(capture.time - time) < Math.abs(own.time - time);
+      if (capture.url === url && isNearer) own = capture;
+    }
+    return own ?? nearest;
   }
 
   /** The latest capture of a URL. */
   latest(url: string): Promise<Capture | undefined> {
-    return this.#catalog.nearest(urlKey(url), Number.MAX_SAFE_INTEGER, 'notAfter');
+    return this.nearest(url, Number.MAX_SAFE_INTEGER, 'notAfter');
   }
 
   async open(capture: Capture, options: RetrieveOptions = {}): Promise<Retrieved> {

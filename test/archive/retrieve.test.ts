@@ -40,6 +40,28 @@ test('the capture of a moment, the nearest to one, the latest, and those of a ra
   await assert.rejects(archive.get('http://nowhere.example/'), missing);
 });
 
+test('of the captures of one visit those of the very URL are found first, whatever the minute', async (t) => {
+  const archive = await makeArchive(t);
+  const minute = 60_000;
+  const stored: readonly (readonly [string, number])[] = [
+    ['http://a.example/Page', -24 * 60],
+    ['https://a.example/Page', 0],
+    ['http://a.example/Page', 1],
+    ['https://a.example/page', 2],
+    ['https://www.a.example/Page', 24 * 60],
+  ];
+  for (const [url, minutes] of stored) await archive.store(page(url, NOON + minutes * minute, contentOf(url)));
+  const found = async (url: string, minutes?: number) => {
+    const { capture } = await archive.get(url, minutes === undefined ? undefined : NOON + minutes * minute);
+    return [capture.url, (capture.time - NOON) / minute];
+  };
+  assert.deepEqual(await found('https://a.example/Page', 2), ['https://a.example/Page', 0]);
+  assert.deepEqual(await found('https://a.example/page', -1), ['https://a.example/page', 2]);
+  assert.deepEqual(await found('http://a.example/Page', 2), ['http://a.example/Page', 1]);
+  assert.deepEqual(await found('https://a.example/Page'), ['https://www.a.example/Page', 24 * 60], 'of another day');
+  assert.deepEqual(await found('http://a.example/PAGE', 0), ['https://a.example/Page', 0], 'none of the very URL');
+});
+
 test('contents are found by their key, with or without the volume, and a wrong key is refused', async (t) => {
   const archive = await makeArchive(t);
   const { key } = await archive.store(page('http://a.example/', NOON, contentOf('by key')));
