@@ -3,6 +3,9 @@
  * found. What differs from a capture in nothing but such a number is what the page meant.
  *
  * Only arguments that have the name and the look of one count, and what is no more than random; a time that says which data are wanted does not.
+ *
+ * Neither do names that scripts make up for a function to be called with the data, `?callback=jQuery1102_1583020800123` (JSONP): the captured script calls the
+ * function of its own day, and is made to call the one that waits.
  */
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
@@ -15,6 +18,11 @@ const NAMES: ReadonlySet<string> = new Set(
 /** A time of this century in seconds or milliseconds, or what `Math.random` gives. */
 const NUMBER = /^(?:1\d{9}(?:\d{3})?|0\.\d{6,})$/;
 const RANDOM = /^0\.\d{10,}$/;
+/** What jQuery and others name with a number for the occasion; keys are in lower case. */
+const CALLBACKS: ReadonlySet<string> = new Set('callback jsonp jsonpcallback jsoncallback cb'.split(' '));
+const MADE_NAME = /^[a-z_$][\w$.]*\d{3,}\w*$/i;
+/** Before the call there may be a comment, or a question whether the function is there. */
+const CALL_WITHIN = 512;
 const SCANNED_MAX = 1000;
 const PAGE_SIZE = 200;
 
@@ -30,8 +38,27 @@ export function withoutBuster(key: string): string | undefined {
 function isBuster(argument: string): boolean {
   const equals = argument.indexOf('=');
   if (equals < 0) return false;
+  const name = argument.slice(0, equals);
   const value = argument.slice(equals + 1);
-  return RANDOM.test(value) || (NAMES.has(argument.slice(0, equals)) && NUMBER.test(value));
+  if (CALLBACKS.has(name) && MADE_NAME.test(value)) return true;
+  return RANDOM.test(value) || (NAMES.has(name) && NUMBER.test(value));
+}
+
+/** A script that calls the function which the asked URL names, where it called the one of the captured URL. */
+export function callingBack(text: string, captured: string, asked: string): string {
+  const from = callbackOf(captured);
+  const to = callbackOf(asked);
+  if (from === undefined || to === undefined || from === to) return text;
+  const at = text.slice(0, CALL_WITHIN).indexOf(`${from}(`);
+  if (at < 0) return text;
+  const end = at + from.length;
+  return text.slice(0, end).replaceAll(from, to) + text.slice(end);
+}
+
+function callbackOf(url: string): string | undefined {
+  for (const [name, value] of URL.parse(url)?.searchParams ?? [])
+    if (CALLBACKS.has(name.toLowerCase()) && MADE_NAME.test(value)) return value;
+  return undefined;
 }
 
 /** The capture nearest in time that differs from a key by such arguments only. */

@@ -73,7 +73,7 @@ export function contentKind(question: ContentQuestion, start: Uint8Array): Conte
   if (modifier === 'id_') return 'bytes';
   const wanted = wantedKind(modifier, destination);
   if (wanted !== undefined && (VAGUE.test(mime) || kindOfMime(mime, start) === wanted || isScriptKind(wanted))) {
-    const isData = isScriptKind(wanted) && (JSON_TYPE.test(mime) || beginsTag(start));
+    const isData = isScriptKind(wanted) && ((JSON_TYPE.test(mime) && !beginsCall(start)) || beginsTag(start));
     if (!isData && !isForScript) return wanted;
   }
   const kind = kindOfMime(mime, start);
@@ -117,6 +117,11 @@ function beginning(start: Uint8Array): string {
 /** Whether a text begins with a tag or a doctype. Scripts may begin with `<!--`. */
 function beginsTag(start: Uint8Array): boolean {
   return /^<(?:!doctype|[a-z?])/i.test(beginning(start));
+}
+
+/** Whether what is called JSON is a call of a function with it, as it was long served: `callback({"a":1})`. */
+function beginsCall(start: Uint8Array): boolean {
+  return /^(?:\/\*.{0,80}?\*\/\s*)?(?:typeof\s|[a-z_$][\w$.]*\s*\()/i.test(beginning(start));
 }
 
 function looksLikeHtml(start: Uint8Array): boolean {

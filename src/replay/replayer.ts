@@ -8,7 +8,7 @@ import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts'
 import { bareMime, EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
 import { requestKey, type UrlKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
-import { captureBesideBuster } from './cache-buster.ts';
+import { callingBack, captureBesideBuster } from './cache-buster.ts';
 import type { Capture } from './capture.ts';
 import { type Chosen, chooseCapture } from './capture-choice.ts';
 import { contentKind } from './content-kind.ts';
@@ -205,6 +205,7 @@ export class Replayer {
       linksFor: (charset) => (charset === 'utf-8' ? links : new LinkRewriter(capture.url, capture.time, charset)),
       head: this.#pageHead(request, capture),
       replayOrigin: this.#origins.replayOrigin,
+      prepareScript: (text) => callingBack(text, capture.url, request.url),
     });
     if (rewritten instanceof Uint8Array) fields.push(['Content-Length', String(rewritten.length)]);
     return { status, fields, body: rewritten, capture };

@@ -19,6 +19,8 @@ export type RewritingParts = {
   /** What a document gets at the start of its head. */
   readonly head: string;
   readonly replayOrigin: string;
+  /** What is done to a script first. */
+  readonly prepareScript: (text: string) => string;
 };
 
 const MIMES: Readonly<Record<RewritingParts['kind'], string>> = {
@@ -74,7 +76,8 @@ function declaredType({ kind, contentType }: RewritingParts, start: Uint8Array):
   return charset === undefined ? contentType : `text/css; charset=${charset}`;
 }
 
-function rewriterOf({ kind, linksFor, head, replayOrigin }: RewritingParts, charset: string): TextRewriter {
+function rewriterOf(parts: RewritingParts, charset: string): TextRewriter {
+  const { kind, linksFor, head, replayOrigin, prepareScript } = parts;
   const links = linksFor(charset);
   switch (kind) {
     case 'html':
@@ -86,7 +89,7 @@ function rewriterOf({ kind, linksFor, head, replayOrigin }: RewritingParts, char
     case 'css':
       return new WholeText((text) => rewriteCss(text, links));
     case 'script':
-      return new WholeText((text) => rewriteScript(text, 'classic', links));
+      return new WholeText((text) => rewriteScript(prepareScript(text), 'classic', links));
     case 'module':
       return new WholeText((text) => rewriteScript(text, 'module', links));
     case 'worker-import':

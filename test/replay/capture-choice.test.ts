@@ -135,3 +135,37 @@ test('what a script asks for with a number against caches is found, whatever the
   const byPerson = await trial.ask({ url: 'http://api.example/data?page=1&_=1583020899999', at: SPRING });
   assert.ok(byPerson.missing, 'who asks for an address gets that or nothing');
 });
+
+test('a script that calls back by a name made for the occasion is found, and calls the one who asks', async (t) => {
+  const data = (query: string, body: string, type = 'text/javascript'): SiteFile => ({
+    url: `http://api.example/jsonp${query}`,
+    type,
+    body,
+  });
+  const trial = await ReplayTrial.with(t, [
+    data('?callback=jQuery1102_1583020800123&q=a&_=1583020800124', 'jQuery1102_1583020800123({"got":"a"});'),
+    data('?q=b&jsonp=jsonp1583020800', '/**/ typeof jsonp1583020800 === \'function\' && jsonp1583020800({"got":1})'),
+    data('?q=c&callback=cb_123456', 'cb_123456({"got":"c"})', 'application/json'),
+    data('?q=d&callback=show', 'show({"got":"d"})'),
+  ]);
+  const asked = async (query: string) => {
+    const url = `http://api.example/jsonp${query}`;
+    const { status, text } = await trial.ask({
+      url,
+      at: SPRING,
+      modifier: 'js_',
+      fields: { 'sec-fetch-dest': 'script' },
+    });
+    return status === 200 ? text : status;
+  };
+  assert.match(String(await asked('?callback=jQuery77_99887&q=a&_=1583020899999')), /jQuery77_99887\(\{"got":"a"\}\);/);
+  assert.match(
+    String(await asked('?q=b&jsonp=jsonp999888')),
+    /typeof jsonp999888 === 'function' && jsonp999888\(\{"got":1\}\)/,
+  );
+  assert.match(String(await asked('?q=c&callback=cb_777777')), /cb_777777\(\{"got":"c"\}\)/);
+  assert.match(String(await asked('?q=c&callback=cb_123456')), /cb_123456\(/);
+  assert.equal(await asked('?q=d&callback=hide'), 404, 'the name says what is done with it');
+  assert.equal(await asked('?q=e&callback=jQuery77_99887'), 404);
+  assert.equal(await asked(`?q=a&callback=${encodeURIComponent('alert(1);x999')}`), 404);
+});
