@@ -5,9 +5,10 @@
  * come first, whatever the minute; over longer spans the time counts, since one page may be written either way.
  */
 import { type Archive, rangeOfKey } from '../archive/index.ts';
-import type { EpochMs } from '../base/index.ts';
+import { type EpochMs, equal } from '../base/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import type { Capture } from './capture.ts';
+import { answersSending, type Exchange } from './exchange-key.ts';
 
 const PAGE_SIZE = 16;
 const SECOND_MS = 999;
@@ -15,6 +16,8 @@ const SECOND_MS = 999;
 const SAME_VISIT_MS = 12 * 60 * 60 * 1000;
 /** How many are looked at for one of the very URL. */
 const HELD_MAX = 64;
+/** Of how many the request is read. */
+const LOOKED_MAX = 16;
 
 export type Wanted = {
   readonly key: UrlKey;
@@ -22,8 +25,8 @@ export type Wanted = {
   /** The latest when undefined. */
   readonly at: EpochMs | undefined;
   readonly side: 'either' | 'notAfter';
-  /** The key of the exchange, when the request sent something. */
-  readonly exchangeKey?: UrlKey | undefined;
+  /** When the request sent something. */
+  readonly exchange?: Exchange | undefined;
 };
 
 /** `siblings` are all captures of the key in order of time, when they are few. */
@@ -34,7 +37,34 @@ export function candidatesFor(
 ): AsyncIterable<Capture> | Iterable<Capture> {
   if (!siblings) return ownFirst(scanned(archive, wanted), wanted);
   const ordered = inOrder(siblings, wanted);
-  return ordered.length < 2 || isOwn(ordered[0]!, wanted.url) ? ordered : ownFirst(ordered, wanted);
+  if (ordered.length < 2) return ordered;
+  const candidates = isOwn(ordered[0]!, wanted.url) ? ordered : ownFirst(ordered, wanted);
+  const mayBeSent = (capture: Capture) => !isOfSecond(capture, wanted) && hasOtherContent(capture, siblings);
+  return wanted.exchange || !mayBeSent(ordered[0]!) ? candidates : sentLast(archive, candidates, mayBeSent);
+}
+
+/** What forms and scripts got for what they sent stands under the same key as the page itself, and is not what a link leads to. */
+async function* sentLast(
+  archive: Archive,
+  candidates: AsyncIterable<Capture> | Iterable<Capture>,
+  mayBeSent: (capture: Capture) => boolean,
+): AsyncGenerator<Capture> {
+  const held: Capture[] = [];
+  let looked = 0;
+  for await (const capture of candidates) {
+    if (mayBeSent(capture) && looked++ < LOOKED_MAX && (await answersSending(archive, capture))) held.push(capture);
+    else yield capture;
+  }
+  yield* held;
+}
+
+/** Whether one visit got something else for the same key too. It hardly ever does, so hardly ever a request has to be read. */
+function hasOtherContent(capture: Capture, siblings: readonly Capture[]): boolean {
+  const { time, block } = capture;
+  return siblings.some((other) => {
+    const isOfVisit = other !== capture && Math.abs(other.time - time) <= SAME_VISIT_MS;
+    return isOfVisit && !(block && other.block && equal(block.digest, other.block.digest));
+  });
 }
 
 /** The first that will do. */
@@ -55,10 +85,14 @@ export function isSame(a: Capture, b: Capture): boolean {
   return a.time === b.time && a.place.segment === b.place.segment && a.place.offset === b.place.offset;
 }
 
+function isOfSecond({ time }: Pick<Capture, 'time'>, { at }: Pick<Wanted, 'at'>): boolean {
+  return at !== undefined && time >= at && time <= at + SECOND_MS;
+}
+
 /** How far a capture is from what is wanted; the best is the least. */
 function distanceOf({ time }: Capture, { at, side }: Wanted): number {
   if (at === undefined) return -time;
-  if (time >= at && time <= at + SECOND_MS) return -1;
+  if (isOfSecond({ time }, { at })) return -1;
   return side === 'notAfter' && isNewer(time, at) ? Number.MAX_SAFE_INTEGER / 2 + time - at : Math.abs(time - at);
 }
 

@@ -43,15 +43,11 @@ type Picked = Omit<Chosen, 'circle'> & { readonly circle?: readonly Capture[] };
 
 async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefined> {
   const siblings = await archive.catalog.capturesOf(wanted.key);
-  const ofExchange =
-    siblings && wanted.exchangeKey
-      ? await capturesOfExchange(archive, inOrder(siblings, wanted), wanted.exchangeKey)
-      : [];
   let spare: Capture | undefined;
   let circle: readonly Capture[] | undefined;
   let count = 0;
   let followed = 0;
-  for await (const capture of ofExchange.length > 0 ? ofExchange : candidatesFor(archive, wanted, siblings)) {
+  for await (const capture of await answersTo(archive, wanted, siblings)) {
     if (++count > CANDIDATES_MAX) break;
     const rank = rankOf(capture);
     if (rank === 'unusable') continue;
@@ -69,6 +65,23 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
   }
   if (spare) return { capture: spare, retrieved: await archive.open(spare), siblings };
   return circle && { capture: circle[0]!, retrieved: await archive.open(circle[0]!), siblings, circle };
+}
+
+/** To what was sent, the answer to the very same; else whatever the URL has that is not known to answer another method. */
+async function answersTo(
+  archive: Archive,
+  wanted: Wanted,
+  siblings: readonly Capture[] | undefined,
+): Promise<AsyncIterable<Capture> | Iterable<Capture>> {
+  const { exchange, key } = wanted;
+  if (!siblings || !exchange || key === exchange.key) return candidatesFor(archive, wanted, siblings);
+  const { same, others } = await capturesOfExchange(archive, inOrder(siblings, wanted), exchange);
+  if (same.length > 0) return same;
+  return candidatesFor(
+    archive,
+    wanted,
+    siblings.filter((capture) => !others.has(capture)),
+  );
 }
 
 /** The captures on the way when following a redirection leads back to it; undefined when it leads elsewhere. */

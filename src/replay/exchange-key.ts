@@ -14,24 +14,40 @@ const REQUEST_BYTES_MAX = 1024 * 1024;
 const BODY_BYTES_MAX = 64 * 1024;
 const CANDIDATES_MAX = 16;
 
-/** Those of the captures whose request had this key; the order stays. */
+/** What a request that sent something is known by. */
+export type Exchange = { readonly method: string; readonly key: UrlKey };
+
+/** Those of the captures that answer such an exchange, in their order; and those that answer what was sent by another method, which is no answer to it. */
 export async function capturesOfExchange(
   archive: Archive,
   captures: readonly Capture[],
-  key: UrlKey,
-): Promise<Capture[]> {
-  const found: Capture[] = [];
+  { method, key }: Exchange,
+): Promise<{ readonly same: readonly Capture[]; readonly others: ReadonlySet<Capture> }> {
+  const same: Capture[] = [];
+  const others = new Set<Capture>();
   for (const capture of captures.slice(0, CANDIDATES_MAX)) {
-    if ((await keyOfExchange(archive, capture)) === key) found.push(capture);
+    const request = await requestOf(archive, capture);
+    if (request?.key === key) same.push(capture);
+    else if (request && request.method !== method && isSending(request.method)) others.add(capture);
   }
-  return found;
+  return { same, others };
 }
 
-/** The key of a capture with what its request sent; undefined when no request stands behind it. */
-async function keyOfExchange(archive: Archive, capture: Capture): Promise<UrlKey | undefined> {
+/** Whether a capture is known to answer a request that sent something, as no link does. */
+export async function answersSending(archive: Archive, capture: Capture): Promise<boolean> {
+  const request = await requestOf(archive, capture);
+  return request !== undefined && isSending(request.method);
+}
+
+function isSending(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+/** The request that stands behind a capture, and the capture's key with what it sent; undefined when there is none. */
+async function requestOf(archive: Archive, capture: Capture): Promise<Exchange | undefined> {
   const { segment, offset, length } = capture.place;
   const from = offset + length;
-  const left = archive.shelf.get(segment).bytes - from;
+  const left = (archive.shelf.find(segment)?.bytes ?? 0) - from;
   if (left <= 0) return undefined;
   const records = archive.access.records({ segment, offset: from, length: Math.min(left, REQUEST_BYTES_MAX) });
   for await (const record of records) {
@@ -49,7 +65,7 @@ async function keyOfExchange(archive: Archive, capture: Capture): Promise<UrlKey
     const { http } = scanner.end();
     const method = http?.method?.toUpperCase();
     if (!http || method === undefined) return undefined;
-    return requestKey(capture.url, method, concat(pieces), http.get('content-type') ?? '');
+    return { method, key: requestKey(capture.url, method, concat(pieces), http.get('content-type') ?? '') };
   }
   return undefined;
 }

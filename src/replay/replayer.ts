@@ -6,12 +6,13 @@
  */
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
 import { bareMime, EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
-import { requestKey, type UrlKey, urlKey } from '../url/index.ts';
+import { requestKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
 import { callingBack, captureBesideBuster } from './cache-buster.ts';
 import type { Capture } from './capture.ts';
 import { type Chosen, chooseCapture } from './capture-choice.ts';
 import { contentKind } from './content-kind.ts';
+import type { Exchange } from './exchange-key.ts';
 import { LinkRewriter } from './link-rewriter.ts';
 import {
   httpDate,
@@ -116,15 +117,15 @@ export class Replayer {
     const { url, at, isFromPage } = request;
     const side = isFromPage && isNavigation(request) ? 'notAfter' : 'either';
     const key = urlKey(url);
-    const exchangeKey = exchangeKeyOf(request);
-    if (exchangeKey === undefined) {
+    const exchange = exchangeOf(request);
+    if (!exchange) {
       const chosen = await chooseCapture(this.#archive, { key, url, at, side });
       if (chosen || isNavigation(request) || request.modifier === 'id_') return chosen;
       const meant = await captureBesideBuster(this.#archive, key, at);
       return meant && chooseCapture(this.#archive, { key: meant.urlKey, url: meant.url, at, side });
     }
-    const filed = await chooseCapture(this.#archive, { key: exchangeKey, url, at, side });
-    return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchangeKey });
+    const filed = await chooseCapture(this.#archive, { key: exchange.key, url, at, side, exchange });
+    return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchange });
   }
 
   #toExactTime({ url, modifier }: ReplayRequest, { time }: Capture): ReplayResponse {
@@ -305,9 +306,9 @@ function isSubresource(request: ReplayRequest): boolean {
 const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The key of a request that sends something, under which indexes of other tools file its answer. */
-function exchangeKeyOf({ url, method, requestBody, fields }: ReplayRequest): UrlKey | undefined {
+function exchangeOf({ url, method, requestBody, fields }: ReplayRequest): Exchange | undefined {
   if (PLAIN_METHODS.has(method)) return undefined;
-  return requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '');
+  return { method, key: requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '') };
 }
 
 /** Whether a time of whole seconds means this capture. */

@@ -426,6 +426,37 @@ test('of several answers to what was sent, the one to the same words is given', 
   }
 });
 
+test('a link leads to what was read, and what is sent is answered by no other method', async (t) => {
+  const trial = await ReplayTrial.with(t, []);
+  const url = 'http://rest.example/items';
+  const store = (method: string, time: number, body: string, sent = '') =>
+    trial.archive.store({
+      kind: 'http',
+      url,
+      time,
+      responseHead: utf8('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n'),
+      body: utf8(body),
+      request: utf8(`${method} /items HTTP/1.1\r\nHost: rest.example\r\nContent-Type: text/plain\r\n\r\n${sent}`),
+    });
+  const ask = async (method: string, body?: string, at = SPRING + 4000) => {
+    const fields = { 'content-type': 'text/plain', 'sec-fetch-dest': 'empty' };
+    const sent = body === undefined ? {} : { body: utf8(body) };
+    const { status, text } = await trial.ask({ url, at, method, isFromPage: true, fields, ...sent });
+    return status === 200 ? text : status;
+  };
+  await store('POST', SPRING + 5000, 'made', 'one');
+  assert.equal(await ask('GET'), 'made', 'where there is nothing else the URL alone decides');
+  assert.equal(await ask('PUT', 'one'), 404);
+  await store('GET', SPRING, 'the list');
+  await store('DELETE', SPRING + 6000, 'gone');
+  assert.equal(await ask('GET'), 'the list');
+  assert.equal(await ask('GET', undefined, SPRING + 5000), 'made', 'of the very second that is asked for');
+  assert.equal(await ask('POST', 'one'), 'made');
+  assert.equal(await ask('POST', 'two'), 'made', 'nearest of those that may be meant');
+  assert.equal(await ask('DELETE', ''), 'gone');
+  assert.equal(await ask('PUT', 'one'), 'the list', 'as a form that was never sent leads to its page');
+});
+
 test('statuses that need no body or would ask back become ones that show what was stored', async (t) => {
   const trial = await ReplayTrial.with(t, [
     { url: 'http://odd.example/404', status: '404 Not Found', body: 'gone' },
