@@ -35,7 +35,7 @@ export async function slimAssessCommand(
 }
 
 async function tell(terminal: Terminal, found: Assessment): Promise<void> {
-  const { contents, within, across } = found;
+  const { contents, within, across, inPlace } = found;
   await terminal.line(
     `${found.filesRead} of ${found.files} files read, ${formatBytes(found.bytesRead)} of ${formatBytes(found.bytes)}, ${counted(found.records, 'record')}`,
   );
@@ -47,13 +47,20 @@ async function tell(terminal: Terminal, found: Assessment): Promise<void> {
   for (const tally of found.byType) await terminal.line(row(`  ${tally.type}`, tally, tally));
   await terminal.line('by host');
   for (const tally of found.byHost) await terminal.line(row(`  ${tally.host}`, tally, tally));
-  const share = found.bytesRead > 0 ? (100 * contents.savedBytes) / found.bytesRead : 0;
-  await terminal.line(
-    `slimming would save about ${formatBytes(contents.savedBytes)}, ${share.toFixed(1)} % of the files read`,
-  );
+  await terminal.line(`slimming would save about ${savedOf(contents.savedBytes, found)}`);
+  if (inPlace.duplicates < contents.duplicates) {
+    await terminal.line(
+      `with --to, that is, which converts ARC files; in place they stay as they are: ${counted(inPlace.duplicates, 'duplicate')}, about ${savedOf(inPlace.savedBytes, found)}`,
+    );
+  }
   if (found.filesRead < found.files) {
     await terminal.line('a sample finds too few duplicates: the originals of many lie in files that were not read');
   }
+}
+
+function savedOf(bytes: number, { bytesRead }: Assessment): string {
+  const share = bytesRead > 0 ? (100 * bytes) / bytesRead : 0;
+  return `${formatBytes(bytes)}, ${share.toFixed(1)} % of the files read`;
 }
 
 const WIDTHS = [9, 11, 7, 10, 10, 10];

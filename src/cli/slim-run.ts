@@ -64,7 +64,7 @@ async function rewrite(
   const how = { algorithm, verify, minSavingBytes, workers, dryRun, resolved };
   const summary = await slimRun({ inputs, ...place, ...how, clock, software, signal, ...watch });
   watch.endProgress();
-  if (json) await terminal.json({ kind: 'summary', ...summary });
+  if (json) await terminal.json({ kind: 'summary', isDone: dryRun !== true, ...summary });
   else await tell(terminal, summary, options);
   const code =
     [...failures, ...watch.failures].length > 0 ? EXIT_REFUSED : summary.filesAside > 0 ? EXIT_FOUND : EXIT_FINE;
@@ -88,30 +88,35 @@ async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOpt
   await terminal.line(
     `${counted(files, 'file')}, ${counted(records, 'record')}: ${counted(duplicates, 'duplicate')}, ${counted(collisions, 'collision')} of digests`,
   );
+  const saved = formatBytes(summary.bytesBefore - summary.bytesAfter);
+  const bytes = `${formatBytes(summary.bytesBefore)} before, ${formatBytes(summary.bytesAfter)} after`;
   if (options.dryRun) {
     await terminal.line(
-      'nothing was changed; without --dry-run the duplicates become revisits, where that saves something',
+      `nothing was changed; without --dry-run ${counted(revisits, 'duplicate')} would become ${revisits === 1 ? 'a revisit' : 'revisits'}, in ${counted(filesRewritten, 'file')}\n` +
+        `${bytes}: ${saved} would be saved`,
     );
-    return;
+  } else {
+    await terminal.line(
+      `${counted(revisits, 'duplicate')} ${revisits === 1 ? 'is a revisit' : 'are revisits'} now, in ${counted(filesRewritten, 'file')}, each read back and compared\n` +
+        `${bytes}: ${saved} saved`,
+    );
   }
-  const saved = summary.bytesBefore - summary.bytesAfter;
-  await terminal.line(
-    `${counted(revisits, 'duplicate')} ${revisits === 1 ? 'is a revisit' : 'are revisits'} now, in ${counted(filesRewritten, 'file')}, each read back and compared\n` +
-      `${formatBytes(summary.bytesBefore)} before, ${formatBytes(summary.bytesAfter)} after: ${formatBytes(saved)} saved`,
-  );
   const reasons: [number, string][] = [
-    [stayed.small, 'their revisit would not have been smaller by enough'],
+    [stayed.small, 'their revisit would not be smaller by enough'],
     [stayed.coding, 'their content coding or chunking differs from the original, or they are cut off'],
     [stayed.original, 'their original cannot be leaned on'],
     [stayed.unrepeatable, 'their head cannot be repeated letter for letter'],
     [stayed.changed, 'they changed since they were scanned'],
   ];
   for (const [count, why] of reasons)
-    if (count > 0) await terminal.line(`${counted(count, 'duplicate')} stayed: ${why}`);
-  if (filesAside > 0)
+    if (count > 0)
+      await terminal.line(`${counted(count, 'duplicate')} ${options.dryRun ? 'would stay' : 'stayed'}: ${why}`);
+  if (filesAside > 0) {
+    const stays = filesAside === 1 ? 'is as it was' : 'are as they were';
     await terminal.line(
-      `${counted(filesAside, 'file')} had no part in it, and ${filesAside === 1 ? 'is as it was' : 'are as they were'}`,
+      `${counted(filesAside, 'file')} ${options.dryRun ? 'would have no part in it' : `had no part in it, and ${stays}`}`,
     );
+  }
 }
 
 export async function slimUndoCommand(

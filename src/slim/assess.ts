@@ -7,6 +7,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { type DigestAlgorithm, digestOf, fileError, utf8 } from '../base/index.ts';
 import { Clusters } from './clusters.ts';
+import { ARC_NAME } from './collection.ts';
 import { Database } from './database.ts';
 import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, prefixDigitsFor } from './manifest-lines-file.ts';
@@ -45,6 +46,8 @@ export type Assessment = {
   /** Duplicates whose content the same file holds earlier, and those whose content only other files hold. */
   readonly within: Tally;
   readonly across: Tally;
+  /** What a run in place makes revisits of: it leaves ARC files as they are, and nothing leans on them. */
+  readonly inPlace: Pick<Tally, 'duplicates' | 'savedBytes'>;
   readonly byType: readonly (Tally & { readonly type: string })[];
   readonly byHost: readonly (Tally & { readonly host: string })[];
 };
@@ -87,7 +90,7 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
   await clusters.prepare();
   await clusters.setAside(scanned.aside);
   const sources = clusterFiles(directory);
-  await database.run(`CREATE TEMP TABLE tally (type VARCHAR, host VARCHAR, is_duplicate BOOLEAN, is_within BOOLEAN,
+  await database.run(`CREATE TEMP TABLE tally (type VARCHAR, host VARCHAR, is_duplicate BOOLEAN, is_within BOOLEAN, is_in_place BOOLEAN,
     records BIGINT, payload_bytes BIGINT, saved_bytes BIGINT)`);
   for (const [index, source] of sources.entries()) {
     options.onProgress?.('resolve', index, source);
@@ -103,6 +106,7 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
     contents: await tallyOf(database, 'true'),
     within: await tallyOf(database, 'is_duplicate AND is_within'),
     across: await tallyOf(database, 'is_duplicate AND NOT is_within'),
+    inPlace: await inPlaceOf(database),
     byType: (await listOf(database, 'type')).map(([type, tally]) => ({ type, ...tally })),
     byHost: (await listOf(database, 'host')).map(([host, tally]) => ({ host, ...tally })),
   };
@@ -118,15 +122,17 @@ const REVISIT_BYTES = `CASE WHEN file LIKE '%.gz' OR file LIKE '%.zst'
  * lighter. Two clusters with one number would be counted as one; among a billion contents that is to be expected once in forty collections.
  */
 const TALLY_STATEMENT = `INSERT INTO tally
-  SELECT type, host, is_duplicate, is_within, count(*), sum(payload_bytes),
+  SELECT type, host, is_duplicate, is_within, is_in_place, count(*), sum(payload_bytes),
     sum(CASE WHEN is_duplicate THEN greatest(0, record_length - (${REVISIT_BYTES})) ELSE 0 END)
   FROM (
-    SELECT *, copy_number > 1 AND yields AS is_duplicate, copy_number_in_file > 1 AS is_within
+    SELECT *, copy_number > 1 AND yields AS is_duplicate, copy_number_in_file > 1 AS is_within,
+      copy_number_in_kind > 1 AND yields AND NOT is_arc AS is_in_place
     FROM (
       SELECT *, row_number() OVER cluster AS copy_number, first_value(uri_length) OVER cluster AS original_uri_length,
-        row_number() OVER (PARTITION BY content, file ORDER BY time_ms, record_offset) AS copy_number_in_file
+        row_number() OVER (PARTITION BY content, file ORDER BY time_ms, record_offset) AS copy_number_in_file,
+        row_number() OVER (PARTITION BY content, is_arc ORDER BY time_ms, file, record_offset) AS copy_number_in_kind
       FROM (
-        SELECT hash(digest, payload_bytes, extension, chunked) AS content, file, record_offset, record_length, time_ms, payload_bytes, yields,
+        SELECT hash(digest, payload_bytes, extension, chunked) AS content, file, regexp_matches(lower(file), '${ARC_NAME.source}') AS is_arc, record_offset, record_length, time_ms, payload_bytes, yields,
           http_head_bytes, length(uri) AS uri_length, coalesce(mime, '-') AS type,
           coalesce(lower(regexp_extract(uri, '^[A-Za-z]+://([^/:?#]*)', 1)), '-') AS host
         FROM manifest WHERE holds
@@ -146,6 +152,11 @@ const TALLY_COLUMNS = [
 
 async function tallyOf(database: Database, condition: string): Promise<Tally> {
   return toTally(await database.first(TALLY_COLUMNS, `tally WHERE ${condition}`));
+}
+
+async function inPlaceOf(database: Database): Promise<Assessment['inPlace']> {
+  const { records: duplicates, savedBytes } = await tallyOf(database, 'is_in_place');
+  return { duplicates, savedBytes };
 }
 
 async function listOf(database: Database, column: string): Promise<[string, Tally][]> {

@@ -20,7 +20,8 @@ export type CollectionFile = {
   readonly target: string;
 };
 
-const ARC_NAME = /\.arc(\.gz)?$/i;
+/** What the names of ARC files end with. */
+export const ARC_NAME = /\.arc(\.gz)?$/i;
 const UNLISTABLE = /[\t\r\n\ufffd]/;
 
 export function collectionOf(inputs: readonly CollectionInput[], target: string | undefined): CollectionFile[] {

@@ -20,6 +20,7 @@ import {
   RecordOpening,
 } from '../warc/index.ts';
 import { ByteCopier } from './byte-copier.ts';
+import { ByteCounter } from './byte-counter.ts';
 import { type FileIdentity, identityIfThere, identityOf, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { hasCodings, hasDigest } from './original-check.ts';
@@ -46,6 +47,8 @@ export type RewriteJob = {
   /** File of planned duplicates in the order of their offsets; undefined copies the file as it is. */
   readonly plan: string | undefined;
   readonly minSavingBytes: number;
+  /** Whether nothing is written: the report says what would be. */
+  readonly dryRun?: boolean | undefined;
   /** Whether each duplicate is read and hashed once more, because this run has not scanned it. */
   readonly prove?: boolean | undefined;
   readonly digestBytes?: number | undefined;
@@ -62,6 +65,8 @@ export type RewriteReport = {
   readonly stayed: Readonly<Record<StayReason, number>>;
   readonly findings: readonly Finding[];
 };
+
+type Copier = Pick<ByteCopier, 'copyTo' | 'peek' | 'put' | 'skip'>;
 
 /** Where it is noted what was put in place of what, while the new file is written. */
 export function logOf(temporary: string): string {
@@ -93,6 +98,7 @@ class Rewriting {
   readonly #job: RewriteJob;
   readonly #findings: Finding[] = [];
   readonly #stayed: Record<StayReason, number> = { small: 0, coding: 0, unrepeatable: 0, changed: 0 };
+  #replaced = 0;
   #payloadBytesSaved = 0;
 
   constructor(job: RewriteJob) {
@@ -102,6 +108,7 @@ class Rewriting {
   run(): RewriteReport {
     const { path, identity, temporary, plan } = this.#job;
     expectUnchanged(this.#job);
+    if (this.#job.dryRun) return this.#foretell();
     const copier = new ByteCopier(path, temporary, this.#job.isInPlace);
     const log = new ReplacementLog(logOf(temporary));
     try {
@@ -110,13 +117,7 @@ class Rewriting {
       copier.sync();
       readBack(path, identity.size, temporary, log);
       expectUnchanged(this.#job);
-      return {
-        identity: identityOf(temporary),
-        replaced: log.count,
-        payloadBytesSaved: this.#payloadBytesSaved,
-        stayed: this.#stayed,
-        findings: this.#findings,
-      };
+      return this.#report(identityOf(temporary));
     } finally {
       copier.close();
       log.close();
@@ -124,7 +125,30 @@ class Rewriting {
     }
   }
 
-  #replaceAll(plan: string, copier: ByteCopier, log: ReplacementLog): void {
+  #foretell(): RewriteReport {
+    const { path, identity, plan } = this.#job;
+    const counter = new ByteCounter(path);
+    try {
+      if (plan !== undefined) this.#replaceAll(plan, counter);
+      counter.copyTo(identity.size);
+      expectUnchanged(this.#job);
+      return this.#report({ ...identity, size: counter.bytes });
+    } finally {
+      counter.close();
+    }
+  }
+
+  #report(identity: FileIdentity): RewriteReport {
+    return {
+      identity,
+      replaced: this.#replaced,
+      payloadBytesSaved: this.#payloadBytesSaved,
+      stayed: this.#stayed,
+      findings: this.#findings,
+    };
+  }
+
+  #replaceAll(plan: string, copier: Copier, log?: ReplacementLog): void {
     const reader = new SpanReader(this.#job.path);
     const decoder = new RecordOpening();
     const { coding, dictionary } = reader.start;
@@ -179,8 +203,8 @@ class Rewriting {
     planned: PlannedDuplicate,
     found: Found | undefined,
     encoder: MemberEncoder,
-    copier: ByteCopier,
-    log: ReplacementLog,
+    copier: Copier,
+    log: ReplacementLog | undefined,
   ): void {
     if (!found || !isAsPlanned(planned, found)) {
       this.#stayed.changed++;
@@ -207,8 +231,9 @@ class Rewriting {
     copier.copyTo(planned.offset);
     copier.put(member);
     copier.skip(planned.length);
+    this.#replaced++;
     this.#payloadBytesSaved += payloadBytes;
-    log.add({
+    log?.add({
       oldOffset: planned.offset,
       oldLength: planned.length,
       newLength: member.length,

@@ -198,12 +198,11 @@ class Run {
       if (!this.#state.begin) this.#begin();
       await this.#scan();
       const plan = await this.#plan();
-      let failures = 0;
       if (!this.#options.dryRun) {
         const run = { directory: this.#directory, startMs: this.#state.begin!.startMs };
         await noteLeaned(plan.originalsElsewhere(), this.#files, run);
-        failures = await this.#rewrite(plan);
       }
+      const failures = await this.#rewrite(plan);
       const summary = summaryOf(this.#files, this.#state);
       if (!this.#options.dryRun && failures === 0) this.#note({ kind: 'finished' });
       return summary;
@@ -369,7 +368,7 @@ class Run {
   }
 
   async #rewrite(plan: Plan): Promise<number> {
-    const { keptDirectory, software, digestBytes, onFinding, onFailure, signal } = this.#options;
+    const { keptDirectory, software, digestBytes, dryRun, onFinding, onFailure, signal } = this.#options;
     const { startMs, terms } = this.#state.begin!;
     const pass = new SecondPass(this.#files, this.#state, this.#journal, {
       pool: this.#pool,
@@ -379,6 +378,7 @@ class Run {
       minSavingBytes: terms.minSavingBytes,
       keptDirectory: keptDirectory === undefined ? '' : terms.keptDirectory,
       prove: this.#options.resolved !== undefined,
+      dryRun,
       digestBytes,
       onFinding,
       onFailure,

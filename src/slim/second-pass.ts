@@ -29,6 +29,8 @@ export type SecondPassOptions = {
   readonly keptDirectory: string;
   /** Whether duplicates must be proved, because they were not scanned. */
   readonly prove?: boolean | undefined;
+  /** Finds out what every file would become, and puts nothing anywhere but into `directory`. */
+  readonly dryRun?: boolean | undefined;
   readonly digestBytes?: number | undefined;
   readonly onFinding: (finding: Finding) => void;
   readonly onFailure: (error: PinakesError) => void;
@@ -108,7 +110,8 @@ export class SecondPass {
   async #rewritten(number: number, plan: string | undefined): Promise<RewriteReport | undefined> {
     const file = this.#files[number]!;
     const scanned = this.#state.scanned[number]!;
-    const temporary = temporaryOf(file, this.#options.directory);
+    const { directory, dryRun } = this.#options;
+    const temporary = dryRun ? join(directory, `file-${number}`) : temporaryOf(file, directory);
     const written = this.#state.written.get(number);
     if (written) {
       const found = [file.target, temporary].map(identityIfThere);
@@ -119,16 +122,21 @@ export class SecondPass {
     const { path, name } = file;
     const isInPlace = file.target === path;
     const { identity } = scanned;
-    const job = { path, name, identity, temporary, isInPlace, plan, minSavingBytes, digestBytes, prove };
+    const job = { path, name, identity, temporary, isInPlace, plan, minSavingBytes, digestBytes, prove, dryRun };
     if (!file.isArc || scanned.aside !== '' || isInPlace) return pool.run({ kind: 'rewrite', job });
     const { coding } = readFileStart(path);
     const targetName = basename(file.target);
-    return pool.run({ kind: 'rewrite-arc', job: { ...job, coding, software, startMs, targetName } });
+    try {
+      return await pool.run({ kind: 'rewrite-arc', job: { ...job, coding, software, startMs, targetName } });
+    } finally {
+      if (dryRun) removeIfThere(temporary);
+    }
   }
 
   #prepareTarget(file: CollectionFile): void {
     if (file.target === file.path) return;
     if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
+    if (this.#options.dryRun) return;
     try {
       mkdirSync(dirname(file.target), { recursive: true });
     } catch (cause) {
@@ -144,17 +152,20 @@ export class SecondPass {
       const { identity, replaced, payloadBytesSaved, stayed } = report;
       this.#note({ kind: 'written', file: number, identity, replaced, payloadBytesSaved, stayed });
     }
+    if (!this.#options.dryRun) await this.#putWritten(number, file, originalFiles);
+    // Lost in a crash, it shows all the same: the file in place is the one that was written.
+    this.#journal.addLazily({ kind: 'installed', file: number });
+    this.#state.see({ kind: 'installed', file: number });
+  }
+
+  async #putWritten(number: number, file: CollectionFile, originalFiles: ReadonlySet<number>): Promise<void> {
     const written = this.#state.written.get(number)!;
     const temporary = temporaryOf(file, this.#options.directory);
     const isInPlace = file.target === file.path;
     const there = identityIfThere(file.target);
-    if (!(there && sameIdentity(there, written.identity))) {
-      if (isInPlace && written.replaced === 0) removeIfThere(temporary);
-      else await this.#putInPlace(number, file, originalFiles, temporary);
-    }
-    // Lost in a crash, it shows all the same: the file in place is the one that was written.
-    this.#journal.addLazily({ kind: 'installed', file: number });
-    this.#state.see({ kind: 'installed', file: number });
+    if (there && sameIdentity(there, written.identity)) return;
+    if (isInPlace && written.replaced === 0) removeIfThere(temporary);
+    else await this.#putInPlace(number, file, originalFiles, temporary);
   }
 
   async #putInPlace(

@@ -12,7 +12,7 @@
  * ```
  */
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileError } from '../base/index.ts';
 import { WorkLock } from './work-lock.ts';
 
@@ -22,20 +22,23 @@ const LASTING = new Set(['journal.jsonl', 'files.jsonl']);
 
 export class WorkDirectory {
   readonly path: string;
+  /** The outermost directory that was made for it. */
+  readonly #firstMade: string;
   readonly #lock: WorkLock;
 
   /** Takes the place for this process, or says who has it. */
   static lock(path: string): WorkDirectory {
     try {
-      mkdirSync(path, { recursive: true });
-      return new WorkDirectory(path, WorkLock.take(path));
+      const firstMade = mkdirSync(path, { recursive: true });
+      return new WorkDirectory(path, firstMade ?? path, WorkLock.take(path));
     } catch (cause) {
       throw fileError(cause, path, 'writing');
     }
   }
 
-  private constructor(path: string, lock: WorkLock) {
+  private constructor(path: string, firstMade: string, lock: WorkLock) {
     this.path = path;
+    this.#firstMade = firstMade;
     this.#lock = lock;
   }
 
@@ -43,9 +46,12 @@ export class WorkDirectory {
   unlock(): void {
     this.#lock.release();
     try {
-      rmdirSync(this.path);
+      for (let path = this.path; ; path = dirname(path)) {
+        rmdirSync(path);
+        if (path === this.#firstMade) break;
+      }
     } catch {
-      // Runs lie there.
+      // Runs lie there, or files beside it.
     }
   }
 

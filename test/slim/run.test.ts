@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -479,23 +479,6 @@ describe('the digest of a revisit, under which replay looks for its original', (
       assert.equal(other.type, 'response');
       assert.ok(codes.includes('slim-original-unusable'), digest);
     }
-  });
-});
-
-test('a dry run says what would be done and leaves every file, and no trace', async () => {
-  await inDirectory(async (directory) => {
-    await writeSampleCollection(directory, 4);
-    const images = filesBelow(directory).map((path) => readFileSync(path));
-    const { options } = runOptions(directory, { dryRun: true });
-    const summary = await slimRun(options);
-    assert.equal(existsSync(options.workDirectory), false);
-    assert.ok(summary.duplicates > 20);
-    assert.equal(summary.revisits, 0);
-    assert.equal(summary.bytesAfter, summary.bytesBefore);
-    assert.deepEqual(
-      filesBelow(directory).map((path) => readFileSync(path)),
-      images,
-    );
   });
 });
 

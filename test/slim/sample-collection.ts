@@ -135,6 +135,17 @@ export class SampleWriter {
   }
 }
 
+/** An ARC file of HTTP messages with one body. */
+export function arcOf(uris: readonly string[], body: Uint8Array): Uint8Array {
+  const about = '1 0 a-sample\nURL IP-address Archive-date Content-type Archive-length\n\n';
+  const parts = [utf8(`filedesc://one.arc 0.0.0.0 20240101000000 text/plain ${about.length}\n${about}\n`)];
+  for (const [index, uri] of uris.entries()) {
+    const message = Buffer.concat([utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n'), body]);
+    parts.push(utf8(`${uri} 192.0.2.1 2024010100000${index} text/html ${message.length}\n`), message, utf8('\n'));
+  }
+  return Buffer.concat(parts);
+}
+
 /** A body as it is stored in chunks. */
 export function chunked(body: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [];

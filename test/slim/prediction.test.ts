@@ -1,0 +1,88 @@
+/** What is told before a run: a dry run tells the very numbers that the run then comes to, an assessment what there is to save, in place and otherwise. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { seededRandom } from '../../src/base/index.ts';
+import { slimAssess, slimRun } from '../../src/slim/index.ts';
+import type { Coding } from '../../src/warc/index.ts';
+import { arcOf, bodyOf, SampleWriter } from './sample-collection.ts';
+import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
+
+const CODINGS: readonly [name: string, coding: Coding][] = [
+  ['one.warc.gz', 'gzip'],
+  ['two.warc', 'none'],
+  ['three.warc.zst', 'zstd'],
+];
+
+/** A collection with something of all that stays: small ones, other codings, originals with wrong digests, ARC files. */
+async function writeMixture(directory: string, seed: number): Promise<void> {
+  mkdirSync(directory);
+  const random = seededRandom(seed);
+  const some = <T>(choices: readonly T[]): T => choices[Math.floor(random() * choices.length)]!;
+  for (const [number, [name, coding]] of CODINGS.entries()) {
+    const sample = await SampleWriter.create(join(directory, name), coding, seed * 10 + number);
+    for (let page = 0; page < 30; page++) {
+      const content = Math.floor(random() * 4);
+      const isCoded = random() < 0.5;
+      const plain = bodyOf(content, some([40, 300, 700, 3000]));
+      await sample.page({
+        uri: `http://site.example/${number}/${page}`,
+        body: isCoded ? gzipSync(plain) : plain,
+        head: isCoded && random() < 0.7 ? 'Content-Encoding: gzip\r\n' : 'Content-Type: text/html\r\n',
+        isChunked: random() < 0.3,
+        withDigest: random() < 0.8,
+        ...(random() < 0.1 && { digest: 'sha1:nonsense' }),
+      });
+    }
+    await sample.finish();
+  }
+  const uris = ['a', 'b', 'c'].map((name) => `http://old.example/${name}`);
+  writeFileSync(join(directory, 'old.arc'), arcOf(uris, bodyOf(Math.floor(random() * 4), 3000)));
+}
+
+for (const seed of [1, 2, 3, 4, 5]) {
+  for (const isInPlace of [true, false]) {
+    test(`a dry run tells what the run does, changes nothing and leaves no trace: ${isInPlace ? 'in place' : 'elsewhere'}, seed ${seed}`, async () => {
+      await inDirectory(async (directory) => {
+        const [source, target] = [join(directory, 'source'), isInPlace ? undefined : join(directory, 'target')];
+        await writeMixture(source, seed);
+        const images = filesBelow(source).map((path) => readFileSync(path));
+        const how = { target, minSavingBytes: seed * 40 };
+        const dry = runOptions(source, { ...how, dryRun: true });
+        const told = await slimRun(dry.options);
+        assert.equal(existsSync(dry.options.workDirectory), false);
+        assert.equal(target !== undefined && existsSync(target), false);
+        assert.deepEqual(
+          filesBelow(source).map((path) => readFileSync(path)),
+          images,
+        );
+        const real = runOptions(source, how);
+        const done = await slimRun(real.options);
+        assert.deepEqual(told, done);
+        assert.deepEqual(dry.findings, real.findings);
+        assert.ok(done.revisits > 0 && done.stayed.small > 0 && done.stayed.coding > 0);
+        const bytes = filesBelow(target ?? source).reduce((sum, path) => sum + statSync(path).size, 0);
+        assert.equal(told.bytesAfter, bytes);
+      });
+    });
+  }
+}
+
+test('an assessment tells apart what a run in place saves, which leaves ARC files, and what one that converts them does', async () => {
+  await inDirectory(async (directory) => {
+    const uris = ['a', 'b', 'c'].map((name) => `http://old.example/${name}`);
+    writeFileSync(join(directory, 'old.arc'), arcOf(uris, bodyOf(1)));
+    const sample = await SampleWriter.create(join(directory, 'new.warc.gz'), 'gzip', 1);
+    for (const name of ['d', 'e']) await sample.page({ uri: `http://new.example/${name}`, body: bodyOf(1) });
+    await sample.finish();
+    const files = filesBelow(directory).map((path) => ({ path, bytes: statSync(path).size }));
+    const { options } = runOptions(directory);
+    const assessed = await slimAssess({ ...options, files, sample: 1, directory: join(directory, 'spill') });
+    assert.equal(assessed.contents.duplicates, 4);
+    assert.equal(assessed.inPlace.duplicates, 1);
+    assert.ok(assessed.inPlace.savedBytes > 0 && assessed.inPlace.savedBytes < assessed.contents.savedBytes);
+    assert.equal((await slimRun(options)).revisits, assessed.inPlace.duplicates);
+  });
+});
