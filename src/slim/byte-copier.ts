@@ -1,5 +1,5 @@
 /** A file that is being written: bytes of another file, in long sequential pieces, and members that are made anew between them. */
-import { closeSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, futimesSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { fileError, PinakesError } from '../base/index.ts';
 import { giveOwner } from './file-owner.ts';
 import { FileWindow } from './file-window.ts';
@@ -22,6 +22,8 @@ export class ByteCopier {
     let target: number | undefined;
     try {
       const stats = statSync(source);
+      // What a broken off attempt left may be read-only, as the source is.
+      rmSync(path, { force: true });
       target = openSync(path, 'w', stats.mode & 0o777);
       if (takesPlace) giveOwner(target, stats);
     } catch (cause) {
@@ -59,6 +61,17 @@ export class ByteCopier {
       this.#buffer.set(piece, this.#filled);
       this.#filled += piece.length;
       at += piece.length;
+    }
+  }
+
+  /** Gives the file the times of the source, once nothing more is put into it. */
+  takeTimes(): void {
+    this.#flush();
+    try {
+      const { atime, mtime } = statSync(this.#source.path);
+      futimesSync(this.#target, atime, mtime);
+    } catch (cause) {
+      throw fileError(cause, this.path, 'writing');
     }
   }
 

@@ -2,23 +2,12 @@
  * Puts a rewritten file in the place of the old one. The old file is there under its name until the moment the new one is, and before that it can
  * be kept elsewhere, so at no moment is a content missing from the disk.
  */
-import {
-  closeSync,
-  copyFileSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-} from 'node:fs';
+import { linkSync, mkdirSync, renameSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileError, PinakesError, syncDirectory } from '../base/index.ts';
+import { ByteCopier } from './byte-copier.ts';
 import { compareFiles } from './file-comparison.ts';
 import { identityIfThere, sameIdentity } from './file-identity.ts';
-import { giveOwner } from './file-owner.ts';
 
 /** Gives the file the name `target`, durably; whatever had it is gone. */
 export async function install(temporary: string, target: string): Promise<void> {
@@ -49,7 +38,7 @@ export async function keep(path: string, kept: string): Promise<void> {
   }
 }
 
-/** Removes what was kept of a file that is still in its place. */
+/** Removes what was kept of a file that is in its place, still or again. */
 export async function forget(kept: string): Promise<void> {
   try {
     unlinkSync(kept);
@@ -65,7 +54,7 @@ export function removeRemains(path: string, kept: string): void {
     rmSync(remains, { force: true });
 }
 
-/** Moves a kept file back to its place, where another is: renaming a file to a second name of its own would do nothing. */
+/** Puts a kept file, or a copy of it, back in its place, where another is; it stays kept as well. */
 export async function restore(kept: string, path: string): Promise<void> {
   const temporary = oldOf(path);
   try {
@@ -74,8 +63,6 @@ export async function restore(kept: string, path: string): Promise<void> {
     throw fileError(cause, path, 'writing');
   }
   await install(temporary, path);
-  unlinkSync(kept);
-  await syncDirectory(dirname(kept));
 }
 
 function oldOf(path: string): string {
@@ -102,15 +89,16 @@ function tryLink(from: string, to: string): boolean {
   }
 }
 
+/** A copy is of the same owner and of the same time. */
 function copyDurably(from: string, to: string): void {
   const temporary = temporaryCopyOf(to);
-  copyFileSync(from, temporary);
-  const descriptor = openSync(temporary, 'r+');
+  const copier = new ByteCopier(from, temporary, true);
   try {
-    giveOwner(descriptor, statSync(from));
-    fsyncSync(descriptor);
+    copier.copyTo(statSync(from).size);
+    copier.takeTimes();
+    copier.sync();
   } finally {
-    closeSync(descriptor);
+    copier.close();
   }
   if (!compareFiles(from, temporary)) throw new PinakesError('SLIM_READ_BACK', { where: temporary });
   renameSync(temporary, to);

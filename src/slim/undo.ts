@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Finding, PinakesError } from '../base/index.ts';
 import { loadCollection } from './collection.ts';
+import { compareFiles } from './file-comparison.ts';
 import { identityIfThere, sameIdentity } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { forget, removeRemains, restore } from './installation.ts';
@@ -65,14 +66,18 @@ async function undo(
   let [restored, left] = [state.restored.size, 0];
   for (const number of state.kept) {
     signal?.throwIfAborted();
-    if (state.restored.has(number)) continue;
     const { path, name } = files[number]!;
     const kept = join(keptDirectory, name);
+    const found = identityIfThere(kept);
+    if (state.restored.has(number)) {
+      if (found && !dryRun) await forget(kept);
+      continue;
+    }
     const now = identityIfThere(path);
     const written = state.written.get(number);
-    const isOld = now && sameIdentity(now, state.scanned[number]!.identity);
     const isOurs = now && written && sameIdentity(now, written.identity);
-    const found = identityIfThere(kept);
+    const isCopy = now && !isOurs && found?.size === now.size && compareFiles(path, kept);
+    const isOld = isCopy || (now && sameIdentity(now, state.scanned[number]!.identity));
     // Under both names the new file: putting it back would remove it.
     const old = found && isOurs && sameIdentity(found, now) ? undefined : found;
     if (!isOld && !(old && (isOurs || !now))) {
@@ -83,8 +88,8 @@ async function undo(
     restored++;
     if (dryRun) continue;
     if (!isOld) await restore(kept, path);
-    else if (old) await forget(kept);
     journal.add({ kind: 'restored', file: number });
+    if (old) await forget(kept);
   }
   if (left === 0 && !dryRun) {
     for (const file of files) {

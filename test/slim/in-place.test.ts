@@ -3,19 +3,22 @@ import assert from 'node:assert/strict';
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-import { digestOf, utf8 } from '../../src/base/index.ts';
+import { digestOf, type Finding, utf8 } from '../../src/base/index.ts';
 import { slimRun, slimUndo } from '../../src/slim/index.ts';
 import { writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
@@ -83,6 +86,51 @@ test('undo of a run that was killed leaves nothing behind, wherever it was kille
       before,
     );
     assert.deepEqual(filesBelow(keptDirectory), []);
+  });
+});
+
+/** Another device than that of `directory`, where the machine has one; hard links do not reach there. */
+function elsewhere(directory: string): string | undefined {
+  const [here, there] = [statSync(directory), statSync('/dev/shm', { throwIfNoEntry: false })];
+  return there && there.dev !== here.dev ? mkdtempSync('/dev/shm/pinakes-slim-') : undefined;
+}
+
+test('undo puts back a file from another device with the time, the permissions and the owner it had, wherever it was killed', async (t) => {
+  await inDirectory(async (directory) => {
+    const other = elsewhere(directory);
+    if (other === undefined) return t.skip('there is no second device');
+    try {
+      const collection = join(directory, 'collection');
+      await writeSampleCollection(collection, 2);
+      const isRoot = process.getuid?.() === 0;
+      for (const [index, path] of filesBelow(collection).entries()) {
+        utimesSync(path, 1_500_000_000, 1_400_000_000.5 + index);
+        if (isRoot) chownSync(path, 12_345, 23_456);
+        chmodSync(path, 0o440);
+      }
+      const look = () =>
+        filesBelow(collection).map((path) => {
+          const { mtimeMs, mode, uid, gid } = statSync(path);
+          return { path, mtimeMs, mode, uid, gid, bytes: readFileSync(path) };
+        });
+      const before = look();
+      const { options } = runOptions(collection, { keptDirectory: other });
+      const { workDirectory } = options;
+      assert.equal((await slimRun(options)).filesRewritten, 4);
+      // Killed after the first file was put back, before that was noted and before what was kept of it was removed.
+      const first = before[0]!.path;
+      rmSync(first);
+      copyFileSync(join(other, relative(collection, first)), first);
+      chmodSync(first, 0o440);
+      utimesSync(first, 1_500_000_000, 1_400_000_000.5);
+      if (isRoot) chownSync(first, 12_345, 23_456);
+      const onFinding = ({ code }: Finding) => assert.fail(code);
+      assert.deepEqual(await slimUndo({ workDirectory, onFinding }), { restored: 4, left: 0 });
+      assert.deepEqual(look(), before);
+      assert.deepEqual(filesBelow(other), []);
+    } finally {
+      rmSync(other, { recursive: true });
+    }
   });
 });
 
