@@ -146,9 +146,14 @@ function statementOf(
   }
   from.push('JOIN urls u ON u.id = v.url');
   let time = 'v.last_time';
+  let shown: string | undefined;
   if (isByCapture) {
     from.push('JOIN captures c ON c.version = v.id');
     time = 'c.time';
+  } else if (plan.mixedWhere !== '') {
+    shown = `(SELECT max(c.time) FROM captures c WHERE c.version = v.id AND ${plan.mixedWhere}) AS shown_time`;
+    values.unshift(...plan.mixedValues);
+    time = 'shown_time';
   } else if (plan.captureWhere !== '') {
     from.push(
       `JOIN (SELECT version, max(time) AS time FROM captures c WHERE ${plan.captureWhere} GROUP BY version) f ON f.version = v.id`,
@@ -178,7 +183,7 @@ function statementOf(
   const order = isUnsorted
     ? ''
     : `ORDER BY ${orderOf(sort, score, time)}, v.id${isByCapture ? ', c.time DESC, c.hash, c.collection' : ''}`;
-  const sql = `SELECT v.id, v.url, v.document, ${score}, ${time}, ${own}
+  const sql = `SELECT v.id, v.url, v.document, ${score}, ${shown ?? time}, ${own}
     FROM ${from.join(' ')} WHERE ${where.length === 0 ? '1' : where.map((one) => `(${one})`).join(' AND ')}
     ${order} LIMIT ?`;
   values.push(limit);

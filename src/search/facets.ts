@@ -2,16 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { hostOfKey, type UrlKey } from '../url/index.ts';
 import type { Candidate } from './candidates.ts';
-import type { QueryPlan } from './query-plan.ts';
+import { type CapturePlan, fittingCaptures } from './query-plan.ts';
 import type { Facet, Facets } from './search-result.ts';
 
 const VALUES_MAX = 20;
 
-export function facetsOf(
-  database: DatabaseSync,
-  candidates: readonly Candidate[],
-  plan: Pick<QueryPlan, 'captureWhere' | 'captureValues'>,
-): Facets {
+export function facetsOf(database: DatabaseSync, candidates: readonly Candidate[], plan: CapturePlan): Facets {
   // In the order in which they lie, neighbours are read at once.
   const versions = JSON.stringify(Array.from(Float64Array.from(candidates, ({ version }) => version).sort()));
   const site = new Map<string, number>();
@@ -39,7 +35,7 @@ function collectionsOf(
   database: DatabaseSync,
   candidates: readonly Candidate[],
   versions: string,
-  { captureWhere, captureValues }: Pick<QueryPlan, 'captureWhere' | 'captureValues'>,
+  plan: CapturePlan,
 ): Map<string, number> {
   const names = new Map<number, string>();
   for (const { id, name } of database.prepare('SELECT id, name FROM collections').all())
@@ -48,9 +44,10 @@ function collectionsOf(
   const isByCapture = candidates.some(({ collection }) => collection !== 0);
   if (isByCapture) for (const { collection } of candidates) count(counts, names.get(collection)!);
   else {
-    const sql = `SELECT c.collection, count(DISTINCT c.version) AS number FROM json_each(?) j CROSS JOIN captures c ON c.version = j.value
-      ${captureWhere === '' ? '' : `WHERE ${captureWhere}`} GROUP BY 1`;
-    for (const row of database.prepare(sql).all(versions, ...captureValues))
+    const { from, where, values } = fittingCaptures(plan);
+    const sql = `SELECT c.collection, count(DISTINCT c.version) AS number FROM json_each(?) j CROSS JOIN ${from}
+      WHERE c.version = j.value AND (${where}) GROUP BY 1`;
+    for (const row of database.prepare(sql).all(versions, ...values))
       count(counts, names.get(Number(row.collection))!, Number(row.number));
   }
   return counts;

@@ -22,6 +22,9 @@ export type QueryPlan = {
   /** Condition on a capture alone; '' when any capture does. */
   readonly captureWhere: string;
   readonly captureValues: readonly Value[];
+  /** Condition on a capture and its page together, of which `where` asks only that there is such a capture; '' when `captureWhere` says it all. */
+  readonly mixedWhere: string;
+  readonly mixedValues: readonly Value[];
   /** Ranges of URL keys that every result lies in one of; undefined when it may lie anywhere. */
   readonly ranges?: readonly KeyRange[] | undefined;
 };
@@ -76,15 +79,14 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
       values: [joined(without, 'OR')],
     });
   const captures = allOf(captureConditions);
+  // One capture must fit all of it.
+  const one = allOf(level === 'capture' || mixed.length === 0 ? [] : [...captureConditions, ...mixed]);
   if (level === 'capture') conditions.push(...mixed);
-  else if (mixed.length > 0) {
-    // One capture must fit all of it.
-    const one = allOf([...captureConditions, ...mixed]);
+  else if (one.sql !== '')
     conditions.push({
       sql: `EXISTS (SELECT 1 FROM captures c WHERE c.version = v.id AND ${one.sql})`,
       values: one.values,
     });
-  }
   const where = allOf(conditions);
   return {
     match,
@@ -93,9 +95,22 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
     values: where.values,
     captureWhere: captures.sql,
     captureValues: captures.values,
+    mixedWhere: one.sql,
+    mixedValues: one.values,
     ranges,
   };
 }
+
+/** The captures that a result can show: what follows FROM, to be joined by `c.version`, and the condition on them. */
+export function fittingCaptures(plan: CapturePlan): { from: string; where: string; values: readonly Value[] } {
+  if (plan.mixedWhere === '')
+    return { from: 'captures c', where: plan.captureWhere || '1', values: plan.captureValues };
+  const from =
+    'captures c JOIN versions v ON v.id = c.version JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url';
+  return { from, where: plan.mixedWhere, values: plan.mixedValues };
+}
+
+export type CapturePlan = Pick<QueryPlan, 'captureWhere' | 'captureValues' | 'mixedWhere' | 'mixedValues'>;
 
 function joined(expressions: readonly string[], sign: 'AND' | 'OR'): string {
   return expressions.length === 1 ? expressions[0]! : expressions.map((one) => `(${one})`).join(` ${sign} `);

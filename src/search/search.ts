@@ -20,7 +20,7 @@ import { unpackText } from './packed-text.ts';
 import { formatPageToken, parsePageToken, questionDigest } from './page-token.ts';
 import { type Query, type QueryProblem, wordsOf } from './query.ts';
 import { parseQuery } from './query-parser.ts';
-import { planQuery, type QueryPlan } from './query-plan.ts';
+import { fittingCaptures, planQuery, type QueryPlan } from './query-plan.ts';
 import type { SearchOptions, SearchPage, SearchResult } from './search-result.ts';
 import { snippetOf } from './snippet.ts';
 import { hashOfKey } from './url-hash.ts';
@@ -262,14 +262,11 @@ export class Search {
 
   #captureOf({ version, time, hash, collection }: Candidate, plan: QueryPlan): { status: number; collection: string } {
     const isNamed = collection !== 0;
-    const own = isNamed
-      ? 'AND c.hash = ? AND c.collection = ?'
-      : plan.captureWhere === ''
-        ? ''
-        : `AND (${plan.captureWhere})`;
-    const sql = `SELECT c.status, o.name FROM captures c JOIN collections o ON o.id = c.collection
-      WHERE c.version = ? AND c.time = ? ${own} ORDER BY c.hash LIMIT 1`;
-    const values = isNamed ? [hash, collection] : plan.captureValues;
+    const { from, where, values } = isNamed
+      ? { from: 'captures c', where: 'c.hash = ? AND c.collection = ?', values: [hash, collection] }
+      : fittingCaptures(plan);
+    const sql = `SELECT c.status, o.name FROM ${from} JOIN collections o ON o.id = c.collection
+      WHERE c.version = ? AND c.time = ? AND (${where}) ORDER BY c.hash LIMIT 1`;
     const row = this.#database.prepare(sql).get(version, time, ...values);
     return { status: Number(row?.status ?? 0), collection: String(row?.name ?? '') };
   }

@@ -84,39 +84,6 @@ test('no capture is in a collection that there is none of, and every one is outs
   assert.equal((await search.appearances(urlKey('http://one.example/'), 'collection:none')).found, 0);
 });
 
-test('one capture of a page must fit all that is asked of its captures, wherever in the query that stands', async (t) => {
-  const archive = await makeArchive(t);
-  const page = pageWith('page', 'zebra');
-  await storePages(archive, [
-    { ...page, status: 404, time: Date.UTC(2018, 0, 1) },
-    { ...page, status: 200, time: Date.UTC(2021, 0, 1) },
-  ]);
-  await indexed(archive);
-  const search = openSearch(archive.directory);
-  t.after(() => search.close());
-  const queries: [string, boolean][] = [
-    ['(zebra status:404) to:2019', true],
-    ['(zebra status:404) from:2020', false],
-    ['status:200 (status:404 zebra)', false],
-    ['-(status:404 OR lion)', true],
-    ['-(-status:404 OR -lion)', false],
-    ['-(-(zebra status:404 status:200))', false],
-    ['(lion status:404) OR (zebra from:2020)', true],
-  ];
-  for (const [query, isFound] of queries)
-    assert.deepEqual(await urlsFor(search, query), isFound ? [page.url] : [], query);
-});
-
-test('a word with soft hyphens is found without them, and one without them with', async (t) => {
-  const archive = await makeArchive(t);
-  await storePages(archive, [pageWith('soft', 'steam\u00adship\u00adcompany'), pageWith('plain', 'steamshipcompany')]);
-  await indexed(archive);
-  const search = openSearch(archive.directory);
-  t.after(() => search.close());
-  for (const query of ['steamshipcompany', 'steam\u00adshipcompany', 'steamship*'])
-    assert.deepEqual(await urlsFor(search, query), ['http://plain.example/', 'http://soft.example/'], query);
-});
-
 test('the same content at another URL links to other places', async (t) => {
   const archive = await makeArchive(t);
   const shared = {

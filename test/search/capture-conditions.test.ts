@@ -1,0 +1,65 @@
+/** Queries about captures: a page has many, and what is asked of them must hold of one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openSearch } from '../../src/search/index.ts';
+import { makeArchive } from '../archive/trial-archive.ts';
+import { indexed, pageWith, storePages } from './trial-pages.ts';
+
+test('one capture of a page must fit all that is asked of its captures, wherever in the query that stands', async (t) => {
+  const archive = await makeArchive(t);
+  const page = pageWith('page', 'zebra');
+  await storePages(archive, [
+    { ...page, status: 404, time: Date.UTC(2018, 0, 1) },
+    { ...page, status: 200, time: Date.UTC(2021, 0, 1) },
+  ]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const queries: [string, boolean][] = [
+    ['(zebra status:404) to:2019', true],
+    ['(zebra status:404) from:2020', false],
+    ['status:200 (status:404 zebra)', false],
+    ['-(status:404 OR lion)', true],
+    ['-(-status:404 OR -lion)', false],
+    ['-(-(zebra status:404 status:200))', false],
+    ['(lion status:404) OR (zebra from:2020)', true],
+  ];
+  for (const [query, isFound] of queries)
+    assert.deepEqual(
+      (await search.search(query)).items.map(({ url }) => url),
+      isFound ? [page.url] : [],
+      query,
+    );
+});
+
+test('a result shows the time, the status and the collection of a capture that fits, wherever in the query captures are asked for', async (t) => {
+  const archive = await makeArchive(t);
+  const page = pageWith('page', 'zebra');
+  await storePages(archive, [
+    { ...page, status: 404, time: Date.UTC(2018, 0, 1), collection: 'old' },
+    { ...page, status: 200, time: Date.UTC(2021, 0, 1), collection: 'new' },
+  ]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const old = { time: Date.UTC(2018, 0, 1), status: 404, collection: 'old' };
+  for (const query of [
+    '(lion OR status:404)',
+    'zebra (lion OR status:404)',
+    '(zebra status:404) to:2019',
+    '-(status:200 zebra)',
+  ]) {
+    for (const group of ['url', 'capture'] as const) {
+      const { items, facets } = await search.search(query, { group, facets: true });
+      const shown = items.map(({ time, status, collection }) => ({ time, status, collection }));
+      assert.deepEqual(shown, [old], `${query} by ${group}`);
+      assert.deepEqual(facets?.year, [{ value: '2018', count: 1 }], query);
+      assert.deepEqual(facets?.collection, [{ value: 'old', count: 1 }], query);
+    }
+  }
+  const oldest = await search.search('(zebra status:200) OR (lion to:2019)', { sort: 'oldest' });
+  assert.deepEqual(
+    oldest.items.map(({ time }) => time),
+    [Date.UTC(2021, 0, 1)],
+  );
+});
