@@ -9,8 +9,8 @@ const HEADINGS_MAX = 500;
 const HEADING_LENGTH_MAX = 500;
 const MAIN_SHARE_MIN = 0.2;
 
-const SPACES = /[\t\n\f\r \u00a0\u200b\u2028\u2029\ufeff]+/g;
-const HAS_ODD_SPACE = /[\t\n\f\r\u00a0\u200b\u2028\u2029\ufeff]| {2}/;
+const SPACES = /[\t\n\f\r \u00a0\u2028\u2029]+/g;
+const HAS_ODD_SPACE = /[\t\n\f\r\u00a0\u2028\u2029]| {2}/;
 
 export class TextBuilder {
   isTruncated = false;

@@ -12,7 +12,7 @@
 import { parseAskedTime } from '../base/index.ts';
 import type { Comparison, NumberField, Query, QueryProblem, WordField } from './query.ts';
 import { type FieldName, lexQuery, type Token } from './query-lexer.ts';
-import { matchForm } from './token-form.ts';
+import { matchForm, withoutInvisible } from './token-form.ts';
 
 const QUERY_LENGTH_MAX = 4000;
 const DEPTH_MAX = 32;
@@ -25,10 +25,30 @@ export function parseQuery(text: string): ParsedQuery {
       problem: { at: QUERY_LENGTH_MAX, length: 1, message: `a query has at most ${QUERY_LENGTH_MAX} characters` },
     };
   }
+  // What is pasted brings such characters along; before a field or a sign they would make a word of it.
+  const visible = withoutInvisible(text);
+  const parsed = parseVisible(visible);
+  return 'problem' in parsed && visible !== text ? { problem: placedIn(text, parsed.problem) } : parsed;
+}
+
+function parseVisible(text: string): ParsedQuery {
   const tokens = lexQuery(text);
   if (!Array.isArray(tokens)) return { problem: tokens };
   if (tokens.length === 0) return { query: { kind: 'all' } };
   return new Parser(tokens, text.length).parse();
+}
+
+/** A problem of the text without what is invisible, at its place in the whole text. */
+function placedIn(text: string, { at, length, message }: QueryProblem): QueryProblem {
+  const places: number[] = [];
+  let end = 0;
+  for (const character of text) {
+    if (withoutInvisible(character) !== '') for (let unit = 0; unit < character.length; unit++) places.push(end + unit);
+    end += character.length;
+  }
+  const from = places[at] ?? end;
+  const last = places[at + length - 1] ?? from + length - 1;
+  return { at: from, length: last - from + 1, message };
 }
 
 class Parser {

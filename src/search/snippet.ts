@@ -14,8 +14,9 @@ const LENGTH = 240;
 /** A text is searched up to here. */
 const SEARCHED_LENGTH_MAX = 400_000;
 const HITS_MAX = 2000;
-/** With the soft hyphens in it. */
-const WORD = /[\p{L}\p{N}\p{M}][\p{L}\p{N}\p{M}\u00ad]*/gu;
+/** With what is invisible in it. */
+const WORD = /[\p{L}\p{N}\p{M}][\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]*/gu;
+const HAS_INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
 
@@ -56,9 +57,11 @@ function hitsIn(text: string, phrases: readonly string[]): Hit[] {
     }
   }
   const hits: Hit[] = [];
+  const hasInvisible = runs.length > 0 && HAS_INVISIBLE.test(text);
   for (const run of runs) {
-    for (let at = text.indexOf(run.text); at >= 0 && hits.length < HITS_MAX; at = text.indexOf(run.text, at + 1)) {
-      hits.push({ start: at, end: at + run.text.length, word: run.word });
+    for (const { start, end } of hasInvisible ? brokenPlaces(text, run.text) : places(text, run.text)) {
+      if (hits.length >= HITS_MAX) break;
+      hits.push({ start, end, word: run.word });
     }
   }
   if (words.size > 0) {
@@ -70,6 +73,21 @@ function hitsIn(text: string, phrases: readonly string[]): Hit[] {
     }
   }
   return hits.sort((a, b) => a.start - b.start);
+}
+
+type Span = { readonly start: number; readonly end: number };
+
+function* places(text: string, run: string): Generator<Span> {
+  for (let at = text.indexOf(run); at >= 0; at = text.indexOf(run, at + 1)) yield { start: at, end: at + run.length };
+}
+
+/** Where a run stands with something invisible between its letters, or nothing. */
+function* brokenPlaces(text: string, run: string): Generator<Span> {
+  const pattern = new RegExp(
+    Array.from(run, (letter) => RegExp.escape(letter)).join('\\p{Default_Ignorable_Code_Point}*'),
+    'gu',
+  );
+  for (const { 0: found, index } of text.matchAll(pattern)) yield { start: index, end: index + found.length };
 }
 
 /** The window that holds the most different words; of several the one with most words, then the first. */

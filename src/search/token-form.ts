@@ -42,15 +42,19 @@ const LEFT_OUT =
   /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]|[ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦı]/g;
 const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦı]/;
 
-/** Says where a word may be broken, and is seen only there; to FTS5 it would be the end of a word. */
-const SOFT_HYPHEN = '\u00ad';
+/** What nobody sees: soft hyphens, spaces and joiners without a width, directions of writing, variants of a letter's form. To FTS5 most would be the end of a word. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu;
+
+export function withoutInvisible(text: string): string {
+  return BEYOND_ASCII.test(text) ? text.replace(INVISIBLE, '') : text;
+}
 
 /** Compatibility forms (full-width letters, ligatures) are put into their plain form, and signs that readers leave out are left out. */
 export function plainForm(text: string): string {
   // To SQLite a zero is the end of a text.
   const whole = text.includes('\0') ? text.replaceAll('\0', ' ') : text;
   if (!BEYOND_ASCII.test(whole)) return whole;
-  const normal = whole.normalize('NFKC').replaceAll(SOFT_HYPHEN, '');
+  const normal = whole.normalize('NFKC').replace(INVISIBLE, '');
   return HAS_LEFT_OUT.test(normal) ? normal.replace(LEFT_OUT, withoutSigns) : normal;
 }
 
