@@ -47,3 +47,16 @@ test('marks of words that lie inside of each other are one, and no character is 
       assert.ok(snippetOf(text, [word]).text.isWellFormed());
     }
 });
+
+test('a word that stands far behind in a long text is shown there', () => {
+  for (const word of ['zebra', '図書館']) {
+    const filling = 'ordinary words '.repeat(60_000);
+    const text = `${filling}${word} in the middle ${filling}`;
+    const { text: shown, marks } = snippetOf(text, [word, 'lion']);
+    assert.deepEqual(
+      marks.map(([from, to]) => shown.slice(from, to)),
+      [word],
+    );
+    assert.match(shown, /^\u2026 .* \u2026$/);
+  }
+});

@@ -11,8 +11,10 @@ export type Snippet = {
 };
 
 const LENGTH = 240;
-/** A text is searched up to here. */
-const SEARCHED_LENGTH_MAX = 400_000;
+/** A text is searched in pieces of this length, up to the first that has something. */
+const PIECE_LENGTH = 400_000;
+/** So far pieces overlap, so that no word is cut. */
+const OVERLAP_LENGTH = 200;
 const HITS_MAX = 2000;
 /** With what is invisible in it. */
 const WORD = /[\p{L}\p{N}\p{M}][\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]*/gu;
@@ -21,13 +23,12 @@ const HAS_INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
 
 export function snippetOf(text: string, phrases: readonly string[], length: number = LENGTH): Snippet {
-  const searched = text.length > SEARCHED_LENGTH_MAX ? text.slice(0, beforePair(text, SEARCHED_LENGTH_MAX)) : text;
-  const hits = hitsIn(searched, phrases);
+  const hits = firstHits(text, phrases);
   const best = bestWindow(hits, length);
-  const from = best === undefined ? 0 : wordStart(searched, Math.max(0, best.start - Math.floor(length / 4)));
-  const to = wordEnd(searched, Math.min(searched.length, from + length));
+  const from = best === undefined ? 0 : wordStart(text, Math.max(0, best.start - Math.floor(length / 4)));
+  const to = wordEnd(text, Math.min(text.length, from + length));
   const lead = from > 0 ? '\u2026 ' : '';
-  const body = searched.slice(from, to).replaceAll('\n', ' ');
+  const body = text.slice(from, to).replaceAll('\n', ' ');
   const marks = joined(hits.filter(({ start, end }) => start >= from && end <= to)).map(
     ({ start, end }) => [start - from + lead.length, end - from + lead.length] as const,
   );
@@ -45,8 +46,24 @@ function joined(hits: readonly Hit[]): { start: number; end: number }[] {
   return places;
 }
 
-/** Where the words of the phrases stand, in order. */
-function hitsIn(text: string, phrases: readonly string[]): Hit[] {
+/** Where the words of the phrases stand, in order, in the first piece of the text that has any of them. */
+function firstHits(text: string, phrases: readonly string[]): Hit[] {
+  const wanted = wantedOf(phrases);
+  if (wanted.words.size + wanted.runs.length === 0) return [];
+  for (let from = 0; from < text.length; from += PIECE_LENGTH) {
+    const hits = hitsIn(text.slice(from, from + PIECE_LENGTH + OVERLAP_LENGTH), wanted);
+    if (hits.length > 0) return hits.map(({ start, end, word }) => ({ start: start + from, end: end + from, word }));
+  }
+  return [];
+}
+
+/** Words by their folded form, and runs of scripts without blanks, each with a number of its own. */
+type Wanted = {
+  readonly words: ReadonlyMap<string, number>;
+  readonly runs: readonly { readonly text: string; readonly word: number }[];
+};
+
+function wantedOf(phrases: readonly string[]): Wanted {
   const words = new Map<string, number>();
   const runs: { text: string; word: number }[] = [];
   for (const phrase of phrases) {
@@ -56,6 +73,10 @@ function hitsIn(text: string, phrases: readonly string[]): Hit[] {
       else if (!words.has(foldedForm(word))) words.set(foldedForm(word), number);
     }
   }
+  return { words, runs };
+}
+
+function hitsIn(text: string, { words, runs }: Wanted): Hit[] {
   const hits: Hit[] = [];
   const hasInvisible = runs.length > 0 && HAS_INVISIBLE.test(text);
   for (const run of runs) {
