@@ -31,12 +31,13 @@ export async function http2Exchange(
     },
     { endStream: body === undefined },
   );
+  const hasEnded = endOf(stream);
   if (body) stream.end(body);
   const head = await headOf(stream, options);
   const onRelease = () => {
     if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   };
-  const framing = new StreamFraming(stream, head);
+  const framing = new StreamFraming(hasEnded, head);
   const message = requestMessage(target, fieldLines(fields), request);
   const received = { url, time, request: message, head, wire: new Wire(stream), framing, onRelease };
   return new ReceivedExchange(received, options);
@@ -82,19 +83,33 @@ function headBytes(raw: readonly string[]): Uint8Array {
   return Buffer.from(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n`, 'latin1');
 }
 
-/** The end of a stream is the end of its body, unless it was reset. That can be without an error too, and then only the announced length tells. */
+/**
+ * Whether the server said that the body is at its end, and all of it was handed out. A stream that is reset without an error (RFC 9113, 7) ends for its reader like
+ * one that is whole; but its end is put in only after it was closed.
+ */
+function endOf(stream: ClientHttp2Stream): () => boolean {
+  let isWhole = false;
+  const push = stream.push.bind(stream);
+  stream.push = (chunk, encoding) => {
+    if (chunk === null && !stream.closed) isWhole = true;
+    return push(chunk, encoding);
+  };
+  return () => isWhole && stream.readableEnded;
+}
+
+/** The end that the server gives to a stream is the end of its body, unless it announced more. */
 class StreamFraming implements Framing {
   readonly isComplete = false;
-  readonly #stream: ClientHttp2Stream;
+  readonly #hasEnded: () => boolean;
   #left: number;
 
-  constructor(stream: ClientHttp2Stream, head: HttpHead) {
-    this.#stream = stream;
+  constructor(hasEnded: () => boolean, head: HttpHead) {
+    this.#hasEnded = hasEnded;
     this.#left = hasNoBody(head) ? 0 : (contentLength(head) ?? 0);
   }
 
   get endsWithConnection(): boolean {
-    return !this.#stream.aborted && this.#stream.rstCode === 0 && this.#left <= 0;
+    return this.#hasEnded() && this.#left <= 0;
   }
 
   take(bytes: Uint8Array): number {

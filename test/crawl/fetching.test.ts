@@ -109,17 +109,25 @@ function frame(type: number, flags: number, stream: 0 | 1, payload: Uint8Array =
   return Buffer.concat([head, payload]);
 }
 
-test('an HTTP/2 body that is shorter than announced was cut, though the server resets the stream without an error', async (t) => {
-  const [data, headers, reset, settings] = [0, 1, 3, 4];
-  const announced = Buffer.concat([Buffer.from([0x88, 0x0f, 0x0d, 4]), Buffer.from('1000')]);
-  const unmodified = Buffer.concat([Buffer.from([0x8b, 0x0f, 0x0d, 4]), Buffer.from('1000')]);
-  for (const [answer, expected] of [
-    [
-      [frame(headers, 4, 1, announced), frame(data, 0, 1, Buffer.alloc(900)), frame(reset, 0, 1, Buffer.alloc(4))],
-      'disconnect',
-    ],
-    [[frame(headers, 4, 1, announced), frame(data, 1, 1, Buffer.alloc(1000))], undefined],
-    [[frame(headers, 5, 1, unmodified)], undefined],
+test('an HTTP/2 body is whole only when the server says so and it is as long as announced, though the stream is reset without an error', async (t) => {
+  const [data, headers, reset, settings, goaway] = [0, 1, 3, 4, 7];
+  const plain = frame(headers, 4, 1, Buffer.from([0x88]));
+  const announced = frame(headers, 4, 1, Buffer.from('\x88\x0f\x0d\x041000', 'latin1'));
+  const unmodified = frame(headers, 5, 1, Buffer.from('\x8b\x0f\x0d\x041000', 'latin1'));
+  const [part, rest] = [frame(data, 0, 1, Buffer.alloc(900)), frame(data, 1, 1, Buffer.alloc(100))];
+  const trailer = frame(headers, 5, 1, Buffer.from('\x00\x01x\x01y', 'latin1'));
+  const noError = frame(reset, 0, 1, Buffer.alloc(4));
+  for (const [what, answer, expected] of [
+    ['announced, cut', [announced, part, noError], 'disconnect'],
+    ['announced, whole', [announced, part, rest], undefined],
+    ['without a body', [unmodified], undefined],
+    ['cut', [plain, part, noError], 'disconnect'],
+    ['cut behind the head', [plain, noError], 'disconnect'],
+    ['whole', [plain, part, rest], undefined],
+    ['whole, then reset', [plain, part, rest, noError], undefined],
+    ['ended by trailer fields', [plain, part, trailer], undefined],
+    ['connection given up', [plain, part, frame(goaway, 0, 0, Buffer.alloc(8)), 'close'], 'disconnect'],
+    ['connection closed', [plain, part, 'close'], 'disconnect'],
   ] as const) {
     const server = createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ALPNProtocols: ['h2'] }, (socket) => {
       socket.on('error', () => {});
@@ -127,7 +135,11 @@ test('an HTTP/2 body that is shorter than announced was cut, though the server r
       // The preface and the settings come first, then the request.
       let received = 0;
       socket.on('data', (bytes: Buffer) => {
-        if (received <= 100 && (received += bytes.length) > 100) socket.write(Buffer.concat(answer));
+        if (received > 100 || (received += bytes.length) <= 100) return;
+        for (const part of answer) {
+          if (part === 'close') socket.end();
+          else socket.write(part);
+        }
       });
       t.after(() => socket.destroy());
     });
@@ -138,6 +150,6 @@ test('an HTTP/2 body that is shorter than announced was cut, though the server r
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const exchange = (await fetcher.fetch({ url })) as Exchange;
     for await (const _ of exchange.body);
-    assert.equal(exchange.truncated(), expected);
+    assert.equal(exchange.truncated(), expected, what);
   }
 });
