@@ -21,6 +21,19 @@ test('a length is counted, and what stands behind it is not taken', () => {
   assert.ok(framing.isComplete && !framing.endsWithConnection);
 });
 
+test('of lengths that differ none is taken, so that the body is kept until the connection closes', () => {
+  for (const fields of ['Content-Length: 3\r\nContent-Length: 8', 'Content-Length: 3, 8', 'Content-Length: 3, x']) {
+    const framing = framingOf(`HTTP/1.1 200 OK\r\n${fields}`);
+    assert.equal(framing.take(utf8('anything')), 8);
+    assert.ok(!framing.isComplete && framing.endsWithConnection);
+  }
+  for (const fields of ['Content-Length: 3\r\ncontent-length: 03', 'Content-Length: 3, 3']) {
+    const framing = framingOf(`HTTP/1.1 200 OK\r\n${fields}`);
+    assert.equal(framing.take(utf8('anything')), 3);
+    assert.ok(framing.isComplete);
+  }
+});
+
 test('a body without a length ends with its connection', () => {
   const framing = framingOf('HTTP/1.0 200 OK');
   assert.equal(framing.take(utf8('anything')), 8);

@@ -5,7 +5,7 @@
  *   1xx, 204, 304               no body
  *   Transfer-Encoding: chunked  up to the empty line behind the last chunk and its trailer fields
  *   Content-Length              so many bytes
- *   neither                     until the connection closes
+ *   neither                     until the connection closes; so too lengths that differ
  * ```
  * Servers lie. A body that only claims to be chunked runs until the connection closes.
  */
@@ -120,7 +120,11 @@ export function hasNoBody({ status = 0 }: HttpHead): boolean {
   return status < 200 || status === 204 || status === 304;
 }
 
+/** The length that a response announces. Lengths that differ are as good as none (RFC 9112 section 6.3): whichever was taken, the rest of the body could be lost. */
 export function contentLength(head: HttpHead): number | undefined {
-  const value = head.get('content-length')?.split(',')[0]?.trim();
-  return value !== undefined && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+  const values = head.fields
+    .filter(({ name }) => name.toLowerCase() === 'content-length')
+    .flatMap(({ value }) => value.split(','));
+  const [first, ...others] = values.map((value) => (/^\s*\d{1,15}\s*$/.test(value) ? Number(value) : undefined));
+  return others.every((other) => other === first) ? first : undefined;
 }
