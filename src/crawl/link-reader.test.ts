@@ -13,20 +13,29 @@ import { LinkReader } from './link-reader.ts';
 let directory: string;
 /** Reads links as `link-worker.ts` does, and never ends with a batch in which the word STUCK stands. */
 let stuckWorker: URL;
+/** Takes its time to start. */
+let lateWorker: URL;
+/** Does not start. */
+let brokenWorker: URL;
 before(() => {
   directory = mkdtempSync(join(tmpdir(), 'pinakes-links-'));
-  const path = join(directory, 'stuck-link-worker.ts');
-  writeFileSync(
-    path,
-    `import { answerJobs } from ${JSON.stringify(import.meta.resolve('../base/index.ts'))};
-     import { readBatch } from ${JSON.stringify(import.meta.resolve('./link-batch.ts'))};
-     answerJobs((batch) => {
-       const isStuck = Buffer.from(batch.bytes).includes('STUCK');
-       while (isStuck);
-       return readBatch(batch);
-     }, ({ bytes }) => [bytes.buffer]);`,
-  );
-  stuckWorker = pathToFileURL(path);
+  const script = (name: string, text: string) => {
+    const path = join(directory, name);
+    writeFileSync(path, text);
+    return pathToFileURL(path);
+  };
+  const stuck = `
+    import { answerJobs } from ${JSON.stringify(import.meta.resolve('../base/index.ts'))};
+    import { readBatch } from ${JSON.stringify(import.meta.resolve('./link-batch.ts'))};
+    answerJobs((batch, tell) => {
+      tell('begun');
+      const isStuck = Buffer.from(batch.bytes).includes('STUCK');
+      while (isStuck);
+      return readBatch(batch);
+    }, ({ bytes }) => [bytes.buffer]);`;
+  stuckWorker = script('stuck-worker.ts', stuck);
+  lateWorker = script('late-worker.ts', `${stuck} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);`);
+  brokenWorker = script('broken-worker.ts', `throw new Error('EMFILE: too many open files');`);
 });
 after(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -184,18 +193,18 @@ test('a page that is too much for the thread is told as not read, and costs the 
   const pages = [page(1, ['<a href=/one>']), hostile, page(2, ['<a href=/two>']), page(4, ['<a href=/four>'])];
   const found = await Promise.all(pages.map((one) => reader.read(one)));
   assert.deepEqual(
-    found.map(({ reading }) => [reading!.isWhole, reading!.links.length]),
+    found.map(({ reading, unread }) => [reading!.isWhole, reading!.links.length, unread]),
     [
-      [true, 1],
-      [false, 0],
-      [true, 1],
-      [true, 1],
+      [true, 1, undefined],
+      [false, 0, 'reading its links takes too much memory'],
+      [true, 1, undefined],
+      [true, 1, undefined],
     ],
   );
 });
 
 test('a page that takes too long is told as not read, and costs the others nothing', async (t) => {
-  const reader = new LinkReader({ batchMsMax: 4000, script: stuckWorker });
+  const reader = new LinkReader({ batchMsMax: 1500, script: stuckWorker });
   t.after(() => reader.close());
   const pages = [
     page(1, ['<a href=/one>']),
@@ -220,4 +229,18 @@ test('what may take long however small it is goes to the thread, even alone', as
   t.after(() => reader.close());
   const { unread } = await reader.read({ ...page(1, []), bytes: utf8('<urlset><!-- STUCK -->'), isSitemap: true });
   assert.equal(unread, 'reading its links takes too long');
+});
+
+test('the time that a thread takes to start is not counted', async (t) => {
+  const reader = new LinkReader({ batchMsMax: 1500, script: lateWorker });
+  t.after(() => reader.close());
+  const { sitemap, unread } = await reader.read({ ...page(1, []), bytes: SITEMAP, isDecoded: true, isSitemap: true });
+  assert.deepEqual([sitemap!.pages, unread], [['http://host.test/from-sitemap'], undefined]);
+});
+
+test('of a thread that does not start is told why, and not that the page is too large', async (t) => {
+  const reader = new LinkReader({ script: brokenWorker });
+  t.after(() => reader.close());
+  const { unread } = await reader.read({ ...page(1, []), bytes: SITEMAP, isDecoded: true, isSitemap: true });
+  assert.match(unread!, /^its links could not be read: .*EMFILE/);
 });

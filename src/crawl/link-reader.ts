@@ -49,7 +49,7 @@ export type LinkReaderOptions = {
 let readers = 0;
 
 export class LinkReader {
-  readonly #threads: ThreadPool<LinkBatch, FoundBatch>;
+  readonly #threads: ThreadPool<LinkBatch, FoundBatch, 'begun'>;
   readonly #batchMsMax: number;
   /** Threads are left to other readers; what one has told here is nothing to them. */
   readonly #number = readers++;
@@ -119,12 +119,12 @@ export class LinkReader {
       this.#number,
     );
     let found: FoundBatch;
-    deadline.start(this.#batchMsMax);
     try {
-      found = await this.#threads.run(packed, [packed.bytes.buffer]);
+      // How long a thread takes to start says nothing of the pages; it tells when it begins with them.
+      found = await this.#threads.run(packed, [packed.bytes.buffer], () => deadline.start(this.#batchMsMax));
     } catch (error) {
       if (!(error instanceof ThreadDied)) throw error;
-      this.#suspect(batch, isLate ? 'reading its links takes too long' : 'reading its links takes too much memory');
+      this.#suspect(batch, isLate ? 'reading its links takes too long' : reasonOf(error));
       return;
     } finally {
       deadline.end();
@@ -145,6 +145,12 @@ export class LinkReader {
     if (page.isSitemap) resolve({ sitemap: { ...nothing, pages: [], sitemaps: [] }, unread });
     else resolve({ reading: { ...nothing, links: [], isNofollow: false }, unread });
   }
+}
+
+/** Why pages were not read whose thread died. One that could not be started, for want of file handles or memory, is no fault of theirs. */
+function reasonOf({ message, cause }: ThreadDied): string {
+  const isMemory = (cause as { code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  return isMemory ? 'reading its links takes too much memory' : `its links could not be read: ${message}`;
 }
 
 /** Whether a batch is so small that it is read at once, and of a kind that does not take long. */
