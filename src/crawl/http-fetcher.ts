@@ -4,6 +4,7 @@ import { type Exchange, FetchError, type Fetcher, type FetchFailure, type FetchR
 import { ACCEPT_FIELDS, type FetchSettings } from './fetch-settings.ts';
 import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
 import { http2Exchange } from './http2-exchange.ts';
+import { steadyClock } from './steady-clock.ts';
 import { type Target, Targets } from './target.ts';
 
 const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
@@ -53,14 +54,15 @@ export class HttpFetcher implements Fetcher {
   #exchange(connection: Connection, target: Target, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
     const { facts } = connection;
     const settings = this.#settings;
+    // No wait is longer than this one.
+    const clock = steadyClock(settings.clock, settings.idleTimeoutMs);
+    const options = { settings, clock, signal, facts };
     if (connection.kind === 'http2')
-      return http2Exchange(connection.session, request, target, this.#fieldsOf(request), { settings, signal, facts });
+      return http2Exchange(connection.session, request, target, this.#fieldsOf(request), options);
     const lines = request.fields?.length ? fieldLines([...this.#fieldsOf(request), KEEP_ALIVE]) : this.#usualLines;
     const onRelease = (isReusable: boolean) => this.#connections.release(target.origin, connection, isReusable);
     return http1Exchange(connection.wire, request.url, requestMessage(target, lines, request), {
-      settings,
-      signal,
-      facts,
+      ...options,
       onRelease,
     });
   }

@@ -25,8 +25,7 @@ export async function http1Exchange(
   request: Uint8Array,
   options: Http1Options,
 ): Promise<Exchange> {
-  const { settings } = options;
-  const time = settings.clock();
+  const time = options.clock();
   wire.socket.write(request);
   try {
     const head = await readHead(wire, time, options);
@@ -45,7 +44,7 @@ export function isStale(error: unknown): boolean {
   return String((error as { code?: unknown } | null)?.code).startsWith('ERR_HTTP2');
 }
 
-async function readHead(wire: Wire, startMs: number, { settings, signal }: Http1Options): Promise<HttpHead> {
+async function readHead(wire: Wire, startMs: number, { settings, clock, signal }: Http1Options): Promise<HttpHead> {
   let held: Buffer = Buffer.alloc(0);
   let blank = 0;
   for (let interim = 0; interim < INTERIM_MAX; ) {
@@ -70,7 +69,7 @@ async function readHead(wire: Wire, startMs: number, { settings, signal }: Http1
       continue;
     }
     // What has come by now is taken, however late it is looked at.
-    const leftMs = Math.max(1, startMs + settings.headTimeoutMs - settings.clock());
+    const leftMs = Math.max(1, startMs + settings.headTimeoutMs - clock());
     const piece = await wire.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
     if (piece) held = held.length === 0 ? piece : Buffer.concat([held, piece]);
     else if (held.length === 0)

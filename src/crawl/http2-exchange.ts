@@ -18,9 +18,8 @@ export async function http2Exchange(
   fields: readonly (readonly [string, string])[],
   options: ExchangeOptions,
 ): Promise<Exchange> {
-  const { settings } = options;
   const { url, method = 'GET', body } = request;
-  const time = settings.clock();
+  const time = options.clock();
   const stream = session.request(
     {
       ':method': method,

@@ -1,7 +1,7 @@
 /**
  * An exchange whose head has come: hands the body out as it comes, of whatever protocol, until its framing or the connection ends it, or a bound is reached.
  */
-import type { EpochMs } from '../base/index.ts';
+import type { Clock, EpochMs } from '../base/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
 import { type Exchange, FetchError, type Truncation } from './exchange.ts';
 import type { FetchSettings } from './fetch-settings.ts';
@@ -20,6 +20,8 @@ export type Framing = {
 
 export type ExchangeOptions = {
   readonly settings: FetchSettings;
+  /** Time that the server may be told to have taken. */
+  readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
   /** What is known of the connection. */
   readonly facts: readonly Field[];
@@ -54,11 +56,10 @@ export class ReceivedExchange implements Exchange {
   constructor(received: Received, options: ExchangeOptions) {
     this.#received = received;
     this.#options = options;
-    this.#patience = new Patience(options.settings, received.time);
+    this.#patience = new Patience(options.settings, options.clock, received.time);
     this.url = received.url;
     this.time = received.time;
-    // A clock can be set back meanwhile.
-    this.latencyMs = Math.max(0, options.settings.clock() - received.time);
+    this.latencyMs = options.clock() - received.time;
     this.request = received.request;
     this.head = received.head;
     this.status = received.head.status ?? 0;

@@ -10,3 +10,12 @@ test('a steady clock goes with the one underneath, and on from where it was when
     [110, 110, 500, 500, 510, 510, 525],
   );
 });
+
+test('a steady clock with a bound goes on from it when the one underneath goes further', () => {
+  const times = [100, 150, 9000, 9010, 20, 70];
+  const clock = steadyClock(() => times.shift()!, 60);
+  assert.deepEqual(
+    Array.from({ length: 5 }, () => clock()),
+    [150, 210, 220, 220, 270],
+  );
+});
