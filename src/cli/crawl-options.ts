@@ -70,7 +70,7 @@ export function addCrawlOptions(command: Command): Command {
     .option('--concurrency <number>', 'requests at a time, over all hosts (default: 16)')
     .option('--host-concurrency <number>', 'requests at a time to one host (default: 1)')
     .option('--allow-private', 'connect to loopback and private addresses too')
-    .option('--any-certificate', 'take certificates that cannot be verified')
+    .option('--any-certificate', 'take certificates that cannot be verified, and TLS before 1.2')
     .addOption(new Option('--robots <what>', 'obey or ignore robots.txt (default: obey)').choices(['obey', 'ignore']))
     .addOption(
       new Option('--nofollow <what>', 'obey or ignore nofollow of pages and links (default: obey)').choices([

@@ -159,6 +159,10 @@ function summary({
       lines.push(
         '  loopback and private addresses are refused; --allow-private lets a crawl of your own network connect',
       );
+    if (counts.failures.certificate || counts.failures.tls)
+      lines.push(
+        '  certificates that cannot be verified, and TLS before 1.2, are refused; --any-certificate takes them',
+      );
   }
   if (counts.partlyRead > 0) {
     lines.push('read in part, so that links on them may be missing:');

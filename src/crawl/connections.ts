@@ -1,6 +1,7 @@
 /**
  * Connections to servers: opened when needed, kept while they may serve again, judged by the address they really lead to before a byte is sent.
  */
+import { constants } from 'node:crypto';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -8,13 +9,22 @@ import type { EpochMs } from '../base/index.ts';
 import type { Field } from '../warc/index.ts';
 import { AddressRefused, guardedLookup, isPublicAddress } from './address-policy.ts';
 import { Deadline } from './deadline.ts';
-import { FetchError } from './exchange.ts';
+import { FetchError, wordsOf } from './exchange.ts';
 import type { FetchSettings } from './fetch-settings.ts';
 import { Wire } from './wire.ts';
 
 /** No more are used at a time than a crawl may have requests to one host; those all come back at once. */
 const IDLE_PER_ORIGIN_MAX = 64;
 const IDLE_MS_MAX = 15_000;
+
+const VERIFIED = { rejectUnauthorized: true } as const;
+/** Who does not ask who is there needs no better secrecy than the server has: old ones speak TLS 1.0 with short keys, and know of no safe renegotiation. */
+const UNVERIFIED = {
+  rejectUnauthorized: false,
+  minVersion: 'TLSv1',
+  ciphers: 'DEFAULT:@SECLEVEL=0',
+  secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+} as const;
 
 export type Http1Connection = { readonly kind: 'http1'; readonly wire: Wire; readonly facts: readonly Field[] };
 export type Http2Connection = {
@@ -132,7 +142,7 @@ export class Connections {
     return new Promise((done, fail) => {
       const secure = {
         ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
-        rejectUnauthorized: !anyCertificate,
+        ...(anyCertificate ? UNVERIFIED : VERIFIED),
         ...(isIP(host) === 0 && { servername: host }),
       };
       const socket = isSecure ? connectTls({ ...where, ...secure }) : connectTcp(where);
@@ -142,7 +152,7 @@ export class Connections {
         settle();
         socket.on('error', () => {});
         socket.destroy();
-        fail(failureOf(error));
+        fail(failureOf(error, Boolean((socket as Partial<TLSSocket>).authorizationError)));
       };
       const onAbort = () => stop(signal!.reason);
       const deadline = new Deadline(() =>
@@ -190,20 +200,25 @@ function protocolFacts(socket: Socket, protocol: string): Field[] {
   if (!('getCipher' in socket)) return fields;
   const secure = socket as TLSSocket;
   const version = /^TLSv(.+)$/.exec(secure.getProtocol() ?? '')?.[1];
-  if (version) fields.push({ name: 'WARC-Protocol', value: `tls/${version}` });
+  if (version) fields.push({ name: 'WARC-Protocol', value: `tls/${version === '1' ? '1.0' : version}` });
   const cipher = secure.getCipher()?.standardName;
   if (cipher) fields.push({ name: 'WARC-Cipher-Suite', value: cipher });
   return fields;
 }
 
 const DNS_CODES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME', 'ENODATA', 'ESERVFAIL']);
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME|UNABLE_TO_GET/;
 
-export function failureOf(error: unknown): unknown {
+/** `isUnverified`: whether the certificate was found to be wrong. */
+export function failureOf(error: unknown, isUnverified = false): unknown {
   if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
   const code = (error as { code?: string }).code ?? '';
   if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
-  if (DNS_CODES.has(code)) return new FetchError('dns', `${code} ${error.message}`, error);
-  if (CERTIFICATE.test(code)) return new FetchError('certificate', `${code} ${error.message}`, error);
-  return new FetchError('connection', [code, error.message].filter(Boolean).join(' '), error);
+  const reason = DNS_CODES.has(code)
+    ? 'dns'
+    : isUnverified
+      ? 'certificate'
+      : code.startsWith('ERR_SSL_')
+        ? 'tls'
+        : 'connection';
+  return new FetchError(reason, wordsOf(error), error);
 }

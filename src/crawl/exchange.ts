@@ -47,7 +47,8 @@ export type FailureReason =
   | 'head-too-large'
   | 'no-response'
   | 'not-http'
-  | 'timeout';
+  | 'timeout'
+  | 'tls';
 
 export type FetchFailure = {
   readonly kind: 'failure';
@@ -63,10 +64,17 @@ export type Fetcher = {
 };
 
 /** Reasons that another try may not meet. */
-const PASSING: ReadonlySet<FailureReason> = new Set(['connection', 'dns', 'no-response', 'timeout']);
+const PASSING: ReadonlySet<FailureReason> = new Set(['connection', 'dns', 'no-response', 'timeout', 'tls']);
 
 export function isPassing(reason: FailureReason): boolean {
   return PASSING.has(reason);
+}
+
+/** What an error of the platform says, in one line, without places in its TLS library and advice for programmers. */
+export function wordsOf(error: Error): string {
+  const { code, reason } = error as { code?: unknown; reason?: unknown };
+  const said = typeof reason === 'string' ? reason : error.message.replace(/; if the root CA .*$/s, '');
+  return [code, said.trim()].filter((part) => typeof part === 'string' && part !== '').join(' ');
 }
 
 export class FetchError extends Error {

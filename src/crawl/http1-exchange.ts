@@ -6,7 +6,7 @@
 import { CR, LF } from '../base/index.ts';
 import { type HttpHead, httpHeadLength, parseHttpHead } from '../warc/index.ts';
 import { BodyFraming } from './body-framing.ts';
-import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
+import { type Exchange, FetchError, type FetchRequest, wordsOf } from './exchange.ts';
 import { type ExchangeOptions, ReceivedExchange } from './received-exchange.ts';
 import type { Target } from './target.ts';
 import type { Wire } from './wire.ts';
@@ -72,10 +72,12 @@ async function readHead(wire: Wire, startMs: number, { settings, clock, signal }
     const leftMs = Math.max(1, startMs + settings.headTimeoutMs - clock());
     const piece = await wire.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
     if (piece) held = held.length === 0 ? piece : Buffer.concat([held, piece]);
-    else if (held.length === 0)
-      throw new FetchError('no-response', wire.failure?.message ?? 'the server closed the connection without a word');
-    else
-      throw new FetchError('connection', wire.failure?.message ?? 'the server closed the connection within the head');
+    else {
+      const said = wire.failure && wordsOf(wire.failure);
+      if (held.length > 0)
+        throw new FetchError('connection', said ?? 'the server closed the connection within the head');
+      throw new FetchError('no-response', said ?? 'the server closed the connection without a word');
+    }
   }
   throw new FetchError('not-http', 'interim responses without an end');
 }

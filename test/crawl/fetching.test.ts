@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { createServer as createSecureServer } from 'node:tls';
+import { createServer as createSecureServer, type TlsOptions } from 'node:tls';
 import { type Exchange, FETCH_DEFAULTS, type FetchFailure, HttpFetcher } from '../../src/crawl/index.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from './test-certificate.ts';
 import { TestWeb } from './test-web.ts';
@@ -100,6 +100,34 @@ test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
   assert.ok(Buffer.from(moved.head.bytes).includes('location: /caf\u00e9\r\n', 0, 'utf8'));
   assert.equal(await told(moved), '302 ');
   assert.equal(await startFetcher(t, web)(web.url('secure.test', '/many')), '200 many');
+});
+
+test('certificates that cannot be verified, and old TLS, are taken by those who want any, and refused in plain words to others', async (t) => {
+  const start = async (options: TlsOptions) => {
+    const server = createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ...options }, (socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => socket.write(page('hello')));
+      t.after(() => socket.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    return `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  };
+  const unverified = await start({});
+  const old = await start({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' });
+  const asking = await start({ requestCert: true, rejectUnauthorized: true });
+  const fetchAny = startFetcher(t);
+  assert.equal(await fetchAny(unverified), '200 hello');
+  assert.equal(await fetchAny(old), '200 hello');
+  const alert = 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED tlsv13 alert certificate required';
+  assert.equal(await fetchAny(asking), `no-response: ${alert}`);
+  const strict = new HttpFetcher({ ...SETTINGS, anyCertificate: false });
+  t.after(() => strict.close());
+  assert.equal(
+    await told(await strict.fetch({ url: unverified })),
+    'certificate: DEPTH_ZERO_SELF_SIGNED_CERT self-signed certificate',
+  );
+  assert.match(await told(await strict.fetch({ url: old })), /^tls: ERR_SSL_\S+ tlsv1 alert protocol version$/);
 });
 
 /** A frame of HTTP/2 for the first stream, or for the connection. */
