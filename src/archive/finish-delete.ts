@@ -7,7 +7,7 @@
 import { PinakesError, parseW3cDate } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
-import type { ObjectInfo, Volume } from '../volume/index.ts';
+import type { Volume } from '../volume/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { countDeleted } from './deletion-count.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
@@ -15,19 +15,21 @@ import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 export async function finishDeletions(archive: ArchiveParts): Promise<void> {
   const applied = await archive.catalog.notes(APPLIED_NOTE);
   for (const volume of archive.volumes.available()) {
-    for (const object of await volume.list().catch(absent)) {
-      if (!object.name.endsWith(TOMBSTONES_SUFFIX)) continue;
-      const name = object.name.slice(0, -TOMBSTONES_SUFFIX.length);
-      if (Number(applied[appliedNote(volume.name, name)] ?? -1) === object.bytes) continue;
-      const segment = archive.shelf.byName(name);
-      if (segment) await finishDelete(archive, volume, segment);
+    const objects = await volume.list().catch(absent);
+    if (!objects) continue;
+    const bytesOf = new Map(objects.map(({ name, bytes }) => [name, bytes]));
+    for (const segment of archive.shelf.all()) {
+      const bytes = bytesOf.get(segment.name + TOMBSTONES_SUFFIX);
+      const appliedBytes = Number(applied[appliedNote(volume.name, segment.name)] ?? -1);
+      if ((bytes ?? 0) < appliedBytes) tellLost(archive, volume, segment);
+      else if (bytes !== undefined && bytes !== appliedBytes) await finishDelete(archive, volume, segment);
     }
   }
 }
 
 /** A volume that went away while the archive was being opened is told of elsewhere. */
-function absent(error: unknown): ObjectInfo[] {
-  if (error instanceof PinakesError && error.code === 'VOLUME_MISSING') return [];
+function absent(error: unknown): undefined {
+  if (error instanceof PinakesError && error.code === 'VOLUME_MISSING') return;
   throw error;
 }
 
@@ -55,6 +57,14 @@ function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, l
   const message = `${lines} lines cannot be read: what they deleted may be back`;
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
   archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
+}
+
+/** The catalog has carried out more than is there: the file is gone, or is of an earlier day. The deleted is deleted as long as this catalog is. */
+function tellLost(archive: ArchiveParts, volume: Volume, { name }: Segment): void {
+  const message =
+    'captures were deleted whose tombstones are gone: after a rebuild they would be back; put the file back from the newest backup, or delete them again after a rebuild';
+  const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
+  archive.report({ code: 'tombstones-lost', level: 'error', file, offset: 0, message });
 }
 
 /** The captures whose records stand at these offsets. Where a record cannot be read, the whole catalog is asked for it. */

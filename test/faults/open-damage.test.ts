@@ -126,3 +126,24 @@ test('a segment that is gone is told of when the archive is opened, as one that 
   await rename(`${path}.away`, path);
   assert.deepEqual((await reopened()).codes, []);
 });
+
+test('tombstones that are gone or of an earlier day are told of at every opening until they are back, and what they deleted stays deleted', async (t) => {
+  const { archive: first, path, reopened } = await halfDeleted(t);
+  const file = `${path}.tombstones.open`;
+  await reopened();
+  const earlier = await readFile(file);
+  const archive = await openArchive(first.directory, trialOptions({ seed: 3 }));
+  await archive.delete({ url: 'http://x.example/1' });
+  await archive.close();
+  const latest = await readFile(file);
+  for (const lost of [earlier, latest.subarray(0, 0), undefined]) {
+    if (lost) await writeFile(file, lost);
+    else await rm(file);
+    for (let opening = 0; opening < 2; opening++) {
+      const { names, codes } = await reopened();
+      assert.deepEqual({ names, codes }, { names: NAMES.slice(2), codes: ['tombstones-lost'] });
+    }
+  }
+  await writeFile(file, latest);
+  assert.deepEqual(await reopened(), { names: NAMES.slice(2), errors: 0, codes: [] });
+});
