@@ -9,7 +9,6 @@ export type Token =
       readonly name: string;
       readonly comparison: Comparison;
       readonly value: string;
-      readonly isPhrase: boolean;
       readonly at: number;
       readonly length: number;
       readonly valueAt: number;
@@ -39,7 +38,9 @@ export const FIELDS = [
 export type FieldName = (typeof FIELDS)[number];
 
 const FIELD = /([A-Za-z][A-Za-z-]*)(:(?:>=|<=|>|<)?|>=|<=|>|<|=)/y;
-const WORD = /[^\s()"\u201c\u201d]+/y;
+/** Straight ones, and those that keyboards and word processors put in their place: English, German and Polish, French and Russian. */
+const QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb';
+const WORD = new RegExp(`[^\\s()${QUOTES}]+`, 'y');
 
 export function lexQuery(text: string): Token[] | QueryProblem {
   const tokens: Token[] = [];
@@ -64,7 +65,7 @@ export function lexQuery(text: string): Token[] | QueryProblem {
 }
 
 function isQuote(character: string): boolean {
-  return character === '"' || character === '\u201c' || character === '\u201d';
+  return QUOTES.includes(character);
 }
 
 function phraseAt(text: string, at: number): Token | QueryProblem {
@@ -85,19 +86,23 @@ function fieldAt(text: string, at: number): Token | QueryProblem | undefined {
   if (!(FIELDS as readonly string[]).includes(name)) {
     // `http://example.org` and `12:30` are words; `tilte:x` is a slip.
     if (sign !== ':' || next === '/' || /[\s)]/.test(next) || next === '') return undefined;
-    return { at, length: match[0].length, message: `there is no field "${name}"; the fields are ${FIELDS.join(', ')}` };
+    return {
+      at,
+      length: match[0].length,
+      message: `there is no field "${name}"; the fields are ${FIELDS.join(', ')}; in quotation marks it is looked for as it is`,
+    };
   }
   const comparison = (sign === ':' ? '=' : sign.replace(':', '')) as Comparison;
   if (isQuote(next)) {
     const phrase = phraseAt(text, valueAt);
     if (!('kind' in phrase) || phrase.kind !== 'phrase') return phrase;
     const length = valueAt + phrase.length - at;
-    return { kind: 'field', name, comparison, value: phrase.text, isPhrase: true, at, length, valueAt };
+    return { kind: 'field', name, comparison, value: phrase.text, at, length, valueAt };
   }
   WORD.lastIndex = valueAt;
   const value = WORD.exec(text)?.[0] ?? '';
   if (value === '') return { at, length: match[0].length, message: `"${match[0]}" wants a value behind it` };
-  return { kind: 'field', name, comparison, value, isPhrase: false, at, length: valueAt + value.length - at, valueAt };
+  return { kind: 'field', name, comparison, value, at, length: valueAt + value.length - at, valueAt };
 }
 
 function wordAt(text: string, at: number): Token {

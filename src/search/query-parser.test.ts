@@ -30,7 +30,21 @@ test('blanks mean AND, OR binds weaker, a dash negates, parentheses group', () =
   });
   assert.deepEqual(queryOf('-(a b)'), { kind: 'not', query: { kind: 'and', queries: [word('a'), word('b')] } });
   assert.deepEqual(queryOf('arch*'), { kind: 'words', field: 'any', text: 'arch', isPrefix: true });
+  assert.deepEqual(queryOf('"web arch*"'), { kind: 'words', field: 'any', text: 'web arch', isPrefix: true });
+  assert.deepEqual(queryOf('"web *"'), word('web *'));
   assert.deepEqual(queryOf('e-mail'), word('e-mail'));
+});
+
+test('a phrase stands in quotation marks of any language', () => {
+  for (const text of [
+    '"c d"',
+    '\u201cc d\u201d',
+    '\u201ec d\u201c',
+    '\u201ec d\u201d',
+    '\u00abc d\u00bb',
+    '\u00bbc d\u00ab',
+  ])
+    assert.deepEqual(queryOf(text), word('c d'), text);
 });
 
 test('fields are understood with their values', () => {
@@ -125,6 +139,9 @@ test('what cannot be read is told with its place', () => {
     ['title>x', 0, 7, /colon/],
     ['a NOT', 2, 3, /missing/],
     [`${'('.repeat(60)}a`, 33, 1, /deeply/],
+    ['site:*', 5, 1, /host/],
+    ['url:*', 4, 1, /URL/],
+    ['doi:10.1000', 0, 4, /no field "doi".*in quotation marks/],
   ];
   for (const [text, at, length, message] of cases) {
     const parsed = parseQuery(text);

@@ -136,8 +136,7 @@ class Parser {
       return query;
     }
     if (token.kind === 'field') return fieldQuery(token);
-    if (token.kind === 'word' || token.kind === 'phrase')
-      return words('any', token.text, token.kind === 'phrase', token);
+    if (token.kind === 'word' || token.kind === 'phrase') return words('any', token.text, token);
     return { at: token.at, length: token.length, message: 'this cannot stand here' };
   }
 }
@@ -156,8 +155,8 @@ function joined(kind: 'and' | 'or', queries: readonly Query[]): Query {
 
 type Place = { readonly at: number; readonly length: number };
 
-function words(field: WordField, text: string, isPhrase: boolean, place: Place): Query | QueryProblem {
-  const isPrefix = !isPhrase && text.endsWith('*');
+function words(field: WordField, text: string, place: Place): Query | QueryProblem {
+  const isPrefix = /\S\*$/.test(text);
   const bare = isPrefix ? text.slice(0, -1) : text;
   if (matchForm(bare) === undefined) {
     return { at: place.at, length: place.length, message: 'there is no letter or digit in this to look for' };
@@ -198,8 +197,11 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
     case 'heading':
     case 'description':
     case 'text':
-      return words(name, value, token.isPhrase, place);
+      return words(name, value, place);
     case 'url':
+      return /^[*\s]*$/.test(value)
+        ? problem('a URL, a part of one, or with a star behind it all below it: example.org/a/*')
+        : { kind: 'url', url: value };
     case 'links-to':
     case 'linked-from':
       return { kind: name, url: value };
@@ -208,7 +210,7 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
         .toLowerCase()
         .replace(/^\*?\./, '')
         .replace(/\.$/, '');
-      return /^[^\s/:?#]+$/.test(host)
+      return /^[^\s/:?#*]+$/.test(host)
         ? { kind: 'site', host }
         : problem('a site is a host or the end of one: example.org, .edu');
     }

@@ -90,7 +90,7 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
   const where = allOf(conditions);
   return {
     match,
-    matchParts: without.length === 0 ? matches : [],
+    matchParts: without.length === 0 ? [...new Set(matches)] : [],
     where: where.sql,
     values: where.values,
     captureWhere: captures.sql,
@@ -112,8 +112,10 @@ export function fittingCaptures(plan: CapturePlan): { from: string; where: strin
 
 export type CapturePlan = Pick<QueryPlan, 'captureWhere' | 'captureValues' | 'mixedWhere' | 'mixedValues'>;
 
+/** Each once: FTS5 takes very long over a word that is asked for hundreds of times. */
 function joined(expressions: readonly string[], sign: 'AND' | 'OR'): string {
-  return expressions.length === 1 ? expressions[0]! : expressions.map((one) => `(${one})`).join(` ${sign} `);
+  const different = [...new Set(expressions)];
+  return different.length === 1 ? different[0]! : different.map((one) => `(${one})`).join(` ${sign} `);
 }
 
 /** What has all of these, and none of the others. Those are one question: FTS5 does not nest as deep as a query can be long. */

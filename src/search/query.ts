@@ -31,9 +31,9 @@ export type NumberField = 'size' | 'inlinks' | 'rank' | 'captures';
 
 export type QueryProblem = { readonly at: number; readonly length: number; readonly message: string };
 
-/** All words and phrases that a result must or may hold, for highlighting. What must be absent is left out. */
+/** All words and phrases that a result must or may hold, for highlighting, with a star behind what words begin with. What must be absent is left out. */
 export function wordsOf(query: Query): string[] {
-  if (query.kind === 'words') return [query.text];
+  if (query.kind === 'words') return [query.isPrefix ? `${query.text}*` : query.text];
   if (query.kind === 'and' || query.kind === 'or') return query.queries.flatMap(wordsOf);
   return [];
 }

@@ -60,3 +60,14 @@ test('a word that stands far behind in a long text is shown there', () => {
     assert.match(shown, /^\u2026 .* \u2026$/);
   }
 });
+
+test('words that begin as was asked for are marked', () => {
+  const { text, marks } = snippetOf('The Archivist keeps Web Archives; the arch is another.', [
+    'archiv*',
+    'web archiv*',
+  ]);
+  assert.deepEqual(
+    marks.map(([from, to]) => text.slice(from, to)),
+    ['Archivist', 'Web', 'Archives'],
+  );
+});

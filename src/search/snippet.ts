@@ -22,6 +22,7 @@ const HAS_INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
 
+/** A star behind a phrase asks for words that begin like its last one. */
 export function snippetOf(text: string, phrases: readonly string[], length: number = LENGTH): Snippet {
   const hits = firstHits(text, phrases);
   const best = bestWindow(hits, length);
@@ -49,7 +50,7 @@ function joined(hits: readonly Hit[]): { start: number; end: number }[] {
 /** Where the words of the phrases stand, in order, in the first piece of the text that has any of them. */
 function firstHits(text: string, phrases: readonly string[]): Hit[] {
   const wanted = wantedOf(phrases);
-  if (wanted.words.size + wanted.runs.length === 0) return [];
+  if (wanted.words.size + wanted.beginnings.length + wanted.runs.length === 0) return [];
   for (let from = 0; from < text.length; from += PIECE_LENGTH) {
     const hits = hitsIn(text.slice(from, from + PIECE_LENGTH + OVERLAP_LENGTH), wanted);
     if (hits.length > 0) return hits.map(({ start, end, word }) => ({ start: start + from, end: end + from, word }));
@@ -57,26 +58,29 @@ function firstHits(text: string, phrases: readonly string[]): Hit[] {
   return [];
 }
 
-/** Words by their folded form, and runs of scripts without blanks, each with a number of its own. */
+/** Words and beginnings of words by their folded form, and runs of scripts without blanks, each with a number of its own. */
 type Wanted = {
   readonly words: ReadonlyMap<string, number>;
+  readonly beginnings: readonly { readonly text: string; readonly word: number }[];
   readonly runs: readonly { readonly text: string; readonly word: number }[];
 };
 
 function wantedOf(phrases: readonly string[]): Wanted {
   const words = new Map<string, number>();
+  const beginnings: { text: string; word: number }[] = [];
   const runs: { text: string; word: number }[] = [];
   for (const phrase of phrases) {
-    for (const [word] of phrase.matchAll(WORD)) {
-      const number = words.size + runs.length;
+    for (const { 0: word, index } of phrase.matchAll(WORD)) {
+      const number = words.size + beginnings.length + runs.length;
       if (isUnsegmented(word)) runs.push({ text: plainForm(word), word: number });
+      else if (phrase[index + word.length] === '*') beginnings.push({ text: foldedForm(word), word: number });
       else if (!words.has(foldedForm(word))) words.set(foldedForm(word), number);
     }
   }
-  return { words, runs };
+  return { words, beginnings, runs };
 }
 
-function hitsIn(text: string, { words, runs }: Wanted): Hit[] {
+function hitsIn(text: string, { words, beginnings, runs }: Wanted): Hit[] {
   const hits: Hit[] = [];
   const hasInvisible = runs.length > 0 && HAS_INVISIBLE.test(text);
   for (const run of runs) {
@@ -85,9 +89,10 @@ function hitsIn(text: string, { words, runs }: Wanted): Hit[] {
       hits.push({ start, end, word: run.word });
     }
   }
-  if (words.size > 0) {
+  if (words.size + beginnings.length > 0) {
     for (const match of text.matchAll(WORD)) {
-      const number = words.get(foldedForm(match[0]));
+      const folded = foldedForm(match[0]);
+      const number = words.get(folded) ?? beginnings.find((beginning) => folded.startsWith(beginning.text))?.word;
       if (number === undefined) continue;
       hits.push({ start: match.index, end: match.index + match[0].length, word: number });
       if (hits.length >= HITS_MAX) break;
