@@ -45,6 +45,28 @@ test('letters without an accent that could be left out are found as they are typ
     assert.equal(foldedForm(word), typed);
 });
 
+test('Arabic letters are found as they are typed: without hamza and last dots, and on Persian and Urdu keyboards', () => {
+  for (const [written, typed] of [
+    ['\u0627\u0644\u0623\u0631\u0634\u064a\u0641', '\u0627\u0644\u0627\u0631\u0634\u064a\u0641'],
+    [
+      '\u0627\u0644\u0625\u0633\u0643\u0646\u062f\u0631\u064a\u0629',
+      '\u0627\u0644\u0627\u0633\u0643\u0646\u062f\u0631\u064a\u0647',
+    ],
+    ['\u0622\u062b\u0627\u0631', '\u0627\u062b\u0627\u0631'],
+    ['\u0645\u0633\u062a\u0634\u0641\u0649', '\u0645\u0633\u062a\u0634\u0641\u064a'],
+    ['\u06a9\u062a\u0627\u0628\u06cc', '\u0643\u062a\u0627\u0628\u064a'],
+  ] as const)
+    assert.equal(indexForm(written), indexForm(typed));
+});
+
+test('apostrophes are signs, whichever is typed, and the last sigma is a sigma', () => {
+  assert.equal(matchForm('\u043e\u0431\u02bc\u0454\u043a\u0442'), `"\u043e\u0431'\u0454\u043a\u0442"`);
+  assert.equal(
+    foldedForm('\u0395\u039b\u039b\u0386\u0394\u039f\u03a3'),
+    foldedForm('\u03b5\u03bb\u03bb\u03ac\u03b4\u03bf\u03c2'),
+  );
+});
+
 test('a word with soft hyphens is one word, in texts and in queries', () => {
   assert.equal(indexForm('Donau\u00addampf\u00adschiff fährt'), 'Donaudampfschiff fährt');
   assert.equal(matchForm('Donau\u00addampf\u00adschiff'), '"Donaudampfschiff"');

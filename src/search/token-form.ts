@@ -21,7 +21,8 @@ const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /**
  * Letters that are typed with others where a keyboard has them not, or by rule: the sharp s in capitals, and in Switzerland, is ss. Latin accents are FTS5's to fold; these
- * letters have none that could be taken off.
+ * letters have none that could be taken off. In Arabic the hamza on an alif and the dots of the last letter are left out as often as not, Persian and Urdu have letters of
+ * their own for kaf, ya and ha, and apostrophes that are letters are typed as signs.
  */
 const OTHERWISE: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -35,12 +36,26 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   ħ: 'h',
   ŧ: 't',
   ı: 'i',
+  ʼ: "'",
+  ʻ: "'",
+  '\u0622': '\u0627',
+  '\u0623': '\u0627',
+  '\u0625': '\u0627',
+  '\u0671': '\u0627',
+  '\u0649': '\u064a',
+  '\u06cc': '\u064a',
+  '\u0629': '\u0647',
+  '\u06c0': '\u0647',
+  '\u06c1': '\u0647',
+  '\u06c2': '\u0647',
+  '\u06d5': '\u0647',
+  '\u06a9': '\u0643',
 };
 
 /** What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo; and what they type otherwise. */
 const LEFT_OUT =
-  /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]|[ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦı]/g;
-const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦı]/;
+  /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]|[ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ\u0622\u0623\u0625\u0629\u0649\u0671\u06a9\u06c0-\u06c2\u06cc\u06d5]/g;
+const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ]/;
 
 /** What nobody sees: soft hyphens, spaces and joiners without a width, directions of writing, variants of a letter's form. To FTS5 most would be the end of a word. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu;
@@ -112,5 +127,7 @@ export function foldedForm(word: string): string {
         .normalize('NFD')
         .replace(/[\u0300-\u036f]/g, '')
         .toLowerCase()
+        // Of a capital at the end of a word the small form is another than inside of it.
+        .replaceAll('\u03c2', '\u03c3')
     : word.toLowerCase();
 }
