@@ -14,6 +14,9 @@ const MANY = 23;
 
 /** A page whose address is in a script that is written from right to left, and whose title does not end. */
 const ARABIC = 'http://xn--mgbh0fb.example/%D8%A7%D9%84%D8%B5%D9%81%D8%AD%D8%A9';
+/** Its host is written from right to left too. */
+const HEBREW = 'http://\u05e1\u05e4\u05e8.example/a';
+
 const ARABIC_SHOWN = 'xn--mgbh0fb.example/\u0627\u0644\u0635\u0641\u062d\u0629';
 const ENDLESS = `http://long.example/${'a-folder-with-a-name/'.repeat(60)}end`;
 
@@ -231,6 +234,11 @@ suite('search screens', () => {
       assert.equal(await page.getByRole('combobox').inputValue(), `http://${ARABIC_SHOWN}`);
       await page.getByRole('combobox').press('Enter');
       await text(page, /^1 capture on 1 January 2024/);
+
+      await page.goto(`${setting.server.uiUrl}/web/*/${HEBREW}`);
+      const address = page.locator('h1 bdi');
+      await address.getByText(HEBREW.slice('http://'.length)).waitFor();
+      assert.equal(await address.getAttribute('dir'), 'ltr');
 
       await page.goto(`${setting.server.uiUrl}/web/*/${ENDLESS}`);
       await text(page, /^1 capture on 1 January 2024/);

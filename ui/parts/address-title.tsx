@@ -12,7 +12,7 @@ export function AddressTitle({ kicker, address }: { kicker: string; address: str
         class={address.length > LONG ? 'url-title long' : 'url-title'}
         title={address.length > MOST ? address : undefined}
       >
-        <bdi>{shortened(address, MOST)}</bdi>
+        <bdi dir="ltr">{shortened(address, MOST)}</bdi>
       </h1>
     </>
   );

@@ -29,11 +29,13 @@ export function ResultItem({ result, asked }: { result: SearchResult; asked: Ask
     <li class="result">
       <h3>
         <a href={pathTo.frame(timestamp, url)}>
-          <bdi>{shortened(title.trim() || shownUrl(url), TITLE_MOST)}</bdi>
+          <bdi dir={title.trim() === '' ? 'ltr' : 'auto'}>{shortened(title.trim() || shownUrl(url), TITLE_MOST)}</bdi>
         </a>
       </h3>
       <p class="result-place">
-        <bdi class="result-url">{shortened(shownUrl(url), ADDRESS_MOST)}</bdi>{' '}
+        <bdi dir="ltr" class="result-url">
+          {shortened(shownUrl(url), ADDRESS_MOST)}
+        </bdi>{' '}
         <time dateTime={time} class="result-time">
           {formatShortDay(time)}
         </time>

@@ -87,7 +87,9 @@ export function UrlSearch({ initial = '', isSmall = false, label = 'Find' }: Url
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => go(pathTo.captures(one.url))}
           >
-            <bdi class="suggestion-url">{shortened(shownUrl(one.url), ADDRESS_MOST)}</bdi>
+            <bdi dir="ltr" class="suggestion-url">
+              {shortened(shownUrl(one.url), ADDRESS_MOST)}
+            </bdi>
             <span class="suggestion-count">{counted(one.captures, 'capture')}</span>
           </div>
         ))}

@@ -95,7 +95,7 @@ function NothingHere({ url }: { url: string }) {
     <div class="frame-missing">
       <Note title="The archive has no capture of this page.">
         <p>
-          <bdi>{shownUrl(url)}</bdi>
+          <bdi dir="ltr">{shownUrl(url)}</bdi>
         </p>
         {host && (
           <p>

@@ -96,7 +96,7 @@ function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction:
           <tr key={index}>
             <th scope="row" class="url-cell">
               <a href={one.isKnown ? pathTo.links(one.url, direction) : pathTo.captures(one.url)}>
-                <bdi>{shortened(shownUrl(one.url), TEXT_MOST)}</bdi>
+                <bdi dir="ltr">{shortened(shownUrl(one.url), TEXT_MOST)}</bdi>
               </a>
             </th>
             <td data-label="Text">

@@ -42,7 +42,7 @@ export function PrefixScreen({ prefix }: { prefix: string }) {
               <tr key={one.urlKey}>
                 <th scope="row" class="url-cell">
                   <a href={pathTo.captures(one.url)}>
-                    <bdi>{shortened(shownUrl(one.url), ADDRESS_MOST)}</bdi>
+                    <bdi dir="ltr">{shortened(shownUrl(one.url), ADDRESS_MOST)}</bdi>
                   </a>
                 </th>
                 <td data-label="Type" class="kind">
