@@ -298,6 +298,8 @@ suite('work with the web page', () => {
     await page.getByRole('heading', { name: /^Crawl: http:/ }).waitFor();
     await page.getByRole('status').getByText('done, with errors').waitFor();
     await page.getByText('1 address could not be fetched:').waitFor();
+    await page.getByText(/network of your own.*--allow-private$/).waitFor();
+    assert.match(await page.title(), /, done, with errors \u2013 Pinakes$/);
     await checkScreen(page, record, { where: 'crawl' });
   });
 

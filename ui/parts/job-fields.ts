@@ -33,7 +33,7 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
         description: 'Usually everything on the hosts of these pages.',
         names: {
           host: 'the hosts of these pages',
-          domain: 'these hosts and all below them',
+          domain: 'their whole domains, with all hosts in them',
           prefix: 'addresses that begin like these',
           list: 'these pages alone',
         },

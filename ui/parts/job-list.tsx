@@ -23,11 +23,16 @@ const STATE_WORDS: Readonly<Record<JobState, string>> = {
   cancelled: 'cancelled',
 };
 
-export function JobStateMark({ job: { state, hasErrors } }: { job: Job }) {
+export function stateWords({ state, hasErrors }: Job): string {
+  return hasErrors ? 'done, with errors' : STATE_WORDS[state];
+}
+
+export function JobStateMark({ job }: { job: Job }) {
+  const { state, hasErrors } = job;
   return (
     <span class={`job-state ${hasErrors ? 'with-errors' : state}`}>
       <Icon name={hasErrors ? 'wrong' : STATE_ICONS[state]} />
-      {hasErrors ? 'done, with errors' : STATE_WORDS[state]}
+      {stateWords(job)}
     </span>
   );
 }

@@ -34,6 +34,15 @@ test('what was found is said, and that nothing was found only when that is known
   ]);
 });
 
+test('what a crawl held already is counted once, and how to fetch from a network of your own is said where it was refused', () => {
+  const counts = { pages: 3, captures: 3, bytes: 9, duplicate: 1, unchanged: 2, notModified: 2, failed: 1 };
+  const sentences = reportSentences('crawl', { counts, failedUrls: [], outcome: 'done' });
+  assert.ok(sentences.includes('3 captures had a content that the archive held.'), sentences.join('\n'));
+  assert.doesNotMatch(sentences.join('\n'), /allow-private/);
+  const refused = { counts: { ...counts, failures: { 'address-refused': 1 } }, failedUrls: [], outcome: 'done' };
+  assert.match(reportSentences('crawl', refused).join('\n'), /pinakes crawl ADDRESS --allow-private/);
+});
+
 test('damage is told: in the file of an export, and of segments that compaction had to leave', () => {
   const exported = { captures: 3, bytes: 3000, unresolved: 0, damaged: 2, leftOut: 1 };
   assert.deepEqual(reportSentences('export', exported), [
@@ -62,6 +71,7 @@ test('damage is told: in the file of an export, and of segments that compaction 
 test('an exit code is told in words', () => {
   assert.match(endSentence({ exitCode: 1 }), /found errors/);
   assert.match(endSentence({ exitCode: 2 }), /could not do all/);
+  assert.match(endSentence({ exitCode: 130 }), /interrupted/);
   assert.equal(endSentence({ captures: 1 }), '');
 });
 

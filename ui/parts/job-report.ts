@@ -61,9 +61,12 @@ const ENDS: readonly string[] = [
   'It met a bug in Pinakes (exit code 3).',
 ];
 
+const EXIT_INTERRUPTED = 130;
+
 /** How a command ended, in words; empty of what was no command. */
 export function endSentence(report: unknown): string {
   const { exitCode } = recordOf(report);
+  if (exitCode === EXIT_INTERRUPTED) return 'It was interrupted (exit code 130).';
   return typeof exitCode === 'number' ? (ENDS[exitCode] ?? `It ended with exit code ${exitCode}.`) : '';
 }
 
@@ -158,13 +161,17 @@ function failureSentences(failed: unknown): string[] {
   return [`${counted(failed.length, 'file')} could not be added:`, ...messages];
 }
 
+/** Only whoever is on the machine of the server may have it look at what only that machine can reach. */
+const ADDRESSES_REFUSED =
+  'Addresses that are not on the public internet are refused. To fetch from a network of your own, type on the machine of the server: pinakes crawl ADDRESS --allow-private';
+
 function crawlSentences(facts: Record<string, unknown>): (string | undefined)[] {
   if (typeof facts.crawls === 'number')
     return [facts.crawls === 0 ? 'No crawl was due.' : `${counted(facts.crawls, 'crawl')} run; the log has each.`];
   const counts = recordOf(facts.counts);
   const { many, size } = numbersOf(counts);
   const count = (name: string) => (typeof counts[name] === 'number' ? counts[name] : 0);
-  const held = count('duplicate') + count('unchanged') + count('notModified');
+  const held = count('duplicate') + count('unchanged');
   const limit = typeof facts.limit === 'string' ? `, because the limit of ${facts.limit} was reached` : '';
   return [
     whole`${many('pages', 'page')} and ${many('captures', 'capture')} in all, ${size('bytes')}.`,
@@ -173,6 +180,7 @@ function crawlSentences(facts: Record<string, unknown>): (string | undefined)[] 
       : '',
     held > 0 ? `${counted(held, 'capture')} had a content that the archive held.` : '',
     ...unfetchedSentences(count('failed'), facts.failedUrls),
+    recordOf(counts.failures)['address-refused'] === undefined ? '' : ADDRESSES_REFUSED,
     facts.outcome === undefined || facts.outcome === 'done'
       ? ''
       : `It ended before all was fetched${limit}. It can be resumed.`,

@@ -173,7 +173,7 @@ function Segments({ name }: { name: string }) {
   return (
     <section aria-labelledby="segments">
       <h2 id="segments">Files</h2>
-      <p class="muted">Plain WARC files, which any other tool reads as well.</p>
+      <p class="muted">The segments of this collection: plain WARC files, which any other tool reads as well.</p>
       {list.items.length > 0 && (
         <ul class="files">
           {list.items.map((segment) => (
@@ -182,7 +182,8 @@ function Segments({ name }: { name: string }) {
                 {segment.name}
               </a>
               <span class="muted">
-                {formatBytes(segment.bytes)}, volume {segment.volume}, {segment.state}
+                {formatBytes(segment.bytes)}, volume {segment.volume},{' '}
+                {segment.state === 'open' ? 'still growing' : segment.state}
                 {segment.deadBytes > 0 && `, ${formatBytes(segment.deadBytes)} of deleted captures`}
               </span>
             </li>

@@ -22,7 +22,7 @@ const selectionSchema = (collections: readonly string[]): Schema => ({
     prefix: text('For example https://example.org/private/, or *.example.org for a domain with all below it.'),
     from: text('A year, or as much of a time as is meant: 2024, 20240301, 2024-03-01T10:00:00Z.'),
     to: text('The whole of it is meant: 2024 ends with the year.'),
-    mime: text('For example image/jpeg.'),
+    mime: text('For example text/html, or image/* for all images.'),
     status: { type: 'integer', minimum: 0 },
     key: text('All captures of one content, wherever they are.'),
   },

@@ -9,7 +9,7 @@ import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../navigation.ts';
 import { CommandLine } from '../parts/command-line.tsx';
 import { commandLine } from '../parts/command-subject.ts';
-import { JobStateMark } from '../parts/job-list.tsx';
+import { JobStateMark, stateWords } from '../parts/job-list.tsx';
 import { argvOf, endSentence, jobTitle, recordOf, reportFacts, reportSentences } from '../parts/job-report.ts';
 import { FaultNotice, Note, Waiting, withCode } from '../parts/notice.tsx';
 import { ProgressLine } from '../parts/progress-line.tsx';
@@ -21,7 +21,7 @@ export function JobScreen({ id }: { id: string }) {
   const { jobs } = useJobs();
   const fetched = useReply<Job>(apiPath(`jobs/${encodeURIComponent(id)}`));
   const job = jobs?.find((one) => one.id === id) ?? fetched.reply;
-  useTitle(job ? `${jobTitle(job)}, ${job.state}` : 'Job');
+  useTitle(job ? `${jobTitle(job)}, ${stateWords(job)}` : 'Job');
   return (
     <>
       <p class="kicker">
@@ -121,12 +121,12 @@ function Fault({ job }: { job: Job }) {
 function JobActions({ job }: { job: Job }) {
   const hasToken = useHasToken();
   const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [isRemoved, setRemoved] = useState(false);
   if (!hasToken) return null;
   const attempt = async (work: () => Promise<unknown>) => {
     setError(undefined);
     await work().catch((failure: unknown) => setError(asApiError(failure)));
   };
-  const [isRemoved, setRemoved] = useState(false);
   const hasUpload = 'upload' in recordOf(job.input);
   // Of all other jobs that are over the file is gone.
   const keepsUpload = hasUpload && job.error?.code === 'JOB_INTERRUPTED' && !isRemoved;

@@ -17,7 +17,7 @@ const SAYS: Readonly<Record<string, string>> = {
   compact: 'Free the bytes of deleted captures. No other capture loses its content.',
   crawl: 'Fetch pages from the web into the archive.',
   export: 'Write a part of the archive into one file, to download.',
-  rebuild: 'Make the catalog anew from the segments, when it is damaged.',
+  rebuild: 'Make the catalog, the list of all captures, anew from the WARC files, when it is damaged.',
   verify: 'Read everything, and see whether it is what was stored.',
 };
 
