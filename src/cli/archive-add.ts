@@ -5,7 +5,7 @@ import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { FindingTally } from './finding-tally.ts';
 import { limitHeapGrowth, limitYoungSpace } from './heap-growth.ts';
-import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { counted, formatBytes } from './terminal.ts';
 
@@ -53,7 +53,9 @@ export async function archiveAdd(
   findings.end();
   const storedBytes = segmentBytes(archive) - before;
   failures.push(...report.failures);
-  const { failures: _, ...counts } = report;
+  const { errors, warnings } = findings;
+  const { failures: _, ...added } = report;
+  const counts = { ...added, errors, warnings };
   const failed = failures.slice(0, FAILED_TOLD_MAX).map(({ code, message }) => ({ code, message }));
   context.report?.({ ...counts, inputBytes: bytes, storedBytes, failed });
   if (options.json) {
@@ -64,8 +66,13 @@ export async function archiveAdd(
       failed: failures.map(({ message }) => message),
       failures: failures.map(({ code, where, message, advice }) => ({ code, where, message, advice })),
     });
-  } else await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
-  return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
+  } else {
+    await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
+    if (errors > 0)
+      await terminal.line(`${counted(errors, 'error')} in what was read, told above; all that can be read was kept`);
+  }
+  if (failures.length > 0) return tellFailures(terminal, failures, EXIT_REFUSED);
+  return errors > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 
 function summary(report: AddReport, inputBytes: number, storedBytes: number, isInPlace: boolean): string {

@@ -7,6 +7,8 @@ const SHOWN_MAX = 5;
 export class FindingTally {
   readonly #terminal: Terminal;
   readonly #counts = new Map<string, number>();
+  errors = 0;
+  warnings = 0;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -14,6 +16,8 @@ export class FindingTally {
 
   add(finding: Finding): void {
     if (finding.level === 'note') return;
+    if (finding.level === 'error') this.errors++;
+    else this.warnings++;
     const count = (this.#counts.get(finding.code) ?? 0) + 1;
     this.#counts.set(finding.code, count);
     if (count <= SHOWN_MAX) this.#terminal.say(formatFinding(finding));

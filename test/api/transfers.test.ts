@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -156,6 +156,17 @@ test('files are added by path only from the directories that are allowed, and li
   assert.equal((await add(join(at, 'allowed', 'none.warc.gz'))).error?.code, 'FILE_MISSING');
   assert.equal((await one.archive.catalog.totals()).captures, 0);
   assert.equal((await add(join(at, 'allowed', 'in.warc.gz'))).state, 'done');
+});
+
+test('a job that adds a damaged file is done with errors, counts them, and keeps what can be read', async (t) => {
+  const path = join(scratch(t), 'cut.warc.gz');
+  await writeWarc(path, 'cut', 4);
+  truncateSync(path, statSync(path).size - 20);
+  const one = await served(t);
+  const job = await finished(one, await one.call('/api/jobs', { json: { kind: 'add', input: { paths: [path] } } }));
+  assert.deepEqual([job.state, job.hasErrors], ['done', true]);
+  const { captures, errors } = job.report as { readonly captures: number; readonly errors: number };
+  assert.ok(captures > 0 && errors > 0, JSON.stringify(job.report));
 });
 
 test('a job that still looks for its files can be cancelled, and does not keep the server from stopping', {

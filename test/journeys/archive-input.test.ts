@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -38,6 +38,22 @@ test('an empty file is told as a warning, and a sound one is not', async (t) => 
   assert.equal(added.code, 0, added.err);
   assert.equal(linesOf(added.err).length, 2, added.err);
   assert.match(added.err, /zero\.warc\.gz:0: warning file-empty: .*\n.*hollow\.warc\.gz:0: warning file-empty: /);
+});
+
+test('damage in a file that is added is told, counted and shown by the exit code, and what can be read is kept', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'cut.warc.gz'), 'cut', 5);
+  truncateSync(join(at, 'cut.warc.gz'), statSync(join(at, 'cut.warc.gz')).size - 20);
+  await pinakes(at, 'init');
+  const added = await pinakes(at, 'add', 'cut.warc.gz');
+  assert.equal(added.code, 1, added.err);
+  assert.match(added.err, /^cut\.warc\.gz:\d+: error /m);
+  assert.match(
+    added.out,
+    /^1 file: \d new captures\n.*\n\d errors? in what was read, told above; all that can be read was kept\n$/,
+  );
+  const [again] = await pinakesJson(at, 'add', '--json', 'cut.warc.gz');
+  assert.ok((again!.errors as number) > 0);
 });
 
 test('files that fail are told in JSON with their codes', async (t) => {

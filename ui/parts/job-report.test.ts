@@ -43,7 +43,13 @@ test('what a crawl held already is counted once, and how to fetch from a network
   assert.match(reportSentences('crawl', refused).join('\n'), /pinakes crawl ADDRESS --allow-private/);
 });
 
-test('damage is told: in the file of an export, and of segments that compaction had to leave', () => {
+test('damage is told: in files that were added, in the file of an export, and of segments that compaction had to leave', () => {
+  const added = { files: 1, captures: 3, capturesKnown: 0, errors: 2, warnings: 1 };
+  assert.deepEqual(reportSentences('add', added), [
+    '1 file read: 3 new captures, 0 captures there already.',
+    '2 errors and 1 warning were found in what was read; the log names the last. All that can be read was kept.',
+  ]);
+  assert.equal(reportSentences('add', { ...added, errors: 0 }).length, 1);
   const exported = { captures: 3, bytes: 3000, unresolved: 0, damaged: 2, leftOut: 1 };
   assert.deepEqual(reportSentences('export', exported), [
     '3 captures were written, 3.0 KB.',

@@ -83,6 +83,9 @@ export function reportSentences(kind: string, report: unknown): string[] {
       isSome('unresolved')
         ? whole`${many('unresolved', 'revisit')} without an original in the archive; add the file that holds it.`
         : '',
+      isSome('errors')
+        ? whole`${many('errors', 'error')} and ${many('warnings', 'warning')} were found in what was read; the log names the last. All that can be read was kept.`
+        : '',
       ...failureSentences(facts.failed),
     ],
     delete: () => {

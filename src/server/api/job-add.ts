@@ -42,6 +42,7 @@ export function addKind(uploads: UploadDesk, roots: readonly string[] | undefine
         );
       const names = upload === undefined ? (file: string) => file : () => givenName(upload);
       const done = startsOf(found.files);
+      const findings = { error: 0, warning: 0, note: 0 };
       const report = await context.archive.add(
         found.files.map(({ path }) => path),
         {
@@ -49,7 +50,10 @@ export function addKind(uploads: UploadDesk, roots: readonly string[] | undefine
           ...(volume !== undefined && { volume }),
           inPlace: inPlace === true && upload === undefined,
           signal: context.signal,
-          onFinding: (finding) => sayFinding(context, finding, names(finding.file)),
+          onFinding: (finding) => {
+            findings[finding.level]++;
+            sayFinding(context, finding, names(finding.file));
+          },
           onProgress: ({ file, bytes, captures }) =>
             context.progress({
               done: (done.get(file) ?? 0) + bytes,
@@ -63,7 +67,8 @@ export function addKind(uploads: UploadDesk, roots: readonly string[] | undefine
       const failures: PinakesError[] = [...found.failures, ...report.failures];
       if (failures[0] && report.records === 0 && report.filesKnown === 0) throw failures[0];
       const { failures: _, ...counts } = report;
-      return { ...counts, inputBytes: found.bytes, failed: toldFailures(failures) };
+      const { error: errors, warning: warnings } = findings;
+      return { ...counts, errors, warnings, inputBytes: found.bytes, failed: toldFailures(failures) };
     },
   });
 }

@@ -82,7 +82,7 @@ function hasErrors({ kind, state, report }: Job): boolean {
   const facts = report as Readonly<Record<string, unknown>>;
   if (typeof facts.exitCode === 'number') return facts.exitCode === EXIT_FOUND;
   if (kind === 'verify') return isSome(facts.errors);
-  if (kind === 'add') return isSome(facts.failed);
+  if (kind === 'add') return isSome(facts.failed) || isSome(facts.errors);
   if (kind === 'export') return isSome(facts.unresolved) || isSome(facts.damaged) || isSome(facts.leftOut);
   if (kind === 'compact') return isSome(facts.damaged) || isSome(facts.doubled);
   const { pages, failed } = (facts.counts ?? {}) as Readonly<Record<string, unknown>>;
