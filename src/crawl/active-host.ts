@@ -45,7 +45,8 @@ export class ActiveHost {
     if (this.robotsUnderWay !== undefined) return Number.POSITIVE_INFINITY;
     const waits = this.#delayed.length > 0 ? Math.min(...this.#delayed.map(({ at }) => at)) : Number.POSITIVE_INFINITY;
     const hasMore = this.#ahead.length > 0 || !this.#isDrained;
-    return Math.max(this.pace.readyAt, hasMore ? 0 : waits);
+    // Of a host that is given up there is nothing to wait for.
+    return Math.max(this.pace.isGivenUp ? 0 : this.pace.readyAt, hasMore ? 0 : waits);
   }
 
   /** The next URL, left where it is. `beforeRead` is called before the queue is read. */

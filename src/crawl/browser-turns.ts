@@ -41,9 +41,10 @@ export class Turns {
     this.#parts = parts;
   }
 
-  /** Waits for a turn; undefined when robots.txt forbids the URL. Throws when the signal is aborted before. */
+  /** Waits for a turn; undefined when robots.txt forbids the URL, or its host is given up. Throws when the signal is aborted before. */
   async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
     const { origin } = new URL(url);
+    if (this.#parts.paceOf(hostName(url)).isGivenUp) return undefined;
     const rules = this.#parts.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
     if (!rules.isAllowed(url)) return undefined;
     this.#parts.paceOf(hostName(url)).heedCrawlDelay(rules.crawlDelayMs);

@@ -13,12 +13,12 @@ import { Renderer } from './browser-renderer.ts';
 import { type Turn, Turns } from './browser-turns.ts';
 import type { Exchange, Fetcher } from './exchange.ts';
 import { Frontier } from './frontier.ts';
-import { originOf } from './frontier-url.ts';
+import { hostName, originOf } from './frontier-url.ts';
 import { READ_AGAIN } from './known-url.ts';
 import { isDecisive } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { Notes } from './notes.ts';
-import { retryAfterMs } from './pace.ts';
+import { type Pace, retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
@@ -27,7 +27,15 @@ import type { Run } from './run.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import { steadyClock } from './steady-clock.ts';
-import { forbidden, LATER, type Retry, type RobotsOutcome, type VisitOptions, Visitor } from './visit.ts';
+import {
+  forbidden,
+  LATER,
+  type Retry,
+  type RobotsOutcome,
+  type Unreachable,
+  type VisitOptions,
+  Visitor,
+} from './visit.ts';
 
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
 const UNACKNOWLEDGED_MAX = 768;
@@ -108,7 +116,7 @@ export class Engine {
     });
     this.#turns = new Turns({
       clock: this.#clock,
-      paceOf: (host) => this.#hosts.get(host)?.pace ?? this.#paces.of(host),
+      paceOf: (host) => this.#paceOf(host),
       rulesOf: (origin) => this.#rulesOf(origin, this.#clock()),
       fetchRules: (origin, turn, isLastTry) => this.#fetchRules(origin, turn, isLastTry),
       retries: settings.retries,
@@ -130,7 +138,7 @@ export class Engine {
       tally: this.tally,
       signal: this.#stop.signal,
       visiting: new Map(),
-      unreachable: (origin) => this.#robots.unreachable(origin),
+      unreachable: (origin) => this.#unreachable(origin),
       note: (item, outcome) =>
         this.#inTurn(async () => {
           this.#notes.addAsked(item, outcome, outcome.kind === 'visited' ? await outcome.learn() : {});
@@ -138,6 +146,16 @@ export class Engine {
           if (outcome.kind !== 'visited') this.#notes.write();
         }),
     });
+  }
+
+  #paceOf(host: string): Pace {
+    return this.#hosts.get(host)?.pace ?? this.#paces.of(host);
+  }
+
+  /** Why nothing can be had of an origin in this run. */
+  #unreachable(origin: string): Unreachable | undefined {
+    if (!this.#paceOf(hostName(origin)).isGivenUp) return this.#robots.unreachable(origin);
+    return { reason: 'busy', detail: 'the host refuses whatever it is asked for, or for too long' };
   }
 
   offerSeeds(): void {
@@ -259,6 +277,11 @@ export class Engine {
       const next = host.peek(now, () => this.#notes.write());
       if (!next) return false;
       const origin = originOf(next.url);
+      if (host.pace.isGivenUp) {
+        const item = host.take();
+        this.#notes.add(host, item, forbidden(item, this.#unreachable(origin)));
+        continue;
+      }
       const rules = this.#rulesOf(origin, now);
       if (!rules) {
         this.#startRobots(host, next.url, now);
@@ -273,7 +296,7 @@ export class Engine {
         this.#startVisit(host, item, now);
         return true;
       }
-      this.#notes.add(host, item, forbidden(item, this.#robots.unreachable(origin)));
+      this.#notes.add(host, item, forbidden(item, this.#unreachable(origin)));
     }
     return false;
   }
@@ -391,9 +414,8 @@ export class Engine {
       this.#unacknowledgedBytes += heldBytes;
       const now = this.#clock();
       if (exchange && LATER.has(exchange.status)) {
-        // It is kept, since no further try is made. Its pause is made all the same, and the next URL has all its tries before it.
-        host.pace.accept();
-        host.pace.refuse(now, retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock()));
+        // It is kept, since no further try is made. Its pause is made all the same.
+        host.pace.refuse(now, retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock()), true);
       }
       host.pace.end(now, exchange);
       this.#wake?.();

@@ -43,6 +43,27 @@ test('refusals wait as long as the host says, else ever longer', () => {
   assert.equal(other.readyAt, 10_500);
 });
 
+test('a host is given up that asks for more than an hour in all, or refuses one URL after the other', () => {
+  const pace = new Pace(SETTINGS);
+  pace.refuse(0, 3600_000);
+  pace.refuse(1000, 3000_000);
+  assert.ok(!pace.isGivenUp, 'what was asked for at the same time counts once');
+  pace.refuse(3600_000, 1000);
+  assert.ok(pace.isGivenUp);
+  const other = new Pace(SETTINGS);
+  const refuseMany = (urls: number) => {
+    for (let url = 0; url < urls; url++)
+      for (const isLastTry of [false, false, true]) other.refuse(0, undefined, isLastTry);
+  };
+  refuseMany(19);
+  assert.ok(!other.isGivenUp);
+  other.accept();
+  refuseMany(19);
+  assert.ok(!other.isGivenUp, 'an answer in between counts');
+  refuseMany(1);
+  assert.ok(other.isGivenUp);
+});
+
 test('Retry-After is read as seconds and as a date', () => {
   assert.equal(retryAfterMs('120', 0), 120_000);
   assert.equal(retryAfterMs('Thu, 01 Jan 1970 00:01:00 GMT', 0), 60_000);

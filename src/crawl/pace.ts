@@ -2,14 +2,17 @@
  * The pace of one host: when the next request may go out.
  *
  * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the host's response time, up to
- * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer.
+ * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer; one that says so to everything, until the
+ * next crawl.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { CrawlSettings } from './settings.ts';
 
 /** How much a new response time counts against what is known. */
 const SMOOTHING = 0.25;
+/** How long a host may ask to be left alone, in all, and how many URLs it may refuse one after the other, each to the last try. */
 const HOLD_MS_MAX = 3600_000;
+const REFUSED_URLS_MAX = 20;
 
 export class Pace {
   readonly #settings: CrawlSettings;
@@ -17,6 +20,9 @@ export class Pace {
   #latencyMs = 0;
   #crawlDelayMs = 0;
   #refusals = 0;
+  /** Since the host last had an answer: URLs that were refused to the last try, and the pauses it asked for. */
+  #refusedUrls = 0;
+  #askedMs = 0;
   #running = 0;
 
   constructor(settings: CrawlSettings) {
@@ -57,8 +63,13 @@ export class Pace {
     if (this.#settings.delayMs > 0) this.#readyAt = Math.max(this.#readyAt, now + restMs - latencyMs);
   }
 
-  /** The host asked to be left alone. */
-  refuse(now: EpochMs, retryAfterMs: number | undefined): void {
+  /** The host asked to be left alone. `isLastTry`: whether the URL is not tried again; the next one has all its tries before it. */
+  refuse(now: EpochMs, retryAfterMs: number | undefined, isLastTry = false): void {
+    if (isLastTry) {
+      this.#refusals = 0;
+      this.#refusedUrls++;
+    }
+    if (retryAfterMs !== undefined) this.#askedMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
     const waitMs = retryAfterMs ?? this.#settings.retryDelayMs * 2 ** this.#refusals;
     this.#refusals = Math.min(this.#refusals + 1, 10);
     this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, HOLD_MS_MAX));
@@ -66,6 +77,13 @@ export class Pace {
 
   accept(): void {
     this.#refusals = 0;
+    this.#refusedUrls = 0;
+    this.#askedMs = 0;
+  }
+
+  /** Whether nothing more is asked of the host in this run. */
+  get isGivenUp(): boolean {
+    return this.#refusedUrls >= REFUSED_URLS_MAX || this.#askedMs > HOLD_MS_MAX;
   }
 
   get #delayMs(): number {

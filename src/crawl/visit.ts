@@ -102,7 +102,7 @@ export type Outcome = Settled | Retry;
 export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
 
 /** Why a URL could not be had. */
-export type Unreachable = { readonly reason: FailureReason | 'robots-unreachable'; readonly detail: string };
+export type Unreachable = { readonly reason: FailureReason | 'robots-unreachable' | 'busy'; readonly detail: string };
 
 export type RobotsOutcome = {
   readonly kind: 'robots';

@@ -100,6 +100,39 @@ test('a crawl that is taken up asks for a robots.txt anew that could not be had 
   assert.deepEqual([counts.pages, counts.failed], [1, 0]);
 });
 
+test('a host that refuses everything is left alone after a while, and what was queued there is asked for the next time', async (t) => {
+  const site = await HastySite.start(t);
+  const paths = Array.from({ length: 60 }, (_, number) => `/${number}`);
+  const links = paths.map((path) => `<a href="${path}">x</a>`).join('');
+  for (const [collection, fields, askedMax] of [
+    ['without', {}, 2 * 20],
+    ['nothing', { 'retry-after': '0' }, 2 * 20],
+    ['past', { 'retry-after': 'Thu, 01 Jan 2015 00:00:00 GMT' }, 2 * 20],
+    ['long', { 'retry-after': '1500' }, 3],
+    ['forever', { 'retry-after': '999999999' }, 1],
+  ] as const) {
+    site.put('/', { body: html('home', links) });
+    for (const path of paths) site.put(path, { status: 429, fields });
+    const first = await site.crawl({ robots: 'ignore', retries: 1, collection });
+    const asked = paths.reduce((sum, path) => sum + site.asked.get(path)!.length, 0);
+    assert.equal(asked, askedMax, collection);
+    const { busy = 0 } = first.counts.failures;
+    assert.deepEqual([first.outcome, first.counts.pages + busy], ['done', 61], collection);
+    for (const path of paths) site.put(path, { body: html(path, '') });
+    const second = await site.crawl({ robots: 'ignore', retries: 1, collection });
+    assert.deepEqual(second.counts.statuses, { 200: 61 }, collection);
+  }
+});
+
+test('a host whose robots.txt is not to be had for days is given up at once', async (t) => {
+  const site = await HastySite.start(t);
+  site.put('/', { body: html('home', '') });
+  site.put('/robots.txt', { status: 503, fields: { 'retry-after': '864000' } });
+  const { counts } = await site.crawl({ retries: 3 });
+  assert.deepEqual(counts.failures, { busy: 1 });
+  assert.equal(site.asked.get('/robots.txt')!.length, 1);
+});
+
 test('a robots.txt that was cut is asked for again, and forbids everything when it stays so', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<a href="/secret">x</a>') });
