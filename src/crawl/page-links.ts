@@ -56,7 +56,7 @@ export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): 
   const start = new DecodedStart(codings, PAGE_BYTES_MAX);
   start.push(payload);
   const bytes = start.end();
-  return { bytes, isWhole: !start.isCut };
+  return { bytes, isWhole: !start.isCut && !start.isBroken };
 }
 
 function unchunked(body: Uint8Array): Uint8Array {

@@ -69,6 +69,11 @@ export class ContentDecoder {
     }
   }
 
+  /** Whether a part of the body was decoded, and the rest cannot be or did not come. Known when it is closed. */
+  get isCut(): boolean {
+    return this.broken && this.#state !== 'identity';
+  }
+
   /** What these bytes decode to, in pieces that are good until the next is asked for. */
   *decoded(bytes: Uint8Array): Generator<Uint8Array> {
     if (this.#state === 'ended') return;
@@ -205,6 +210,11 @@ export class ContentDecoders {
 
   get broken(): boolean {
     return this.#isTooDeep || this.#stages.some((stage) => stage.broken);
+  }
+
+  /** Whether something of the body is missing; not where it is taken as it stands. Known when it is ended. */
+  get isCut(): boolean {
+    return this.#stages.some((stage) => stage.isCut);
   }
 
   push(bytes: Uint8Array): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { DecodedStart } from './decoded-start.ts';
 
 const BODY = Buffer.from('abcdefghij'.repeat(30_000));
@@ -9,17 +9,39 @@ function startOf(codings: readonly string[], bytes: Uint8Array, bytesMax: number
   const start = new DecodedStart(codings, bytesMax);
   for (let at = 0; at < bytes.length; at += step) start.push(bytes.subarray(at, at + step));
   const kept = start.end();
-  return { kept, isCut: start.isCut };
+  return { kept, isCut: start.isCut, isBroken: start.isBroken };
 }
+
+function cutAt(bytes: number) {
+  return { kept: BODY.subarray(0, bytes), isCut: true, isBroken: false };
+}
+
+test('a coding that breaks off is told, and one that was never there is not', () => {
+  const noise = Buffer.from(
+    Array.from({ length: 9000 }, (_, index) => ((index * 2_654_435_761) % 2 ** 32).toString(36)).join(),
+  );
+  for (const [coding, bytes] of [
+    ['gzip', gzipSync(noise)],
+    ['br', brotliCompressSync(noise)],
+    ['zstd', zstdCompressSync(noise)],
+  ] as const) {
+    const isBroken = (body: Uint8Array) => startOf([coding], body, 1e6).isBroken;
+    assert.equal(isBroken(bytes), false, coding);
+    assert.equal(isBroken(bytes.subarray(0, bytes.length >> 1)), true, `${coding}, cut`);
+    const torn = Buffer.from(bytes).fill(0xa5, bytes.length >> 1);
+    assert.equal(isBroken(torn), true, `${coding}, torn`);
+    assert.equal(isBroken(Buffer.from('<p>none of it')), false, `not ${coding}`);
+  }
+});
 
 test('a body is kept up to the bound, and told to be cut only where there is more', () => {
   for (const [codings, bytes] of [
     [[], BODY],
     [['gzip'], gzipSync(BODY)],
   ] as const) {
-    assert.deepEqual(startOf(codings, bytes, BODY.length), { kept: BODY, isCut: false });
-    assert.deepEqual(startOf(codings, bytes, BODY.length - 1), { kept: BODY.subarray(0, -1), isCut: true });
-    assert.deepEqual(startOf(codings, bytes, 7), { kept: BODY.subarray(0, 7), isCut: true });
+    assert.deepEqual(startOf(codings, bytes, BODY.length), { kept: BODY, isCut: false, isBroken: false });
+    assert.deepEqual(startOf(codings, bytes, BODY.length - 1), cutAt(BODY.length - 1));
+    assert.deepEqual(startOf(codings, bytes, 7), cutAt(7));
   }
 });
 

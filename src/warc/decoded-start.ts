@@ -1,9 +1,14 @@
-/** The beginning of a body without its content codings, up to a bound. What a few bytes would decode to beyond that is not decoded. */
+/** The beginning of a body without its content codings, up to a bound or to where they break off. What a few bytes would decode to beyond that is not decoded. */
 import { ContentDecoders } from './content-coding.ts';
 
 export class DecodedStart {
   /** Whether there is more than the bound. */
   isCut = false;
+  /** Whether the codings break off, so that there should be more. Known at the end. */
+  get isBroken(): boolean {
+    return !this.isCut && this.#decoders.isCut;
+  }
+
   readonly #decoders: ContentDecoders;
   readonly #bytesMax: number;
   readonly #pieces: Buffer[] = [];
@@ -21,7 +26,7 @@ export class DecodedStart {
   /** Everything that was kept; nothing is pushed behind it. */
   end(): Uint8Array {
     if (!this.isCut) this.#take(this.#decoders.rest());
-    this.#decoders.stop();
+    if (this.isCut) this.#decoders.stop();
     this.#decoders.end();
     return Buffer.concat(this.#pieces, this.#length);
   }

@@ -22,7 +22,7 @@ async function crawlOnly(t: Parameters<typeof makeArchive>[0], web: TestWeb, pat
   );
 }
 
-test('a page whose body was cut, and one with more links than are read, are told with the reason', async (t) => {
+test('a page whose body was cut, one whose coding breaks off, and one with more links than are read, are told with the reason', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
   const cut = html('cut', links(0, 3));
@@ -32,17 +32,21 @@ test('a page whose body was cut, and one with more links than are read, are told
     `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ${cut.length + 500}\r\n\r\n${cut}`,
   );
   web.put(SITE, '/endless', `<!doctype html>${links(1000, 100_001)}`);
+  const noise = Array.from({ length: 9000 }, (_, index) => ((index * 2_654_435_761) % 2 ** 32).toString(36)).join(' ');
+  const coded = gzipSync(html('torn', `${links(400_000, 3)}${noise}${links(400_010, 3)}`));
+  web.put(SITE, '/torn', coded.subarray(0, coded.length >> 1), { 'content-encoding': 'gzip' });
   web.put(SITE, '/whole', html('whole', links(500_000, 3)));
-  const report = await crawlOnly(t, web, ['/cut', '/endless', '/whole']);
-  assert.equal(report.counts.partlyRead, 2);
+  const report = await crawlOnly(t, web, ['/cut', '/endless', '/torn', '/whole']);
+  assert.equal(report.counts.partlyRead, 3);
   assert.deepEqual(
     [...report.partlyReadUrls].sort((a, b) => a.url.localeCompare(b.url)),
     [
       { url: web.url(SITE, '/cut'), reason: 'the body was cut: disconnect' },
       { url: web.url(SITE, '/endless'), reason: 'there is more in it than is read' },
+      { url: web.url(SITE, '/torn'), reason: 'there is more in it than is read' },
     ],
   );
-  assert.equal(report.known, 3 + 3 + 100_000 + 3, 'what was read of them counts all the same');
+  assert.equal(report.known, 4 + 3 + 100_000 + 3 + 3, 'what was read of them counts all the same');
 });
 
 test('pages that are too large to be kept in memory are read to their last link, coded or not', async (t) => {
