@@ -25,6 +25,7 @@ test('the short way for plain URLs gives what the parser gives', () => {
 });
 
 test('only what can be fetched is a URL to the frontier, and secrets in it are left out', () => {
-  for (const url of ['ftp://a.test/', 'data:,x', 'http:', 'a.test', '']) assert.equal(frontierUrl(url), undefined, url);
+  for (const url of ['ftp://a.test/', 'data:,x', 'http:', 'http://a.test:0/', 'a.test', ''])
+    assert.equal(frontierUrl(url), undefined, url);
   assert.equal(frontierUrl('http://user:secret@a.test/x'), 'http://a.test/x');
 });

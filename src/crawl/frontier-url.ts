@@ -19,7 +19,7 @@ export function originOf(url: string): string {
 export function frontierUrl(url: string): string | undefined {
   if (PLAIN_URL.test(url)) return url;
   const parsed = URL.parse(url);
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.hostname === '') return undefined;
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.hostname === '' || parsed.port === '0') return undefined;
   parsed.username = '';
   parsed.password = '';
   return normalUrl(parsed.href);

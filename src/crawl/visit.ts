@@ -237,8 +237,7 @@ export class Visitor {
     earlier: Capture | undefined,
     { onReceived, recordFields }: VisitOptions,
   ): Promise<Visited> {
-    const isRead =
-      exchange.status >= 200 && exchange.status < 300 && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
+    const isRead = hasContent(exchange.status) && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
     const body = await ReceivedBody.receive(exchange, (bytes) => onReceived(exchange, bytes));
     const notModified = exchange.status === 304 ? earlier : undefined;
     const { capture, isNew } = await this.#store(exchange, body, notModified, recordFields);
@@ -405,7 +404,7 @@ export class Visitor {
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
     const mark = capture.kind === 'revisit' ? undefined : head.get('warc-truncated');
     const truncated = mark === 'length' || mark === 'time' || mark === 'disconnect' ? mark : undefined;
-    const isRead = (capture.status >= 200 && capture.status < 300) || isUnmodified;
+    const isRead = hasContent(capture.status) || isUnmodified;
     const learns = isRead && !(isSame && this.#isAgain);
     return {
       kind: 'visited',
@@ -521,6 +520,11 @@ type RobotsAnswer = {
   readonly time: EpochMs;
   readonly isCut: boolean;
 };
+
+/** Whether links are read from what came; so too from a list of choices (300), which leads on by nothing else. */
+function hasContent(status: number): boolean {
+  return status >= 200 && status <= 300;
+}
 
 /** Whether a server said of the content before that it is still right. Said to a request that had not asked for it, that brings nothing. */
 function saysUnmodified({ status, kind }: Capture): boolean {

@@ -101,6 +101,17 @@ test('a compressed sitemap that inflates without end is cut off', () => {
   assert.deepEqual(readSitemap(bomb, url), { urls: [], sitemaps: [], isTruncated: true });
 });
 
+test('a compressed sitemap that breaks off is read as far as it goes, and says so', () => {
+  const urls = Array.from({ length: 2000 }, (_, number) => `http://example.org/${(number * 2_654_435_761) % 2 ** 32}`);
+  const whole = gzipSync(urls.join('\n'));
+  assert.deepEqual(
+    readSitemap(whole, url).urls.map((entry) => entry.url),
+    urls,
+  );
+  const { urls: read, isTruncated } = readSitemap(whole.subarray(0, whole.length >> 1), url);
+  assert.ok(read.length > 500 && read.length < 1500 && isTruncated, `${read.length} ${isTruncated}`);
+});
+
 test('links in HTTP heads are found with their relations', () => {
   const links = linksOfHeaders(
     [
@@ -166,6 +177,9 @@ test('the kind is told by the first bytes where the type says nothing', async ()
   const kindOf = async (text: string, mime: string) => (await readPage({ bytes: Buffer.from(text), mime, url }))?.text;
   assert.equal(await kindOf('<!DOCTYPE html><p>x', ''), 'x');
   assert.equal(await kindOf('<!DOCTYPE html><p>x', 'application/octet-stream'), 'x');
+  assert.equal(await kindOf('\n<title>t</title><p>x', ''), 'x');
+  assert.equal(await kindOf('<A HREF=/y>x</A>', ''), 'x');
+  assert.equal(await kindOf('<abbr>x</abbr>', ''), undefined);
   assert.equal(await kindOf('GIF89a', 'application/octet-stream'), undefined);
   assert.equal(await kindOf('line one\n\n  line two ', 'text/plain; charset=utf-8'), 'line one\nline two');
   assert.equal(await kindOf('x', 'image/png'), undefined);

@@ -91,8 +91,12 @@ export function pageKind(mime: string, start: Uint8Array): PageKind | undefined 
   if (isFeed(head)) return 'feed';
   if (/<svg[\s>]/i.test(head) && !/<html[\s>]/i.test(head)) return 'svg';
   if (kind === 'xml') return /<html[\s>]/i.test(head) ? 'xhtml' : undefined;
-  return /^(?:\s|\u00ef\u00bb\u00bf)*(?:<!doctype html|<html[\s>]|<head[\s>]|<!--)/i.test(head) ? 'html' : undefined;
+  return HTML_START.test(head) ? 'html' : undefined;
 }
+
+/** What browsers take for HTML where the type says nothing (MIME Sniffing, 7.1). */
+const HTML_START =
+  /^(?:\s|\u00ef\u00bb\u00bf)*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>])/i;
 
 const BEGINNING_BYTES = 2048;
 /** Comments before the first element are looked behind as far as this. */

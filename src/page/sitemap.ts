@@ -21,20 +21,20 @@ const ENTRIES_MAX = 100_000;
 const BYTES_MAX = 100 * 1024 * 1024;
 
 export function readSitemap(bytes: Uint8Array, url: string): Sitemap {
-  const content = inflated(bytes);
+  const { content, isBroken } = inflated(bytes);
   const { text } = decodeText(content.subarray(0, BYTES_MAX));
   const sitemap = /^\s*</.test(text) ? readXmlSitemap(text, url) : readTextSitemap(text, url);
-  if (content.length > BYTES_MAX) sitemap.isTruncated = true;
+  if (content.length > BYTES_MAX || isBroken) sitemap.isTruncated = true;
   return sitemap;
 }
 
 /** Takes gzip off by its magic: servers declare it in every way. */
-function inflated(bytes: Uint8Array): Uint8Array {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+function inflated(bytes: Uint8Array): { content: Uint8Array; isBroken: boolean } {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return { content: bytes, isBroken: false };
   // One byte beyond the bound tells that there is more.
   const start = new DecodedStart(['gzip'], BYTES_MAX + 1);
   start.push(bytes);
-  return start.end();
+  return { content: start.end(), isBroken: start.isBroken };
 }
 
 function readXmlSitemap(text: string, baseUrl: string): Sitemap {

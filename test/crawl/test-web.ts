@@ -169,6 +169,9 @@ export function putUpEverything(web: TestWeb): {
   web.redirect(site, '/loop/2', '/loop/1');
   expect('/loop/1', 302);
   expect('/loop/2', 302);
+  web.put(site, '/choices', html('choices', '<a href="/choice">x</a>'), {}, 300);
+  expect('/choices', 300);
+  page('/choice', 'choice');
   web.redirect(site, '/out', 'http://elsewhere.test:1/');
   expect('/out', 302);
 
@@ -285,7 +288,7 @@ function putUpLinks(web: TestWeb, site: string, expect: Expect): void {
     '<video poster="/poster.png"></video> <script src="/script.js"></script>',
     `<img src="${web.url('secure.test', '/picture.png')}"> <img src="/private/picture.png">`,
     '<script type="application/ld+json">{"@type":"WebPage","url":"/in-json"}</script>',
-    '<a href="/redirect/1">r</a> <a href="/loop/1">l</a> <a href="/out">o</a> <a href="/private/secret">s</a>',
+    '<a href="/redirect/1">r</a> <a href="/loop/1">l</a> <a href="/out">o</a> <a href="/private/secret">s</a> <a href="/choices">c</a>',
     '<a rel="nofollow" href="/nofollowed">n</a> <a href="/meta-nofollow">m</a> <a href="/with-base">b</a> <a href="/refreshing">f</a>',
     '<form action="/form"><input name="q"></form> <a href="http://outside.test:1/">outside</a>',
     '<a href="/trap/">t</a> <a href="/calendar/">c</a> <a href="/sessions">s</a>',
