@@ -1,8 +1,10 @@
 /** Single fetches from servers that keep to the rules, nearly. */
 import assert from 'node:assert/strict';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type LookupFunction, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer as createSecureServer, type TlsOptions } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { type Exchange, FETCH_DEFAULTS, type FetchFailure, HttpFetcher } from '../../src/crawl/index.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from './test-certificate.ts';
 import { TestWeb } from './test-web.ts';
@@ -57,6 +59,45 @@ test('what is asked for is what was named, an empty query too', async (t) => {
   const origin = await startServer(t, (path) => page(path));
   const fetch = startFetcher(t);
   for (const path of ['/a', '/a?', '/?', '/a?b=c']) assert.equal(await fetch(origin + path), `200 ${path}`);
+});
+
+/** Answers every request, but takes in nobody before it is told to. */
+const ABSENT_SERVER = `
+  import { createServer } from 'node:net';
+  import { parentPort, workerData } from 'node:worker_threads';
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', () => socket.write('HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\nhello'));
+  });
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(new Int32Array(workerData), 0, 0);
+  });
+`;
+
+test('an address that takes a while to answer is not given up for another that is dead', async (t) => {
+  const isPresent = new SharedArrayBuffer(4);
+  const server = new Worker(new URL(`data:text/javascript,${encodeURIComponent(ABSENT_SERVER)}`), {
+    workerData: isPresent,
+  });
+  t.after(() => server.terminate());
+  const [port] = (await once(server, 'message')) as [number];
+  // What waits to be taken in fills the queue, and the system does not answer those who come then; they ask again after a second.
+  const waiting = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  t.after(() => {
+    for (const socket of waiting) socket.destroy();
+  });
+  await once(waiting[0]!, 'connect');
+  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+  const resolve: LookupFunction = (_, { all }, done) => (all ? done(null, addresses) : done(null, '127.0.0.1', 4));
+  const fetcher = new HttpFetcher({ ...SETTINGS, resolve });
+  t.after(() => fetcher.close());
+  const fetching = fetcher.fetch({ url: `http://far.test:${port}/` });
+  setTimeout(() => {
+    Atomics.store(new Int32Array(isPresent), 0, 1);
+    Atomics.notify(new Int32Array(isPresent), 0);
+  }, 600);
+  assert.equal(await told(await fetching), '200 hello');
 });
 
 test('empty lines before a head are read past, but not without an end', async (t) => {
