@@ -5,10 +5,14 @@
 import { inflateRawHandle } from './codec-handle.ts';
 import { beginsRecordMember, GZIP_MAGIC, gzipHeadLength } from './gzip-member.ts';
 import { findArcRecord } from './record-search.ts';
-import { isWarcStart, lineEnds, looksLikeRecord } from './record-start.ts';
+import { isWarcHead, isWarcStart, lineEnds, looksLikeRecord } from './record-start.ts';
 import { beginsRecordFrame, ZSTD_MAGIC } from './zstd-frame.ts';
 
 export type Coding = 'gzip' | 'zstd' | 'none';
+
+/** So much shows whether a record begins in plain bytes, and in the members of any coding. */
+const WARC_HEAD_BYTES = 32;
+const PROBE_BYTES = 256 * 1024;
 
 /** The coding whose magic the file begins with. */
 export function codingOf(start: Uint8Array): Coding {
@@ -25,6 +29,17 @@ export function sniffCoding(start: Buffer, isAll: boolean): Coding | undefined {
   if (coding !== 'none') return coding;
   if (looksLikeRecord(start, lineEnds(start, 0, start.length), start.length)) return 'none';
   return isAll ? codingOfFirstRecord(start) : undefined;
+}
+
+/** The coding of the WARC record that begins at `at`; undefined when none does, 'short' when more bytes are needed to tell. `isAll`: more will not come. */
+export function recordCodingAt(bytes: Buffer, at: number, end: number, isAll: boolean): Coding | 'short' | undefined {
+  if (end - at < WARC_HEAD_BYTES && !isAll) return 'short';
+  if (isWarcHead(bytes, at, end)) return 'none';
+  const coding = codingOf(bytes.subarray(at, end));
+  if (coding === 'none') return undefined;
+  if (end - at < PROBE_BYTES && !isAll) return 'short';
+  const member = bytes.subarray(at, end);
+  return (coding === 'gzip' ? findGzipRecord(member) : findZstdRecord(member)) === 0 ? coding : undefined;
 }
 
 function codingOfFirstRecord(start: Buffer): Coding {

@@ -19,6 +19,9 @@ export const FINDING_CATALOGUE = {
   'chunking-broken': warning(
     'the body says it is chunked and is not, or not to its end; the rest is taken as it stands',
   ),
+  'coding-changed': warning(
+    'records of another compression follow, as in files that were joined; they cannot be read one by one',
+  ),
   'content-coding-broken': warning('the body does not decode by its content coding; it is taken as it stands'),
   'content-length-invalid': error('the record does not say how long it is'),
   'content-length-long': error('the record is shorter than its Content-Length'),

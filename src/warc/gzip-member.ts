@@ -114,7 +114,11 @@ export class GzipMembers implements MemberSource {
       this.#report('member-truncated', input.position, 'inside its head');
       return this.#search(input.position + 1, input.endPosition);
     }
-    return this.#search(input.position, input.position);
+    return 'other';
+  }
+
+  passOver(): void {
+    this.#search(this.input.position, this.input.position);
   }
 
   #open(headLength: number, output: ByteWindow): void {

@@ -19,5 +19,7 @@ export class IdentitySource implements MemberSource {
     return 'end';
   }
 
+  passOver(): void {}
+
   close(): void {}
 }

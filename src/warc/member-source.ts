@@ -22,8 +22,11 @@ export type Member = {
   damaged: boolean;
 };
 
-/** `data`: made progress; `need-input`: fill the input window, or set `inputEnded`; `end`: nothing more will come. */
-export type PullResult = 'data' | 'need-input' | 'end';
+/**
+ * `data`: made progress; `need-input`: fill the input window, or set `inputEnded`; `other`: no member stands where one should, but perhaps a record in another coding,
+ * and the same is said until somebody looks, or has it passed over; `end`: nothing more will come.
+ */
+export type PullResult = 'data' | 'need-input' | 'other' | 'end';
 
 export type FindingSink = (code: FindingCode, offset: number, detail?: string) => void;
 
@@ -35,6 +38,8 @@ export interface MemberSource {
   /** Members begun and not yet dropped by the caller, oldest first. One that turns out to hold nothing is forgotten. */
   readonly members: Member[];
   pull(output: ByteWindow): PullResult;
+  /** Looks for the next member behind what is none. */
+  passOver(): void;
   close(): void;
 }
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type CursorOptions, RecordCursor } from './record-cursor.ts';
+import type { CursorOptions } from './cursor-options.ts';
+import { RecordCursor } from './record-cursor.ts';
 
 type Read = {
   records: { at: string; type: string; head: string; body: string; length: number | undefined; complete: boolean }[];

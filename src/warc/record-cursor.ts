@@ -13,20 +13,13 @@
  * Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most RESYNC_WINDOW_BYTES of what was read
  * is kept to look back into after damage.
  */
-import {
-  type Finding,
-  fromLatin1,
-  LF,
-  READ_CHUNK_BYTES,
-  RECORD_HEAD_BYTES_MAX,
-  RESYNC_WINDOW_BYTES,
-} from '../base/index.ts';
-import { ByteWindow } from './byte-window.ts';
-import { type Coding, sniffCoding } from './file-coding.ts';
+import { type Finding, fromLatin1, LF, RECORD_HEAD_BYTES_MAX, RESYNC_WINDOW_BYTES } from '../base/index.ts';
+import type { ByteWindow } from './byte-window.ts';
+import { CodedInput } from './coded-input.ts';
+import type { CursorOptions } from './cursor-options.ts';
+import type { Coding } from './file-coding.ts';
 import { countedBytes, type FindingCode, findingOf } from './finding-catalogue.ts';
-import { GzipMembers } from './gzip-member.ts';
-import { IdentitySource } from './identity-source.ts';
-import { type Member, type MemberSource, memberAt, memberBefore } from './member-source.ts';
+import { type Member, memberAt, memberBefore } from './member-source.ts';
 import { arcHead, type HeadFault, headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
 import { couldBeUrl, findRecord, WARC_MAGIC } from './record-search.ts';
 import {
@@ -40,7 +33,6 @@ import {
   parseArcLine,
   RECORD_START_BYTES,
 } from './record-start.ts';
-import { ZstdFrames } from './zstd-frame.ts';
 
 export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'skipped' | 'done';
 
@@ -49,28 +41,12 @@ export type RecordTail = {
   readonly bodyBytes: number;
   /** Whether the whole block was there. */
   readonly complete: boolean;
-  /** Bytes the record takes in the file, trailer included; undefined when it shares a member with others, or its member is damaged. */
+  /** Bytes the record takes in the file, trailer included; undefined when it shares a member with others, its member is damaged, or the file begins in another coding. */
   readonly length: number | undefined;
   /** Decoded bytes of the line ends after the block. */
   readonly trailerBytes: number;
 };
 
-export type CursorOptions = {
-  /** Where in the file the input begins. */
-  offset?: number;
-  /** The offset is anywhere in the file: begin, without complaint, with the first record after it. Needs `coding`. */
-  seek?: boolean;
-  /** Told by the first bytes when not given. */
-  coding?: Coding | undefined;
-  /** The dictionary of the file's first frame, when the input begins after it. */
-  dictionary?: Buffer | undefined;
-  /** How much will come, where that is known: little needs little room. More may come. */
-  inputBytes?: number | undefined;
-  /** How much of what was read stays in memory, to look for records in it after damage. Who reads a single record needs nothing of it. */
-  lookBackBytes?: number | undefined;
-};
-
-const ROOM_BYTES_MIN = 4 * 1024;
 const TRAILER_BYTES = 4;
 const ARC_TRAILER_BYTES_MAX = 2;
 /** More line ends than this after a record are not a trailer any more. */
@@ -86,19 +62,9 @@ export class RecordCursor {
   chunk!: Uint8Array;
   tail!: RecordTail;
 
-  /** How the file is compressed; known once its first bytes are. */
-  coding: Coding | undefined;
   /** Made on the way, for the next steps to tell. */
   readonly findings: Finding[] = [];
-  readonly #options: CursorOptions;
-  readonly #lookBackBytes: number;
-  readonly #roomBytes: number;
-  #source: MemberSource | undefined;
-  #out!: ByteWindow;
-  #isIdentity = false;
-  #sniffed: Buffer;
-  #sniffedBytes = 0;
-  #inputEnded = false;
+  readonly #input: CodedInput;
 
   #state: 'between' | 'head' | 'body' | 'tail' | 'resync' | 'done' = 'between';
   /** Decoded positions of the record at hand. */
@@ -128,62 +94,32 @@ export class RecordCursor {
 
   constructor(file: string, options: CursorOptions = {}) {
     this.file = file;
-    this.#options = options;
-    this.#lookBackBytes = options.lookBackBytes ?? RESYNC_WINDOW_BYTES;
-    this.#roomBytes = Math.max(ROOM_BYTES_MIN, Math.min(READ_CHUNK_BYTES, options.inputBytes ?? READ_CHUNK_BYTES));
-    this.#sniffed = Buffer.allocUnsafeSlow(options.coding ? 0 : this.#roomBytes);
-    if (options.coding) this.#start(options.coding);
+    this.#input = new CodedInput(options, (code, offset, detail) => this.#report(code, offset, detail));
+    if (options.seek && this.#input.isIdentity) this.#beginResync(this.#out.position, true);
   }
 
   close(): void {
-    this.#source?.close();
+    this.#input.close();
+  }
+
+  /** How the record at hand is compressed; known once the first bytes are. Nearly always all of a file is the same. */
+  get coding(): Coding | undefined {
+    return this.#input.coding;
   }
 
   /** Room to put the next bytes of the file into. */
   reserve(): Uint8Array {
-    if (!this.#source) return this.#sniffed.subarray(this.#sniffedBytes);
-    const { input } = this.#source;
-    input.reserve(this.#roomBytes);
-    return input.buffer.subarray(input.end);
+    return this.#input.reserve();
   }
 
   /** That many bytes were put into the room. */
   commit(bytes: number): void {
-    if (this.#source) {
-      this.#source.input.end += bytes;
-      return;
-    }
-    this.#sniffedBytes += bytes;
-    this.#sniff(this.#sniffedBytes === this.#sniffed.length);
+    this.#input.commit(bytes);
   }
 
   /** The file has no more bytes. */
   end(): void {
-    this.#inputEnded = true;
-    if (!this.#source) this.#sniff(true);
-    this.#source!.inputEnded = true;
-  }
-
-  #sniff(isAll: boolean): void {
-    const coding = sniffCoding(this.#sniffed.subarray(0, this.#sniffedBytes), isAll);
-    if (coding) this.#start(coding);
-  }
-
-  #start(coding: Coding): void {
-    const { offset = 0, seek = false, dictionary } = this.#options;
-    const report = (code: FindingCode, at: number, detail?: string) => this.#report(code, at, detail);
-    const windowBytes = 4 * this.#roomBytes;
-    if (coding === 'gzip') this.#source = new GzipMembers(offset, report, seek, this.#lookBackBytes, windowBytes);
-    else if (coding === 'zstd')
-      this.#source = new ZstdFrames(offset, report, dictionary, seek, this.#lookBackBytes, windowBytes);
-    else this.#source = new IdentitySource(offset, windowBytes);
-    this.coding = coding;
-    this.#isIdentity = coding === 'none';
-    this.#out = this.#isIdentity ? this.#source.input : new ByteWindow(0, 2 * this.#roomBytes);
-    if (seek && this.#isIdentity) this.#beginResync(this.#out.position, true);
-    this.#source.inputEnded = this.#inputEnded;
-    if (this.#sniffedBytes > 0) this.#source.input.push(this.#sniffed.subarray(0, this.#sniffedBytes));
-    this.#sniffed = Buffer.alloc(0);
+    this.#input.end();
   }
 
   step(): Step {
@@ -194,7 +130,7 @@ export class RecordCursor {
         return 'finding';
       }
       if (this.#state === 'done') return 'done';
-      if (!this.#source) return 'need-input';
+      if (!this.#input.coding) return 'need-input';
       const step = this.#advance();
       if (step === undefined) continue;
       // Findings made on the way stand before the step they led to, except that a record's own begin and end keep their place.
@@ -224,44 +160,39 @@ export class RecordCursor {
     this.findings.push(findingOf(code, this.file, offset, detail));
   }
 
+  get #out(): ByteWindow {
+    return this.#input.out;
+  }
+
   #memberAt(position: number): Member {
-    return memberAt(this.#source!.members, position);
+    return memberAt(this.#input.members, position);
   }
 
   #memberBefore(position: number): Member {
-    return memberBefore(this.#source!.members, position);
+    return memberBefore(this.#input.members, position);
   }
 
   #offsetOf(position: number): number {
-    return this.#isIdentity ? position : this.#memberAt(position).offset;
+    return this.#input.isIdentity ? position : this.#memberAt(position).offset;
   }
 
   #dropMembers(position: number): void {
-    const { members } = this.#source!;
+    const { members } = this.#input;
     while (members.length > 1 && members[1]!.from <= position) members.shift();
-  }
-
-  /** Pulls until that many bytes are unread; false when input is needed first or when no more will come (then `#ended`). */
-  #ended = false;
-  #fill(bytes: number): boolean {
-    while (this.#out.available < bytes) {
-      const result = this.#source!.pull(this.#out);
-      if (result === 'data') continue;
-      this.#ended = result === 'end';
-      return false;
-    }
-    return true;
   }
 
   #between(): Step | undefined {
     const out = this.#out;
     out.retainFrom(out.position, 0);
-    if (!this.#fill(1)) return this.#ended ? (this.#state = 'done') : 'need-input';
+    if (!this.#input.fill(1)) {
+      if (this.#input.following) return this.#goOnIn(this.#input.following);
+      return this.#input.isOver ? (this.#state = 'done') : 'need-input';
+    }
     const blank = lineEnds(out.buffer, out.read, out.end);
     if (blank === out.available) return this.#skip(blank);
     out.consume(blank);
     this.#dropMembers(out.position);
-    if (!this.#fill(WARC_START_BYTES) && !this.#ended) return 'need-input';
+    if (!this.#input.fill(WARC_START_BYTES) && !this.#input.isOver) return 'need-input';
     this.#recordAt = out.position;
     this.#crossedAt = out.position;
     this.#spanToldOf = false;
@@ -270,7 +201,19 @@ export class RecordCursor {
       this.#state = 'head';
       return undefined;
     }
-    return this.#readArcLine();
+    const other = this.#input.compressedRecord();
+    if (other === 'short') return 'need-input';
+    return other ? this.#goOnIn(other) : this.#readArcLine();
+  }
+
+  /** The file goes on in another coding. */
+  #goOnIn(coding: Coding): undefined {
+    if (coding !== this.#input.fileCoding && this.#endedAt >= 0)
+      this.#report('coding-changed', this.head.offset, coding);
+    this.#input.goOnIn(coding);
+    this.#endedAt = -1;
+    this.#endlessTo = 0;
+    this.#state = 'between';
   }
 
   #readArcLine(): Step | undefined {
@@ -280,8 +223,8 @@ export class RecordCursor {
     let lineEnd = out.buffer.subarray(0, stop).indexOf(LF, out.read);
     const isOpen = lineEnd < 0 && border === undefined && out.available < ARC_LINE_BYTES_MAX;
     if (isOpen && couldBeUrl(out.buffer[out.read]!)) {
-      if (!this.#fill(out.available + 1) && !this.#ended) return 'need-input';
-      if (!this.#ended) return undefined;
+      if (!this.#input.fill(out.available + 1) && !this.#input.isOver) return 'need-input';
+      if (!this.#input.isOver) return undefined;
       lineEnd = out.end;
     }
     const line = lineEnd < 0 ? undefined : parseArcLine(fromLatin1(out.buffer, out.read, lineEnd).replace(/\r$/, ''));
@@ -291,7 +234,7 @@ export class RecordCursor {
     }
     const lineBytes = Math.min(lineEnd + 1, out.end) - out.read;
     if (/^filedesc:/i.test(line.url)) {
-      if (!this.#fill(lineBytes + 3) && !this.#ended) return 'need-input';
+      if (!this.#input.fill(lineBytes + 3) && !this.#input.isOver) return 'need-input';
       const at = out.read + lineBytes;
       this.#arcVersion = arcVersionOf(fromLatin1(out.buffer, at, Math.min(at + 3, out.end)));
     }
@@ -319,8 +262,8 @@ export class RecordCursor {
     const lineAt = out.buffer.subarray(0, stop).lastIndexOf(LF) + 1;
     this.#headScannedBytes = Math.max(this.#headScannedBytes, lineAt - out.read);
     if (border === undefined) {
-      if (this.#fill(bytes + 1)) return undefined;
-      if (!this.#ended) return 'need-input';
+      if (this.#input.fill(bytes + 1)) return undefined;
+      if (!this.#input.isOver) return 'need-input';
     } else {
       const crossing = this.#cross(border);
       if (crossing === 'need-input') return crossing;
@@ -351,7 +294,7 @@ export class RecordCursor {
 
   /** Where the member ends that the record at hand has come to, when that is known. */
   #nextBorder(): number | undefined {
-    const to = this.#isIdentity ? undefined : this.#memberAt(this.#crossedAt).to;
+    const to = this.#input.isIdentity ? undefined : this.#memberAt(this.#crossedAt).to;
     return to !== undefined && to > this.#crossedAt ? to : undefined;
   }
 
@@ -359,7 +302,7 @@ export class RecordCursor {
   #cross(border: number): 'crossed' | 'cut' | 'need-input' {
     const out = this.#out;
     const before = border - out.position;
-    if (!this.#fill(before + RECORD_START_BYTES) && !this.#ended) return 'need-input';
+    if (!this.#input.fill(before + RECORD_START_BYTES) && !this.#input.isOver) return 'need-input';
     if (out.available === before || this.#memberBefore(border).damaged) return 'cut';
     if (looksLikeRecord(out.buffer, out.read + before, out.end)) return 'cut';
     this.#crossedAt = border;
@@ -372,7 +315,7 @@ export class RecordCursor {
     const out = this.#out;
     const member = this.#memberAt(this.#recordAt);
     head.offset = this.#offsetOf(this.#recordAt);
-    head.innerOffset = this.#isIdentity ? 0 : this.#recordAt - member.from;
+    head.innerOffset = this.#input.isIdentity ? 0 : this.#recordAt - member.from;
     if (head.innerOffset > 0 && !this.#sharedToldOf && this.#endedAt > member.from) {
       this.#sharedToldOf = true;
       this.#report('member-shared', head.offset);
@@ -385,7 +328,7 @@ export class RecordCursor {
     this.#isCut = false;
     this.#lengthKnown = head.contentLength !== undefined;
     // Without a length the block of a compressed record goes to the end of its member; that of an uncompressed one is unknown.
-    this.#left = head.contentLength ?? (this.#isIdentity ? 0 : Number.POSITIVE_INFINITY);
+    this.#left = head.contentLength ?? (this.#input.isIdentity ? 0 : Number.POSITIVE_INFINITY);
     this.#state = 'body';
   }
 
@@ -395,7 +338,7 @@ export class RecordCursor {
       this.#state = 'tail';
       return undefined;
     }
-    if (!this.#fill(1)) return this.#ended ? this.#cutShort() : 'need-input';
+    if (!this.#input.fill(1)) return this.#input.isOver ? this.#cutShort() : 'need-input';
     const border = this.#nextBorder();
     if (border === out.position) {
       const crossing = this.#lengthKnown ? this.#cross(border) : 'cut';
@@ -407,7 +350,7 @@ export class RecordCursor {
     this.chunk = out.buffer.subarray(out.read, out.read + bytes);
     this.#left -= bytes;
     out.consume(bytes);
-    out.retainFrom(this.#bodyAt, this.#lookBackBytes);
+    out.retainFrom(this.#bodyAt, this.#input.lookBackBytes);
     this.#dropMembers(out.keptPosition);
     return 'body';
   }
@@ -422,8 +365,8 @@ export class RecordCursor {
   #readTail(): Step | undefined {
     if (this.#isCut) return this.#endCut();
     const out = this.#out;
-    const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
-    const isKnown = () => (member ? member.to !== undefined : this.#ended);
+    const member = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
+    const isKnown = () => (member ? member.to !== undefined : this.#input.isOver);
     const stop = () => (member?.to === undefined ? out.end : out.indexOfPosition(member.to));
     let trailer = lineEnds(out.buffer, out.read, stop());
     // The whole trailer, and enough of what follows to tell whether a record begins there.
@@ -432,12 +375,12 @@ export class RecordCursor {
       const isClean = trailer === TRAILER_BYTES && following >= WARC_START_BYTES;
       if (isClean && isWarcStart(out.buffer, out.read + trailer, out.end)) break;
       if (following >= RECORD_START_BYTES) break;
-      if (!this.#fill(out.available + 1) && !this.#ended) return 'need-input';
+      if (!this.#input.fill(out.available + 1) && !this.#input.isOver) return 'need-input';
       trailer = lineEnds(out.buffer, out.read, stop());
     }
     const at = out.read + trailer;
     const isOver = at === stop() && isKnown();
-    const isFollowed = !isOver && looksLikeRecord(out.buffer, at, stop());
+    const isFollowed = !isOver && (looksLikeRecord(out.buffer, at, stop()) || this.#input.isCompressedAt(at));
     // An ARC record that is followed by another, but not by one line end, may have a wrong length: one too long makes `ttp://` of the next URL.
     const isDoubtful = this.head.format === 'arc' && (trailer > ARC_TRAILER_BYTES_MAX || out.buffer[at - 1] !== LF);
     if (isOver || (isFollowed && !isDoubtful)) {
@@ -445,7 +388,7 @@ export class RecordCursor {
       if (!isClean) this.#report('trailer-missing', this.head.offset);
       return this.#endRecord(trailer, isOver ? member?.length : undefined);
     }
-    if (this.#arcVersion && !this.#fill(trailer + ARC_LINE_BYTES_MAX) && !this.#ended) return 'need-input';
+    if (this.#arcVersion && !this.#input.fill(trailer + ARC_LINE_BYTES_MAX) && !this.#input.isOver) return 'need-input';
     return this.#endMisplaced(trailer, isFollowed);
   }
 
@@ -455,10 +398,15 @@ export class RecordCursor {
     this.#endedAt = out.position;
     out.consume(trailerBytes);
     const standsAlone = memberLength !== undefined && this.head.innerOffset === 0;
+    const length = this.#input.isIdentity
+      ? out.position - this.#recordAt
+      : standsAlone
+        ? this.#spannedLength()
+        : undefined;
     this.tail = {
       bodyBytes,
       complete: !this.#isCut && this.#lengthKnown,
-      length: this.#isIdentity ? out.position - this.#recordAt : standsAlone ? this.#spannedLength() : undefined,
+      length: this.coding === this.#input.fileCoding ? length : undefined,
       trailerBytes,
     };
     this.#state = 'between';
@@ -494,11 +442,11 @@ export class RecordCursor {
   #endCut(): Step {
     const out = this.#out;
     const border = out.position;
-    const member = this.#isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
+    const member = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
     const step = this.#endRecord(0, member?.length);
     if (member?.damaged || this.#goBack()) return step;
     const missing = `${countedBytes(this.#left)} ${this.#left === 1 ? 'is' : 'are'} missing`;
-    if (this.#isIdentity) this.#report('record-truncated', this.head.offset, missing);
+    if (this.#input.isIdentity) this.#report('record-truncated', this.head.offset, missing);
     else this.#reportLength('content-length-long', missing);
     return step;
   }
@@ -507,14 +455,24 @@ export class RecordCursor {
   #goBack(): boolean {
     const out = this.#out;
     const from = out.indexOfPosition(Math.max(this.#bodyAt, out.keptPosition));
-    const found = findRecord(out.buffer.subarray(0, out.end), from, out.read, this.#arcVersion !== undefined);
+    const found = this.#isStray
+      ? from
+      : findRecord(out.buffer.subarray(0, out.end), from, out.read, this.#arcVersion !== undefined);
     if (found < 0) return false;
     const again = out.read - found;
     if (this.#rereadBytes + again > REREAD_BYTES_MIN + out.position) return false;
     this.#rereadBytes += again;
-    this.#reportLength('content-length-long', `a record begins ${countedBytes(again)} before its end`);
     out.seek(out.base + found);
+    if (this.#isStray) {
+      this.#reportLength(this.#isCut ? 'content-length-long' : 'content-length-short');
+      this.#goOnIn(this.#input.fileCoding!);
+    } else this.#reportLength('content-length-long', `a record begins ${countedBytes(again)} before its end`);
     return true;
+  }
+
+  /** Whether the record at hand is in no member, in a file of members: at the first damage these count again, and the next is looked for. */
+  get #isStray(): boolean {
+    return this.#input.isIdentity && this.#input.fileCoding !== 'none';
   }
 
   /** The lengths of ARC version blocks are so often wrong that it is hardly worth telling. */
@@ -530,20 +488,21 @@ export class RecordCursor {
     this.#skippedAreNul = !silent;
     if (from !== out.position) out.seek(from);
     this.#state = 'resync';
+    if (this.#isStray) this.#goOnIn(this.#input.fileCoding!);
   }
 
   /** Looks for the next record: at the start of each member and of each line. */
   #resync(): Step | undefined {
     const out = this.#out;
-    if (!this.#fill(RECORD_START_BYTES + 1) && !this.#ended) return 'need-input';
+    if (!this.#input.fill(RECORD_START_BYTES + 1) && !this.#input.isOver) return 'need-input';
     if (out.available === 0) return this.#endResync();
     this.#dropMembers(out.position);
-    const stop = this.#ended ? out.end : out.end - RECORD_START_BYTES;
+    const stop = this.#input.isOver ? out.end : out.end - RECORD_START_BYTES;
     let at = out.read;
     while (at < stop) {
       const position = out.base + at;
       const isMemberStart =
-        !this.#isIdentity && this.#memberAt(position).from === position && position > this.#skippedFrom;
+        !this.#input.isIdentity && this.#memberAt(position).from === position && position > this.#skippedFrom;
       const isLineStart = at > 0 && out.buffer[at - 1] === LF && position > this.#skippedFrom;
       const isAfterNul = this.#skippedAreNul && position > this.#skippedFrom;
       const isLikely = isMemberStart || isLineStart || isAfterNul;
@@ -555,7 +514,7 @@ export class RecordCursor {
       at = this.#nextInteresting(at + 1, stop);
     }
     const step = this.#skip(Math.min(at, out.end) - out.read);
-    return this.#ended && out.available === 0 ? this.#endResync() : step;
+    return this.#input.isOver && out.available === 0 ? this.#endResync() : step;
   }
 
   /** The next index where a line that is not empty, a member or a WARC head begins; while only NULs were seen, that of another byte. */
@@ -572,8 +531,8 @@ export class RecordCursor {
     const line = afterLf + lineEnds(out.buffer, afterLf, stop);
     const magic = region.subarray(0, line + WARC_MAGIC.length).indexOf(WARC_MAGIC, from);
     const next = magic < 0 ? line : Math.min(magic, line);
-    if (this.#isIdentity) return next;
-    const member = this.#source!.members.find(({ from: start }) => start > out.base + from - 1);
+    if (this.#input.isIdentity) return next;
+    const member = this.#input.members.find(({ from: start }) => start > out.base + from - 1);
     return member ? Math.min(next, Math.max(from, out.indexOfPosition(member.from))) : next;
   }
 

@@ -4,10 +4,11 @@
  */
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
 import { type BlockFacts, BlockScanner, type ScanWants } from './block-scanner.ts';
+import type { CursorOptions } from './cursor-options.ts';
 import { isDoubtful, judgeDigests, verdictFindings, verdictWants } from './digest-verdict.ts';
 import type { Coding } from './file-coding.ts';
 import { type FindingCode, findingOf } from './finding-catalogue.ts';
-import { type CursorOptions, RecordCursor } from './record-cursor.ts';
+import { RecordCursor } from './record-cursor.ts';
 import { isNamed, type RecordHead } from './record-head.ts';
 import { FileFeed } from './record-reader.ts';
 import {

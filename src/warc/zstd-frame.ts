@@ -193,8 +193,11 @@ export class ZstdFrames implements MemberSource {
       this.#report('member-truncated', input.position, 'inside its head');
       return this.#search(input.position + 1, input.endPosition);
     }
-    if (head === undefined) return this.#search(input.position, input.position);
-    return this.#open(head, output);
+    return head === undefined ? 'other' : this.#open(head, output);
+  }
+
+  passOver(): void {
+    this.#search(this.input.position, this.input.position);
   }
 
   #end(): PullResult {

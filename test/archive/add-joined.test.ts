@@ -1,0 +1,64 @@
+/** Files that were joined of several codings (`cat a.warc b.warc.gz`): all of their records are added. */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Coding } from '../../src/warc/index.ts';
+import { type ForeignRecord, members, response } from './foreign-file.ts';
+import {
+  allCaptures,
+  audit,
+  contentOf,
+  makeArchive,
+  NOON,
+  payloadAt,
+  temporaryDirectory,
+  walk,
+} from './trial-archive.ts';
+
+/** Of some megabytes, so that several ranges of a scan lie in each part. */
+function pages(name: string): ForeignRecord[] {
+  return Array.from({ length: 60 }, (_, n) =>
+    response(`http://${name}.example/${n}`, NOON, contentOf(`${name} ${n}`, 250_000)),
+  );
+}
+
+const PARTS = { first: pages('first'), second: pages('second') };
+
+for (const [codings, workers] of [
+  [['none', 'gzip'], 0],
+  [['gzip', 'none'], 2],
+  [['gzip', 'zstd'], 2],
+] as const)
+  test(`every record of ${codings.join(' and then ')} is added, with ${workers} threads`, async (t) => {
+    const archive = await makeArchive(t);
+    const file = join(await temporaryDirectory(t), 'joined');
+    const part = (records: ForeignRecord[], coding: Coding) => members(records, coding).members;
+    const bytes = [...part(PARTS.first, codings[0]), ...part(PARTS.second, codings[1])];
+    await writeFile(file, Buffer.concat(bytes));
+    const codes: string[] = [];
+    const report = await archive.add([file], { workers, onFinding: ({ code }) => codes.push(code) });
+    assert.deepEqual([report.captures, report.failures, codes], [120, [], ['coding-changed']]);
+    assert.equal((await allCaptures(archive)).length, 120);
+    for (const name of ['first', 'second'])
+      assert.deepEqual(
+        await payloadAt(archive, `http://${name}.example/59`),
+        Buffer.from(contentOf(`${name} 59`, 250_000)),
+      );
+    for (const { length } of await walk(archive)) assert.ok(length, 'each stands alone in its segment');
+    assert.deepEqual(await audit(archive), []);
+    assert.equal((await archive.verify()).errors, 0);
+    assert.deepEqual((await archive.add([file])).captures, 0);
+  });
+
+test('in place only the records in the coding that a file begins with are entered, and the rest is told of', async (t) => {
+  const archive = await makeArchive(t);
+  const file = join(await temporaryDirectory(t), 'joined.warc.gz');
+  const bytes = [...members(PARTS.first, 'gzip').members, ...members(PARTS.second, 'none').members];
+  await writeFile(file, Buffer.concat(bytes));
+  const codes: string[] = [];
+  const report = await archive.add([file], { inPlace: true, onFinding: ({ code }) => codes.push(code) });
+  assert.deepEqual([report.captures, report.failures, codes], [60, [], ['coding-changed']]);
+  assert.equal((await archive.verify()).errors, 0);
+  assert.deepEqual((await archive.add([file])).captures, 60);
+});
