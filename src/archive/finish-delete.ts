@@ -21,8 +21,10 @@ export async function finishDeletions(archive: ArchiveParts): Promise<void> {
     for (const segment of archive.shelf.all()) {
       const bytes = bytesOf.get(segment.name + TOMBSTONES_SUFFIX);
       const appliedBytes = Number(applied[appliedNote(volume.name, segment.name)] ?? -1);
-      if ((bytes ?? 0) < appliedBytes) tellLost(archive, volume, segment);
-      else if (bytes !== undefined && bytes !== appliedBytes) await finishDelete(archive, volume, segment);
+      const isGone = segment.volume === volume.name && !bytesOf.has(segment.name);
+      if ((bytes ?? 0) < appliedBytes) {
+        if (!isGone) tellLost(archive, volume, segment);
+      } else if (bytes !== undefined && bytes !== appliedBytes) await finishDelete(archive, volume, segment);
     }
   }
 }

@@ -119,8 +119,12 @@ test('a segment that was taking the place of another and is gone keeps no archiv
 
 test('a segment that is gone is told of when the archive is opened, as one that was cut is', async (t) => {
   const { path, reopened } = await halfDeleted(t);
+  const tombstones = `${path}.tombstones.open`;
   await rename(path, `${path}.away`);
   assert.deepEqual((await reopened()).codes, ['segment-missing']);
+  await rename(tombstones, `${tombstones}.away`);
+  assert.deepEqual((await reopened()).codes, ['segment-missing'], 'its tombstones delete nothing that is there');
+  await rename(`${tombstones}.away`, tombstones);
   await writeFile(path, (await readFile(`${path}.away`)).subarray(0, 1000));
   assert.deepEqual((await reopened()).codes, ['segment-not-healed']);
   await rename(`${path}.away`, path);
