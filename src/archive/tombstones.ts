@@ -10,7 +10,7 @@
  * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a crash interrupted, which the next
  * opening carries out, or one that failed, which the next deletion cuts off.
  */
-import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../base/index.ts';
+import { fromHex, fromLatin1, toHex, utf8 } from '../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Segment } from '../catalog/index.ts';
 import type { Volume } from '../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
@@ -151,7 +151,7 @@ export class Tombstones {
   #target(segment: Segment): Volume {
     const volume = this.#volumes.get(segment.volume);
     const chosen = volume.writable ? volume : this.#volumes.writable()[0];
-    if (!chosen) throw new PinakesError('NO_WRITABLE_VOLUME');
+    if (!chosen) throw this.#volumes.noneWritable();
     return chosen;
   }
 }

@@ -2,7 +2,7 @@
  * Which volume a new content goes to: its digest decides, among the writable volumes, each as likely as it has room. The same digest always
  * goes the same way while the volumes and their room stay about the same, so that equal contents meet in one segment.
  */
-import { PinakesError, view } from '../base/index.ts';
+import { view } from '../base/index.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 const SHARES = 64;
@@ -13,7 +13,7 @@ export type VolumeChoice = (digest: Uint8Array) => string;
 /** The choice by the room that there is now: for contents that are stored together. */
 export async function volumeChoice(volumes: VolumeSet): Promise<VolumeChoice> {
   const writable = volumes.writable();
-  if (writable.length === 0) throw new PinakesError('NO_WRITABLE_VOLUME');
+  if (writable.length === 0) throw volumes.noneWritable();
   if (writable.length === 1) return () => writable[0]!.name;
   const spaces = await Promise.all(writable.map((volume) => volume.space()));
   const total = spaces.reduce((sum, space) => sum + space.freeBytes, 0);

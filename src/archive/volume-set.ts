@@ -83,6 +83,12 @@ export class VolumeSet {
     return this.available().filter((volume) => volume.writable);
   }
 
+  /** Why none is: one that would be is not there, or there is none. */
+  noneWritable(): PinakesError {
+    const away = [...this.#opened.values()].find(({ setting, failure }) => setting.writable && failure);
+    return away?.failure ?? new PinakesError('NO_WRITABLE_VOLUME');
+  }
+
   settings(): VolumeSetting[] {
     return [...this.#opened.values()].map(({ setting }) => setting);
   }

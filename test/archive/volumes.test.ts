@@ -71,6 +71,20 @@ test('a volume that is not there costs only its own contents, and the error name
   await again.close();
 });
 
+test('where the only volume that can be written to is away, storing and adding name it', async (t) => {
+  const { directory, archive: before } = await twoVolumes(t);
+  await before.setVolumeWritable('main', false);
+  await before.close();
+  renameSync(join(directory, 'second'), join(directory, 'unplugged'));
+  const archive = await openSample(join(directory, 'archive'));
+  await writePages(join(directory, 'third.warc.gz'), samplePages(3));
+  const { failures } = await archive.add([join(directory, 'third.warc.gz')], { collection: 'third' });
+  assert.match(failures[0]!.message, /volume second/);
+  assert.equal(failures[0]!.code, 'VOLUME_MISSING');
+  await assert.rejects(archive.delete({ url: FIRST[0]!.url }), { code: 'VOLUME_MISSING', message: /volume second/ });
+  await archive.close();
+});
+
 test('a rebuild is refused while a volume is missing, since the catalog would forget what it holds', async (t) => {
   const { directory, archive: before } = await twoVolumes(t);
   await before.close();
