@@ -28,9 +28,10 @@ import { deletedFrom } from './deletion-count.ts';
 import { OwnCaptures } from './own-captures.ts';
 import { PassedCaptures, visitOf } from './passed-captures.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from './record-facts.ts';
+import type { Referent } from './referent.ts';
 import { Referents } from './referents.ts';
 import { Registrar } from './registrar.ts';
-import { type Referent, repointed } from './segment-rewrite.ts';
+import { repointed } from './segment-rewrite.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import { Spool } from './spool.ts';
 

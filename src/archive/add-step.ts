@@ -14,9 +14,9 @@ import {
   type RecordFacts,
   type ScanFacts,
 } from './record-facts.ts';
-import { type HolderFacts, holderFacts, type Referents, referentOf, revisitDigest } from './referents.ts';
+import { type Referent, referentOf } from './referent.ts';
+import { type HolderFacts, holderFacts, type Referents, revisitDigest } from './referents.ts';
 import type { Registrar } from './registrar.ts';
-import type { Referent } from './segment-rewrite.ts';
 import type { OpenSegment } from './segment-shelf.ts';
 
 /** Records of our own are written when they are so many; seldom before the step's end, for they are small. */

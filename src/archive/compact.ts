@@ -22,14 +22,9 @@ import { isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
 import { releasePayload } from './record-access.ts';
+import { type Referent, referentOf } from './referent.ts';
 import { removeDoubles } from './segment-double.ts';
-import {
-  discardRewritten,
-  type Referent,
-  type RewritePlan,
-  type Rewritten,
-  rewriteSegment,
-} from './segment-rewrite.ts';
+import { discardRewritten, type RewritePlan, type Rewritten, rewriteSegment } from './segment-rewrite.ts';
 import type { StreamParts } from './stream.ts';
 import type { Tombstone } from './tombstones.ts';
 
@@ -442,8 +437,7 @@ class Referents {
     if (!holder) return undefined;
     const { head, payload } = await this.#archive.access.open(holder);
     await releasePayload(payload);
-    const { recordId: refersTo, targetUri: refersToTargetUri, date: refersToDate } = head;
-    const referent = { refersTo, refersToTargetUri, refersToDate, content: id };
+    const referent = { ...referentOf(head), content: id };
     this.#known.set(id, referent);
     return referent;
   }

@@ -26,9 +26,10 @@ import {
 import { type Damage, damageOf, isDamage, type OutputDamage } from './damage.ts';
 import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingOf } from './export-slice.ts';
 import { lookBackOf, type OpenedRecord, releasePayload } from './record-access.ts';
+import { referentOf } from './referent.ts';
 import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
 import { expandedRecord } from './revisit-expansion.ts';
-import { type Referent, repointed } from './segment-rewrite.ts';
+import { repointed } from './segment-rewrite.ts';
 import { isMeant, type Selection } from './selection.ts';
 import { isGone } from './storage-walk.ts';
 import type { StreamParts } from './stream.ts';
@@ -248,13 +249,8 @@ class WarcExport {
     const head = await this.#headAt(block.holder);
     if (!head) return false;
     if (!(await this.#isInSlice(head, block))) await this.#addExtra(block.holder);
-    const referent: Referent = {
-      refersTo: head.recordId,
-      refersToTargetUri: head.targetUri,
-      refersToDate: head.date,
-    };
     const message = own.http?.bytes ?? new Uint8Array(0);
-    const fields = repointed(own.head, referent, this.#archive.newId()).filter(
+    const fields = repointed(own.head, referentOf(head), this.#archive.newId()).filter(
       (field) => field.name.toLowerCase() !== 'content-length',
     );
     fields.push({ name: 'Content-Length', value: String(message.length) });

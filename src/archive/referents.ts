@@ -8,13 +8,12 @@ import { type Digest, formatDigest, parseDigest } from '../base/index.ts';
 import type { Place } from '../catalog/index.ts';
 import type { RecordAccess } from './record-access.ts';
 import type { RecordFacts } from './record-facts.ts';
-import type { Referent } from './segment-rewrite.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 
 /** What revisits say of a record that holds their content. */
 export type HolderFacts = {
   readonly recordId: string;
-  readonly url: string;
+  readonly targetUri: string;
   readonly date: string;
   /** What some writer calls the content, when this add knows that the catalog has the name; else empty. */
   readonly declaredDigest: string;
@@ -24,7 +23,7 @@ export type HolderFacts = {
 
 /** What revisits say of a record that was read here. */
 export function holderFacts({ recordId, url, date, declaredDigest }: RecordFacts): HolderFacts {
-  return { recordId, url, date, declaredDigest, ownDigest: declaredDigest };
+  return { recordId, targetUri: url, date, declaredDigest, ownDigest: declaredDigest };
 }
 
 /** Contents that repeat do so mostly within one crawl; of those that were asked for before the last so many characters, some are read again. */
@@ -77,8 +76,8 @@ export class Referents {
     const heads = await this.#access.heads(places);
     return heads.map((head) => {
       if (!head) return undefined;
-      const { recordId = '', targetUri: url = '', date = '' } = head;
-      return { recordId, url, date, declaredDigest: '', ownDigest: head.get('warc-payload-digest') ?? '' };
+      const { recordId = '', targetUri = '', date = '' } = head;
+      return { recordId, targetUri, date, declaredDigest: '', ownDigest: head.get('warc-payload-digest') ?? '' };
     });
   }
 
@@ -131,15 +130,11 @@ export function revisitDigest(digest: Digest, ownDigest: string): Digest | strin
   return parseDigest(ownDigest) && ownDigest !== formatDigest(digest) ? ownDigest : digest;
 }
 
-export function referentOf({ recordId, url, date }: HolderFacts): Referent {
-  return { refersTo: recordId || undefined, refersToTargetUri: url || undefined, refersToDate: date || undefined };
-}
-
-function packed({ recordId, url, date, declaredDigest, ownDigest }: HolderFacts): string {
-  return JSON.stringify([recordId, url, date, declaredDigest, ownDigest]);
+function packed({ recordId, targetUri, date, declaredDigest, ownDigest }: HolderFacts): string {
+  return JSON.stringify([recordId, targetUri, date, declaredDigest, ownDigest]);
 }
 
 function unpacked(text: string): HolderFacts {
-  const [recordId, url, date, declaredDigest, ownDigest] = JSON.parse(text) as [string, string, string, string, string];
-  return { recordId, url, date, declaredDigest, ownDigest };
+  const [recordId, targetUri, date, declaredDigest, ownDigest] = JSON.parse(text) as string[];
+  return { recordId, targetUri, date, declaredDigest, ownDigest } as HolderFacts;
 }

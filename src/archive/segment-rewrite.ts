@@ -25,20 +25,12 @@ import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { damageError, damageOf } from './damage.ts';
 import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
+import { type Referent, referentOf } from './referent.ts';
 import { isOwnWarcinfo, replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
 import { SegmentMoves } from './segment-moves.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import type { Tombstone } from './tombstones.ts';
-
-/** What a revisit says of the record it leans on. */
-export type Referent = {
-  readonly refersTo: string | undefined;
-  readonly refersToTargetUri: string | undefined;
-  readonly refersToDate: string | undefined;
-  /** The content that it holds. */
-  readonly content?: string;
-};
 
 export type RewritePlan = {
   /** Offsets of records that leave. */
@@ -303,12 +295,8 @@ class Rewrite {
     }
     open.records++;
     assert(open.position > offset, 'a promoted record takes some bytes');
-    this.#promoted.set(blockId(key), {
-      refersTo: recordId,
-      refersToTargetUri: head.targetUri,
-      refersToDate: head.date,
-      content: blockId(key),
-    });
+    const { targetUri, date } = head;
+    this.#promoted.set(blockId(key), { ...referentOf({ recordId, targetUri, date }), content: blockId(key) });
   }
 }
 

@@ -29,6 +29,7 @@ import {
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
 import { type ContentKey, formatContentKey } from './content-key.ts';
 import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
+import { type Referent, referentOf } from './referent.ts';
 import { revisitDigest } from './referents.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import { type BlockSource, Spool, sameBytes } from './spool.ts';
@@ -69,11 +70,9 @@ export type StoreOptions = { readonly collection?: string; readonly mode?: Store
 
 export type Stored = { readonly key: ContentKey; readonly capture: Capture; readonly isNew: boolean };
 
-/** What a revisit says of the record it leans on. */
-type Referent = {
-  readonly recordId?: string | undefined;
-  readonly targetUri?: string | undefined;
-  readonly date?: string | undefined;
+/** The record that holds a content. */
+type Holder = {
+  readonly referent: Referent;
   /** What that record says of its payload, when it is not one of ours. */
   readonly ownDigest?: string | undefined;
 };
@@ -108,7 +107,7 @@ export class StoreQueue {
   /** Why nothing is taken any more, once that is so. */
   #closed: PinakesError | undefined;
   /** Holders of blocks made in the commit at hand, which cannot be read yet. */
-  readonly #fresh = new Map<string, Referent>();
+  readonly #fresh = new Map<string, Holder>();
 
   constructor(parts: WritingParts) {
     this.#parts = parts;
@@ -298,8 +297,8 @@ export class StoreQueue {
     const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
     const isWorthIt = mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
-    const referent = held && (unmodified || isWorthIt) ? await this.#referentOf(held, input) : undefined;
-    const isRevisit = referent !== undefined;
+    const holder = held && (unmodified || isWorthIt) ? await this.#holderOf(held, input) : undefined;
+    const isRevisit = holder !== undefined;
     // What cannot be read any more is not leaned on: the record that comes now holds the content from now on.
     const isLost = held !== undefined && isWorthIt && !isRevisit;
     const made = isRevisit || key.overflow > 0 ? undefined : ahead;
@@ -307,7 +306,7 @@ export class StoreQueue {
     const record =
       made?.record ??
       (isRevisit
-        ? this.#revisitOf(waiting, this.#parts.newId(), key, referent, profile)
+        ? this.#revisitOf(waiting, this.#parts.newId(), key, holder, profile)
         : this.#newRecord(waiting, this.#parts.newId(), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
@@ -321,7 +320,7 @@ export class StoreQueue {
     if (request) this.#parts.shelf.append(open, request);
     if (!held) draft.addBlock(key, size, place);
     else if (isLost) draft.moveHolder(key, place);
-    if (!held || isLost) this.#fresh.set(blockId(key), record);
+    if (!held || isLost) this.#fresh.set(blockId(key), { referent: referentOf(record) });
     const capture: Capture = {
       urlKey: urlKey(record.targetUri!),
       time: input.time,
@@ -386,17 +385,15 @@ export class StoreQueue {
     };
   }
 
-  /** What a revisit says of the record that holds its content; undefined when that cannot be read, though of what is unmodified the capture tells all the same. */
-  async #referentOf(held: Block, input: StoreInput): Promise<Referent | undefined> {
+  /** The record that holds a content; undefined when that cannot be read, though of what is unmodified the capture tells all the same. */
+  async #holderOf(held: Block, input: StoreInput): Promise<Holder | undefined> {
     const fresh = this.#fresh.get(blockId(held.key));
     if (fresh) return fresh;
     const [head] = await this.#parts.access.heads([held.holder]);
-    if (head) {
-      const { recordId, targetUri, date } = head;
-      return { recordId, targetUri, date, ownDigest: head.get('warc-payload-digest') };
-    }
+    if (head) return { referent: referentOf(head), ownDigest: head.get('warc-payload-digest') };
     const unmodified = input.kind === 'http' ? input.notModified : undefined;
-    return unmodified && { targetUri: unmodified.url, date: formatW3cDate(unmodified.time) };
+    if (!unmodified) return undefined;
+    return { referent: referentOf({ targetUri: unmodified.url, date: formatW3cDate(unmodified.time) }) };
   }
 
   /** The record of one that it holds. */
@@ -404,7 +401,7 @@ export class StoreQueue {
     waiting: Waiting,
     recordId: string,
     key: BlockKey,
-    referent: Referent,
+    { referent, ownDigest = '' }: Holder,
     profile: RevisitProfile,
   ): NewRecord {
     const { input, spool } = waiting;
@@ -413,7 +410,7 @@ export class StoreQueue {
     const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
     const isUnmodified = profile === 'server-not-modified';
     const own = isUnmodified ? { algorithm: 'sha256' as const, bytes: key.digest } : spool.facts.payloadDigests[0]!;
-    const payloadDigest = revisitDigest(own, referent.ownDigest ?? '');
+    const payloadDigest = revisitDigest(own, ownDigest);
     if (payloadDigest !== own) fields.push({ name: CONTENT_FIELD, value: blockId(key) });
     if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
     if (input.kind !== 'http') fields.push({ name: 'WARC-Identified-Payload-Type', value: contentType });
@@ -425,13 +422,7 @@ export class StoreQueue {
       payloadDigest,
       contentType,
       fields,
-      revisit: {
-        profile,
-        refersTo: referent.recordId,
-        refersToTargetUri: referent.targetUri,
-        refersToDate: referent.date,
-        truncated: !isUnmodified,
-      },
+      revisit: { profile, ...referent, truncated: !isUnmodified },
     };
   }
 

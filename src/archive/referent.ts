@@ -1,0 +1,24 @@
+/** What a revisit says of the record it leans on, as the fields of a revisit have it. */
+
+export type Referent = {
+  readonly refersTo: string | undefined;
+  readonly refersToTargetUri: string | undefined;
+  readonly refersToDate: string | undefined;
+  /** The content that it holds. */
+  readonly content?: string;
+};
+
+/** A record as it names itself; what is empty it does not say. */
+type Named = {
+  readonly recordId?: string | undefined;
+  readonly targetUri?: string | undefined;
+  readonly date?: string | undefined;
+};
+
+export function referentOf({ recordId, targetUri, date }: Named): Referent {
+  return {
+    refersTo: recordId || undefined,
+    refersToTargetUri: targetUri || undefined,
+    refersToDate: date || undefined,
+  };
+}
