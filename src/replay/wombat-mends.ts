@@ -2,11 +2,16 @@
  * What wombat gets wrong in pages, put right before it starts: its methods are wrapped, so that frames without an address of their own, which it
  * prepares itself, have them too. Text of functions for the script of pages.
  */
-export const WOMBAT_MENDS = `
+import { ADDRESS_MENDS } from './address-mends.ts';
+import { WINDOW_MENDS } from './window-mends.ts';
+
+export const WOMBAT_MENDS = `${ADDRESS_MENDS}${WINDOW_MENDS}
   function mendWombat(methods) {
     mendListeners(methods);
     mendModules(methods);
     mendStyles(methods);
+    mendAddresses(methods);
+    mendWindows(methods);
   }
 
   // Called as a plain function it means the window. Wombat takes that for no object, and every message to such a listener ends in an error.

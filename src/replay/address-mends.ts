@@ -1,0 +1,53 @@
+/**
+ * Addresses that scripts read and write: what wombat gets wrong about them. Text of functions for the script of pages.
+ */
+export const ADDRESS_MENDS = `
+  function mendAddresses(methods) {
+    // Setting a part of a link started from the address of the page, and what was set once was not set again, whatever had happened in between.
+    var setterOf = methods.makeSetLocProp;
+    methods.makeSetLocProp = function (part, setter, getter) {
+      var own = '_' + (part === 'maybeHref' ? 'href' : part);
+      var set = setterOf.call(this, part, setter, function (name) { return getter.call(this, name || 'href'); });
+      return function (value) {
+        if (this._no_rewrite) return set.call(this, value);
+        this[own] = undefined;
+        set.call(this, value);
+        // What is read next is what the browser made of it.
+        this._orig_href = undefined;
+      };
+    };
+
+    // A page in the frame of replay has a referrer too, once a link led to it.
+    methods.overrideReferrer = function (document) {
+      var referrerOf = this.getOrigGetter(document, 'referrer');
+      if (!referrerOf) return;
+      var wombat = this;
+      this.defGetterProp(document, 'referrer', function () {
+        var given = referrerOf.call(wombat.proxyToObj(this));
+        return given.indexOf(wombat.wb_info.prefix) === 0 ? wombat.extractOriginalURL(given) : '';
+      });
+    };
+
+    // Of several images only the first had its own address, and the one that was chosen had none.
+    var prepare = methods.initAttrOverrides;
+    methods.initAttrOverrides = function () {
+      prepare.call(this);
+      var wombat = this;
+      var win = this.$wbwindow;
+      reading(win.HTMLImageElement, 'srcset', function (text) { return text.replace(wombat.wb_unrewrite_rx, ''); });
+      reading(win.HTMLSourceElement, 'srcset', function (text) { return text.replace(wombat.wb_unrewrite_rx, ''); });
+      reading(win.HTMLImageElement, 'currentSrc', function (text) { return wombat.extractOriginalURL(text); });
+      reading(win.HTMLMediaElement, 'currentSrc', function (text) { return wombat.extractOriginalURL(text); });
+      reading(win.HashChangeEvent, 'oldURL', function (text) { return wombat.extractOriginalURL(text); });
+      reading(win.HashChangeEvent, 'newURL', function (text) { return wombat.extractOriginalURL(text); });
+    };
+
+    function reading(owner, name, original) {
+      var known = owner && Object.getOwnPropertyDescriptor(owner.prototype, name);
+      if (!known || !known.get || !known.configurable) return;
+      Object.defineProperty(owner.prototype, name, Object.assign({}, known, {
+        get: function () { return original(known.get.call(this)); }
+      }));
+    }
+  }
+`;

@@ -1,0 +1,130 @@
+/** Links, forms and scripts that ask for windows and frames, and the addresses that scripts read and write. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Frame } from 'playwright-core';
+import { until } from './chromium.ts';
+import { PIXEL, type SiteFile } from './sample-site.ts';
+import { openSite, setStage } from './served-archive.ts';
+
+const stage = setStage();
+const SITE = 'http://site.example';
+
+function opened(t: test.TestContext, files: readonly SiteFile[], path = '/') {
+  return openSite(t, stage, files, `/web/20200401100000/${SITE}${path}`);
+}
+
+const THERE: SiteFile = { url: `${SITE}/there`, body: '<!doctype html><title>there</title>' };
+
+const ASKING: Readonly<Record<string, string>> = {
+  'a link to a window by name': '<a id=go target=window href=/there>go</a>',
+  'a link of a page whose base names a window': '<base target=window><a id=go href=/there>go</a>',
+  'a form to a window by name': '<form action=/there target=window><button id=go>go</button></form>',
+  'a button that names a window': '<form action=/there><button id=go formtarget=window>go</button></form>',
+  'a form that a script sends':
+    '<form action=/there target=window></form><b id=go onclick="document.forms[0].submit()">go</b>',
+  'a link that a script follows':
+    '<b id=go onclick="var a = document.createElement(`a`); a.href = `/there`; a.target = `_blank`; a.click()">go</b>',
+  'a target that a script sets late': '<a id=go href=/there onclick="this.target = `_blank`">go</a>',
+  'a link that lets nobody else have the click':
+    '<a id=go target=window href=/there onclick="event.stopImmediatePropagation()">go</a>',
+  'a window that a script opens by name': '<b id=go onclick="window.open(`/there`, `window`, `width=9`)">go</b>',
+  'a link of a page that took the name of its window':
+    '<script>name = `mine`</script><a id=go target=_top href=/there>go</a>',
+};
+
+for (const [what, markup] of Object.entries(ASKING)) {
+  test(`what would open a window opens in the frame: ${what}`, async (t) => {
+    const page: SiteFile = { url: `${SITE}/`, body: `<!doctype html><title>page</title>${markup}` };
+    const { frame, record } = await opened(t, [page, THERE]);
+    await frame.click('#go');
+    await until(() => frame.title(), /^there$/);
+    assert.deepEqual(record.outsideRequests, []);
+  });
+}
+
+const LEADING = `<a id=link target=main href=/there>go</a><b id=script onclick="window.open('/there', 'main')">go</b>
+  <form action=/there target=main><button id=form name=way value=form>go</button></form>
+  <form action=/there method=post target=main><button id=post>go</button></form>
+  <form id=silent action=/there target=main></form><b id=sent onclick="document.getElementById('silent').submit()">go</b>`;
+
+test('what names a frame of the page opens there', async (t) => {
+  const body = `<!doctype html><title>page</title>${LEADING}<iframe name=main src=/blank></iframe>`;
+  await leadsIntoFrame(t, body, 'iframe[name=main]', (frame) => Promise.resolve(frame));
+});
+
+test('the menu of a frameset leads the frame beside it, though it is in a sandbox', async (t) => {
+  const body =
+    '<title>page</title><frameset cols="50%,*"><frame name=menu src=/menu><frame name=main src=/blank></frameset>';
+  await leadsIntoFrame(t, body, 'frame[name=main]', async (frame) => {
+    return (await (await frame.waitForSelector('frame[name=menu]')).contentFrame())!;
+  });
+});
+
+async function leadsIntoFrame(
+  t: test.TestContext,
+  body: string,
+  selector: string,
+  menuOf: (frame: Frame) => Promise<Frame>,
+): Promise<void> {
+  const { frame, record } = await opened(t, [
+    { url: `${SITE}/`, body },
+    { url: `${SITE}/menu`, body: `<!doctype html><title>menu</title>${LEADING}` },
+    { url: `${SITE}/blank`, body: '<!doctype html><title>blank</title>' },
+    THERE,
+    { ...THERE, url: `${SITE}/there?way=form` },
+  ]);
+  const shown = async () => String(await frame.evaluate(`document.querySelector('${selector}').contentDocument.title`));
+  const menu = await menuOf(frame);
+  for (const id of ['link', 'script', 'form', 'post', 'sent']) {
+    await frame.evaluate(`document.querySelector('${selector}').src = '/blank'`);
+    await until(shown, /^blank$/);
+    await menu.click(`#${id}`);
+    await until(async () => `${id}: ${await shown()}`, /: there$/);
+    assert.equal(await frame.title(), 'page', id);
+  }
+  assert.ok(record.requests.some((url) => url.endsWith('/there?way=form')));
+  assert.deepEqual(record.outsideRequests, []);
+}
+
+const ADDRESSES = `
+  var link = document.createElement('a');
+  link.href = '/p'; link.search = '?s'; link.hash = 'h'; link.pathname = '/pp';
+  done.parts = link.href;
+  link.hostname = 'other.example'; link.protocol = 'https:'; link.port = '8080';
+  done.whole = link.href;
+  link.setAttribute('href', '/q'); link.href = '/p'; link.href = '/p';
+  done.again = link.href;
+  location.hash = 'one'; history.pushState(null, '', '#two'); location.hash = 'one';
+  done.hash = location.hash;
+  done.referrer = document.referrer;
+  addEventListener('hashchange', function (event) { done.change = [event.oldURL, event.newURL]; });
+  onload = function () {
+    var image = document.images[0];
+    done.srcset = image.srcset;
+    done.current = image.currentSrc;
+  };`;
+
+test('scripts set parts of addresses, and read those of the original', async (t) => {
+  const { frame } = await opened(t, [
+    { url: `${SITE}/`, body: '<!doctype html><a id=go href="/page?q=1">go</a>' },
+    {
+      url: `${SITE}/page?q=1`,
+      body: `<!doctype html><title>addresses</title><img srcset="/a.png 1x, http://site.example/b.png 2x">
+        <script>var done = {};${ADDRESSES}</script>`,
+    },
+    { url: `${SITE}/a.png`, type: 'image/png', body: PIXEL },
+  ]);
+  await frame.click('#go');
+  await until(() => frame.title(), /^addresses$/);
+  await frame.waitForFunction(`done.current && done.change`);
+  assert.deepEqual(await frame.evaluate('done'), {
+    parts: `${SITE}/pp?s#h`,
+    whole: 'https://other.example:8080/pp?s#h',
+    again: `${SITE}/p`,
+    hash: '#one',
+    referrer: `${SITE}/`,
+    change: [`${SITE}/page?q=1#two`, `${SITE}/page?q=1#one`],
+    srcset: `/a.png 1x, ${SITE}/b.png 2x`,
+    current: `${SITE}/a.png`,
+  });
+});
