@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import { HtmlRewriter } from './html-rewriter.ts';
@@ -182,6 +183,20 @@ test('scripts in XML keep their meaning', () => {
   const found = rewritten('<svg><script>if (window.a &lt; 1 &amp;&amp; b) c()</script></svg>', { isXml: true });
   assert.match(found, /<script><!\[CDATA\[.*window\.a < 1 && b.*\]\]><\/script>/s);
 });
+
+for (const [open, close] of [
+  ['//<![CDATA[', '//]]>'],
+  ['/*<![CDATA[*/', '/*]]>*/'],
+  ['<![CDATA[', ']]>'],
+] as const)
+  test(`scripts in XML run between ${open} and ${close}`, () => {
+    const script = `${open}\nfound = top === window && 1 < 2;\n${close}`;
+    const html = rewritten(`<html><script>${script}</script></html>`, { isXml: true });
+    const text = /<script>(.*)<\/script>/s.exec(html)![1]!.replaceAll(/<!\[CDATA\[|\]\]>/g, '');
+    const scope: Record<string, unknown> = { window: 1, top: 1 };
+    runInNewContext(`var self = this;${text}`, scope);
+    assert.equal(scope.found, true);
+  });
 
 test('in SVG within HTML, style and script hold markup', () => {
   const found = rewritten('<svg><style><a href="x"></a></style></svg><img src="a">');

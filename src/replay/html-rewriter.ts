@@ -341,26 +341,29 @@ function mayHideScheme(raw: string): boolean {
 const CDATA_START = '<![CDATA[';
 const CDATA_END = ']]>';
 
-function rewriteSections(text: string, rewrite: (text: string) => string): string {
-  let rewritten = '';
+/**
+ * The text of an element in XML or SVG, where references and CDATA sections count. It is rewritten as the browser sees it: marks of sections stand in comments
+ * of the script, `//<![CDATA[`, and only without them it shows where a comment ends.
+ */
+function rewriteMarkup(text: string, isXml: boolean, rewrite: (text: string) => string): string {
+  const plain = textOfMarkup(text, isXml);
+  const rewritten = plain === undefined ? undefined : rewrite(plain);
+  if (rewritten === undefined || rewritten === plain) return text;
+  return /[<&]/.test(rewritten) ? `<![CDATA[${rewritten.replaceAll(']]>', ']]]]><![CDATA[>')}]]>` : rewritten;
+}
+
+/** Undefined when it is not clear. */
+function textOfMarkup(text: string, isXml: boolean): string | undefined {
+  let plain = '';
   let from = 0;
   for (;;) {
     const open = text.indexOf(CDATA_START, from);
-    const start = open + CDATA_START.length;
-    const end = open < 0 ? -1 : text.indexOf(CDATA_END, start);
-    if (end < 0) return rewritten + text.slice(from);
-    rewritten += text.slice(from, start) + rewrite(text.slice(start, end));
-    from = end;
+    const end = open < 0 ? -1 : text.indexOf(CDATA_END, open);
+    const outside = text.slice(from, end < 0 ? undefined : open);
+    if (outside.includes('&') && outside.includes('"') && outside.includes("'")) return undefined;
+    plain += decodeAttribute(outside, isXml);
+    if (end < 0) return plain;
+    plain += text.slice(open + CDATA_START.length, end);
+    from = end + CDATA_END.length;
   }
-}
-
-/** The text of an element in XML or SVG, where references and CDATA sections count. */
-function rewriteMarkup(text: string, isXml: boolean, rewrite: (text: string) => string): string {
-  if (text.includes(CDATA_START)) return rewriteSections(text, rewrite);
-  const isUnclear = text.includes('&') && text.includes('"') && text.includes("'");
-  if (isUnclear) return text;
-  const plain = decodeAttribute(text, isXml);
-  const rewritten = rewrite(plain);
-  if (rewritten === plain) return text;
-  return /[<&]/.test(rewritten) ? `<![CDATA[${rewritten.replaceAll(']]>', ']]]]><![CDATA[>')}]]>` : rewritten;
 }
