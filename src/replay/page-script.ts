@@ -50,6 +50,18 @@ ${SHARED_MENDS}${WOMBAT_MENDS}
     });
   }
 
+  // Over plain HTTP browsers do not tell that a script asks, and what it asks for would be answered as a page. Wombat tells it of XMLHttpRequest only.
+  function tellWhoAsks() {
+    if (self.isSecureContext || !self.fetch) return;
+    var ask = self.fetch;
+    self.fetch = function fetch(input, init) {
+      var isRequest = input instanceof self.Request && !(init && init.headers);
+      var fields = isRequest ? input.headers : new Headers(init && init.headers);
+      fields.set('X-Pywb-Requested-With', 'XMLHttpRequest');
+      return ask.call(self, input, isRequest ? init : Object.assign({}, init, { headers: fields }));
+    };
+  }
+
   function removeOwnElements() {
     var own = document.currentScript;
     for (var count = 0; own && count < 3; count++) {
@@ -66,6 +78,7 @@ ${SHARED_MENDS}${WOMBAT_MENDS}
     keepCookiesHere();
     refuseServiceWorkers();
     refusePeers();
+    tellWhoAsks();
     // What a script assigns to: the page's location, or a variable of that name, which is no business of ours.
     self.__pinakes_location = function (get) {
       var found;

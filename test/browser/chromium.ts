@@ -2,14 +2,14 @@
  * A real Chromium for the tests: the system's when there is one, else the one that a development package brings, unpacked once into the temporary
  * directory.
  *
- * The browser can reach loopback addresses only; every other name fails to resolve. Web security stays as it is in the field, since it is
+ * The browser can reach loopback addresses only, one of them by the name of the machine; every other name fails to resolve. Web security stays as it is in the field, since it is
  * a part of what is tested.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -34,7 +34,7 @@ const FLAGS = [
   '--disable-features=OptimizationHints,MediaRouter,Translate',
   '--metrics-recording-only',
   '--no-pings',
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+  `--host-resolver-rules=MAP ${hostname()} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost`,
 ];
 
 const ARTEFACTS = new URL('../../test-artefacts/', import.meta.url);

@@ -28,11 +28,16 @@ export async function builtUi(): Promise<{ directory: string; remove: () => Prom
   return { directory: pages, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 
-export async function serveArchive(t: TestContext, archive: Archive, uiDirectory: string): Promise<ServedArchive> {
+export async function serveArchive(
+  t: TestContext,
+  archive: Archive,
+  uiDirectory: string,
+  host = '127.0.0.1',
+): Promise<ServedArchive> {
   const uiRequests: string[] = [];
   const server = await startServer({
     archive,
-    host: '127.0.0.1',
+    host,
     port: 0,
     replayPort: 0,
     uiDirectory,
