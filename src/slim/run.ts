@@ -367,10 +367,19 @@ class Run {
     return file.isArc ? arcRecordId(file.name, offset) : undefined;
   }
 
+  /** An ARC file that is put aside stays one, also elsewhere, and has its own name there. */
+  #filesAsWritten(): CollectionFile[] {
+    const { mode, target } = this.#state.begin!.terms;
+    return this.#files.map((file, number) => {
+      const isKept = mode === 'to' && file.isArc && this.#state.scanned[number]!.aside !== '';
+      return isKept ? { ...file, target: join(target, file.name) } : file;
+    });
+  }
+
   async #rewrite(plan: Plan): Promise<number> {
     const { keptDirectory, software, digestBytes, dryRun, onFinding, onFailure, signal } = this.#options;
     const { startMs, terms } = this.#state.begin!;
-    const pass = new SecondPass(this.#files, this.#state, this.#journal, {
+    const pass = new SecondPass(this.#filesAsWritten(), this.#state, this.#journal, {
       pool: this.#pool,
       directory: this.#directory,
       software,

@@ -1,6 +1,6 @@
 /** ARC files in a run with a target, where they become WARC files. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { slimRun } from '../../src/slim/index.ts';
@@ -32,3 +32,20 @@ for (const algorithm of ['sha256', 'sha512', 'sha1', 'md5'] as const) {
     });
   });
 }
+
+test('an ARC file that has no part in a run is copied as it is, under the name it has', async () => {
+  await inDirectory(async (directory) => {
+    const [source, target] = [join(directory, 'source'), join(directory, 'target')];
+    mkdirSync(source);
+    const whole = arcOf(['http://a.example/1', 'http://a.example/2'], bodyOf(1));
+    const damaged = whole.subarray(0, whole.length - 500);
+    writeFileSync(join(source, 'damaged.arc'), damaged);
+    writeFileSync(join(source, 'whole.arc'), whole);
+    const { options, findings } = runOptions(source, { target });
+    const { filesAside } = await slimRun(options);
+    assert.equal(filesAside, 1);
+    assert.ok(findings.some(({ code }) => code === 'slim-file-damaged'));
+    assert.deepEqual(readdirSync(target).sort(), ['.pinakes-slim', 'damaged.arc', 'whole.warc']);
+    assert.deepEqual(readFileSync(join(target, 'damaged.arc')), Buffer.from(damaged));
+  });
+});
