@@ -116,6 +116,20 @@ test('text has blocks on lines, entities decoded, and nothing that a reader does
   assert.ok(!page.mainText.includes('Menu') && !page.mainText.includes('End'));
 });
 
+test('a text with readings above it is one text, with the readings behind its line', async () => {
+  const cases: [string, string][] = [
+    [
+      '<p><ruby>図<rt>と</rt>書<rt>しょ</rt>館<rt>かん</rt></ruby>で<ruby>本<rp>(</rp><rt>ほん</rt><rp>)</rp></ruby>を読む</p>次',
+      '図書館で本を読む (としょかん ほん)\n次',
+    ],
+    ['<ruby>漢<rt>かん<rp>|</rp>字<rt>じ</ruby>。', '漢字。 (かんじ)'],
+    ['<ruby><rb>東<rb>京<rt>とう<rt>きょう</ruby>', '東京 (とうきょう)'],
+    ['<p><ruby>北<rt>never closed<p>another line', '北 (never closed)\nanother line'],
+    ['<rt>without ruby</rt>', 'without ruby'],
+  ];
+  for (const [html, text] of cases) assert.equal((await read(html)).text, text, html);
+});
+
 test('what the document says of itself is read: description, robots, dates', async () => {
   const page = await read(
     '<meta name=description content="What it is"><meta name=robots content="noindex, NOFOLLOW"><meta property="og:title" content="Social">' +

@@ -30,6 +30,7 @@ function mayBeWanted(first: number, length: number): boolean {
 
 const RAW_TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const SRCDOC_DEPTH_MAX = 2;
+const READINGS_LENGTH_MAX = 64 * 1024;
 /** What they hold is for browsers that do without. */
 const OTHERWISE: ReadonlySet<string> = new Set(['noframes', 'noembed']);
 
@@ -55,6 +56,9 @@ export class HtmlReader implements MarkupSink {
   #media = 0;
   #foreign = 0;
   #margins = 0;
+  /** Which part of a text with readings is at hand: the text itself, a reading, or the bracket around one for browsers that know of none. */
+  #ruby: 'text' | 'reading' | 'bracket' | undefined;
+  #readings = '';
 
   constructor(parts: HtmlParts, links = new LinkCollector(), srcdocDepth = 0) {
     this.#wantsText = parts.text;
@@ -69,6 +73,7 @@ export class HtmlReader implements MarkupSink {
     new MarkupReader(source, this, this.#isXml).read();
     // A title or script that never ends takes the rest of the document; what it holds is not lost.
     if (this.#raw !== undefined) this.#closeRaw();
+    this.#endRuby();
     this.#source = '';
   }
 
@@ -154,12 +159,39 @@ export class HtmlReader implements MarkupSink {
       case 'audio':
         this.#media++;
         break;
+      case 'ruby':
+        if (this.#readings !== '') this.#readings += ' ';
+        this.#ruby = 'text';
+        break;
+      case 'rb':
+        this.#turnRubyTo('text');
+        break;
+      case 'rt':
+      case 'rtc':
+        this.#turnRubyTo('reading');
+        break;
+      case 'rp':
+        this.#turnRubyTo('bracket');
+        break;
       default:
     }
   }
 
+  #turnRubyTo(part: 'text' | 'reading' | 'bracket'): void {
+    if (this.#ruby !== undefined) this.#ruby = part;
+  }
+
+  /** Readings stand behind the line: between the letters they would cut words apart that a reader sees whole. */
+  #endRuby(): void {
+    this.#ruby = undefined;
+    if (this.#readings === '') return;
+    this.text.add(` (${this.#readings.trim()})`);
+    this.#readings = '';
+  }
+
   #openText(element: Element): void {
     if (element.isBlock) {
+      this.#endRuby();
       this.text.break();
       if (element.isPreserved) this.text.preserved++;
       else if (element.isHeading && this.#isShown) this.text.beginHeading();
@@ -190,12 +222,21 @@ export class HtmlReader implements MarkupSink {
       case 'audio':
         if (this.#media > 0) this.#media--;
         break;
+      case 'rt':
+      case 'rtc':
+      case 'rp':
+        this.#turnRubyTo('text');
+        break;
+      case 'ruby':
+        this.#ruby = undefined;
+        break;
       default:
     }
     if (this.#wantsText && element.isBlock) this.#closeText(element);
   }
 
   #closeText(element: Element): void {
+    this.#endRuby();
     if (element.isHeading) this.text.endHeading();
     this.text.break();
     if (element.isPreserved) this.text.preserved = Math.max(0, this.text.preserved - 1);
@@ -222,7 +263,7 @@ export class HtmlReader implements MarkupSink {
       if (isKept && this.#raw.length < RAW_TEXT_LENGTH_MAX) this.#raw += this.#source.slice(start, end);
       return;
     }
-    if (!this.#wantsText || !(this.#isShown || this.#anchor !== undefined)) return;
+    if (!this.#wantsText || !(this.#isShown || this.#anchor !== undefined) || this.#ruby === 'bracket') return;
     const isSpace = isOnlySpace(this.#source, start, end);
     if (isSpace && this.text.preserved === 0) {
       if (this.#anchor !== undefined) this.#addAnchorText(' ');
@@ -231,6 +272,10 @@ export class HtmlReader implements MarkupSink {
     }
     const written = this.#source.slice(start, end);
     const text = hasEntities ? decodeRawText(written) : written;
+    if (this.#ruby === 'reading') {
+      if (this.#isShown && this.#readings.length < READINGS_LENGTH_MAX) this.#readings += text;
+      return;
+    }
     if (this.#anchor !== undefined) this.#addAnchorText(text);
     if (this.#isShown) this.text.add(text);
   }
