@@ -35,6 +35,7 @@ type ScreenFacts = {
   readonly landmarks: readonly string[];
   readonly idsTwice: readonly string[];
   readonly faintTexts: readonly string[];
+  readonly smallTargets: readonly string[];
 };
 
 /** `hasMasthead`: all screens but a replayed page have the way to the other screens. */
@@ -53,6 +54,7 @@ export async function checkScreen(
   assert.deepEqual(facts.landmarks, hasMasthead ? ['header', 'main', 'nav', 'footer'] : ['header', 'main'], where);
   assert.deepEqual(facts.idsTwice, [], `${where}: ids that are there twice`);
   assert.deepEqual(facts.faintTexts, [], `${where}: texts with too little contrast`);
+  assert.deepEqual(facts.smallTargets, [], `${where}: too small to be hit`);
   assert.deepEqual(await namelessControls(page), [], `${where}: controls without a name`);
 }
 

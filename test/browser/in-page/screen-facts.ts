@@ -10,7 +10,20 @@ export function screenFacts() {
     landmarks: ['header', 'main', 'nav', 'footer'].filter((name) => document.querySelector(name)),
     idsTwice: ids.filter((id, index) => ids.indexOf(id) !== index),
     faintTexts: [...new Set(faintTexts())],
+    smallTargets: smallTargets(),
   };
+}
+
+/** Pixels that WCAG 2.2 asks of what is clicked or touched (2.5.8). */
+const TARGET_MIN = 24;
+
+function smallTargets(): string[] {
+  return [...document.querySelectorAll<HTMLElement>('button, select, summary, textarea, input[type="text"]')]
+    .filter((element) => {
+      const { width, height } = element.getBoundingClientRect();
+      return width > 0 && Math.min(Math.round(width), Math.round(height)) < TARGET_MIN;
+    })
+    .map((element) => `${element.tagName} ${element.className}: ${element.textContent.slice(0, 40)}`);
 }
 
 const NOT_READ = '[aria-hidden="true"], :disabled, .unseen, noscript, svg, .skip';
