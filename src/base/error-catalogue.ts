@@ -246,12 +246,12 @@ export const ERROR_CATALOGUE = {
   ),
   VOLUME_MISSING: entry(
     'the volume is not there',
-    'Plug in or mount the disk, or correct the directory in the connector, and run it again.',
+    'Plug in or mount the disk, or correct the directory in archive.yaml, and run it again.',
     true,
   ),
   VOLUME_READ_ONLY: entry(
     'the volume may only be read',
-    'Make it writable in the connector and on the disk, or write to another volume.',
+    'Make it writable with `pinakes volume set NAME writable`, and on the disk; or write to another volume.',
   ),
 } as const satisfies Record<string, ErrorEntry>;
 
