@@ -1,5 +1,5 @@
 /** `pinakes export`: a slice of the archive as a WARC, WACZ, CDXJ, CDX or Parquet file. */
-import { open, rename, stat, unlink } from 'node:fs/promises';
+import { open, rename, unlink } from 'node:fs/promises';
 import type { Archive, Selection } from '../archive/index.ts';
 import { fileError, PinakesError } from '../base/index.ts';
 import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../warc/index.ts';
@@ -7,6 +7,7 @@ import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { DamageTally } from './damage-tally.ts';
+import { refuseExisting } from './existing-file.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes } from './terminal.ts';
@@ -192,11 +193,7 @@ function formatterOf(format: 'cdxj' | 'cdx11' | 'cdx9'): {
 /** Writes a file of lines, whole or not at all; says how many. */
 async function writeLines(path: string, lines: AsyncIterable<string>, force: boolean): Promise<number> {
   const temporary = `${path}.tmp`;
-  const isThere = await stat(path).then(
-    () => true,
-    () => false,
-  );
-  if (isThere && !force) throw new PinakesError('FILE_EXISTS', { where: path });
+  await refuseExisting(path, force);
   try {
     const handle = await open(temporary, 'w');
     let count = 0;

@@ -1,11 +1,12 @@
 /** `pinakes links`: links to or from a page, or the edges of the whole graph as a table. */
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { writeParquet } from '../archive/index.ts';
 import { fileError, formatW3cDate, PinakesError } from '../base/index.ts';
 import { EDGE_COLUMNS, edgeLine, listEdges } from '../search/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
+import { refuseExisting } from './existing-file.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { limitOf, openIndexOf, sayHowFar } from './search-query.ts';
 import { counted, printable } from './terminal.ts';
@@ -75,11 +76,7 @@ async function writeEdges(archive: string, path: string, force: boolean, signal:
     const columns = EDGE_COLUMNS.map((name, at) => ({ name, type: types[at]! }));
     return writeParquet(path, columns, listEdges(archive), { force, signal });
   }
-  const exists = await stat(path).then(
-    () => true,
-    () => false,
-  );
-  if (exists && !force) throw new PinakesError('FILE_EXISTS', { where: path });
+  await refuseExisting(path, force);
   const part = `${path}.part`;
   const file = await open(part, 'w').catch((cause: unknown) => {
     throw fileError(cause, path, 'writing');

@@ -1,6 +1,7 @@
 /** `pinakes slim sum`, `split`, `resolve` and `compare`: the stages that read and write manifests. */
 import { slimCompare, slimResolve, slimSplit, slimSum, type Verify } from '../slim/index.ts';
 import type { CommandContext } from './command.ts';
+import { refuseExisting } from './existing-file.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { algorithmOf, formatOf, oneOf, slimInputs, spillDirectoryOf, watchOf, workersOf } from './slim-options.ts';
 import { counted, printable } from './terminal.ts';
@@ -12,6 +13,7 @@ export type SlimSumCommandOptions = {
   readonly trustHeaders?: boolean;
   readonly empty: string;
   readonly workers?: string;
+  readonly force?: boolean;
   readonly json?: boolean;
 };
 
@@ -22,6 +24,7 @@ export async function slimSumCommand(
 ): Promise<number> {
   const algorithm = algorithmOf(options.algorithm);
   const format = formatOf(options.format);
+  await refuseExisting(options.out, options.force);
   const keepEmpty = oneOf('--empty', options.empty, ['skip', 'keep']) === 'keep';
   const early = watchOf(terminal, options.json, 0);
   const { files, failures, bytes } = await slimInputs(paths, early.onFinding);
@@ -67,6 +70,7 @@ export type SlimResolveCommandOptions = {
   readonly format: string;
   readonly verify?: string;
   readonly workers?: string;
+  readonly force?: boolean;
   readonly json?: boolean;
 };
 
@@ -77,8 +81,9 @@ export async function slimResolveCommand(
 ): Promise<number> {
   const verify: Verify = oneOf('--verify', options.verify ?? 'digest', ['bytes', 'digest']);
   const format = formatOf(options.format);
-  const watch = watchOf(terminal, options.json, 0);
   const { out } = options;
+  await refuseExisting(out, options.force);
+  const watch = watchOf(terminal, options.json, 0);
   const report = await slimResolve({ ...watch, manifests, out, format, verify, workers: workersOf(options.workers) });
   watch.endProgress();
   if (options.json) await terminal.json({ kind: 'summary', out, ...report });

@@ -85,8 +85,10 @@ function expectPlace({ inPlace, to, keepOriginals }: RewriteOptions): void {
 
 async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOptions): Promise<void> {
   const { files, filesRewritten, filesAside, records, duplicates, revisits, stayed, collisions } = summary;
+  // Of files whose manifests were made elsewhere, the records are not counted.
+  const read = records === 0 ? '' : `, ${counted(records, 'record')}`;
   await terminal.line(
-    `${counted(files, 'file')}, ${counted(records, 'record')}: ${counted(duplicates, 'duplicate')}, ${counted(collisions, 'collision')} of digests`,
+    `${counted(files, 'file')}${read}: ${counted(duplicates, 'duplicate')}, ${counted(collisions, 'collision')} of digests`,
   );
   const saved = formatBytes(summary.bytesBefore - summary.bytesAfter);
   const bytes = `${formatBytes(summary.bytesBefore)} before, ${formatBytes(summary.bytesAfter)} after`;

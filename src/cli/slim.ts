@@ -56,6 +56,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--trust-headers', 'take the digests that records declare, where they do')
     .option('--empty <what>', 'records with an empty payload, which are never duplicates: skip or keep', 'keep')
     .option('--workers <number>', 'threads')
+    .option('--force', 'replace a file that exists')
     .option('--json', 'one JSON object')
     .action(async (paths, options) =>
       ends(await (await import('./slim-manifest.ts')).slimSumCommand(context, paths, options)),
@@ -81,6 +82,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .option('--format <format>', 'parquet or warcsum', 'parquet')
     .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
     .option('--workers <number>', 'threads')
+    .option('--force', 'replace a file that exists')
     .option('--json', 'one JSON object')
     .action(async (manifests, options) =>
       ends(await (await import('./slim-manifest.ts')).slimResolveCommand(context, manifests, options)),

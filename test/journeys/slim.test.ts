@@ -76,6 +76,13 @@ describe('pinakes slim', () => {
     assert.equal((await pinakes(base, 'warc', 'check', 'target')).code, 0);
     assert.equal((await pinakes(base, 'slim', 'sum', 'crawl', '--out', 'before.parquet')).code, 0);
     assert.equal((await pinakes(base, 'slim', 'sum', 'target', '--out', 'after.parquet')).code, 0);
+    const before = readFileSync(join(base, 'before.parquet'));
+    const refused = await pinakes(base, 'slim', 'sum', 'target', '--out', 'before.parquet');
+    assert.equal(refused.code, 2);
+    assert.match(refused.err, /^pinakes: before\.parquet: .*\[FILE_EXISTS\]\n.*--force/);
+    assert.deepEqual(readFileSync(join(base, 'before.parquet')), before);
+    assert.equal((await pinakes(base, 'slim', 'resolve', 'before.parquet', '--out', 'after.parquet')).code, 2);
+    assert.equal((await pinakes(base, 'slim', 'sum', 'target', '--out', 'after.parquet', '--force')).code, 0);
     const same = await pinakes(base, 'slim', 'compare', 'before.parquet', 'after.parquet');
     assert.equal(same.code, 0, same.out);
     rmSync(filesBelow(join(base, 'target'))[0]!);

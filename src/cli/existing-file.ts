@@ -1,0 +1,12 @@
+/** No file that is there is replaced unasked. */
+import { stat } from 'node:fs/promises';
+import { PinakesError } from '../base/index.ts';
+
+export async function refuseExisting(path: string, force: boolean | undefined): Promise<void> {
+  if (force) return;
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new PinakesError('FILE_EXISTS', { where: path });
+}
