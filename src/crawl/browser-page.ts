@@ -33,6 +33,8 @@ export type PageView = {
   readonly isWhole: boolean;
   /** Whether its time was over before it came to rest. */
   readonly isCut: boolean;
+  /** Whether it grew while it was scrolled, further than it was. */
+  readonly isEndless: boolean;
   /** PNG; undefined when none is wanted, or the page cannot be painted in time. */
   readonly screenshot: Uint8Array | undefined;
 };
@@ -52,6 +54,7 @@ const HTML_LENGTH_MAX = 16 * 1024 * 1024;
 /** For a page to answer a single question: as long as it may take in all, within these bounds. */
 const ANSWER_MS_MIN = 2_000;
 const ANSWER_MS_MAX = 15_000;
+const LOAD_LOOK_MS = 500;
 const SCROLLS_MAX = 100;
 const SCROLL_MS = 100;
 
@@ -111,6 +114,9 @@ async function close(process: BrowserProcess, context: BrowserContext | undefine
   if (!isClosed) process.kill();
 }
 
+/** Where in a page it was scrolled to, and how high the page is. */
+type ScrollPlace = { readonly isAtEnd: boolean; readonly height: number };
+
 class ShownPage {
   readonly #context: BrowserContext;
   readonly #options: PageOptions;
@@ -132,6 +138,7 @@ class ShownPage {
     const enough = new AbortController();
     const until = AbortSignal.any([signal, enough.signal]);
     let isCut = false;
+    let isEndless = false;
     const timer = setTimeout(() => {
       isCut = true;
       enough.abort();
@@ -139,7 +146,7 @@ class ShownPage {
     try {
       await this.#load(page, until);
       await Promise.race([quiet.rest(until), this.#lost]);
-      await this.#scroll(until);
+      isEndless = await this.#scroll(until);
     } finally {
       clearTimeout(timer);
       enough.abort();
@@ -159,7 +166,7 @@ class ShownPage {
     // What the page has become is known by now, and is not lost for the sake of a picture.
     const screenshot = takesScreenshot ? await this.#screenshot().catch(() => undefined) : undefined;
     signal.throwIfAborted();
-    return { url, html, charset, isWhole, isCut, screenshot };
+    return { url, html, charset, isWhole, isCut, isEndless, screenshot };
   }
 
   async #open(): Promise<Page> {
@@ -182,25 +189,37 @@ class ShownPage {
     const { url, msMax } = this.#options;
     await Promise.race([page.goto(url, { waitUntil: 'commit', timeout: msMax }), this.#lost]);
     const loaded = page.waitForLoadState('load', { timeout: msMax }).catch(() => {});
-    await Promise.race([loaded, pause(msMax, until), this.#lost]);
+    await Promise.race([loaded, this.#complete(until), pause(msMax, until), this.#lost]);
   }
 
-  /** Down in steps, resting at the bottom, where more may come; then back to the top. */
-  async #scroll(until: AbortSignal): Promise<void> {
+  /** Of a page that wants to go elsewhere before it has loaded, and may not, no event tells that it has; it knows that itself. */
+  async #complete(until: AbortSignal): Promise<void> {
+    const isComplete = () => this.#ask<boolean>('document.readyState === "complete"').catch(() => false);
+    do {
+      await pause(LOAD_LOOK_MS, until);
+      await this.#options.quiet.rest(until);
+    } while (!until.aborted && !(await isComplete()));
+  }
+
+  /** Down in steps, resting at the bottom, where more may come; then back to the top. Says whether ever more came. */
+  async #scroll(until: AbortSignal): Promise<boolean> {
     const { quiet } = this.#options;
-    for (let steps = 0; steps < SCROLLS_MAX && !until.aborted; steps++) {
-      const isAtEnd = await this.#ask<boolean>(`(() => {
-        scrollBy({ top: Math.max(100, innerHeight * 0.8), behavior: 'instant' });
-        return scrollY + innerHeight >= (document.scrollingElement?.scrollHeight ?? 0) - 1;
-      })()`);
+    const place = `({
+      isAtEnd: scrollY + innerHeight >= (document.scrollingElement?.scrollHeight ?? 0) - 1,
+      height: document.scrollingElement?.scrollHeight ?? 0,
+    })`;
+    const { height } = await this.#ask<ScrollPlace>(place);
+    let last: ScrollPlace = { isAtEnd: false, height };
+    for (let steps = 0; steps < SCROLLS_MAX && !last.isAtEnd && !until.aborted; steps++) {
+      last = await this.#ask(`scrollBy({ top: Math.max(100, innerHeight * 0.8), behavior: 'instant' }), ${place}`);
       await Promise.race([pause(SCROLL_MS, until), this.#lost]);
-      if (!isAtEnd) continue;
+      if (!last.isAtEnd) continue;
       await Promise.race([quiet.rest(until), this.#lost]);
-      if (await this.#ask<boolean>('scrollY + innerHeight >= (document.scrollingElement?.scrollHeight ?? 0) - 1'))
-        break;
+      last = await this.#ask(place);
     }
     await Promise.race([quiet.rest(until), this.#lost]);
     await this.#ask('scrollTo({ top: 0, behavior: "instant" })');
+    return !last.isAtEnd && last.height > height;
   }
 
   async #screenshot(): Promise<Uint8Array> {

@@ -149,6 +149,7 @@ async function learn(visited: Visited, view: PageView, asked: readonly Link[]): 
   const learned = joined(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
   if (learned.unread !== undefined) return learned;
   if (view.isCut) return { ...learned, unread: 'the time to render it was over before it came to rest' };
+  if (view.isEndless) return { ...learned, unread: 'it goes on further down than it is scrolled' };
   const isWhole = view.isWhole && page?.isTruncated !== true;
   return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
 }

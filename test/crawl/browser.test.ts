@@ -242,17 +242,39 @@ test('pages may neither go elsewhere nor register service workers; where they wa
   );
   web.put(secure, '/sw.js', 'self.addEventListener("fetch", () => {})', SCRIPT);
   web.put(secure, '/said-SecurityError', 'yes');
-  web.put(secure, '/elsewhere', html('elsewhere', '<img src="/last.gif">'));
+  web.put(secure, '/elsewhere', html('elsewhere', '<img src="/last.gif"><a href="/early">x</a>'));
+  // Before it has loaded.
+  web.put(secure, '/early', shell(`location.href = '/late'`));
+  web.put(secure, '/late', html('late', ''));
   web.put(secure, '/last.gif', picture('last'), GIF);
   const settings = await browserSettings();
   const { counts, outcome } = await crawl(archive, [web.url(secure)], settings, { resolve: web.resolve });
-  for (const path of ['/said-SecurityError', '/elsewhere', '/last.gif'])
+  for (const path of ['/said-SecurityError', '/elsewhere', '/last.gif', '/late'])
     assert.equal(web.requests(secure, path).length, 1, path);
   assert.equal(web.requests(secure, '/sw.js').length, 0);
-  assert.deepEqual([outcome, counts.pages, counts.rendered, counts.partlyRead], ['done', 2, 2, 0]);
+  assert.deepEqual([outcome, counts.pages, counts.rendered, counts.partlyRead], ['done', 4, 4, 0]);
   const records = await walk(archive);
   const gif = records.find(({ head }) => head.targetUri === web.url(secure, '/last.gif') && head.type === 'response');
   assert.equal(gif?.head.get('warc-protocol'), 'h2');
+});
+
+test('a page that grows as it is scrolled, without an end, is told of; one that is merely long is not', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const grow = `
+    let number = 0;
+    const more = () => document.body.insertAdjacentHTML('beforeend', '<p style="height:3000px"><a href="/' + number++ + '">x</a>');
+    more();
+    addEventListener('scroll', more);
+  `;
+  web.put('site.test', '/', html('home', '<a href="/endless">1</a><a href="/long">2</a>'));
+  web.put('site.test', '/endless', shell(grow));
+  web.put('site.test', '/long', html('long', '<div style="height:200000px">x</div>'));
+  const settings = { ...(await browserSettings()), pagesMax: 3, renderMsMax: 120_000 };
+  const { partlyReadUrls } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  const reason = 'it goes on further down than it is scrolled';
+  assert.deepEqual(partlyReadUrls, [{ url: web.url('site.test', '/endless'), reason }]);
 });
 
 test('what pages prefetch is asked for once, and a page among it is rendered like others', async (t) => {
