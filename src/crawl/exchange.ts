@@ -85,3 +85,6 @@ export class FetchError extends Error {
     this.reason = reason;
   }
 }
+
+/** The server has not looked at the request, since it closes the connection or has too many at a time on it: it may be sent again, whatever it is (RFC 9113, 8.7). */
+export class RequestUnseen extends FetchError {}

@@ -1,12 +1,21 @@
 /** Fetches from the web: HTTP/1.1 and HTTP/2, over connections that are kept. One request leads to one exchange; redirects are not followed. */
 import { type Connection, Connections, failureOf } from './connections.ts';
-import { type Exchange, FetchError, type Fetcher, type FetchFailure, type FetchRequest } from './exchange.ts';
+import {
+  type Exchange,
+  FetchError,
+  type Fetcher,
+  type FetchFailure,
+  type FetchRequest,
+  RequestUnseen,
+} from './exchange.ts';
 import { ACCEPT_FIELDS, type FetchSettings } from './fetch-settings.ts';
 import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
 import { http2Exchange } from './http2-exchange.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type Target, Targets } from './target.ts';
 
+/** How often what a server has not looked at is sent, each time on another connection. */
+const UNSEEN_TRIES = 4;
 const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
 
 export class HttpFetcher implements Fetcher {
@@ -41,7 +50,13 @@ export class HttpFetcher implements Fetcher {
           if (!isStale(error)) throw error;
         }
       }
-      return await this.#exchange(await this.#connections.open(new URL(url), signal), target, request, signal);
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#exchange(await this.#connections.open(new URL(url), signal), target, request, signal);
+        } catch (error) {
+          if (!(error instanceof RequestUnseen) || tries >= UNSEEN_TRIES) throw error;
+        }
+      }
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       const failure = failureOf(error);

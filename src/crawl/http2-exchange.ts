@@ -5,7 +5,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import { type HttpHead, parseHttpHead } from '../warc/index.ts';
 import { contentLength, hasNoBody } from './body-framing.ts';
 import { Deadline } from './deadline.ts';
-import { type Exchange, FetchError, type FetchRequest } from './exchange.ts';
+import { type Exchange, FetchError, type FetchRequest, RequestUnseen } from './exchange.ts';
 import { fieldLines, requestMessage } from './http1-exchange.ts';
 import { type ExchangeOptions, type Framing, ReceivedExchange } from './received-exchange.ts';
 import type { Target } from './target.ts';
@@ -55,7 +55,10 @@ async function headOf(stream: ClientHttp2Stream, { settings, signal }: ExchangeO
     const onAbort = () => stop(signal!.reason as Error);
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
-    stream.on('error', (error) => stop(new FetchError('no-response', error.message, error)));
+    stream.on('error', (error) => {
+      const isUnseen = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+      stop(new (isUnseen ? RequestUnseen : FetchError)('no-response', error.message, error));
+    });
     stream.once('close', () => stop(new FetchError('no-response', 'the server closed the stream without an answer')));
     stream.once('response', (_headers, _flags, ...rest) => {
       deadline.end();

@@ -1,6 +1,7 @@
 /** Single fetches from servers that keep to the rules, nearly. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { constants, createSecureServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, connect, createServer, type LookupFunction, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer as createSecureServer, type TlsOptions } from 'node:tls';
@@ -169,6 +170,35 @@ test('certificates that cannot be verified, and old TLS, are taken by those who 
     'certificate: DEPTH_ZERO_SELF_SIGNED_CERT self-signed certificate',
   );
   assert.match(await told(await strict.fetch({ url: old })), /^tls: ERR_SSL_\S+ tlsv1 alert protocol version$/);
+});
+
+test('what an HTTP/2 server refuses to look at is asked for again on another connection, but not without an end', async (t) => {
+  let refusals = 0;
+  let sessions = 0;
+  const server = createHttp2Server({ key: TEST_KEY, cert: TEST_CERTIFICATE });
+  server.on('session', (session) => {
+    sessions++;
+    t.after(() => session.destroy());
+  });
+  server.on('stream', (stream) => {
+    stream.on('error', () => {});
+    if (refusals-- > 0) {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      stream.session!.close();
+    } else {
+      stream.respond({ ':status': 200 });
+      stream.end('hello');
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const fetch = startFetcher(t);
+  refusals = 3;
+  assert.equal(await fetch(url), '200 hello');
+  assert.equal(sessions, 4);
+  refusals = 1000;
+  assert.match(await fetch(url), /^no-response: .*REFUSED_STREAM/);
 });
 
 /** A frame of HTTP/2 for the first stream, or for the connection. */
