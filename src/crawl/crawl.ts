@@ -200,7 +200,7 @@ function reportOf(
     startedAt: formatW3cDate(run.startedAt),
     endedAt: formatW3cDate(now),
     elapsedMs,
-    pagesPerSecond: elapsedMs > 0 ? Math.round((counts.pages * 10_000) / elapsedMs) / 10 : 0,
+    pagesPerSecond: Math.round(engine.tally.pagesPerSecond(elapsedMs) * 10) / 10,
     ...engine.frontier.totals(),
     counts,
     failedUrls,

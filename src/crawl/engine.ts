@@ -101,7 +101,7 @@ export class Engine {
       startedAt: run.startedAt,
       isAgain: run.kind === 'again',
     });
-    this.tally = new Tally(run.counts, run.startedAt);
+    this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
     this.#paces = new Paces(settings);
     this.#hosts = new ActiveHosts(this.frontier, settings, this.#paces);
@@ -460,6 +460,6 @@ export class Engine {
 
   progress(): CrawlProgress {
     const elapsedMs = this.#clock() - this.#resumedAt;
-    return progressOf(this.tally.counts, this.frontier, elapsedMs, this.#lastUrl);
+    return progressOf(this.tally, this.frontier, elapsedMs, this.#lastUrl);
   }
 }

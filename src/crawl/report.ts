@@ -56,6 +56,7 @@ export type CrawlReport = {
   readonly seeds: readonly string[];
   readonly startedAt: string;
   readonly endedAt: string;
+  /** Since it was begun or taken up. */
   readonly elapsedMs: number;
   readonly pagesPerSecond: number;
   readonly known: number;
@@ -108,13 +109,23 @@ export function noCounts(): CrawlCounts {
 
 export class Tally {
   readonly counts: CrawlCounts;
-  readonly failedUrls: { url: string; reason: string }[] = [];
-  readonly partlyReadUrls: { url: string; reason: string }[] = [];
+  readonly failedUrls: { url: string; reason: string }[];
+  readonly partlyReadUrls: { url: string; reason: string }[];
   readonly startedAt: EpochMs;
+  readonly #pagesBefore: number;
 
-  constructor(counts: CrawlCounts | undefined, startedAt: EpochMs) {
+  /** `counts` and `report`: of the part of the run before it was interrupted. */
+  constructor(counts: CrawlCounts | undefined, startedAt: EpochMs, report?: CrawlReport) {
     this.counts = { ...noCounts(), ...counts };
+    this.failedUrls = [...(report?.failedUrls ?? [])];
+    this.partlyReadUrls = [...(report?.partlyReadUrls ?? [])];
     this.startedAt = startedAt;
+    this.#pagesBefore = this.counts.pages;
+  }
+
+  /** Of the pages since the run was begun or taken up. */
+  pagesPerSecond(elapsedMs: number): number {
+    return elapsedMs > 0 ? ((this.counts.pages - this.#pagesBefore) * 1000) / elapsedMs : 0;
   }
 
   add(outcome: Settled, { unread }: Learned = {}): void {
@@ -157,7 +168,8 @@ export class Tally {
 }
 
 /** What is told of a crawl while it runs. `url`: what was fetched last. */
-export function progressOf(counts: CrawlCounts, frontier: Frontier, elapsedMs: number, url: string): CrawlProgress {
+export function progressOf(tally: Tally, frontier: Frontier, elapsedMs: number, url: string): CrawlProgress {
+  const { counts } = tally;
   const { known, queued } = frontier.totals();
   return {
     fetched: counts.captures,
@@ -170,7 +182,7 @@ export function progressOf(counts: CrawlCounts, frontier: Frontier, elapsedMs: n
     failed: counts.failed,
     rendered: counts.rendered,
     screenshots: counts.screenshots,
-    pagesPerSecond: elapsedMs > 0 ? (counts.pages * 1000) / elapsedMs : 0,
+    pagesPerSecond: tally.pagesPerSecond(elapsedMs),
     elapsedMs,
     hosts: frontier.fullestHosts(5).map((host) => ({ host: host.name, queued: host.queued })),
     url,

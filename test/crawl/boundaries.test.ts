@@ -170,11 +170,14 @@ test('limits stop a crawl, and it goes on from there', async (t) => {
   const archive = await makeArchive(t, { clock: Date.now });
   for (let page = 0; page < 30; page++)
     web.put('site.test', `/${page}`, html(`page ${page}`, `<a href="/${page + 1}">x</a><a href="/${page + 2}">x</a>`));
+  web.put('site.test', '/2', html('page 2', '<a href="/broken">x</a><a href="/3">x</a><a href="/4">x</a>'));
+  web.raw('site.test', '/broken', 'nothing that anybody would understand\r\n\r\n');
   const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const };
   const seeds = [web.url('site.test', '/0')];
   const options = { resolve: web.resolve };
   const first = await crawl(archive, seeds, { ...settings, pagesMax: 7 }, options);
   assert.deepEqual([first.outcome, first.limit, first.counts.pages], ['limited', 'pages', 7]);
+  assert.deepEqual([first.counts.failed, first.failedUrls.length], [1, 1]);
   await assert.rejects(crawl(archive, [web.url('site.test', '/5')], settings, options), { code: 'CRAWL_UNFINISHED' });
   const second = await crawl(archive, seeds, { ...settings, bytesMax: 20_000 }, options);
   assert.deepEqual([second.outcome, second.limit], ['limited', 'bytes']);
@@ -186,7 +189,8 @@ test('limits stop a crawl, and it goes on from there', async (t) => {
   assert.equal(third.outcome, 'interrupted');
   const last = await crawl(archive, seeds, settings, options);
   assert.equal(last.outcome, 'done');
-  const asked = web.ledger.map(({ path }) => path).filter((path) => path !== '/30' && path !== '/31');
+  assert.deepEqual(last.failedUrls, first.failedUrls, 'what failed before it was taken up is told still');
+  const asked = web.ledger.map(({ path }) => path).filter((path) => !['/30', '/31', '/broken'].includes(path));
   assert.equal(asked.length, 30);
   assert.equal(new Set(asked).size, 30, 'nothing was asked for twice');
 });
