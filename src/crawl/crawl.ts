@@ -43,7 +43,8 @@ export function crawl(
     throw new PinakesError('BAD_ARGUMENT', { where: 'seeds', detail: 'a crawl needs at least one URL' });
   return withState(archive, settings.collection ?? CRAWL_DEFAULTS.collection, async (state) => {
     const whole = { ...CRAWL_DEFAULTS, ...settings };
-    // Patterns that are none, and a browser that is not there, are found out before anything is noted.
+    // Names and patterns that are none, and a browser that is not there, are found out before anything is noted.
+    archive.collections.check(whole.collection);
     new Scope(whole, urls);
     await checkBrowser(whole);
     const left = unfinishedRun(state, whole.collection);

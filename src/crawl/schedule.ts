@@ -55,6 +55,7 @@ export function putSchedule(
 ): Schedule {
   const due = nextTime(every, archive.clock());
   // What could never run is refused while somebody is there to hear of it.
+  archive.collections.check(collection);
   new Scope({ ...CRAWL_DEFAULTS, ...settings }, seedUrls(seeds));
   return withState(archive, (state) => {
     if (seeds.length === 0) lastFirstRun(state, collection);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { LookupFunction } from 'node:net';
 import { test } from 'node:test';
-import { crawl, FETCH_DEFAULTS, HttpFetcher } from '../../src/crawl/index.ts';
+import { crawl, FETCH_DEFAULTS, HttpFetcher, putSchedule, schedules } from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
@@ -162,6 +162,20 @@ test('a page behind many redirects gets what it needs to be shown', async (t) =>
   const report = await crawl(archive, [web.url('site.test', '/0')], settings, { resolve: web.resolve });
   assert.equal(web.requests('site.test', '/styled.png').length, 1);
   assert.deepEqual([report.counts.pages, report.counts.trapped], [16, 0]);
+});
+
+test('a collection whose name can be none is refused before anything is asked for', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const seeds = [web.url('site.test')];
+  const refusal = { code: 'BAD_ARGUMENT' } as const;
+  await assert.rejects(
+    crawl(archive, seeds, { collection: 'a/b', allowPrivate: true }, { resolve: web.resolve }),
+    refusal,
+  );
+  assert.throws(() => putSchedule(archive, { collection: 'a/b', every: 'day', seeds, settings: {} }), refusal);
+  assert.deepEqual([web.ledger.length, schedules(archive)], [0, []]);
 });
 
 test('limits stop a crawl, and it goes on from there', async (t) => {
