@@ -46,13 +46,10 @@ export async function addInPlace(
   }
   const unread = [...entries.keys()];
   const workers = options.workers ?? (await workersFor(unread));
-  /** Files that something was told of. */
-  const told = new Set<string>();
   let reachedBytes = 0;
   const scan = { workers, fields: ARCHIVE_FIELDS, judgesDigests: true, signal: options.signal };
   for await (const item of scanFiles(unread, scan)) {
     if (item.kind === 'batch') {
-      if (item.batch.findings.length > 0) told.add(item.batch.file);
       for (const finding of item.batch.findings) options.onFinding?.(finding);
       await entries.get(item.batch.file)!.take(item.batch);
       reachedBytes += item.bytes;
@@ -61,7 +58,7 @@ export async function addInPlace(
     }
     reachedBytes = 0;
     if (item.kind === 'file-end') {
-      if (item.records === 0 && !told.has(item.file)) options.onFinding?.(findingOf('file-empty', item.file, 0));
+      if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
       await entries.get(item.file)!.finish();
     } else {
       report.failures.push(item.error);

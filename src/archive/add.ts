@@ -28,15 +28,12 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
   const sources = new OpenSources(parts, options, report);
   /** Files in which something else than records was met; one with nothing but that is no WARC file. */
   const foreign = new Set<string>();
-  /** Files that something was told of. */
-  const told = new Set<string>();
   let reachedBytes = 0;
   try {
     for await (const item of scan) {
       if (item.kind === 'batch') {
         for (const finding of item.batch.findings) {
           if (finding.code === 'garbage-skipped') foreign.add(item.batch.file);
-          told.add(item.batch.file);
           options.onFinding?.(finding);
         }
         await sources.use(item.batch.file, (source) => source.take(item.batch, report));
@@ -48,7 +45,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
         else if (item.records === 0 && foreign.has(item.file)) {
           report.failures.push(new PinakesError('NOT_WARC', { where: item.file }));
         } else {
-          if (item.records === 0 && !told.has(item.file)) options.onFinding?.(findingOf('file-empty', item.file, 0));
+          if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
           await sources.use(item.file, (source) => source.finish(report));
         }
         await sources.close(item.file);

@@ -34,10 +34,10 @@ export type ScanOptions = {
   readonly script?: URL;
 };
 
-/** The facts of a range or of a part of one, in order; or a file that could not be read. */
+/** The facts of a range or of a part of one, in order; or a file that could not be read. One is empty in which neither records nor anything else was found. */
 export type ScanItem =
   | { readonly kind: 'batch'; readonly batch: ScanBatch; readonly bytes: number }
-  | { readonly kind: 'file-end'; readonly file: string; readonly records: number }
+  | { readonly kind: 'file-end'; readonly file: string; readonly records: number; readonly isEmpty: boolean }
   | { readonly kind: 'file-failed'; readonly file: string; readonly error: PinakesError };
 
 /** Scans the files in order. A file that cannot be read costs only itself. */
@@ -88,6 +88,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
   };
   let mustBegin = 0;
   let records = 0;
+  let findings = 0;
   let failed = false;
   for (;;) {
     options.signal?.throwIfAborted();
@@ -100,6 +101,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
     if (isFirst) {
       mustBegin = 0;
       records = 0;
+      findings = 0;
       failed = false;
     }
     if (failed) {
@@ -112,10 +114,11 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
         const bytes = piece.reached - mustBegin;
         mustBegin = piece.reached;
         records += piece.columns.count;
+        findings += piece.columns.findings.length;
         yield { kind: 'batch', batch: new ScanBatch(plan.file, piece.columns), bytes };
         options.signal?.throwIfAborted();
       }
-      if (isLast) yield { kind: 'file-end', file: plan.file, records };
+      if (isLast) yield { kind: 'file-end', file: plan.file, records, isEmpty: records + findings === 0 };
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       failed = true;
