@@ -36,8 +36,7 @@ async function rebuild(
   archive: Archive,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const bytes = segmentBytes(archive);
-  const progress = new Progress(terminal, 'rebuild', bytes);
+  const progress = new Progress(terminal, 'rebuild', segmentBytes(archive));
   let doneBytes = 0;
   await archive.rebuild({
     ...(signal && { signal }),
@@ -49,11 +48,13 @@ async function rebuild(
   progress.end();
   const totals = await archive.catalog.totals();
   const segments = archive.segments().length;
-  tell?.({ segments, storedBytes: bytes, ...totals });
-  if (options.json) await terminal.json({ segments, storedBytes: bytes, ...totals });
+  // Some that the old catalog knew may be gone, or shorter.
+  const storedBytes = segmentBytes(archive);
+  tell?.({ segments, storedBytes, ...totals });
+  if (options.json) await terminal.json({ segments, storedBytes, ...totals });
   else {
     await terminal.line(
-      `rebuilt from ${counted(segments, 'segment')} of ${formatBytes(bytes)}: ` +
+      `rebuilt from ${counted(segments, 'segment')} of ${formatBytes(storedBytes)}: ` +
         `${counted(totals.captures, 'capture')}, ${counted(totals.blocks, 'content')}`,
     );
   }

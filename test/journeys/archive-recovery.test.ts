@@ -69,6 +69,21 @@ test('the volumes of an archive that is only read are looked at from another, as
   assert.equal(theirs!.state, 'read-only');
 });
 
+test('a segment that is gone is told of by every command, with what to do, and a rebuild goes on without it', async (t) => {
+  const at = scratch(t);
+  for (const name of ['one', 'two']) await writeSite(join(at, `${name}.warc.gz`), name, 4);
+  await pinakes(at, 'init');
+  for (const name of ['one', 'two']) await pinakes(at, 'add', `${name}.warc.gz`, '--collection', name);
+  rmSync(join(at, 'archive/volumes/main/two'), { recursive: true });
+  const told = await pinakes(at, 'get', 'http://one.test/2');
+  assert.match(told.out, /Page 2 of one/);
+  assert.match(told.err, /segment-missing: .*put it back from a backup, or run `pinakes rebuild`/);
+  const [rebuilt] = await pinakesJson(at, 'rebuild', '--json');
+  const [stats] = await pinakesJson(at, 'stats', '--json');
+  assert.deepEqual([rebuilt!.segments, rebuilt!.captures, rebuilt!.storedBytes], [1, 4, stats!.storedBytes]);
+  assert.deepEqual(await pinakes(at, 'get', 'http://one.test/2'), { ...told, err: '' });
+});
+
 test('a place where no archive can be made or opened is named, with what to do', async (t) => {
   const at = scratch(t);
   writeFileSync(join(at, 'afile'), 'x');
