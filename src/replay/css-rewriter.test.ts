@@ -43,3 +43,14 @@ test('everything but the links stays, whatever the text', () => {
     }),
   );
 });
+
+test('selectors of whole links mean those links in the archive', () => {
+  const rules: readonly (readonly [string, string])[] = [
+    [`a[href^="https://b.example"] {}`, `a[href*="https://b.example"] {}`],
+    [`a[ href = 'http://b.example/x' i ] {}`, `a[ href $= 'http://b.example/x' i ] {}`],
+    [`a[href^="http"], a[href$=".pdf"], a[href="#top"] {}`, `a[href^="http"], a[href$=".pdf"], a[href="#top"] {}`],
+    [`p[title^="https://b.example"] {}`, `p[title^="https://b.example"] {}`],
+    [`/* [href^= */ p { content: "https://b.example" }`, `/* [href^= */ p { content: "https://b.example" }`],
+  ];
+  for (const [rule, expected] of rules) assert.equal(rewriteCss(rule, links()), expected);
+});

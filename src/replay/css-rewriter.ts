@@ -1,13 +1,15 @@
 /**
  * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. Works on the tokens of the CSS standard, which
  * every text has, so that broken rules do not matter; everything but the links stays as it is, byte for byte.
+ *
+ * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time: `a[href*="https://example.org"]`.
  */
 import { string, tokenize, tokenTypes, url } from 'css-tree';
 import type { LinkRewriter } from './link-rewriter.ts';
 import type { Modifier } from './modifier.ts';
 
 /** Texts without any of these have no links. A backslash may hide one. */
-const HAS_LINKS = /url|@import|image-set|src\s*\(|\\/i;
+const HAS_LINKS = /url|@import|image-set|src\s*\(|\[\s*(?:href|src)\b|\\/i;
 
 export function rewriteCss(text: string, links: LinkRewriter): string {
   if (!HAS_LINKS.test(text)) return text;
@@ -46,6 +48,13 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
         functions.pop();
         break;
       case tokenTypes.String: {
+        const selector = SELECTOR.exec(text.slice(Math.max(0, start - SELECTOR_CHARACTERS_MAX), start));
+        if (selector && /^https?:\/\/[^/]/i.test(string.decode(text.slice(start, end)))) {
+          const [, how, space] = selector as unknown as [string, string, string];
+          const at = start - space.length - how.length;
+          put(at, at + how.length, how === '=' ? '$=' : '*=');
+          break;
+        }
         if (isName(rule) || !takesLink(functions.at(-1), rule)) break;
         const link = links.rewrite(string.decode(text.slice(start, end)), modifier());
         if (link !== undefined) put(start, end, string.encode(link));
@@ -57,6 +66,9 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
 }
 
 const DEPTH_MAX = 64;
+/** What stands before the value in a selector of links. */
+const SELECTOR = /\[\s*(?:href|src)\s*(\^?=)(\s*)$/i;
+const SELECTOR_CHARACTERS_MAX = 40;
 
 function plainName(name: string): string {
   const lower = name.toLowerCase();

@@ -27,7 +27,7 @@ const link =
   (_, value, __, links) =>
     changed(links.rewrite(value, modifier));
 
-function changed(value: string | undefined): Change | undefined {
+function changed(value: string | undefined): { readonly value: string } | undefined {
   return value === undefined ? undefined : { value };
 }
 
@@ -109,7 +109,11 @@ const SCRIPT_URL =
   /^[\x00-\x20]*j[\t\n\r]*a[\t\n\r]*v[\t\n\r]*a[\t\n\r]*s[\t\n\r]*c[\t\n\r]*r[\t\n\r]*i[\t\n\r]*p[\t\n\r]*t[\t\n\r]*:/i;
 
 /** A link that a window follows: to a page, or the code of a `javascript:` link. */
-function rewriteNavigation(value: string, links: LinkRewriter, modifier: Modifier = 'mp_'): Change | undefined {
+function rewriteNavigation(
+  value: string,
+  links: LinkRewriter,
+  modifier: Modifier = 'mp_',
+): { readonly value: string } | undefined {
   const scheme = SCRIPT_URL.exec(value);
   if (!scheme) return changed(links.rewrite(value, modifier));
   const code = value.slice(scheme[0].length);
@@ -138,8 +142,10 @@ const AS_MODIFIERS: Readonly<Record<string, Modifier>> = {
 function rewriteHref(element: string, value: string, attributes: Attributes, links: LinkRewriter): Change | undefined {
   switch (element) {
     case 'a':
-    case 'area':
-      return rewriteNavigation(value, links);
+    case 'area': {
+      const change = rewriteNavigation(value, links);
+      return change && { value: links.before(value) + change.value };
+    }
     case 'base':
       return changed(links.rewrite(value, 'mp_'));
     case 'link':

@@ -246,7 +246,7 @@ export class HtmlRewriter implements TextRewriter {
       if (modifier !== undefined && raw !== '' && !mayHideScheme(raw)) {
         const insertion = this.#links.insertion(raw, modifier);
         if (insertion !== undefined) {
-          this.#put(valueStart, valueStart, insertion);
+          this.#put(valueStart, valueStart, name === 'href' ? this.#links.before(raw) + insertion : insertion);
           continue;
         }
       }

@@ -3,7 +3,7 @@
  *
  * Links are resolved here and not left to the browser: above the root of a site `../` would eat into the archive's own path, and the modifier
  * must say what the link is for. What cannot leave the page (fragments, `data:`, `mailto:` and the like) stays as it is. Every result begins with
- * a slash, so that it means the same origin under any base.
+ * a slash, so that it means the same origin under any base; but for links to follow that were whole, which begin with that origin.
  *
  * The output is UTF-8 whatever the page was, and browsers write characters of a query in the charset of the page; so those are escaped here,
  * in the charset that the page had.
@@ -32,12 +32,14 @@ export class LinkRewriter {
   readonly time: EpochMs;
   readonly charset: string;
   readonly #stamp: string;
+  readonly #replayOrigin: string;
   readonly #prefixes = new Map<Modifier, string>();
   #url: string;
   #place: Place | undefined;
 
   /** Links of the document at `url`, to captures near `time`. */
-  constructor(url: string, time: EpochMs, charset = 'utf-8') {
+  constructor(url: string, time: EpochMs, charset = 'utf-8', replayOrigin = '') {
+    this.#replayOrigin = replayOrigin;
     this.#stamp = formatTimestamp(time);
     this.time = time;
     this.charset = charset;
@@ -90,6 +92,14 @@ export class LinkRewriter {
     if (insertion !== undefined) return insertion + link;
     const url = this.resolve(this.charset === 'utf-8' ? link : CharsetEncoder.of(this.charset).escapeQuery(link));
     return url === undefined ? undefined : this.prefix(modifier) + url;
+  }
+
+  /**
+   * What to write before a link of the archive that somebody can follow. Style sheets tell links that lead elsewhere by how they begin, `a[href^="http"]`; so
+   * those that were whole stay whole.
+   */
+  before(link: string): string {
+    return WHOLE_URL.test(link) ? this.#replayOrigin : '';
   }
 
   /** What to write before a link, when that alone makes it one of the archive: the quick way for plain links. */

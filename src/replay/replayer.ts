@@ -183,7 +183,9 @@ export class Replayer {
     const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);
     const { isForScript } = askerOf(request);
     const status = statusOf(head, isForScript && start.length === 0);
-    const links = new LinkRewriter(capture.url, capture.time);
+    const linksFor = (charset: string) =>
+      new LinkRewriter(capture.url, capture.time, charset, this.#origins.replayOrigin);
+    const links = linksFor('utf-8');
     const fields = this.#commonFields(capture, head, links, request.modifier, neighbours);
     if (NO_BODY.has(status)) {
       await releaseBody(body);
@@ -203,7 +205,7 @@ export class Replayer {
     const rewritten = rewrittenBody(body, start, {
       kind,
       contentType: contentType === '' ? undefined : contentType,
-      linksFor: (charset) => (charset === 'utf-8' ? links : new LinkRewriter(capture.url, capture.time, charset)),
+      linksFor: (charset) => (charset === 'utf-8' ? links : linksFor(charset)),
       head: this.#pageHead(request, capture),
       replayOrigin: this.#origins.replayOrigin,
       prepareScript: (text) => callingBack(text, capture.url, request.url),

@@ -3,14 +3,16 @@
  * prepares itself, have them too. Text of functions for the script of pages.
  */
 import { ADDRESS_MENDS } from './address-mends.ts';
+import { SELECTOR_MENDS } from './selector-mends.ts';
 import { WINDOW_MENDS } from './window-mends.ts';
 
-export const WOMBAT_MENDS = `${ADDRESS_MENDS}${WINDOW_MENDS}
+export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   function mendWombat(methods) {
     mendListeners(methods);
     mendModules(methods);
     mendStyles(methods);
     mendAddresses(methods);
+    mendSelectors(methods);
     mendWindows(methods);
   }
 

@@ -128,3 +128,37 @@ test('scripts set parts of addresses, and read those of the original', async (t)
     current: `${SITE}/a.png`,
   });
 });
+
+const LINKED = `<!doctype html><title>links</title>
+  <style>a { color: rgb(0, 0, 0) } a[href^="http"] { color: rgb(1, 1, 1) } a[href^="http://other.example"] { color: rgb(2, 2, 2) }</style>
+  <p id=menu><a id=about href="/about">a</a><a href="/about/us">a</a></p><a href=page2>p</a><a id=other href="http://other.example/x">x</a>
+  <a id=own href="http://site.example/x">x</a><a href="/d.pdf">pdf</a><a href="#top">t</a><img src="/i.png"><form action="/go"></form>`;
+
+const COUNTS: Readonly<Record<string, number>> = {
+  'a[href="/about"]': 1,
+  "#menu > a[href^='/about'], form": 3,
+  'a[href=page2]': 1,
+  'a[href^="http://other.example"]': 1,
+  'a[href="http://other.example/x"]': 1,
+  'a[href^="http"]': 2,
+  'a:not([href^="http"])': 5,
+  'a[href^="/"]': 4,
+  'a[href$=".pdf"]': 1,
+  'a[href="#top"]': 1,
+  'img[src="/i.png"]': 1,
+  'form[action="/go"]': 1,
+  'a[href="/none"]': 0,
+  'a[title="/about"]': 0,
+};
+
+test('selectors of scripts and style sheets find links by what the page wrote', async (t) => {
+  const { frame } = await opened(t, [{ url: `${SITE}/`, body: LINKED }]);
+  await until(() => frame.title(), /^links$/);
+  const selectors = JSON.stringify(Object.keys(COUNTS));
+  const counts = `Object.fromEntries(${selectors}.map((text) => [text, document.querySelectorAll(text).length]))`;
+  assert.deepEqual(await frame.evaluate(counts), COUNTS);
+  const found = `[about.matches('[href="/about"]'), !!about.closest('a[href^="/ab"]'), menu.querySelector('[href="/about/us"]').textContent]`;
+  assert.deepEqual(await frame.evaluate(found), [true, true, 'a']);
+  const colours = `[about, other, own].map((link) => getComputedStyle(link).color)`;
+  assert.deepEqual(await frame.evaluate(colours), ['rgb(0, 0, 0)', 'rgb(2, 2, 2)', 'rgb(1, 1, 1)']);
+});
