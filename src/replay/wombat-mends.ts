@@ -11,6 +11,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
     mendListeners(methods);
     mendModules(methods);
     mendStyles(methods);
+    mendSandboxes(methods);
     mendAddresses(methods);
     mendSelectors(methods);
     mendWindows(methods);
@@ -76,6 +77,36 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
       win.____wb_rewrite_import__ = importer(function (name, base) {
         return wombat.rewriteUrl(new wombat.URL(name, base).href, false, 'esm_');
       });
+    };
+  }
+
+  // A frame without an origin cannot be replayed. The server gives those of the page one, scripts make others.
+  function mendSandboxes(methods) {
+    function withOrigin(value) {
+      return /\\ballow-scripts\\b/i.test(value) && !/\\ballow-same-origin\\b/i.test(value) ? value + ' allow-same-origin' : value;
+    }
+    var prepare = methods.initElementGetSetAttributeOverride;
+    methods.initElementGetSetAttributeOverride = function () {
+      prepare.call(this);
+      var element = this.$wbwindow.Element.prototype;
+      var frame = this.$wbwindow.HTMLIFrameElement.prototype;
+      var set = element.setAttribute;
+      element.setAttribute = function setAttribute(name, value) {
+        var isSandbox = this.localName === 'iframe' && /^sandbox$/i.test(name);
+        return set.call(this, name, isSandbox ? withOrigin(String(value)) : value);
+      };
+      var sandbox = Object.getOwnPropertyDescriptor(frame, 'sandbox');
+      Object.defineProperty(frame, 'sandbox', Object.assign({}, sandbox, {
+        get: function () {
+          var tokens = sandbox.get.call(this);
+          tokens.add = function () {
+            Object.getPrototypeOf(tokens).add.apply(tokens, arguments);
+            tokens.value = withOrigin(tokens.value);
+          };
+          return tokens;
+        },
+        set: function (value) { sandbox.set.call(this, withOrigin(String(value))); }
+      }));
     };
   }
 

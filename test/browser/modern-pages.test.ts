@@ -32,17 +32,35 @@ async function found(t: test.TestContext, files: readonly SiteFile[], names: rea
 test('messages reach listeners that were added by the bare name, also from a frame that was sandboxed', async (t) => {
   const page = html(`
     <script>addEventListener('message', (event) => { done[event.data.name] = [event.origin, event.data.path]; });</script>
-    <iframe src="/inner.html"></iframe><iframe sandbox="allow-scripts" src="/boxed.html"></iframe>`);
+    <iframe src="/inner.html"></iframe><iframe sandbox="allow-scripts" src="/boxed.html"></iframe>
+    <script>
+      function boxed(name, box) {
+        const frame = document.createElement('iframe');
+        box(frame);
+        frame.src = '/boxed.html?' + name;
+        document.body.append(frame);
+      }
+      boxed('set', (frame) => { frame.sandbox = 'allow-scripts'; });
+      boxed('attribute', (frame) => { frame.setAttribute('sandbox', 'allow-scripts'); });
+      boxed('added', (frame) => { frame.sandbox.add('allow-forms', 'allow-scripts'); });
+    </script>`);
   const inner = (path: string, name: string): SiteFile => ({
     url: `${SITE}${path}`,
     body: `<script>parent.postMessage({ name: '${name}', path: location.pathname }, '*')</script>`,
   });
+  const ways = ['set', 'attribute', 'added'];
   const { done } = await found(
     t,
-    [page, inner('/inner.html', 'inner'), inner('/boxed.html', 'boxed')],
-    ['inner', 'boxed'],
+    [
+      page,
+      inner('/inner.html', 'inner'),
+      inner('/boxed.html', 'boxed'),
+      ...ways.map((way) => inner(`/boxed.html?${way}`, way)),
+    ],
+    ['inner', 'boxed', ...ways],
   );
-  assert.deepEqual(done, { inner: [SITE, '/inner.html'], boxed: [SITE, '/boxed.html'] });
+  const expected = { inner: [SITE, '/inner.html'], boxed: [SITE, '/boxed.html'] };
+  assert.deepEqual(done, { ...expected, ...Object.fromEntries(ways.map((way) => [way, [SITE, '/boxed.html']])) });
 });
 
 test('modules know their own address, import data, and are made by scripts', async (t) => {
