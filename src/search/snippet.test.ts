@@ -71,3 +71,21 @@ test('words that begin as was asked for are marked', () => {
     ['Archivist', 'Web', 'Archives'],
   );
 });
+
+test('letters that the index takes apart are marked as they stand in the text', () => {
+  const filling = 'ordinary words '.repeat(40);
+  for (const [word, written] of [
+    ['แม่น้ำ', 'แม่น้ำ'],
+    ['แม่น้ํา', 'แม่น้ำ'],
+    ['ページ', 'ﾍﾟｰｼﾞ'],
+    ['ﾍﾟｰｼﾞ', 'ページ'],
+    ['도서관', '도서관'.normalize('NFD')],
+  ] as const) {
+    const { text, marks } = snippetOf(`${filling}${written} ${filling}`, [word]);
+    assert.deepEqual(
+      marks.map(([from, to]) => text.slice(from, to)),
+      [written],
+      word,
+    );
+  }
+});

@@ -18,7 +18,8 @@ const OVERLAP_LENGTH = 200;
 const HITS_MAX = 2000;
 /** With what is invisible in it. */
 const WORD = /[\p{L}\p{N}\p{M}][\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]*/gu;
-const HAS_INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
+/** A letter with all that joins it: marks, the half-width ones of Japanese, and the later parts of a Korean syllable. */
+const UNIT = /\P{M}[\p{M}\p{Default_Ignorable_Code_Point}\u1160-\u11ff\uff9e\uff9f]*/gu;
 
 type Hit = { readonly start: number; readonly end: number; readonly word: number };
 
@@ -82,9 +83,10 @@ function wantedOf(phrases: readonly string[]): Wanted {
 
 function hitsIn(text: string, { words, beginnings, runs }: Wanted): Hit[] {
   const hits: Hit[] = [];
-  const hasInvisible = runs.length > 0 && HAS_INVISIBLE.test(text);
+  const plain = runs.length === 0 ? text : plainForm(text);
   for (const run of runs) {
-    for (const { start, end } of hasInvisible ? brokenPlaces(text, run.text) : places(text, run.text)) {
+    const isOnlyPlain = plain !== text && !text.includes(run.text) && plain.includes(run.text);
+    for (const { start, end } of isOnlyPlain ? plainPlaces(text, run.text) : places(text, run.text)) {
       if (hits.length >= HITS_MAX) break;
       hits.push({ start, end, word: run.word });
     }
@@ -107,13 +109,21 @@ function* places(text: string, run: string): Generator<Span> {
   for (let at = text.indexOf(run); at >= 0; at = text.indexOf(run, at + 1)) yield { start: at, end: at + run.length };
 }
 
-/** Where a run stands with something invisible between its letters, or nothing. */
-function* brokenPlaces(text: string, run: string): Generator<Span> {
-  const pattern = new RegExp(
-    Array.from(run, (letter) => RegExp.escape(letter)).join('\\p{Default_Ignorable_Code_Point}*'),
-    'gu',
-  );
-  for (const { 0: found, index } of text.matchAll(pattern)) yield { start: index, end: index + found.length };
+/** Where a run stands in the form that the index has of a text: without what is invisible, in whole letters. Told by the places in the text itself. */
+function* plainPlaces(text: string, run: string): Generator<Span> {
+  let plain = '';
+  const origins: number[] = [];
+  for (const { 0: unit, index } of text.matchAll(UNIT)) {
+    const form = plainForm(unit);
+    for (let at = 0; at < form.length; at++) origins.push(index);
+    plain += form;
+  }
+  origins.push(text.length);
+  for (const { start, end } of places(plain, run)) {
+    let next = end;
+    while (origins[next] === origins[end - 1]) next++;
+    yield { start: origins[start]!, end: origins[next]! };
+  }
 }
 
 /** The window that holds the most different words; of several the one with most words, then the first. */
