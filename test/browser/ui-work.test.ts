@@ -480,6 +480,25 @@ suite('work with the web page', () => {
     await page.locator('#main:focus').waitFor();
   });
 
+  test('keys can be switched off, and stay so', async () => {
+    await using checked = await setting.open();
+    const { page, record } = checked;
+    await page.goto(`${origin}/help`);
+    const choice = page.getByRole('checkbox', { name: 'These keys work' });
+    await choice.uncheck();
+    await page.reload();
+    assert.equal(await choice.isChecked(), false);
+    await page.getByRole('heading', { name: 'Keys' }).click();
+    for (const key of ['g', 'c', '?']) await page.keyboard.press(key);
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    assert.equal(page.url(), `${origin}/help`);
+    await checkScreen(page, record, { where: 'help without keys' });
+    await choice.check();
+    await page.getByRole('heading', { name: 'Keys' }).click();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  });
+
   test('jobs that cannot be fetched are said to be, before any was shown', async () => {
     await using checked = await setting.open();
     const { page } = checked;

@@ -1,5 +1,6 @@
-/** Keys that work on every screen, and the list of them. None acts while something is being typed. */
-import { useEffect, useRef } from 'preact/hooks';
+/** Keys that work on every screen, and the list of them. None acts while something is being typed, or when they are switched off. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { areKeysOn, chooseKeys } from '../keys-choice.ts';
 import { navigate } from '../navigation.ts';
 import { pathTo } from '../route.ts';
 
@@ -27,7 +28,7 @@ export function Shortcuts() {
   useEffect(() => {
     let wentAt = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const place = PLACES[event.key];
       if (event.key === '?') dialog.current?.showModal();
       else if (event.key === 'g') wentAt = event.timeStamp;
@@ -57,21 +58,35 @@ export function Shortcuts() {
 }
 
 export function ShortcutList() {
+  const [isOn, setIsOn] = useState(areKeysOn());
+  const choose = (wanted: boolean) => {
+    chooseKeys(wanted);
+    setIsOn(wanted);
+  };
   return (
-    <dl class="keys">
-      {SHORTCUTS.map(([keys, does]) => (
-        <div key={keys}>
-          <dt>
-            <kbd>{keys}</kbd>
-          </dt>
-          <dd>{does}</dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <dl class="keys">
+        {SHORTCUTS.map(([keys, does]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="field switch">
+        <label>
+          <input type="checkbox" checked={isOn} onChange={(event) => choose(event.currentTarget.checked)} />
+          These keys work
+        </label>
+      </div>
+    </>
   );
 }
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement && ['checkbox', 'radio'].includes(target.type)) return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
 }

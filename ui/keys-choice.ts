@@ -1,0 +1,29 @@
+/**
+ * Whether keys without Ctrl or Alt act. Who speaks to the computer, or touches keys unawares, can switch them off (WCAG 2.2, 2.1.4). The choice is kept in this browser.
+ */
+const KEY = 'pinakes.keys';
+
+let isOn = storedChoice();
+
+function storedChoice(): boolean {
+  try {
+    return localStorage.getItem(KEY) !== 'off';
+  } catch {
+    // Storage may be switched off.
+    return true;
+  }
+}
+
+export function areKeysOn(): boolean {
+  return isOn;
+}
+
+export function chooseKeys(wanted: boolean): void {
+  isOn = wanted;
+  try {
+    if (wanted) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, 'off');
+  } catch {
+    // The choice then lasts as long as the page.
+  }
+}
