@@ -35,6 +35,7 @@ type ScreenFacts = {
   readonly landmarks: readonly string[];
   readonly idsTwice: readonly string[];
   readonly faintTexts: readonly string[];
+  readonly faintFields: readonly string[];
   readonly smallTargets: readonly string[];
 };
 
@@ -54,6 +55,7 @@ export async function checkScreen(
   assert.deepEqual(facts.landmarks, hasMasthead ? ['header', 'main', 'nav', 'footer'] : ['header', 'main'], where);
   assert.deepEqual(facts.idsTwice, [], `${where}: ids that are there twice`);
   assert.deepEqual(facts.faintTexts, [], `${where}: texts with too little contrast`);
+  assert.deepEqual(facts.faintFields, [], `${where}: fields that hardly stand out`);
   assert.deepEqual(facts.smallTargets, [], `${where}: too small to be hit`);
   assert.deepEqual(await namelessControls(page), [], `${where}: controls without a name`);
 }

@@ -10,6 +10,7 @@ export function screenFacts() {
     landmarks: ['header', 'main', 'nav', 'footer'].filter((name) => document.querySelector(name)),
     idsTwice: ids.filter((id, index) => ids.indexOf(id) !== index),
     faintTexts: [...new Set(faintTexts())],
+    faintFields: faintFields(),
     smallTargets: smallTargets(),
   };
 }
@@ -38,18 +39,34 @@ function* faintTexts(): Generator<string> {
     if (!text || element.closest(NOT_READ)) continue;
     if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     const style = getComputedStyle(element);
-    const grounds = ['white'];
-    for (let at: HTMLElement | null = element; at; at = at.parentElement) {
-      grounds.splice(1, 0, getComputedStyle(at).backgroundColor);
-    }
-    const lights = [palette.luminance(grounds), palette.luminance([...grounds, style.color])];
-    const contrast = (Math.max(...lights) + 0.05) / (Math.min(...lights) + 0.05);
+    const contrast = palette.contrast(groundsOf(element), style.color);
     const size = Number.parseFloat(style.fontSize);
     const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
     if (contrast < (isLarge ? 3 : 4.5)) {
       yield `${contrast.toFixed(2)} ${element.tagName} ${element.className}: ${text.slice(0, 40)}`;
     }
   }
+}
+
+/** Fields whose border does not stand out from what is around them as WCAG 2.2 asks for (1.4.11): 3. */
+function faintFields(): string[] {
+  const palette = new Palette();
+  return [...document.querySelectorAll<HTMLElement>('input[type="text"], select, textarea')]
+    .filter((field) => field.checkVisibility() && field.parentElement)
+    .map((field) => ({
+      field,
+      contrast: palette.contrast(groundsOf(field.parentElement!), getComputedStyle(field).borderTopColor),
+    }))
+    .filter(({ contrast }) => contrast < 3)
+    .map(({ field, contrast }) => `${contrast.toFixed(2)} ${field.tagName} ${field.className}`);
+}
+
+/** The grounds that lie under what an element has, the lowest first. */
+function groundsOf(element: HTMLElement): string[] {
+  const grounds = ['white'];
+  for (let at: HTMLElement | null = element; at; at = at.parentElement)
+    grounds.splice(1, 0, getComputedStyle(at).backgroundColor);
+  return grounds;
 }
 
 /** Colours as they come out when painted over one another; a canvas understands all ways to write them. */
@@ -61,6 +78,11 @@ class Palette {
     canvas.width = 1;
     canvas.height = 1;
     this.#context = canvas.getContext('2d', { willReadFrequently: true })!;
+  }
+
+  contrast(grounds: readonly string[], colour: string): number {
+    const lights = [this.luminance(grounds), this.luminance([...grounds, colour])];
+    return (Math.max(...lights) + 0.05) / (Math.min(...lights) + 0.05);
   }
 
   luminance(colours: readonly string[]): number {
