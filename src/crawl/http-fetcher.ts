@@ -14,6 +14,8 @@ import { http2Exchange } from './http2-exchange.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type Target, Targets } from './target.ts';
 
+/** Some servers say so, to nobody, before they close a connection that lies idle (RFC 9110, 15.5.9). */
+const REQUEST_TIMEOUT = 408;
 /** How often what a server has not looked at is sent, each time on another connection. */
 const UNSEEN_TRIES = 4;
 const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
@@ -44,7 +46,9 @@ export class HttpFetcher implements Fetcher {
       const idle = request.body ? undefined : this.#connections.reuse(target.origin);
       if (idle) {
         try {
-          return await this.#exchange(idle, target, request, signal);
+          const exchange = await this.#exchange(idle, target, request, signal);
+          if (exchange.status !== REQUEST_TIMEOUT) return exchange;
+          exchange.abandon();
         } catch (error) {
           // A server may close a connection that lies idle at the very moment it is used again; that says nothing about the page.
           if (!isStale(error)) throw error;

@@ -1,7 +1,7 @@
 /**
  * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like everything else.
  *
- * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 429, 5xx, silence and a cut file forbid everything
+ * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 408, 429, 5xx, silence and a cut file forbid everything
  * until the file can be had.
  */
 import type { EpochMs } from '../base/index.ts';

@@ -143,7 +143,7 @@ export type Asked = {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Answers that say "later": not kept while there are tries left. */
-export const LATER: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+export const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 const ROBOTS_REDIRECTS_MAX = 5;
 const DIGEST_BYTES = 8;
@@ -314,11 +314,11 @@ export class Visitor {
     }: { digest: Uint8Array | undefined; isSame: boolean; truncated: Truncation | undefined },
   ): Settlement {
     const isUnmodified = saysUnmodified(capture);
-    const isSure = status < 429 && !isLost(truncated) && (status !== 304 || isUnmodified);
+    const isSure = !isRefusal(status) && !isLost(truncated) && (status !== 304 || isUnmodified);
     // Validators of a body that was cut would have the server say that the cut body is still right.
     const keepsValidators = truncated === undefined && (status === 200 || isUnmodified);
     // What a server that fails says is no content of the page; what was known of that holds still.
-    const earlier = isUnmodified || status >= 429 ? item : undefined;
+    const earlier = isUnmodified || isRefusal(status) ? item : undefined;
     const etag = keepsValidators ? head?.get('etag') : undefined;
     const modified = keepsValidators ? head?.get('last-modified') : undefined;
     return {
@@ -533,7 +533,12 @@ function saysUnmodified({ status, kind }: Capture): boolean {
 
 /** Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a status of those that mean that there are none. */
 function isNoAnswer(status: number): boolean {
-  return status >= 500 || status === 429;
+  return status >= 500 || status === 429 || status === 408;
+}
+
+/** Whether a server only says that it has nothing to say of the page. */
+function isRefusal(status: number): boolean {
+  return status >= 429 || status === 408;
 }
 
 /** Whether a body lacks what another try may bring. */

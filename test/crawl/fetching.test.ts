@@ -127,6 +127,20 @@ test('what comes late on a connection is not taken for the next answer: that is 
   assert.deepEqual(asked, ['/204 1', '/next 2', '/next 1']);
 });
 
+test('a server that says on a connection at rest that it has waited long enough is asked on another', async (t) => {
+  const asked: string[] = [];
+  const timeout = 'HTTP/1.0 408 Request Time-out\r\nConnection: close\r\nContent-Length: 5\r\n\r\nslow!';
+  const origin = await startServer(t, (path, count) => {
+    asked.push(`${path} ${count}`);
+    return count === 2 || path === '/always' ? timeout : page(path);
+  });
+  const fetch = startFetcher(t);
+  assert.equal(await fetch(`${origin}/1`), '200 /1');
+  assert.equal(await fetch(`${origin}/2`), '200 /2');
+  assert.equal(await fetch(`${origin}/always`), '408 slow!');
+  assert.deepEqual(asked, ['/1 1', '/2 2', '/2 1', '/always 2', '/always 1']);
+});
+
 test('HTTP/2 fields keep their octets, and there may be many', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());

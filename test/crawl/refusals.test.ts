@@ -70,6 +70,18 @@ test('a pause that robots.txt is refused with is made', async (t) => {
   assert.ok(second! - first! >= 10 * MINUTE_MS);
 });
 
+test('a request that took too long for the server is made again, and says nothing of the page or of the rules', async (t) => {
+  const site = await HastySite.start(t);
+  site.put('/robots.txt', { status: 408 }, { body: 'User-agent: *\nDisallow: /secret\n' });
+  site.put('/', { status: 408 }, { body: html('home', '<a href="/secret">x</a><a href="/never">x</a>') });
+  site.put('/never', { status: 408 });
+  const first = await site.crawl({ retries: 1 });
+  assert.deepEqual([first.counts.statuses, first.counts.forbidden], [{ 200: 1, 408: 1 }, 1]);
+  site.put('/never', { body: html('at last', '') });
+  const { counts } = await site.crawl({ retries: 1 });
+  assert.deepEqual(counts.statuses, { 200: 2 });
+});
+
 test('a robots.txt that the host has no time for is asked for again, and forbids everything while it stays so', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '<a href="/secret">x</a>') });
