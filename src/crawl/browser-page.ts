@@ -49,11 +49,16 @@ export class PageLost extends Error {
   }
 }
 
+/** The page is no page to a browser, but a file to be saved (`Content-Disposition: attachment`). */
+export class PageIsFile extends Error {}
+
 const VIEW = { width: 1280, height: 960 };
 const HTML_LENGTH_MAX = 16 * 1024 * 1024;
 /** For a page to answer a single question: as long as it may take in all, within these bounds. */
 const ANSWER_MS_MIN = 2_000;
 const ANSWER_MS_MAX = 15_000;
+/** What is said of a navigation that leads to a file. */
+const DOWNLOAD = /\bDownload is starting\b/;
 const LOAD_LOOK_MS = 500;
 const SCROLLS_MAX = 100;
 const SCROLL_MS = 100;
@@ -87,6 +92,7 @@ export async function renderPage(process: BrowserProcess, options: PageOptions):
     return await shown.view();
   } catch (error) {
     if (options.signal.aborted || error instanceof PageLost) throw error;
+    if (DOWNLOAD.test(firstLine(error))) throw new PageIsFile(undefined, { cause: error });
     throw process.isAlive ? new PageLost(firstLine(error), false, error) : endOf(process, error);
   } finally {
     process.browser.off('disconnected', onEnd);

@@ -9,7 +9,7 @@ import type { Archive } from '../archive/index.ts';
 import { PinakesError, utf8 } from '../base/index.ts';
 import { type Link, readPage } from '../page/index.ts';
 import { needsBrowser } from './browser-need.ts';
-import { PageLost, type PageView, renderPage } from './browser-page.ts';
+import { PageIsFile, PageLost, type PageView, renderPage } from './browser-page.ts';
 import type { BrowserPool } from './browser-pool.ts';
 import type { BrowserProcess } from './browser-process.ts';
 import { PageRequests, type RequestParts } from './browser-requests.ts';
@@ -52,6 +52,7 @@ export class Renderer {
         const view = await this.#view(visited, requests);
         return { visited, learn: () => learn(visited, view, requests.links) };
       } catch (error) {
+        if (error instanceof PageIsFile) return { visited, learn: visited.learn };
         const reason = reasonOf(error);
         if (reason === undefined || signal.aborted) throw error;
         if (tries >= TRIES || !isWorthAnother(error)) return unrendered(visited, reason, requests.links);

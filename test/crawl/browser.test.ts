@@ -277,6 +277,17 @@ test('a page that grows as it is scrolled, without an end, is told of; one that 
   assert.deepEqual(partlyReadUrls, [{ url: web.url('site.test', '/endless'), reason }]);
 });
 
+test('HTML that a browser would save as a file is captured and read, and is no page to render', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const file = { 'content-disposition': 'attachment; filename="export.html"' };
+  web.put('site.test', '/', html('file', '<a href="/next">x</a>'), file);
+  web.put('site.test', '/next', html('next', ''));
+  const { counts } = await crawl(archive, [web.url('site.test')], await browserSettings(), { resolve: web.resolve });
+  assert.deepEqual([counts.pages, counts.rendered, counts.partlyRead], [2, 1, 0]);
+});
+
 test('what pages prefetch is asked for once, and a page among it is rendered like others', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
