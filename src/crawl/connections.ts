@@ -44,6 +44,8 @@ export class Connections {
   readonly #sessions = new Map<string, Http2Connection>();
   /** HTTP/2 connections that are being made, so that all who want one wait for the same. */
   readonly #opening = new Map<string, Promise<Connection>>();
+  /** Origins that want HTTP/1.1. */
+  readonly #http1Only = new Set<string>();
   readonly #open = new Set<Socket>();
   #expiry: NodeJS.Timeout | undefined;
 
@@ -63,10 +65,17 @@ export class Connections {
     return undefined;
   }
 
+  /** From now on an origin is asked over HTTP/1.1. */
+  avoidHttp2(origin: string): void {
+    this.#http1Only.add(origin);
+    this.#sessions.get(origin)?.session.close();
+    this.#sessions.delete(origin);
+  }
+
   /** A new connection. */
   async open(target: URL, signal?: AbortSignal): Promise<Connection> {
     const origin = target.origin;
-    if (target.protocol !== 'https:' || !this.#settings.http2) return this.#connect(target, signal);
+    if (!this.#offersHttp2(target)) return this.#connect(target, signal);
     const opening = this.#opening.get(origin);
     const shared = await opening?.catch(() => undefined);
     if (shared?.kind === 'http2' && !shared.session.closed) return shared;
@@ -126,12 +135,16 @@ export class Connections {
     return connection;
   }
 
+  #offersHttp2({ protocol, origin }: URL): boolean {
+    return protocol === 'https:' && this.#settings.http2 && !this.#http1Only.has(origin);
+  }
+
   #forget(origin: string, connection: Http2Connection): void {
     if (this.#sessions.get(origin) === connection) this.#sessions.delete(origin);
   }
 
   #socket(target: URL, signal: AbortSignal | undefined): Promise<Socket> {
-    const { allowPrivate, anyCertificate, http2, connectTimeoutMs, resolve } = this.#settings;
+    const { allowPrivate, anyCertificate, connectTimeoutMs, resolve } = this.#settings;
     const isSecure = target.protocol === 'https:';
     const host = target.hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host))
@@ -144,7 +157,7 @@ export class Connections {
     };
     return new Promise((done, fail) => {
       const secure = {
-        ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+        ALPNProtocols: this.#offersHttp2(target) ? ['h2', 'http/1.1'] : ['http/1.1'],
         ...(anyCertificate ? UNVERIFIED : VERIFIED),
         ...(isIP(host) === 0 && { servername: host }),
       };

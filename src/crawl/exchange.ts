@@ -88,3 +88,6 @@ export class FetchError extends Error {
 
 /** The server has not looked at the request, since it closes the connection or has too many at a time on it: it may be sent again, whatever it is (RFC 9113, 8.7). */
 export class RequestUnseen extends FetchError {}
+
+/** The server answers this only over HTTP/1.1, as one that asks for client certificates here and there has to. */
+export class Http1Wanted extends RequestUnseen {}

@@ -6,6 +6,7 @@ import {
   type Fetcher,
   type FetchFailure,
   type FetchRequest,
+  Http1Wanted,
   RequestUnseen,
 } from './exchange.ts';
 import { ACCEPT_FIELDS, type FetchSettings } from './fetch-settings.ts';
@@ -77,7 +78,10 @@ export class HttpFetcher implements Fetcher {
     const clock = steadyClock(settings.clock, settings.idleTimeoutMs);
     const options = { settings, clock, signal, facts };
     if (connection.kind === 'http2')
-      return http2Exchange(connection.session, request, target, this.#fieldsOf(request), options);
+      return http2Exchange(connection.session, request, target, this.#fieldsOf(request), options).catch((error) => {
+        if (error instanceof Http1Wanted) this.#connections.avoidHttp2(target.origin);
+        throw error;
+      });
     const lines = request.fields?.length ? fieldLines([...this.#fieldsOf(request), KEEP_ALIVE]) : this.#usualLines;
     const onRelease = (isReusable: boolean) => this.#connections.release(target.origin, connection, isReusable);
     return http1Exchange(connection.wire, request.url, requestMessage(target, lines, request), {

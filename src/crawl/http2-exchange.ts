@@ -5,7 +5,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import { type HttpHead, parseHttpHead } from '../warc/index.ts';
 import { contentLength, hasNoBody } from './body-framing.ts';
 import { Deadline } from './deadline.ts';
-import { type Exchange, FetchError, type FetchRequest, RequestUnseen } from './exchange.ts';
+import { type Exchange, FetchError, type FetchRequest, Http1Wanted, RequestUnseen } from './exchange.ts';
 import { fieldLines, requestMessage } from './http1-exchange.ts';
 import { type ExchangeOptions, type Framing, ReceivedExchange } from './received-exchange.ts';
 import type { Target } from './target.ts';
@@ -42,6 +42,12 @@ export async function http2Exchange(
   return new ReceivedExchange(received, options);
 }
 
+/** Ends of a stream that say that the request was not looked at. */
+const REFUSALS = new Map<number, typeof RequestUnseen>([
+  [constants.NGHTTP2_REFUSED_STREAM, RequestUnseen],
+  [constants.NGHTTP2_HTTP_1_1_REQUIRED, Http1Wanted],
+]);
+
 async function headOf(stream: ClientHttp2Stream, { settings, signal }: ExchangeOptions): Promise<HttpHead> {
   return new Promise((resolve, reject) => {
     const stop = (error: Error) => {
@@ -56,8 +62,8 @@ async function headOf(stream: ClientHttp2Stream, { settings, signal }: ExchangeO
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
     stream.on('error', (error) => {
-      const isUnseen = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-      stop(new (isUnseen ? RequestUnseen : FetchError)('no-response', error.message, error));
+      const Refusal = REFUSALS.get(stream.rstCode ?? 0) ?? FetchError;
+      stop(new Refusal('no-response', error.message, error));
     });
     stream.once('close', () => stop(new FetchError('no-response', 'the server closed the stream without an answer')));
     stream.once('response', (_headers, _flags, ...rest) => {

@@ -215,6 +215,24 @@ test('what an HTTP/2 server refuses to look at is asked for again on another con
   assert.match(await fetch(url), /^no-response: .*REFUSED_STREAM/);
 });
 
+test('a server that wants HTTP/1.1 is asked over that', async (t) => {
+  let streams = 0;
+  const server = createHttp2Server({ key: TEST_KEY, cert: TEST_CERTIFICATE, allowHTTP1: true }, (request, response) => {
+    if (request.httpVersion === '1.1') response.end(request.url);
+  });
+  server.on('stream', (stream) => {
+    streams++;
+    stream.on('error', () => {});
+    stream.close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const fetch = startFetcher(t);
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const path of ['/1', '/2']) assert.match(await fetch(origin + path), new RegExp(`^200 .*${path}`, 's'));
+  assert.equal(streams, 1);
+});
+
 /** A frame of HTTP/2 for the first stream, or for the connection. */
 function frame(type: number, flags: number, stream: 0 | 1, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const head = Buffer.from([0, 0, 0, type, flags, 0, 0, 0, stream]);
