@@ -155,6 +155,16 @@ test('URLs are listed by prefix and by domain, in pages', async (t) => {
   ]);
 });
 
+test('pages of URLs go on behind a URL that is as long as any', async (t) => {
+  const one = await served(t);
+  const all = ['/a', `/b${'x'.repeat(60_000)}`, `/b${'x'.repeat(60_000)}y`, '/c', '/d'].map(
+    (path) => `http://a.test${path}`,
+  );
+  for (const url of all) await storeDays(one.archive, url, [1]);
+  const listed = (await allPages(one, '/api/urls?limit=2')).map(({ url }) => url);
+  assert.deepEqual(listed.sort(), all);
+});
+
 test('long URLs that begin alike are listed each once, in pages', async (t) => {
   const one = await served(t);
   const start = `http://a.test/${'x'.repeat(600)}`;

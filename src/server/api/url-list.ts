@@ -2,7 +2,8 @@
  * URLs of the archive in pages, in order of their keys, each with what its captures sum up to. A page ends early when it has looked at very many
  * captures, so that no page takes long.
  *
- * The cursor is the key of the last URL of a page, as base64url.
+ * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL, so behind one of tens of thousands of letters no page ends: the next
+ * few come along.
  */
 import { type Static, Type } from 'typebox';
 import { type Archive, keyRanges } from '../../archive/index.ts';
@@ -14,6 +15,9 @@ import { DistinctCount } from './distinct-count.ts';
 import { Count, closed, When } from './shape.ts';
 
 const PAGE_CAPTURES_MAX = 200_000;
+const CURSOR_KEY_CHARACTERS_MAX = 40_000;
+/** So many more come along at most. */
+const ALONG_MAX = 100;
 
 export const UrlItem = closed({
   url: Type.String({ description: 'As its latest capture has it.' }),
@@ -51,7 +55,8 @@ export async function listUrls(
         if (sum?.urlKey !== capture.urlKey) {
           if (sum) items.push(sum.item());
           const last = items.at(-1);
-          if (last && (items.length === question.limit || scanned > PAGE_CAPTURES_MAX))
+          const isFull = items.length >= question.limit || scanned > PAGE_CAPTURES_MAX;
+          if (last && isFull && (isFit(last) || items.length >= question.limit + ALONG_MAX))
             return { items, next: Buffer.from(utf8(last.urlKey)).toString('base64url') };
           sum = new UrlSum(capture);
         }
@@ -61,6 +66,11 @@ export async function listUrls(
   }
   if (sum) items.push(sum.item());
   return { items };
+}
+
+/** Whether a page may end behind it. */
+function isFit({ urlKey }: UrlItem): boolean {
+  return urlKey.length <= CURSOR_KEY_CHARACTERS_MAX;
 }
 
 /** The key of the last URL of the page before. */
