@@ -67,6 +67,18 @@ test('plain records with wrong lengths among the members of a file cost only the
   }
 });
 
+test('damage in what goes on in another coding costs no record of the coding that the file begins with', async () => {
+  for (const [name, one] of Object.entries(PACKINGS))
+    for (const [otherName, other] of Object.entries(PACKINGS)) {
+      const middle = part('b', other);
+      const damages = [Buffer.concat([middle, Buffer.from('garbage')]), Buffer.from(middle).fill(0x55, 30, 60)];
+      for (const damaged of damages) {
+        const { records } = await read(Buffer.concat([part('a', one), damaged, part('c', one)]));
+        for (const record of names('a', 'c')) assert.ok(records.includes(record), `${record}, ${otherName} in ${name}`);
+      }
+    }
+});
+
 test('what is compressed and no record is garbage among plain records, as before', async () => {
   for (const packing of [gzipSync, zstdCompressSync]) {
     const garbage = packing(Buffer.from('this is no record'));

@@ -114,6 +114,12 @@ export class CodedInput {
   /** Decodes until that many bytes are unread; false when input is needed first, or when it is over. */
   fill(bytes: number): boolean {
     while (this.out.available < bytes) {
+      // What the file begins with counts again where another coding meets anything that is no record: its own are looked for behind damage.
+      if (this.#source!.isSearching && this.coding !== this.fileCoding) {
+        this.following = this.fileCoding;
+        this.isOver = true;
+        return false;
+      }
       const result = this.#source!.pull(this.out);
       if (result === 'data') continue;
       const other = result === 'other' ? this.#recordCoding() : undefined;

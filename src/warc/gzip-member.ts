@@ -117,6 +117,10 @@ export class GzipMembers implements MemberSource {
     return 'other';
   }
 
+  get isSearching(): boolean {
+    return this.#state === 'resync';
+  }
+
   passOver(): void {
     this.#search(this.input.position, this.input.position);
   }

@@ -5,6 +5,7 @@ import type { Member, MemberSource, PullResult } from './member-source.ts';
 export class IdentitySource implements MemberSource {
   readonly input: ByteWindow;
   inputEnded = false;
+  readonly isSearching = false;
   readonly members: Member[];
 
   constructor(offset: number, windowBytes: number) {

@@ -40,6 +40,8 @@ export interface MemberSource {
   pull(output: ByteWindow): PullResult;
   /** Looks for the next member behind what is none. */
   passOver(): void;
+  /** Whether it does that, or does after damage. */
+  readonly isSearching: boolean;
   close(): void;
 }
 

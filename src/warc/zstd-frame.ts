@@ -196,6 +196,10 @@ export class ZstdFrames implements MemberSource {
     return head === undefined ? 'other' : this.#open(head, output);
   }
 
+  get isSearching(): boolean {
+    return this.#state === 'resync';
+  }
+
   passOver(): void {
     this.#search(this.input.position, this.input.position);
   }
