@@ -364,12 +364,11 @@ export class Engine {
     const { run } = this.#parts;
     host.pace.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
-      const isLastTry = item.tries >= run.settings.retries;
+      const isLastTry = item.tries >= run.settings.retries || host.pace.isTired;
       const outcome = await this.#visitor.visit(item, { ...options, isLastTry, maybeDone: this.#maybeDone });
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
       else if (outcome.kind === 'visited') {
-        if (!LATER.has(outcome.capture.status)) host.pace.accept();
         // The host is free before the page asks it for more.
         options.onReceived(undefined, 0);
         const rendered = await this.#renderer?.render(outcome);
@@ -415,8 +414,9 @@ export class Engine {
       const now = this.#clock();
       if (exchange && LATER.has(exchange.status)) {
         // It is kept, since no further try is made. Its pause is made all the same.
-        host.pace.refuse(now, retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock()), true);
-      }
+        const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock());
+        host.pace.refuse(now, waitMs, exchange.status);
+      } else if (exchange) host.pace.accept();
       host.pace.end(now, exchange);
       this.#wake?.();
     };

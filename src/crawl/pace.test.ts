@@ -51,9 +51,9 @@ test('a host is given up that asks for more than an hour in all, or refuses one 
   pace.refuse(3600_000, 1000);
   assert.ok(pace.isGivenUp);
   const other = new Pace(SETTINGS);
-  const refuseMany = (urls: number) => {
+  const refuseMany = (urls: number, status = 429) => {
     for (let url = 0; url < urls; url++)
-      for (const isLastTry of [false, false, true]) other.refuse(0, undefined, isLastTry);
+      for (const lastStatus of [undefined, undefined, status]) other.refuse(0, undefined, lastStatus);
   };
   refuseMany(19);
   assert.ok(!other.isGivenUp);
@@ -62,6 +62,9 @@ test('a host is given up that asks for more than an hour in all, or refuses one 
   assert.ok(!other.isGivenUp, 'an answer in between counts');
   refuseMany(1);
   assert.ok(other.isGivenUp);
+  other.accept();
+  refuseMany(30, 503);
+  assert.ok(other.isTired && !other.isGivenUp, 'it may be the pages that are broken');
 });
 
 test('Retry-After is read as seconds and as a date', () => {

@@ -3,7 +3,7 @@
  *
  * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the host's response time, up to
  * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer; one that says so to everything, until the
- * next crawl.
+ * next crawl. Where it may be the pages that are broken, and not the host, all are asked for, but each only once.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -13,6 +13,7 @@ const SMOOTHING = 0.25;
 /** How long a host may ask to be left alone, in all, and how many URLs it may refuse one after the other, each to the last try. */
 const HOLD_MS_MAX = 3600_000;
 const REFUSED_URLS_MAX = 20;
+const TOO_MANY_REQUESTS = 429;
 
 export class Pace {
   readonly #settings: CrawlSettings;
@@ -20,8 +21,9 @@ export class Pace {
   #latencyMs = 0;
   #crawlDelayMs = 0;
   #refusals = 0;
-  /** Since the host last had an answer: URLs that were refused to the last try, and the pauses it asked for. */
+  /** Since the host last had an answer: URLs that were refused to the last try, whether it meant more than the last of them, and the pauses it asked for. */
   #refusedUrls = 0;
+  #meansAll = false;
   #askedMs = 0;
   #running = 0;
 
@@ -63,11 +65,12 @@ export class Pace {
     if (this.#settings.delayMs > 0) this.#readyAt = Math.max(this.#readyAt, now + restMs - latencyMs);
   }
 
-  /** The host asked to be left alone. `isLastTry`: whether the URL is not tried again; the next one has all its tries before it. */
-  refuse(now: EpochMs, retryAfterMs: number | undefined, isLastTry = false): void {
-    if (isLastTry) {
+  /** The host asked to be left alone. `lastStatus`: by which answer, when the URL is not tried again; the next one has all its tries before it. */
+  refuse(now: EpochMs, retryAfterMs: number | undefined, lastStatus?: number): void {
+    if (lastStatus !== undefined) {
       this.#refusals = 0;
       this.#refusedUrls++;
+      this.#meansAll = lastStatus === TOO_MANY_REQUESTS || retryAfterMs !== undefined;
     }
     if (retryAfterMs !== undefined) this.#askedMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
     const waitMs = retryAfterMs ?? this.#settings.retryDelayMs * 2 ** this.#refusals;
@@ -83,7 +86,12 @@ export class Pace {
 
   /** Whether nothing more is asked of the host in this run. */
   get isGivenUp(): boolean {
-    return this.#refusedUrls >= REFUSED_URLS_MAX || this.#askedMs > HOLD_MS_MAX;
+    return (this.isTired && this.#meansAll) || this.#askedMs > HOLD_MS_MAX;
+  }
+
+  /** Whether one URL after the other was refused, so that further tries of the next are not worth the while. */
+  get isTired(): boolean {
+    return this.#refusedUrls >= REFUSED_URLS_MAX;
   }
 
   get #delayMs(): number {

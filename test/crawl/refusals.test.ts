@@ -136,6 +136,20 @@ test('a host that refuses everything is left alone after a while, and what was q
   }
 });
 
+test('a host that just fails again and again is asked for everything, but for each page once', async (t) => {
+  const site = await HastySite.start(t);
+  const paths = Array.from({ length: 60 }, (_, number) => `/${number}`);
+  site.put('/', {
+    body: html('home', [...paths, '/sound', '/last'].map((path) => `<a href="${path}">x</a>`).join('')),
+  });
+  for (const path of [...paths, '/last']) site.put(path, { status: 503 });
+  site.put('/sound', { body: html('sound', '') });
+  const { counts } = await site.crawl({ robots: 'ignore', retries: 1 });
+  assert.deepEqual(counts.statuses, { 200: 2, 503: 61 });
+  const asked = (some: readonly string[]) => some.reduce((sum, path) => sum + site.asked.get(path)!.length, 0);
+  assert.deepEqual([asked(paths), asked(['/sound']), asked(['/last'])], [2 * 20 + 40, 1, 2]);
+});
+
 test('a host whose robots.txt is not to be had for days is given up at once', async (t) => {
   const site = await HastySite.start(t);
   site.put('/', { body: html('home', '') });
