@@ -7,10 +7,10 @@ import fc from 'fast-check';
 import { ActiveHost } from './active-host.ts';
 import { Frontier } from './frontier.ts';
 import type { Offer } from './known-url.ts';
+import { failedSettlement } from './outcome.ts';
 import { Pace } from './pace.ts';
 import { CRAWL_DEFAULTS } from './settings.ts';
 import { CrawlState } from './state.ts';
-import { failedSettlement } from './visit.ts';
 
 const LIFETIME_MS = 1000;
 

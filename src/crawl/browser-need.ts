@@ -1,9 +1,10 @@
 /** Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill. */
 import { readPage } from '../page/index.ts';
+import type { Source } from './crawl-captures.ts';
 import { isPageRole } from './known-url.ts';
+import type { Visited } from './outcome.ts';
 import { mimeOf } from './page-links.ts';
 import type { BrowserUse } from './settings.ts';
-import type { Source, Visited } from './visit.ts';
 
 /** A page with fewer characters of text than this, and with scripts, is taken for a shell. */
 const SHELL_TEXT_LENGTH_MAX = 200;

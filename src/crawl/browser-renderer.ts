@@ -14,8 +14,8 @@ import type { BrowserPool } from './browser-pool.ts';
 import type { BrowserProcess } from './browser-process.ts';
 import { PageRequests, type RequestParts } from './browser-requests.ts';
 import { STATE_UNVERIFIED } from './known-url.ts';
+import type { Learned, Visited } from './outcome.ts';
 import type { CrawlSettings } from './settings.ts';
-import type { Learned, Visited } from './visit.ts';
 
 const TRIES = 2;
 
@@ -43,8 +43,8 @@ export class Renderer {
 
   /** Renders a page, when it is one that is to be rendered. Throws when the crawl is stopped, and when the archive fails. */
   async render(visited: Visited): Promise<Rendered> {
-    const { settings, visitor, signal } = this.#parts;
-    if (!(await needsBrowser(settings.browser, visited, () => visitor.stored(visited.capture))))
+    const { settings, captures, signal } = this.#parts;
+    if (!(await needsBrowser(settings.browser, visited, () => captures.stored(visited.capture))))
       return { visited, learn: visited.learn };
     for (let tries = 1; ; tries++) {
       const requests = new PageRequests(this.#parts, visited.settlement.item, visited.capture);

@@ -21,21 +21,15 @@ import { answerOf } from './browser-answer.ts';
 import type { HeldAnswer, HeldRequest } from './browser-process.ts';
 import { NOT_AWAITED, Quiet } from './browser-quiet.ts';
 import type { Turns } from './browser-turns.ts';
+import { type CrawlCaptures, RESOURCE_TYPE_FIELD, SCRIPT_TYPES } from './crawl-captures.ts';
 import type { Frontier } from './frontier.ts';
 import { frontierUrl, originOf } from './frontier-url.ts';
 import type { QueuedUrl } from './known-url.ts';
+import { failedSettlement, forbidden, type Settled, type Unreachable } from './outcome.ts';
 import type { Tally } from './report.ts';
 import type { Scope } from './scope.ts';
 import { steadyClock } from './steady-clock.ts';
-import {
-  failedSettlement,
-  forbidden,
-  RESOURCE_TYPE_FIELD,
-  SCRIPT_TYPES,
-  type Settled,
-  type Unreachable,
-  type Visitor,
-} from './visit.ts';
+import type { Visitor } from './visit.ts';
 
 /** Requests that a page may make, and what one may send. */
 const REQUESTS_MAX = 5000;
@@ -54,6 +48,7 @@ const LEFT_OUT =
 export type RequestParts = {
   readonly archive: Archive;
   readonly visitor: Visitor;
+  readonly captures: CrawlCaptures;
   readonly frontier: Frontier;
   readonly scope: Scope;
   readonly turns: Turns;
@@ -158,11 +153,11 @@ export class PageRequests {
 
   /** What a page needs to be shown is asked for once a run, by whichever page is first. */
   async #visit(request: HeldRequest, url: string): Promise<Capture | undefined> {
-    const { visiting, visitor } = this.#parts;
+    const { visiting, captures } = this.#parts;
     // What another page did not get to the end of is this page's to ask for.
     let gotten = await visiting.get(url)?.catch(() => undefined);
     if (gotten) return gotten === 'none' ? undefined : gotten;
-    const visit = (async () => (await visitor.findDone(url)) ?? (await this.#visitNow(request, url)))();
+    const visit = (async () => (await captures.findDone(url)) ?? (await this.#visitNow(request, url)))();
     visiting.set(url, visit);
     this.#keep(visit);
     try {

@@ -11,6 +11,7 @@ import { ActiveHosts } from './active-hosts.ts';
 import type { BrowserPool } from './browser-pool.ts';
 import { Renderer } from './browser-renderer.ts';
 import { type Turn, Turns } from './browser-turns.ts';
+import { CrawlCaptures } from './crawl-captures.ts';
 import type { Exchange, Fetcher } from './exchange.ts';
 import { Frontier } from './frontier.ts';
 import { hostName, originOf } from './frontier-url.ts';
@@ -18,24 +19,18 @@ import { READ_AGAIN } from './known-url.ts';
 import { isDecisive } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { Notes } from './notes.ts';
+import { forbidden, type Retry, type Unreachable } from './outcome.ts';
 import { type Pace, retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
 import type { RobotsRules } from './robots-rules.ts';
+import { type RobotsOutcome, RobotsVisitor } from './robots-visit.ts';
 import type { Run } from './run.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import { steadyClock } from './steady-clock.ts';
-import {
-  forbidden,
-  LATER,
-  type Retry,
-  type RobotsOutcome,
-  type Unreachable,
-  type VisitOptions,
-  Visitor,
-} from './visit.ts';
+import { LATER, type VisitOptions, Visitor } from './visit.ts';
 
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
 const UNACKNOWLEDGED_MAX = 768;
@@ -65,7 +60,9 @@ export class Engine {
   readonly #clock: Clock;
   readonly frontier: Frontier;
   readonly #robots: RobotsCache;
+  readonly #captures: CrawlCaptures;
   readonly #visitor: Visitor;
+  readonly #robotsVisitor: RobotsVisitor;
   readonly tally: Tally;
   readonly #paces: Paces;
   readonly #turns: Turns;
@@ -97,10 +94,10 @@ export class Engine {
     // A recrawl reads only what has changed.
     this.frontier.readsAgain = run.kind === 'first';
     this.#robots = new RobotsCache(state, settings.productToken);
-    this.#visitor = new Visitor(archive, fetcher, links, settings, {
-      startedAt: run.startedAt,
-      isAgain: run.kind === 'again',
-    });
+    this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
+    const isAgain = run.kind === 'again';
+    this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, isAgain });
+    this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures);
     this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
     this.#paces = new Paces(settings);
@@ -132,6 +129,7 @@ export class Engine {
       pool,
       settings: run.settings,
       visitor: this.#visitor,
+      captures: this.#captures,
       frontier: this.frontier,
       scope: this.#notes.scope,
       turns: this.#turns,
@@ -320,7 +318,7 @@ export class Engine {
     host.pace.begin(now);
     this.#launch(host, async (options) => {
       try {
-        const outcome = await this.#visitor.visitRobots(origin, { ...options, isLastTry, maybeDone: this.#maybeDone });
+        const outcome = await this.#robotsVisitor.visit(origin, { ...options, isLastTry, maybeDone: this.#maybeDone });
         if (outcome.kind === 'robots') this.#takeRules(origin, outcome);
         else {
           this.tally.counts.retried++;
@@ -344,7 +342,7 @@ export class Engine {
   async #fetchRules(origin: string, turn: Turn, isLastTry: boolean): Promise<RobotsRules | undefined> {
     this.#running++;
     try {
-      const outcome = await this.#visitor.visitRobots(origin, {
+      const outcome = await this.#robotsVisitor.visit(origin, {
         signal: this.#stop.signal,
         isLastTry,
         maybeDone: this.#maybeDone,

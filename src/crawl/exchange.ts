@@ -91,3 +91,16 @@ export class RequestUnseen extends FetchError {}
 
 /** The server answers this only over HTTP/1.1, as one that asks for client certificates here and there has to. */
 export class Http1Wanted extends RequestUnseen {}
+
+/** Whether a body lacks what another try may bring. */
+export function isLost(truncated: string | undefined): boolean {
+  return truncated === 'time' || truncated === 'disconnect';
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** Where a response leads, if it does. */
+export function redirectOf(url: string, status: number, head: HttpHead): string | undefined {
+  const location = REDIRECTS.has(status) ? head.get('location') : undefined;
+  return location === undefined ? undefined : URL.parse(location, url)?.href;
+}

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Frontier } from './frontier.ts';
+import { failedSettlement } from './outcome.ts';
 import { planRecrawl } from './recrawl-plan.ts';
 import { beginRun } from './run.ts';
 import { CRAWL_DEFAULTS } from './settings.ts';
 import { CrawlState } from './state.ts';
-import { failedSettlement } from './visit.ts';
 
 function openState(t: TestContext): CrawlState {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-frontier-'));

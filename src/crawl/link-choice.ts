@@ -3,12 +3,12 @@ import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier.ts';
 import { frontierUrl, hostName } from './frontier-url.ts';
 import { isGone, isPageRole, type Offer, type QueuedUrl } from './known-url.ts';
+import type { Learned, Visited } from './outcome.ts';
 import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
 import { trapOf } from './trap.ts';
-import type { Learned, Visited } from './visit.ts';
 
 const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;

@@ -9,12 +9,12 @@ import type { Frontier } from './frontier.ts';
 import { hostName } from './frontier-url.ts';
 import type { QueuedUrl } from './known-url.ts';
 import { type ChoiceParts, offerLinks, offerSitemap } from './link-choice.ts';
+import type { Learned, Settled } from './outcome.ts';
 import type { Tally } from './report.ts';
 import type { RobotsRules } from './robots-rules.ts';
 import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
 import type { CrawlState } from './state.ts';
-import type { Learned, Settled } from './visit.ts';
 
 /** Outcomes that may wait to be noted, and the links they bring. */
 const UNNOTED_MAX = 256;

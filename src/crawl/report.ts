@@ -2,8 +2,8 @@
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier.ts';
 import { isGone, isPageRole, STATE_FORBIDDEN } from './known-url.ts';
+import type { Learned, Settled, Visited } from './outcome.ts';
 import type { CrawlProgress } from './settings.ts';
-import type { Learned, Settled, Visited } from './visit.ts';
 
 export type CrawlCounts = {
   /** Captures made, of robots.txt files too. */

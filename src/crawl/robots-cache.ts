@@ -5,9 +5,10 @@
  * until the file can be had.
  */
 import type { EpochMs } from '../base/index.ts';
+import type { Unreachable } from './outcome.ts';
 import { ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robots-rules.ts';
+import type { RobotsOutcome, RobotsVerdict } from './robots-visit.ts';
 import type { CrawlState } from './state.ts';
-import type { RobotsOutcome, RobotsVerdict, Unreachable } from './visit.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
 

@@ -4,17 +4,18 @@
  * A visit that an earlier process made and could not note any more is found in the archive and not made again. A page that the server says is unchanged
  * becomes a revisit of the capture whose validators were sent.
  */
-import { type Archive, type Capture, rangeOfKey } from '../archive/index.ts';
-import { type EpochMs, PinakesError } from '../base/index.ts';
-import { urlKey } from '../url/index.ts';
+import type { Archive, Capture } from '../archive/index.ts';
+import { PinakesError } from '../base/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
+import type { CrawlCaptures } from './crawl-captures.ts';
 import {
   type Exchange,
-  type FailureReason,
   type Fetcher,
   type FetchFailure,
   type FetchRequest,
+  isLost,
   isPassing,
+  redirectOf,
   type Truncation,
 } from './exchange.ts';
 import {
@@ -25,98 +26,18 @@ import {
   type Settlement,
   STATE_DONE,
   STATE_DROPPED,
-  STATE_FORBIDDEN,
   STATE_GONE,
   STATE_UNVERIFIED,
 } from './known-url.ts';
 import type { UnreadPage } from './link-batch.ts';
 import type { LinkReader } from './link-reader.ts';
+import { failedSettlement, type Learned, type Outcome, type Visited } from './outcome.ts';
 import { retryAfterMs } from './pace.ts';
-import {
-  type Content,
-  contentOf,
-  mayHaveLinks,
-  mimeOf,
-  READ_BYTES_MAX,
-  type Reading,
-  type SitemapReading,
-} from './page-links.ts';
+import { mayHaveLinks, mimeOf } from './page-links.ts';
 import { ReceivedBody } from './received-body.ts';
-import { ROBOTS_FRESH_MS } from './robots-rules.ts';
 import { type CrawlSettings, heedsDepth } from './settings.ts';
 
-/** What a capture brought, in the words of the report. */
-export type Novelty = 'new' | 'duplicate' | 'unchanged';
-
-export type Visited = {
-  readonly kind: 'visited';
-  readonly capture: Capture;
-  readonly settlement: Settlement;
-  readonly novelty: Novelty;
-  /** Whether the server said that nothing changed. */
-  readonly isNotModified: boolean;
-  readonly mime: string;
-  readonly bytes: number;
-  readonly truncated: Truncation | undefined;
-  readonly redirect: string | undefined;
-  /** Reads what the page names; with `onlyUntold`, links may be left out that a page named which was read so before. To be called once; its result can be large. */
-  readonly learn: (onlyUntold?: boolean) => Promise<Learned>;
-  /** Whether what is to be read is small and in memory. */
-  readonly isAtHand: boolean;
-  /** Whether the visit was one of an earlier process. */
-  readonly isRecovered: boolean;
-  /** Whether a page that was rendered had asked for it, and it was counted then. */
-  readonly isCounted: boolean;
-  /** Whether the run had visited it before, and it is only read again: everything was counted then. */
-  readonly isReadAgain?: boolean;
-};
-
-/** What a page names. */
-export type Learned = {
-  readonly reading?: Reading;
-  readonly sitemap?: SitemapReading;
-  /** Why there may be links that were not read. */
-  readonly unread?: string;
-};
-
-/** A response to read links from. */
-export type Source = { readonly head: HttpHead; readonly content: Content };
 type Unread = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
-
-/** How a visit ended for good: it was made, could not be made, or shall not be. */
-export type Settled =
-  | Visited
-  | ({ readonly kind: 'failed'; readonly settlement: Settlement } & Unreachable)
-  | { readonly kind: 'skipped'; readonly settlement: Settlement };
-
-/** A visit is worth another try. */
-export type Retry = {
-  readonly kind: 'retry';
-  readonly isBusy: boolean;
-  readonly waitMs: number | undefined;
-  readonly why: string;
-};
-
-export type Outcome = Settled | Retry;
-
-export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
-
-/** Why a URL could not be had. */
-export type Unreachable = { readonly reason: FailureReason | 'robots-unreachable' | 'busy'; readonly detail: string };
-
-export type RobotsOutcome = {
-  readonly kind: 'robots';
-  /** Set when the verdict is `forbid`. */
-  readonly unreachable?: Unreachable;
-  readonly verdict: RobotsVerdict;
-  readonly body: Uint8Array;
-  readonly time: EpochMs;
-  readonly captures: number;
-  readonly bytes: number;
-};
-
-/** Rules could not be had, and are worth another try. */
-export type RobotsRetry = Omit<Retry, 'isBusy'>;
 
 export type VisitOptions = {
   readonly signal?: AbortSignal | undefined;
@@ -141,49 +62,38 @@ export type Asked = {
   readonly waitMs: number | undefined;
 };
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Answers that say "later": not kept while there are tries left. */
 export const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
-const ROBOTS_REDIRECTS_MAX = 5;
 const DIGEST_BYTES = 8;
 
-/** What a page asked for a resource as, as the field's crawlers with browsers write it. */
-export const RESOURCE_TYPE_FIELD = 'WARC-Resource-Type';
-/** Asked for by scripts, perhaps with something sent along: such an answer is no answer to a plain visit of the URL. */
-export const SCRIPT_TYPES: ReadonlySet<string> = new Set([
-  'xhr',
-  'fetch',
-  'ping',
-  'eventsource',
-  'preflight',
-  'cspviolationreport',
-]);
+export type VisitorParts = {
+  readonly archive: Archive;
+  readonly captures: CrawlCaptures;
+  readonly fetcher: Fetcher;
+  readonly links: LinkReader;
+  readonly settings: CrawlSettings;
+  /** Whether the collection was crawled before: then only what has changed is read. */
+  readonly isAgain: boolean;
+};
 
 export class Visitor {
   readonly #archive: Archive;
+  readonly #captures: CrawlCaptures;
   readonly #fetcher: Fetcher;
   readonly #links: LinkReader;
   readonly #settings: CrawlSettings;
-  readonly #startedAt: EpochMs;
   readonly #isAgain: boolean;
-  #collection: number | undefined;
   /** Visits by URL, where pages are rendered. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
-  constructor(
-    archive: Archive,
-    fetcher: Fetcher,
-    links: LinkReader,
-    settings: CrawlSettings,
-    run: { readonly startedAt: EpochMs; readonly isAgain: boolean },
-  ) {
+  constructor({ archive, captures, fetcher, links, settings, isAgain }: VisitorParts) {
     this.#archive = archive;
+    this.#captures = captures;
     this.#fetcher = fetcher;
     this.#links = links;
     this.#settings = settings;
-    this.#startedAt = run.startedAt;
-    this.#isAgain = run.isAgain;
+    this.#isAgain = isAgain;
   }
 
   async visit(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
@@ -203,11 +113,11 @@ export class Visitor {
   async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     const isReadAgain = item.tries === READ_AGAIN;
     if (options.maybeDone || isReadAgain) {
-      const capture = await this.findDone(item.url);
+      const capture = await this.#captures.findDone(item.url);
       const recovered = capture && (await this.#recover(item, capture, options.maybeDone === 'asked'));
       if (recovered) return isReadAgain ? readAgain(recovered) : recovered;
     }
-    const earlier = item.captured === undefined ? undefined : await this.#earlier(item);
+    const earlier = item.captured === undefined ? undefined : await this.#captures.earlier(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
@@ -240,7 +150,7 @@ export class Visitor {
     const isRead = hasContent(exchange.status) && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
     const body = await ReceivedBody.receive(exchange, (bytes) => onReceived(exchange, bytes));
     const notModified = exchange.status === 304 ? earlier : undefined;
-    const { capture, isNew } = await this.#store(exchange, body, notModified, recordFields);
+    const { capture, isNew } = await this.#captures.store(exchange, body, notModified, recordFields);
     const isUnmodified = saysUnmodified(capture);
     const digest = capture.block?.digest.subarray(0, DIGEST_BYTES);
     const isSame =
@@ -275,31 +185,9 @@ export class Visitor {
     const fetched = await this.#fetcher.fetch(request, signal && { signal });
     if (fetched.kind === 'failure') return fetched;
     const body = await ReceivedBody.receive(fetched, (bytes) => onReceived(fetched, bytes));
-    const { capture, isNew } = await this.#store(fetched, body, undefined, recordFields);
+    const { capture, isNew } = await this.#captures.store(fetched, body, undefined, recordFields);
     const waitMs = retryAfterMs(fetched.head.get('retry-after'), this.#archive.clock());
     return { kind: 'asked', capture, isNew, bytes: body.bytes, isBusy: LATER.has(fetched.status), waitMs };
-  }
-
-  #store(
-    exchange: Exchange,
-    body: ReceivedBody,
-    notModified: Capture | undefined,
-    recordFields: readonly Field[] = [],
-  ) {
-    return this.#archive.store(
-      {
-        kind: 'http',
-        url: exchange.url,
-        time: exchange.time,
-        responseHead: body.head,
-        http: exchange.head,
-        body: body.source,
-        request: exchange.request,
-        fields: () => [...exchange.fields(), ...recordFields],
-        ...(notModified && { notModified }),
-      },
-      { collection: this.#settings.collection },
-    );
   }
 
   #settlement(
@@ -367,35 +255,6 @@ export class Visitor {
     return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
   }
 
-  /** The capture whose validators may be sent: the archive has to have its content still. */
-  async #earlier(item: QueuedUrl): Promise<Capture | undefined> {
-    if (!this.#settings.conditional || item.captured === undefined) return undefined;
-    if (item.etag === undefined && item.modified === undefined) return undefined;
-    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(item.url), time: item.captured }]);
-    const capture = found!.find(({ url, block }) => url === item.url && block !== undefined);
-    if (!capture) return undefined;
-    const [block] = await this.#archive.catalog.getBlocks([capture.block!]);
-    return block && capture;
-  }
-
-  /** A capture of this very crawl, that was acknowledged and not noted, or that a page had asked for. What scripts asked for is none. */
-  async findDone(url: string): Promise<Capture | undefined> {
-    this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
-    const range = { ...rangeOfKey(urlKey(url)), timeFrom: this.#startedAt };
-    for await (const page of this.#archive.catalog.captures(range)) {
-      for (const capture of page) {
-        if (capture.url !== url || capture.collection !== this.#collection) continue;
-        if (this.#settings.browser === 'none' || !(await this.#isOfScript(capture))) return capture;
-      }
-    }
-    return undefined;
-  }
-
-  async #isOfScript({ place }: Capture): Promise<boolean> {
-    const [head] = await this.#archive.access.heads([place]);
-    return SCRIPT_TYPES.has(head?.get(RESOURCE_TYPE_FIELD.toLowerCase()) ?? '');
-  }
-
   async #recover(item: QueuedUrl, capture: Capture, isCounted: boolean): Promise<Visited> {
     const { http, head } = await this.#archive.open(capture);
     const isUnmodified = saysUnmodified(capture);
@@ -424,102 +283,10 @@ export class Visitor {
   }
 
   async #unread(capture: Capture): Promise<Unread | undefined> {
-    const stored = await this.stored(capture);
+    const stored = await this.#captures.stored(capture);
     return stored && { head: stored.head, ...stored.content, isDecoded: true };
   }
-
-  /** What a capture holds, decoded, as far as links are looked for. */
-  async stored(capture: Capture): Promise<Source | undefined> {
-    const { http, holderHttp, payload } = await this.#archive.open(capture);
-    const head = capture.status === 304 ? holderHttp : http;
-    if (!head) return undefined;
-    const parts: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const piece of payload) {
-      bytes += piece.length;
-      if (bytes > READ_BYTES_MAX) break;
-      parts.push(Buffer.from(piece));
-    }
-    const content = contentOf(Buffer.concat(parts), holderHttp ?? head, false);
-    return { head, content: bytes > READ_BYTES_MAX ? { ...content, isWhole: false } : content };
-  }
-
-  /** Fetches and keeps the robots.txt of an origin. */
-  async visitRobots(origin: string, options: VisitOptions): Promise<RobotsOutcome | RobotsRetry> {
-    let url = `${origin}/robots.txt`;
-    let captures = 0;
-    let bytes = 0;
-    const forbid = (unreachable: Unreachable): RobotsOutcome => {
-      const time = this.#archive.clock();
-      return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures, bytes };
-    };
-    for (let redirects = 0; ; redirects++) {
-      const done = options.maybeDone ? await this.#storedRobots(url) : undefined;
-      const answer = done ?? (await this.#fetchRobots(url, options));
-      if ('kind' in answer) return answer;
-      if ('reason' in answer) return forbid(answer);
-      captures += done ? 0 : 1;
-      bytes += answer.bytes;
-      const next = redirectOf(url, answer.status, answer.head);
-      if (next !== undefined && redirects < ROBOTS_REDIRECTS_MAX) {
-        url = next;
-        continue;
-      }
-      const hasRules = answer.status >= 200 && answer.status < 300;
-      const fault = isNoAnswer(answer.status) ? `answered ${answer.status}` : answer.isCut ? 'was cut' : undefined;
-      if (fault !== undefined) return forbid({ reason: 'robots-unreachable', detail: `${url} ${fault}` });
-      const body = hasRules ? answer.content : EMPTY;
-      const { time } = answer;
-      return { kind: 'robots', verdict: hasRules ? 'rules' : 'allow', body, time, captures, bytes };
-    }
-  }
-
-  async #fetchRobots(url: string, options: VisitOptions): Promise<RobotsAnswer | Unreachable | RobotsRetry> {
-    const fetched = await this.#fetcher.fetch({ url }, options.signal && { signal: options.signal });
-    if (fetched.kind === 'failure') {
-      const { reason } = fetched;
-      const detail = `${url}: ${fetched.detail}`;
-      if (!isPassing(reason) || options.isLastTry) return { reason, detail };
-      return { kind: 'retry', waitMs: undefined, why: `${reason}: ${detail}` };
-    }
-    const { status, head, time } = fetched;
-    if (isNoAnswer(status) && !options.isLastTry) {
-      fetched.abandon();
-      const waitMs = retryAfterMs(head.get('retry-after'), this.#archive.clock());
-      return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
-    }
-    const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
-    // Rules without their end may lack those that forbid. Of a long file it is known only when it is stored.
-    const isCut = () => status >= 200 && status < 300 && isLost(fetched.truncated());
-    const again: RobotsRetry = { kind: 'retry', waitMs: undefined, why: `${url} was cut` };
-    if (isCut() && !options.isLastTry) return again;
-    const { capture } = await this.#store(fetched, body, undefined);
-    if (isCut() && !options.isLastTry) return again;
-    const content = body.whole ? contentOf(body.whole, head, true) : (await this.stored(capture))?.content;
-    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut() };
-  }
-
-  /** What this very crawl captured; days ago, or cut, or when the host had no answer, it does not hold any more. */
-  async #storedRobots(url: string): Promise<RobotsAnswer | undefined> {
-    const capture = await this.findDone(url);
-    if (!capture || capture.time < this.#archive.clock() - ROBOTS_FRESH_MS || isNoAnswer(capture.status))
-      return undefined;
-    const stored = await this.stored(capture);
-    const { http, head } = await this.#archive.open(capture);
-    if (!http || isLost(head.get('warc-truncated'))) return undefined;
-    const content = stored?.content.bytes ?? EMPTY;
-    return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false };
-  }
 }
-
-type RobotsAnswer = {
-  readonly status: number;
-  readonly head: HttpHead;
-  readonly bytes: number;
-  readonly content: Uint8Array;
-  readonly time: EpochMs;
-  readonly isCut: boolean;
-};
 
 /** Whether links are read from what came; so too from a list of choices (300), which leads on by nothing else. */
 function hasContent(status: number): boolean {
@@ -531,22 +298,10 @@ function saysUnmodified({ status, kind }: Capture): boolean {
   return status === 304 && kind === 'revisit';
 }
 
-/** Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a status of those that mean that there are none. */
-function isNoAnswer(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408;
-}
-
 /** Whether a server only says that it has nothing to say of the page. */
 function isRefusal(status: number): boolean {
   return status >= 429 || status === 408;
 }
-
-/** Whether a body lacks what another try may bring. */
-function isLost(truncated: string | undefined): boolean {
-  return truncated === 'time' || truncated === 'disconnect';
-}
-
-const EMPTY = new Uint8Array(0);
 
 /** A visit of which nothing is concluded that was concluded before. */
 function readAgain(visited: Visited): Visited {
@@ -557,36 +312,9 @@ async function learnNothing(): Promise<Learned> {
   return {};
 }
 
-/** A URL that could not be visited: what was known of it stays as it was. */
-export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Settlement {
-  const { status, etag, modified } = item;
-  return {
-    item,
-    state,
-    status,
-    verified: undefined,
-    captured: undefined,
-    etag,
-    modified,
-    digest: undefined,
-    isChanged: undefined,
-  };
-}
-
-/** What comes of a URL that robots.txt forbids, or whose robots.txt could not be had. */
-export function forbidden(item: QueuedUrl, unreachable: Unreachable | undefined): Settled {
-  if (unreachable) return { kind: 'failed', settlement: failedSettlement(item), ...unreachable };
-  return { kind: 'skipped', settlement: failedSettlement(item, STATE_FORBIDDEN) };
-}
-
 function validatorFields({ etag, modified }: QueuedUrl): Field[] {
   const fields: Field[] = [];
   if (etag !== undefined) fields.push({ name: 'If-None-Match', value: etag });
   if (modified !== undefined) fields.push({ name: 'If-Modified-Since', value: modified });
   return fields.filter(({ value }) => /^[\x20-\x7e]+$/.test(value));
-}
-
-function redirectOf(url: string, status: number, head: HttpHead): string | undefined {
-  const location = REDIRECTS.has(status) ? head.get('location') : undefined;
-  return location === undefined ? undefined : URL.parse(location, url)?.href;
 }

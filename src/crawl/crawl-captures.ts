@@ -1,0 +1,106 @@
+/** What a crawl has put into the archive: stored, and found again. */
+import { type Archive, type Capture, rangeOfKey, type Stored } from '../archive/index.ts';
+import type { EpochMs } from '../base/index.ts';
+import { urlKey } from '../url/index.ts';
+import type { Field, HttpHead } from '../warc/index.ts';
+import type { Exchange } from './exchange.ts';
+import type { QueuedUrl } from './known-url.ts';
+import { type Content, contentOf, READ_BYTES_MAX } from './page-links.ts';
+import type { ReceivedBody } from './received-body.ts';
+import type { CrawlSettings } from './settings.ts';
+
+/** A response to read links from. */
+export type Source = { readonly head: HttpHead; readonly content: Content };
+
+/** What a page asked for a resource as, as the field's crawlers with browsers write it. */
+export const RESOURCE_TYPE_FIELD = 'WARC-Resource-Type';
+/** Asked for by scripts, perhaps with something sent along: such an answer is no answer to a plain visit of the URL. */
+export const SCRIPT_TYPES: ReadonlySet<string> = new Set([
+  'xhr',
+  'fetch',
+  'ping',
+  'eventsource',
+  'preflight',
+  'cspviolationreport',
+]);
+
+export class CrawlCaptures {
+  readonly #archive: Archive;
+  readonly #settings: CrawlSettings;
+  readonly #startedAt: EpochMs;
+  #collection: number | undefined;
+
+  constructor(archive: Archive, settings: CrawlSettings, startedAt: EpochMs) {
+    this.#archive = archive;
+    this.#settings = settings;
+    this.#startedAt = startedAt;
+  }
+
+  /** `notModified`: the capture whose content the server said is still right. */
+  store(
+    exchange: Exchange,
+    body: ReceivedBody,
+    notModified: Capture | undefined,
+    recordFields: readonly Field[] = [],
+  ): Promise<Stored> {
+    return this.#archive.store(
+      {
+        kind: 'http',
+        url: exchange.url,
+        time: exchange.time,
+        responseHead: body.head,
+        http: exchange.head,
+        body: body.source,
+        request: exchange.request,
+        fields: () => [...exchange.fields(), ...recordFields],
+        ...(notModified && { notModified }),
+      },
+      { collection: this.#settings.collection },
+    );
+  }
+
+  /** A capture of this very crawl, that was acknowledged and not noted, or that a page had asked for. What scripts asked for is none. */
+  async findDone(url: string): Promise<Capture | undefined> {
+    this.#collection ??= await this.#archive.collections.number(this.#settings.collection);
+    const range = { ...rangeOfKey(urlKey(url)), timeFrom: this.#startedAt };
+    for await (const page of this.#archive.catalog.captures(range)) {
+      for (const capture of page) {
+        if (capture.url !== url || capture.collection !== this.#collection) continue;
+        if (this.#settings.browser === 'none' || !(await this.#isOfScript(capture))) return capture;
+      }
+    }
+    return undefined;
+  }
+
+  async #isOfScript({ place }: Capture): Promise<boolean> {
+    const [head] = await this.#archive.access.heads([place]);
+    return SCRIPT_TYPES.has(head?.get(RESOURCE_TYPE_FIELD.toLowerCase()) ?? '');
+  }
+
+  /** The capture whose validators may be sent: the archive has to have its content still. */
+  async earlier(item: QueuedUrl): Promise<Capture | undefined> {
+    if (!this.#settings.conditional || item.captured === undefined) return undefined;
+    if (item.etag === undefined && item.modified === undefined) return undefined;
+    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(item.url), time: item.captured }]);
+    const capture = found!.find(({ url, block }) => url === item.url && block !== undefined);
+    if (!capture) return undefined;
+    const [block] = await this.#archive.catalog.getBlocks([capture.block!]);
+    return block && capture;
+  }
+
+  /** What a capture holds, decoded, as far as links are looked for. */
+  async stored(capture: Capture): Promise<Source | undefined> {
+    const { http, holderHttp, payload } = await this.#archive.open(capture);
+    const head = capture.status === 304 ? holderHttp : http;
+    if (!head) return undefined;
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of payload) {
+      bytes += piece.length;
+      if (bytes > READ_BYTES_MAX) break;
+      parts.push(Buffer.from(piece));
+    }
+    const content = contentOf(Buffer.concat(parts), holderHttp ?? head, false);
+    return { head, content: bytes > READ_BYTES_MAX ? { ...content, isWhole: false } : content };
+  }
+}
