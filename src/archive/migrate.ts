@@ -107,7 +107,6 @@ class Migration {
     });
     shelf.put(moved);
     await this.#removeSource(segment.name);
-    await catalog.write({ removeNotes: [appliedNote(this.#from.name, segment.name)] });
     return moved;
   }
 
@@ -160,6 +159,8 @@ class Migration {
   }
 
   async #removeSource(name: string): Promise<void> {
+    // Tombstones that the catalog has carried out and that are gone would be told of as lost.
+    await this.#archive.catalog.write({ removeNotes: [appliedNote(this.#from.name, name)], durable: true });
     // Files that were linked are their owner's; only the link goes.
     if (this.#isLinked) await this.#archive.volumes.linked(this.#from.name)!.unlink([name]);
     else await this.#from.remove([name, name + TOMBSTONES_SUFFIX]);

@@ -268,6 +268,26 @@ for (const counting of ['main', 'second']) {
   });
 }
 
+test('tombstones that went with their segment are not told of as lost, though the migration was interrupted', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.delete({ url: FIRST[1]!.url, from: timeOf(FIRST[1]!), to: timeOf(FIRST[1]!) });
+  const { catalog } = archive;
+  const write = catalog.write.bind(catalog);
+  catalog.write = (batch) =>
+    batch.removeNotes?.some((note) => note.startsWith('tombstones:'))
+      ? Promise.reject(new Error('killed'))
+      : write(batch);
+  await assert.rejects(archive.migrate('main', 'second'), /killed/);
+  await archive.close();
+  const codes: string[] = [];
+  for (let opening = 0; opening < 3; opening++) {
+    const again = await openSample(join(directory, 'archive'), { onFinding: ({ code }) => codes.push(code) });
+    await again.migrate('main', 'second');
+    await again.close();
+  }
+  assert.deepEqual(codes, ['segment-doubled']);
+});
+
 test('a segment whose name another file has is neither compacted nor packed anew', async (t) => {
   const { directory, archive } = await twoVolumes(t);
   await archive.migrate('second', 'main');
