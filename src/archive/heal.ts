@@ -319,9 +319,10 @@ async function healSegment(
 /** An open segment takes records again; one that holds nothing is removed. */
 async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<void> {
   if (segment.bytes === 0) {
-    await archive.volumes.get(segment.volume).remove([segment.name]);
-    await archive.catalog.write({ removeSegments: [segment.number] });
+    // The catalog first: one that it knows and that is gone would be told of as missing.
+    await archive.catalog.write({ removeSegments: [segment.number], durable: true });
     archive.shelf.forget(segment.number);
+    await archive.volumes.get(segment.volume).remove([segment.name]);
     return;
   }
   const dictionary = await archive.access.dictionaryOf(segment.number);

@@ -1,6 +1,6 @@
 /** What is damaged or gone when an archive is opened costs only itself: an open segment, tombstones, a segment that was about to lose or to replace something. */
 import assert from 'node:assert/strict';
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { dropCatalog, openArchive } from '../../src/archive/index.ts';
@@ -129,6 +129,23 @@ test('a segment that is gone is told of when the archive is opened, as one that 
   assert.deepEqual((await reopened()).codes, ['segment-not-healed']);
   await rename(`${path}.away`, path);
   assert.deepEqual((await reopened()).codes, []);
+});
+
+test('a segment in which nothing was ever written is not told of as missing, though its removal was interrupted', async (t) => {
+  const archive = await makeArchive(t);
+  const { catalog, directory } = archive;
+  const path = join(directory, 'second');
+  await mkdir(join(path, 'default'), { recursive: true });
+  await writeFile(join(path, 'default/begun.warc.gz.open'), '');
+  const write = catalog.write.bind(catalog);
+  catalog.write = (batch) => (batch.removeSegments?.length ? Promise.reject(new Error('killed')) : write(batch));
+  await assert.rejects(archive.addVolume({ name: 'second', path }), /killed/);
+  await archive.close();
+  const findings: Finding[] = [];
+  const onFinding = (finding: Finding) => findings.push(finding);
+  const again = await openArchive(directory, { ...trialOptions({ seed: 2 }), onFinding });
+  assert.deepEqual([findings, again.segments()], [[], []]);
+  await again.close();
 });
 
 test('tombstones that are gone or of an earlier day are told of at every opening until they are back, and what they deleted stays deleted', async (t) => {
