@@ -18,6 +18,8 @@ import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 const ATTEMPTS = 3;
 /** Captures within so long of one another are of one visit. */
 const VISIT_MS = 12 * 60 * 60 * 1000;
+/** Among so many captures of one key, before a time and after it, those of the very URL are looked for: some addresses are called thousands of times a visit. */
+const VISIT_CAPTURES_MAX = 1000;
 
 export type Retrieved = {
   readonly capture: Capture;
@@ -47,6 +49,9 @@ export type RetrieveOptions = {
   readonly checksDigest?: boolean;
 };
 
+/** Times, both inclusive; the latest come first with `reverse`. */
+type CaptureSpan = { readonly from?: EpochMs; readonly to?: EpochMs; readonly reverse?: boolean };
+
 /** The record at a place, as it was opened. */
 type Found = OpenedRecord & { readonly place: Place };
 
@@ -63,10 +68,7 @@ export class Retrieval {
   }
 
   /** Captures of a URL in order of time; those whose URL differs from the one asked for, though their key is the same, included. */
-  async *captures(
-    url: string,
-    range: { from?: EpochMs; to?: EpochMs; reverse?: boolean } = {},
-  ): AsyncGenerator<Capture> {
+  async *captures(url: string, range: CaptureSpan = {}): AsyncGenerator<Capture> {
     const { from, to, reverse } = range;
     const pages = this.#catalog.captures({
       ...rangeOfKey(urlKey(url)),
@@ -84,14 +86,21 @@ export class Retrieval {
   async nearest(url: string, time: EpochMs, side: 'either' | 'notAfter' = 'either'): Promise<Capture | undefined> {
     const nearest = await this.#catalog.nearest(urlKey(url), time, side);
     if (!nearest || nearest.url === url) return nearest;
-    const to = nearest.time + VISIT_MS;
-    const range = { from: nearest.time - VISIT_MS, to: side === 'notAfter' ? Math.min(to, time) : to };
-    let own: Capture | undefined;
+    const [from, to] = [nearest.time - VISIT_MS, nearest.time + VISIT_MS];
+    const before = await this.#firstOf(url, { from, to: Math.min(time, to), reverse: true });
+    const after = side === 'either' ? await this.#firstOf(url, { from: Math.max(time, from), to }) : undefined;
+    const isAfterNearer = after && (!before || after.time - time < time - before.time);
+    return (isAfterNearer ? after : before) ?? nearest;
+  }
+
+  /** The first capture of the very URL in a range. */
+  async #firstOf(url: string, range: CaptureSpan): Promise<Capture | undefined> {
+    let looked = 0;
     for await (const capture of this.captures(url, range)) {
-      const isNearer = !own || Math.abs(capture.time - time) < Math.abs(own.time - time);
-      if (capture.url === url && isNearer) own = capture;
+      if (capture.url === url) return capture;
+      if (++looked === VISIT_CAPTURES_MAX) return undefined;
     }
-    return own ?? nearest;
+    return undefined;
   }
 
   /** The latest capture of a URL. */

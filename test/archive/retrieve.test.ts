@@ -62,6 +62,35 @@ test('of the captures of one visit those of the very URL are found first, whatev
   assert.deepEqual(await found('http://a.example/PAGE', 0), ['https://a.example/Page', 0], 'none of the very URL');
 });
 
+test('of very many captures of one visit only those about the time are looked at for the very URL', async (t) => {
+  const archive = await makeArchive(t);
+  const file = join(await temporaryDirectory(t), 'calls.warc.gz');
+  const calls = Array.from({ length: 5000 }, (_, second) =>
+    response(
+      second === 10 ? 'http://a.example/Call' : 'https://a.example/call',
+      NOON + second * 1000,
+      contentOf('call'),
+    ),
+  );
+  await writeForeign(file, [warcinfo(), ...calls]);
+  await archive.add([file]);
+  const { catalog } = archive;
+  const captures = catalog.captures.bind(catalog);
+  let looked = 0;
+  catalog.captures = async function* (range, pageSize) {
+    for await (const page of captures(range, pageSize)) {
+      looked += page.length;
+      yield page;
+    }
+  };
+  const found = async (second: number) =>
+    (await archive.get('http://a.example/Call', NOON + second * 1000)).capture.url;
+  assert.equal(await found(900), 'http://a.example/Call');
+  looked = 0;
+  assert.equal(await found(2500), 'https://a.example/call');
+  assert.ok(looked <= 2000, `${looked} captures were looked at`);
+});
+
 test('contents are found by their key, with or without the volume, and a wrong key is refused', async (t) => {
   const archive = await makeArchive(t);
   const { key } = await archive.store(page('http://a.example/', NOON, contentOf('by key')));
