@@ -336,6 +336,21 @@ for (const [name, start] of [
     assert.deepEqual([whole.ends, whole.bytes], [[`${path} ${name === 'garbage' ? 0 : 1}`], statSync(path).size]);
   });
 
-function recordStart(length: number): Buffer {
-  return Buffer.from(`WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: ${length}\r\n\r\n`);
+test('a scan can be given up also in the middle of a record that is read again for its digest', async () => {
+  const length = 150 * 1024 * 1024;
+  const start = recordStart(length, `WARC-Block-Digest: sha256:${'0'.repeat(64)}\r\n`);
+  const path = file('doubtful.warc.gz', [gzipSync(Buffer.concat([start, Buffer.alloc(length)]))]);
+  const pieces = async (judgesDigests: boolean) => {
+    const found: string[][] = [];
+    for await (const item of scanFiles([path], { judgesDigests }))
+      if (item.kind === 'batch') found.push(item.batch.findings.map(({ code }) => code));
+    return found;
+  };
+  const judged = await pieces(true);
+  assert.ok(judged.length > (await pieces(false)).length, 'pieces in between');
+  assert.equal(judged.flat().filter((code) => code === 'block-digest-mismatch').length, 1);
+});
+
+function recordStart(length: number, fields = ''): Buffer {
+  return Buffer.from(`WARC/1.1\r\nWARC-Type: resource\r\n${fields}Content-Length: ${length}\r\n\r\n`);
 }

@@ -5,10 +5,11 @@
 import { concat, type DigestAlgorithm, digestOf, type Finding } from '../base/index.ts';
 import { type BlockFacts, BlockScanner, type ScanWants } from './block-scanner.ts';
 import type { CursorOptions } from './cursor-options.ts';
-import { isDoubtful, judgeDigests, verdictFindings, verdictWants } from './digest-verdict.ts';
+import { DigestReview } from './digest-review.ts';
+import { isDoubtful } from './digest-verdict.ts';
 import type { Coding } from './file-coding.ts';
-import { type FindingCode, findingOf } from './finding-catalogue.ts';
-import { RecordCursor } from './record-cursor.ts';
+import { findingOf } from './finding-catalogue.ts';
+import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import { isNamed, type RecordHead } from './record-head.ts';
 import { FileFeed } from './record-reader.ts';
 import {
@@ -76,7 +77,10 @@ export class RangeScan {
   readonly #job: ScanJob;
   readonly #feed: FileFeed;
   readonly #cursor: RecordCursor;
+  readonly #coded: CursorOptions;
   readonly #wants: ScanWants;
+  /** Of the last record, when its digests are in doubt. */
+  #review: DigestReview | undefined;
   #scanner: BlockScanner | undefined;
   #first: number | undefined;
   /** Up to where the records reach that were found. */
@@ -87,12 +91,15 @@ export class RangeScan {
     this.#reached = job.from;
     this.#wants = { payload: [job.algorithm] };
     this.#feed = new FileFeed(job.path, job.from);
-    this.#cursor = cursorAt(job, job.from, { seek: !job.exact, inputBytes: job.inputBytes });
+    this.#coded = { coding: job.coding, dictionary: job.dictionary && Buffer.from(job.dictionary) };
+    const { from: offset, exact, inputBytes } = job;
+    this.#cursor = new RecordCursor(job.path, { ...this.#coded, offset, seek: !exact, inputBytes });
   }
 
   close(): void {
     this.#cursor.close();
     this.#feed.close();
+    this.#review?.close();
   }
 
   /** To be called until a piece is the last. */
@@ -103,6 +110,7 @@ export class RangeScan {
     const gathered = new Columns(job);
     let passedBytes = 0;
     for (;;) {
+      if (this.#review && !this.#judge(this.#review, gathered)) return this.#part(gathered);
       switch (cursor.step()) {
         case 'need-input':
           if (!job.exact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
@@ -133,8 +141,7 @@ export class RangeScan {
           this.#reached = head.offset + (tail.length ?? 0);
           const facts = this.#scanner!.end();
           gathered.add(head, tail.length, tail.complete, facts);
-          if (job.judgesDigests && isDoubtful(head, facts, tail.complete))
-            for (const code of wrongDigests(job, head)) gathered.addFinding(findingOf(code, job.path, head.offset));
+          if (job.judgesDigests && isDoubtful(head, facts, tail.complete)) this.#doubt(head, tail);
           if (gathered.heldBytes >= PIECE_BYTES_MAX) return this.#part(gathered);
           break;
         }
@@ -142,6 +149,22 @@ export class RangeScan {
           return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
       }
     }
+  }
+
+  /** A record that stands behind others in its member is not judged: with very many of them all would be decoded for each. */
+  #doubt({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
+    if (innerOffset > 0) return;
+    this.#review = new DigestReview(this.#job.path, { ...this.#coded, offset, inputBytes: length ?? inputBytes });
+  }
+
+  /** Whether the record in doubt was read to its end. */
+  #judge(review: DigestReview, gathered: Columns): boolean {
+    const codes = review.next(UNBROKEN_BYTES_MAX);
+    if (!codes) return false;
+    review.close();
+    this.#review = undefined;
+    for (const code of codes) gathered.addFinding(findingOf(code, this.#job.path, this.#cursor.head.offset));
+    return true;
   }
 
   /** Whether it is known where the first record begins, or how far the one before it reaches. */
@@ -162,47 +185,6 @@ export class RangeScan {
   /** From where on findings are this job's. */
   #start(end: number): number {
     return this.#job.exact ? this.#job.from : (this.#first ?? end);
-  }
-}
-
-function cursorAt(job: ScanJob, offset: number, more: CursorOptions): RecordCursor {
-  const { coding, dictionary } = job;
-  return new RecordCursor(job.path, { ...more, offset, coding, dictionary: dictionary && Buffer.from(dictionary) });
-}
-
-/**
- * Reads a record once more, which few need, and hashes everything that its digests may be of. One that stands behind others in its member is not judged: with very many of
- * them all would be decoded for each.
- */
-function wrongDigests(job: ScanJob, { offset, innerOffset }: RecordHead): FindingCode[] {
-  if (innerOffset > 0) return [];
-  const feed = new FileFeed(job.path, offset);
-  const cursor = cursorAt(job, offset, { lookBackBytes: 0 });
-  let scanner: BlockScanner | undefined;
-  try {
-    for (;;) {
-      switch (cursor.step()) {
-        case 'need-input':
-          feed.feed(cursor);
-          break;
-        case 'record':
-          scanner = new BlockScanner(cursor.head, verdictWants(cursor.head));
-          break;
-        case 'body':
-          scanner!.push(cursor.chunk);
-          break;
-        case 'end': {
-          const facts = scanner!.end();
-          const codes = verdictFindings(judgeDigests(cursor.head, facts, cursor.tail.complete), facts);
-          return codes.filter((code) => code === 'block-digest-mismatch' || code === 'payload-digest-mismatch');
-        }
-        case 'done':
-          return [];
-      }
-    }
-  } finally {
-    cursor.close();
-    feed.close();
   }
 }
 
