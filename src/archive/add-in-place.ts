@@ -21,6 +21,8 @@ import { isPackage } from './package-spool.ts';
 import { ARCHIVE_FIELDS, type RecordFacts, ScanFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
 
+/** The catalog's note of a file that had errors in it. */
+const DAMAGED_NOTE = 'linked-damaged:';
 const STEP_RECORDS = 2000;
 const STEM_LENGTH_MAX = 120;
 
@@ -32,26 +34,29 @@ export async function addInPlace(
 ): Promise<AddReport> {
   const report = emptyReport();
   const entries = new Map<string, LinkedEntry>();
+  /** Files that were entered before, and that have something wrong with them: they are read only to tell that again, as when files are copied. */
+  const toldAgain: string[] = [];
   for (const file of new Set(files)) {
     options.signal?.throwIfAborted();
     try {
-      const segment = await linkFile(archive, volume, file, options);
+      const linked = await linkFile(archive, volume, file, options);
       report.files++;
-      if (segment) entries.set(file, new LinkedEntry(archive, volume, segment, report));
+      if (linked.isNew) entries.set(file, new LinkedEntry(archive, volume, linked.segment, report));
+      else if (await isDamaged(archive, linked.segment)) toldAgain.push(file);
       else report.filesKnown++;
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       report.failures.push(error);
     }
   }
-  const unread = [...entries.keys()];
+  const unread = [...entries.keys(), ...toldAgain];
   const workers = options.workers ?? (await workersFor(unread));
   let reachedBytes = 0;
   const scan = { workers, fields: ARCHIVE_FIELDS, judgesDigests: true, signal: options.signal };
   for await (const item of scanFiles(unread, scan)) {
     if (item.kind === 'batch') {
       for (const finding of item.batch.findings) options.onFinding?.(finding);
-      await entries.get(item.batch.file)!.take(item.batch);
+      await entries.get(item.batch.file)?.take(item.batch);
       reachedBytes += item.bytes;
       options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
       continue;
@@ -59,42 +64,40 @@ export async function addInPlace(
     reachedBytes = 0;
     if (item.kind === 'file-end') {
       if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
-      await entries.get(item.file)!.finish();
+      await entries.get(item.file)?.finish();
     } else {
       report.failures.push(item.error);
-      await entries.get(item.file)!.giveUp();
+      await entries.get(item.file)?.giveUp();
     }
   }
   return report;
 }
 
-/** The segment that a file becomes; undefined when it is one already. */
+async function isDamaged({ catalog }: ArchiveParts, { name }: Segment): Promise<boolean> {
+  return DAMAGED_NOTE + name in (await catalog.notes(DAMAGED_NOTE + name));
+}
+
+/** The segment that a file becomes, or that it is already. */
 async function linkFile(
   archive: ArchiveParts,
   volume: LinkedVolume,
   file: string,
   options: AddOptions,
-): Promise<Segment | undefined> {
+): Promise<{ readonly segment: Segment; readonly isNew: boolean }> {
   const collectionName = options.collection ?? 'default';
   const collection = await archive.collections.number(collectionName);
   const name = `${collectionName}/${await objectName(file)}`;
-  if (archive.shelf.byName(name)) {
+  const known = archive.shelf.byName(name);
+  if (known) {
     // Reading its first byte compares the file with the one that was linked.
     await volume.read([{ name, offset: 0, length: 1 }]);
-    return undefined;
+    return { segment: known, isNew: false };
   }
   await assertLinkable(file);
   await volume.link(file, name);
-  return {
-    number: archive.shelf.takeNumber(),
-    volume: volume.name,
-    name,
-    collection,
-    state: 'sealed',
-    bytes: 0,
-    records: 0,
-    deadBytes: 0,
-  };
+  const number = archive.shelf.takeNumber();
+  const empty = { bytes: 0, records: 0, deadBytes: 0 };
+  return { segment: { number, volume: volume.name, name, collection, state: 'sealed', ...empty }, isNew: true };
 }
 
 /** One file while it is being entered. */
@@ -103,6 +106,7 @@ class LinkedEntry {
   readonly #volume: LinkedVolume;
   readonly #report: AddReport;
   #segment: Segment;
+  #isDamaged = false;
 
   constructor(archive: ArchiveParts, volume: LinkedVolume, segment: Segment, report: AddReport) {
     this.#archive = archive;
@@ -112,6 +116,7 @@ class LinkedEntry {
   }
 
   async take(batch: ScanBatch): Promise<void> {
+    this.#isDamaged ||= batch.findings.some(({ level }) => level === 'error');
     for (let from = 0; from < batch.count; from += STEP_RECORDS) {
       const records: RecordFacts[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
@@ -163,7 +168,8 @@ class LinkedEntry {
     const [info] = await this.#volume.stat([this.#segment.name]);
     await this.#archive.exclusive(async () => {
       const segment = this.#grown(info!.bytes, 0);
-      await this.#archive.catalog.write({ putSegments: [segment], durable: true });
+      const putNotes = this.#isDamaged ? { [DAMAGED_NOTE + segment.name]: '' } : {};
+      await this.#archive.catalog.write({ putSegments: [segment], putNotes, durable: true });
       this.#archive.shelf.put(segment);
     });
   }
@@ -196,7 +202,7 @@ async function assertLinkable(file: string): Promise<void> {
     for await (const record of readRecords(file)) {
       for await (const _ of record.body());
       if (record.tail?.length === undefined) {
-        const detail = 'its records share one compressed member';
+        const detail = 'its records share one compressed member, or are of several compressions';
         throw new PinakesError('NOT_LINKABLE', { where: file, detail });
       }
       if (++records === 2) return;

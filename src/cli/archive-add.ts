@@ -68,8 +68,8 @@ export async function archiveAdd(
     });
   } else {
     await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
-    if (errors > 0)
-      await terminal.line(`${counted(errors, 'error')} in what was read, told above; all that can be read was kept`);
+    const kept = options.inPlace ? 'every whole record was entered' : 'all that can be read was kept';
+    if (errors > 0) await terminal.line(`${counted(errors, 'error')} in what was read, told above; ${kept}`);
   }
   if (failures.length > 0) return tellFailures(terminal, failures, EXIT_REFUSED);
   return errors > 0 ? EXIT_FOUND : EXIT_FINE;

@@ -40,20 +40,28 @@ test('an empty file is told as a warning, and a sound one is not', async (t) => 
   assert.match(added.err, /zero\.warc\.gz:0: warning file-empty: .*\n.*hollow\.warc\.gz:0: warning file-empty: /);
 });
 
-test('damage in a file that is added is told, counted and shown by the exit code, and what can be read is kept', async (t) => {
+test('damage in a file that is added is told, counted and shown by the exit code each time, and what can be read is kept', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'cut.warc.gz'), 'cut', 5);
   truncateSync(join(at, 'cut.warc.gz'), statSync(join(at, 'cut.warc.gz')).size - 20);
   await pinakes(at, 'init');
-  const added = await pinakes(at, 'add', 'cut.warc.gz');
-  assert.equal(added.code, 1, added.err);
-  assert.match(added.err, /^cut\.warc\.gz:\d+: error /m);
-  assert.match(
-    added.out,
-    /^1 file: \d new captures\n.*\n\d errors? in what was read, told above; all that can be read was kept\n$/,
-  );
-  const [again] = await pinakesJson(at, 'add', '--json', 'cut.warc.gz');
-  assert.ok((again!.errors as number) > 0);
+  for (const [kept, ...more] of [
+    ['all that can be read was kept'],
+    ['every whole record was entered', '--collection', 'linked', '--in-place'],
+  ]) {
+    const added = await pinakes(at, 'add', ...more, 'cut.warc.gz');
+    assert.equal(added.code, 1, added.err);
+    assert.match(added.err, /^cut\.warc\.gz:\d+: error /m);
+    assert.match(
+      added.out,
+      new RegExp(`^1 file: \\d new captures\n.*\n\\d errors? in what was read, told above; ${kept}\n$`),
+    );
+    const again = await pinakes(at, 'add', ...more, '--json', 'cut.warc.gz');
+    assert.equal(again.code, 1, again.err);
+    const { errors, captures } = JSON.parse(again.out) as { errors: number; captures: number };
+    assert.ok(errors > 0);
+    assert.equal(captures, 0);
+  }
 });
 
 test('files that fail are told in JSON with their codes', async (t) => {
