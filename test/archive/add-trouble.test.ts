@@ -27,8 +27,9 @@ for (const workers of [0, 2])
       };
       const report = await archive.add([file, other], { workers, onProgress });
       assert.deepEqual(
-        report.failures.map(({ code, where }) => [code, where]),
+        report.failures.map(({ code, where }) => [code, where?.replace(/:\d+$/, '')]),
         [['FILE_CHANGED', file]],
+        'with the offset of a record, or without',
       );
       const captures = await allCaptures(archive);
       assert.ok(captures.length > 3 && captures.length < 163, String(captures.length));
