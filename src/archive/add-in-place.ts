@@ -17,6 +17,7 @@ import { findingOf, readFileStart, readRecords, type ScanBatch, scanFiles } from
 import { type AddOptions, type AddReport, emptyReport } from './add.ts';
 import { workersFor } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import { inSegment } from './damage.ts';
 import { isPackage } from './package-spool.ts';
 import { ARCHIVE_FIELDS, type RecordFacts, ScanFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
@@ -55,7 +56,7 @@ export async function addInPlace(
   const scan = { workers, fields: ARCHIVE_FIELDS, judgesDigests: true, signal: options.signal };
   for await (const item of scanFiles(unread, scan)) {
     if (item.kind === 'batch') {
-      for (const finding of item.batch.findings) options.onFinding?.(finding);
+      for (const finding of item.batch.findings) options.onFinding?.(inSegment(finding));
       await entries.get(item.batch.file)?.take(item.batch);
       reachedBytes += item.bytes;
       options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
@@ -116,7 +117,7 @@ class LinkedEntry {
   }
 
   async take(batch: ScanBatch): Promise<void> {
-    this.#isDamaged ||= batch.findings.some(({ level }) => level === 'error');
+    this.#isDamaged ||= batch.findings.some((finding) => inSegment(finding).level === 'error');
     for (let from = 0; from < batch.count; from += STEP_RECORDS) {
       const records: RecordFacts[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {

@@ -6,6 +6,7 @@ import type { Catalog, Segment } from '../catalog/index.ts';
 import { BlockScanner, readRecords } from '../warc/index.ts';
 import type { Arrivals } from './arrivals.ts';
 import { CatalogDraft } from './catalog-draft.ts';
+import { inSegment } from './damage.ts';
 import type { RecordAccess } from './record-access.ts';
 import { factsOfRecord, type RecordFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
@@ -42,7 +43,7 @@ export async function* recordsOf(
     dictionary: dictionary && Buffer.from(dictionary),
     onFinding: (finding) => {
       if (finding.code === 'member-truncated') onTorn?.(finding.offset);
-      parts.onFinding?.(finding);
+      parts.onFinding?.(inSegment(finding));
     },
     signal: parts.signal,
   });

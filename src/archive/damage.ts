@@ -35,6 +35,14 @@ export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'out
   return `${formatDamage(damage)}; ${comes[damage.comes]}`;
 }
 
+/** Records that cannot be read one by one have no place of their own: nothing of them is lost where they are copied, but in a segment they are left out. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['coding-changed', 'member-shared']);
+
+/** A finding in a file that is a segment. */
+export function inSegment(finding: Finding): Finding {
+  return LEFT_OUT.has(finding.code) ? { ...finding, level: 'error' } : finding;
+}
+
 /** What is wrong with one record, in one telling; undefined when nothing is. */
 export function damageOf(
   { volume, name }: Pick<Segment, 'volume' | 'name'>,

@@ -94,7 +94,7 @@ class Recode {
       for await (const { record, isOwn } of this.#records(this.#segment, dictionary)) {
         const { offset } = record.head;
         const length = record.tail?.length;
-        if (length === undefined) return 'its records share compressed members';
+        if (length === undefined) return 'not all of its records can be read one by one';
         if (offset !== end || record.tail?.complete !== true) return 'it has bytes that are no whole records';
         end = offset + length;
         // Packed anew, a record that is damaged would get a checksum that calls it sound.

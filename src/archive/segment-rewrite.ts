@@ -6,7 +6,7 @@
  * old segment in force; after, the next opening finishes the exchange (see adopt.ts).
  */
 import { basename } from 'node:path';
-import { assert, type Finding, parseDigest } from '../base/index.ts';
+import { assert, type Finding, PinakesError, parseDigest } from '../base/index.ts';
 import type { BlockKey, Segment } from '../catalog/index.ts';
 import {
   BlockScanner,
@@ -222,8 +222,11 @@ class Rewrite {
     }
     await drain(record);
     const length = record.tail?.length;
-    if (length === undefined) this.#refuseDamaged(record.damage);
-    assert(length !== undefined, `a record of ${this.#segment.name} at ${offset} has no bytes of its own`);
+    if (length === undefined) {
+      this.#refuseDamaged(record.damage);
+      const detail = 'it shares a compressed member, or is of another compression than the file';
+      throw new PinakesError('RECORD_DAMAGED', { where: `${this.#segment.name}:${offset}`, detail });
+    }
     if (this.#runTo !== offset) await this.#endRun(open);
     if (this.#runFrom < 0) this.#runFrom = offset;
     if (this.#plan.keepDead.has(offset)) this.#keptDead.set(offset, open.position + offset - this.#runFrom);

@@ -18,6 +18,7 @@ import {
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
+import { inSegment } from './damage.ts';
 import { releasePayload } from './record-access.ts';
 import { factsOfRecord, findCapturesIn, type RecordFacts } from './record-facts.ts';
 import { type Problem, type ProblemCode, problemOf } from './verify-problem.ts';
@@ -71,7 +72,7 @@ class SegmentWalk {
       name,
       inputBytes: bytes,
       dictionary: dictionary && Buffer.from(dictionary),
-      onFinding: (finding) => this.#findings.push(finding),
+      onFinding: (finding) => this.#findings.push(inSegment(finding)),
       signal: this.#options.signal,
     });
     for await (const { head, tail, facts } of this.#facts(records)) {

@@ -1,8 +1,9 @@
 /** Files that were joined of several codings (`cat a.warc b.warc.gz`): all of their records are added. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Finding } from '../../src/base/index.ts';
 import type { Coding } from '../../src/warc/index.ts';
 import { type ForeignRecord, members, response } from './foreign-file.ts';
 import {
@@ -51,14 +52,40 @@ for (const [codings, workers] of [
     assert.deepEqual((await archive.add([file])).captures, 0);
   });
 
-test('in place only the records in the coding that a file begins with are entered, and the rest is told of', async (t) => {
+test('in place only the records in the coding that a file begins with are entered, and the rest is told of as an error', async (t) => {
   const archive = await makeArchive(t);
   const file = join(await temporaryDirectory(t), 'joined.warc.gz');
   const bytes = [...members(PARTS.first, 'gzip').members, ...members(PARTS.second, 'none').members];
   await writeFile(file, Buffer.concat(bytes));
-  const codes: string[] = [];
-  const report = await archive.add([file], { inPlace: true, onFinding: ({ code }) => codes.push(code) });
-  assert.deepEqual([report.captures, report.failures, codes], [60, [], ['coding-changed']]);
-  assert.equal((await archive.verify()).errors, 0);
+  for (const captures of [60, 0]) {
+    const told: string[] = [];
+    const onFinding = ({ level, code }: Finding) => told.push(`${level} ${code}`);
+    const report = await archive.add([file], { inPlace: true, onFinding });
+    assert.deepEqual([report.captures, report.failures, told], [captures, [], ['error coding-changed']]);
+  }
+  assert.equal((await archive.verify()).errors, 1);
   assert.deepEqual((await archive.add([file])).captures, 60);
+});
+
+test('records of another coding in a segment are told of when it is entered, and no compaction takes them away', async (t) => {
+  const told: string[] = [];
+  const onFinding = ({ level, code }: Finding) => void told.push(`${level} ${code}`);
+  const archive = await makeArchive(t, { onFinding });
+  const path = join(await temporaryDirectory(t), 'volume');
+  const file = join(path, 'default/joined.warc.gz');
+  await mkdir(join(path, 'default'), { recursive: true });
+  const bytes = [
+    ...members(PARTS.first.slice(0, 3), 'gzip').members,
+    ...members(PARTS.second.slice(0, 3), 'none').members,
+  ];
+  await writeFile(file, Buffer.concat(bytes));
+  await archive.addVolume({ name: 'second', path });
+  assert.deepEqual(told, ['error coding-changed']);
+  await archive.delete({ url: 'http://first.example/1' });
+  const { damaged } = await archive.compact();
+  assert.deepEqual(
+    damaged.map(({ segment }) => segment),
+    ['default/joined.warc.gz'],
+  );
+  assert.deepEqual(await readFile(file), Buffer.concat(bytes));
 });
