@@ -5,7 +5,6 @@
 import { rewriteCss } from './css-rewriter.ts';
 import type { LinkRewriter } from './link-rewriter.ts';
 import type { Modifier } from './modifier.ts';
-import { REPLAY_FRAME_NAME } from './page-head.ts';
 import { rewriteScript } from './script-rewriter.ts';
 import { rewriteSrcset } from './srcset.ts';
 
@@ -58,8 +57,6 @@ const JOBS: ReadonlyMap<string, Job> = new Map<string, Job>([
   ['attributionsrc', setAside('attributionsrc')],
   ['integrity', setAside('integrity')],
   ['sandbox', (element, value) => (element === 'iframe' ? rewriteSandbox(value) : undefined)],
-  ['target', (_, value) => rewriteTarget(value)],
-  ['formtarget', (_, value) => rewriteTarget(value)],
   ['http-equiv', (element, value) => (element === 'meta' ? rewriteHttpEquiv(value) : undefined)],
   ['content', rewriteContent],
   [
@@ -200,10 +197,6 @@ function rewriteSource(
 /** Elements that a page's own scripts define read their attributes themselves. */
 function isCustomElement(element: string): boolean {
   return element.includes('-') && element !== 'annotation-xml' && !element.startsWith('font-face');
-}
-
-function rewriteTarget(value: string): Change | undefined {
-  return /^\s*_(?:blank|top|parent|new)\s*$/i.test(value) ? { value: REPLAY_FRAME_NAME } : undefined;
 }
 
 /**

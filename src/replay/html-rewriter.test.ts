@@ -30,7 +30,7 @@ const SNIPPETS: readonly [html: string, expected: string][] = [
   ['<a href="#x">', '<a href="#x">'],
   ['<a href>', '<a href>'],
   ['<a href="mailto:a@b.example">', '<a href="mailto:a@b.example">'],
-  ['<a target="_top" href="x">', `<a target="pinakes-replay" href="${web('mp_', 'https://example.org/dir/x')}">`],
+  ['<a target="_top" href="x">', `<a target="_top" href="${web('mp_', 'https://example.org/dir/x')}">`],
   ['<img src="a.png">', `<img src="${web('im_', 'https://example.org/dir/a.png')}">`],
   ['<img src="data:image/gif;base64,R0lGOD">', '<img src="data:image/gif;base64,R0lGOD">'],
   [

@@ -2,8 +2,9 @@
  * Where links, forms and scripts of a page open what they lead to. The frame of replay can open no window, so what would open in one opens in the frame;
  * what names a frame of the page opens there. Which frames there are is known only when something is followed.
  *
- * In a sandbox a frame may lead itself, what is in it and what it is in, but no frame beside it, as the menu of a frameset does. What leads there is followed
- * from the page that both are in. Text of functions for the script of pages.
+ * In a sandbox a frame may lead itself and what is in it, but neither what it is in nor a frame beside it, as the menu of a frameset does. What leads there is
+ * followed from the page that both are in. Windows that open without anybody having clicked, as advertisements did, would take the place of the page; they are
+ * refused, as browsers do. Text of functions for the script of pages.
  */
 export const WINDOW_MENDS = `
   function mendWindows(methods) {
@@ -29,16 +30,14 @@ export const WINDOW_MENDS = `
       }
     }
 
-    // Where something that asks for a window opens. The page may have given the frame of replay another name.
-    function settled(win, target) {
+    // From which page a target is led, and by what name.
+    function wayTo(win, target) {
       var top = topOf(win);
-      if (/^_self$/i.test(target) || (target && !/^_/.test(target) && frameNamed(top, target))) return target;
-      return win === top ? '_self' : top.name;
-    }
-
-    function isBeside(win, target) {
-      var frame = target && !/^_/.test(target) && frameNamed(topOf(win), target);
-      return !!frame && !isWithin(frame, win) && !isWithin(win, frame);
+      if (!target || /^_self$/i.test(target)) return { from: win, target: target };
+      if (/^_parent$/i.test(target)) return { from: win === top ? top : win.parent, target: '_self' };
+      var frame = !/^_/.test(target) && frameNamed(top, target);
+      if (frame) return { from: isWithin(frame, win) ? win : top, target: target };
+      return { from: top, target: '_self', isWindow: !/^_top$/i.test(target) };
     }
 
     function targetOf(element, name) {
@@ -46,11 +45,12 @@ export const WINDOW_MENDS = `
       return element.getAttribute(name) || (base && base.target) || '';
     }
 
+    // What the page can lead itself is left to the browser.
     function settle(win, element, name) {
       var target = targetOf(element, name);
-      var other = target && settled(win, target);
-      if (other !== target) element.setAttribute(name, other);
-      return other;
+      var way = wayTo(win, target);
+      if (way.from === win && way.target !== target) element.setAttribute(name, way.target);
+      return way;
     }
 
     function settleForm(win, form, button) {
@@ -61,51 +61,59 @@ export const WINDOW_MENDS = `
       return /^(?:a|area)$/i.test(element.localName || '');
     }
 
-    function followFromTop(win, url, target) {
-      var link = topOf(win).document.createElement('a');
+    function follow(way, url) {
+      var link = way.from.document.createElement('a');
       link.href = url;
-      link.target = target;
+      link.target = way.target;
       link.click();
     }
 
-    function sendFromTop(win, form, button, target) {
-      var document = topOf(win).document;
+    // Fields may have the names of properties of their form.
+    function partOf(win, form, name) {
+      return Object.getOwnPropertyDescriptor(win.HTMLFormElement.prototype, name).get.call(form);
+    }
+
+    function send(win, form, button, way) {
+      var document = way.from.document;
       var copy = document.createElement('form');
       copy.hidden = true;
-      copy.action = button && button.hasAttribute('formaction') ? button.formAction : form.action;
-      copy.method = button && button.hasAttribute('formmethod') ? button.formMethod : form.method;
-      copy.enctype = form.enctype;
-      copy.target = target;
+      copy.action = button && button.hasAttribute('formaction') ? button.formAction : partOf(win, form, 'action');
+      copy.method = button && button.hasAttribute('formmethod') ? button.formMethod : partOf(win, form, 'method');
+      copy.enctype = partOf(win, form, 'enctype');
+      copy.target = way.target;
       var fields = new win.FormData(form);
       if (button && button.name) fields.append(button.name, button.value);
+      var inputs = [];
       fields.forEach(function (value, name) {
         if (typeof value !== 'string') return;
         var field = document.createElement('textarea');
         field.name = name;
         field.value = value;
-        copy.appendChild(field);
+        inputs.push(field);
       });
+      copy.append.apply(copy, inputs);
       document.documentElement.appendChild(copy);
       document.defaultView.HTMLFormElement.prototype.submit.call(copy);
-      copy.remove();
+      document.documentElement.removeChild(copy);
     }
 
     function clicked(win, event, isLast) {
       var link = event.composedPath().find(isLink);
       if (!link) return;
-      var target = settle(win, link, 'target');
+      var way = settle(win, link, 'target');
       var url = typeof link.href === 'string' ? link.href : '';
       var isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.defaultPrevented;
-      if (!isLast || !isPlain || !/^https?:/i.test(url) || !isBeside(win, target)) return;
+      if (!isLast || !isPlain || way.from === win || !/^https?:/i.test(url) || link.hasAttribute('download')) return;
       event.preventDefault();
-      followFromTop(win, url, target);
+      follow(way, url);
     }
 
     function submitted(win, event, isLast) {
-      var target = settleForm(win, event.target, event.submitter);
-      if (!isLast || event.defaultPrevented || !isBeside(win, target)) return;
+      if (!event.isTrusted) return;
+      var way = settleForm(win, event.target, event.submitter);
+      if (!isLast || event.defaultPrevented || way.from === win) return;
       event.preventDefault();
-      sendFromTop(win, event.target, event.submitter, target);
+      send(win, event.target, event.submitter, way);
     }
 
     // Names stay as they are until they are followed.
@@ -120,28 +128,54 @@ export const WINDOW_MENDS = `
       var wombat = this;
       var openHere = win.open;
       var open = function (url, name, features) {
-        var target = settled(win, String(name || ''));
-        if (!url || !isBeside(win, target)) return openHere.call(this || win, url, target, features);
-        followFromTop(win, new wombat.URL(url, win.document.baseURI).href, target);
-        return wombat.objToProxy(frameNamed(topOf(win), target));
+        var way = wayTo(win, String(name || '_blank'));
+        var activation = win.navigator.userActivation;
+        if (way.isWindow && activation && !activation.isActive) return null;
+        if (way.from === win) return openHere.call(this || win, url, way.target, features);
+        if (url) follow(way, new wombat.URL(url, win.document.baseURI).href);
+        return wombat.objToProxy(way.target === '_self' ? way.from : frameNamed(way.from, way.target));
       };
       win.open = open;
       if (win.Window.prototype.open) win.Window.prototype.open = open;
-      // Before the listeners of the page, which may let no other have the event, and behind them, since they may change the target.
-      [false, true].forEach(function (isLast) {
-        win.addEventListener('click', function (event) { clicked(win, event, isLast); }, !isLast);
-        win.addEventListener('submit', function (event) { submitted(win, event, isLast); }, !isLast);
-      });
       var submit = win.HTMLFormElement.prototype.submit;
       win.HTMLFormElement.prototype.submit = function () {
-        var target = settleForm(win, this);
-        return isBeside(win, target) ? sendFromTop(win, this, undefined, target) : submit.call(this);
+        var way = settleForm(win, this);
+        return way.from === win ? submit.call(this) : send(win, this, undefined, way);
       };
       var click = win.HTMLElement.prototype.click;
       win.HTMLElement.prototype.click = function () {
         if (isLink(this)) settle(win, this, 'target');
         return click.call(this);
       };
+    };
+
+    var prepareWriting = methods.initDocWriteOpenCloseOverride;
+    methods.initDocWriteOpenCloseOverride = function () {
+      prepareWriting.call(this);
+      var win = this.$wbwindow;
+      // Before the listeners of the page, which may let no other have the event, and behind them, since they may change the target.
+      var listeners = [false, true].map(function (isLast) {
+        return {
+          click: function (event) { clicked(win, event, isLast); },
+          submit: function (event) { submitted(win, event, isLast); }
+        };
+      });
+      function listen() {
+        listeners.forEach(function (each, at) {
+          win.addEventListener('click', each.click, at === 0);
+          win.addEventListener('submit', each.submit, at === 0);
+        });
+      }
+      listen();
+      // A document that is written anew has lost all its listeners.
+      ['open', 'write', 'writeln'].forEach(function (name) {
+        var own = win.document[name];
+        win.document[name] = win.Document.prototype[name] = function () {
+          var result = own.apply(this, arguments);
+          listen();
+          return result;
+        };
+      });
     };
   }
 `;

@@ -4,7 +4,7 @@ import test from 'node:test';
 import type { Frame } from 'playwright-core';
 import { until } from './chromium.ts';
 import { PIXEL, type SiteFile } from './sample-site.ts';
-import { openSite, setStage } from './served-archive.ts';
+import { openSite, replayFrame, setStage } from './served-archive.ts';
 
 const stage = setStage();
 const SITE = 'http://site.example';
@@ -28,6 +28,8 @@ const ASKING: Readonly<Record<string, string>> = {
   'a link that lets nobody else have the click':
     '<a id=go target=window href=/there onclick="event.stopImmediatePropagation()">go</a>',
   'a window that a script opens by name': '<b id=go onclick="window.open(`/there`, `window`, `width=9`)">go</b>',
+  'a link of a page that was written anew':
+    '<script>onload = function () { document.open(); document.write(`<a id=go target=_blank href=/there>go</a>`); document.close(); }</script>',
   'a link of a page that took the name of its window':
     '<script>name = `mine`</script><a id=go target=_top href=/there>go</a>',
 };
@@ -45,7 +47,7 @@ for (const [what, markup] of Object.entries(ASKING)) {
 const LEADING = `<a id=link target=main href=/there>go</a><b id=script onclick="window.open('/there', 'main')">go</b>
   <form action=/there target=main><button id=form name=way value=form>go</button></form>
   <form action=/there method=post target=main><button id=post>go</button></form>
-  <form id=silent action=/there target=main></form><b id=sent onclick="document.getElementById('silent').submit()">go</b>`;
+  <form id=silent action=/there target=main><input name=action type=hidden><input name=method type=hidden></form><b id=sent onclick="document.getElementById('silent').submit()">go</b>`;
 
 test('what names a frame of the page opens there', async (t) => {
   const body = `<!doctype html><title>page</title>${LEADING}<iframe name=main src=/blank></iframe>`;
@@ -72,8 +74,10 @@ async function leadsIntoFrame(
     { url: `${SITE}/blank`, body: '<!doctype html><title>blank</title>' },
     THERE,
     { ...THERE, url: `${SITE}/there?way=form` },
+    { ...THERE, url: `${SITE}/there?action=&method=` },
   ]);
   const shown = async () => String(await frame.evaluate(`document.querySelector('${selector}').contentDocument.title`));
+  await frame.waitForSelector(selector, { state: 'attached' });
   const menu = await menuOf(frame);
   for (const id of ['link', 'script', 'form', 'post', 'sent']) {
     await frame.evaluate(`document.querySelector('${selector}').src = '/blank'`);
@@ -85,6 +89,69 @@ async function leadsIntoFrame(
   assert.ok(record.requests.some((url) => url.endsWith('/there?way=form')));
   assert.deepEqual(record.outsideRequests, []);
 }
+
+const LEADING_UP = `<a id=top target=_top href=/there>go</a><a id=blank target=_blank href=/there>go</a><a id=up target=_parent href=/there>go</a>
+  <form action=/there target=_top><button id=form>go</button></form>
+  <b id=open onclick="window.open('/there').focus()">go</b><b id=openup onclick="window.open('/there', '_parent').focus()">go</b>`;
+
+const WRITING = 'document.open(), document.write(`<a id=written target=_blank href=/there>go</a>`), document.close()';
+
+const LED_UP: Readonly<Record<string, RegExp>> = {
+  top: /^there$/,
+  blank: /^there$/,
+  up: /^page,there$/,
+  form: /^there$/,
+  open: /^there$/,
+  openup: /^page,there$/,
+  written: /^there$/,
+};
+
+test('frames lead the pages that they are in, though they are in a sandbox, whatever those are called', async (t) => {
+  const { frame, page, record, uiOrigin } = await opened(t, [
+    {
+      url: `${SITE}/`,
+      body: '<!doctype html><title>page</title><script>name = ""</script><iframe src=/middle></iframe>',
+    },
+    { url: `${SITE}/middle`, body: '<!doctype html><title>middle</title><iframe src=/inner></iframe>' },
+    { url: `${SITE}/inner`, body: `<!doctype html><title>inner</title>${LEADING_UP}` },
+    THERE,
+  ]);
+  const titles = `(function of(win) { return [win.document.title].concat(Array.from(win.frames, of)); })(window).join()`;
+  let shown = frame;
+  const titlesShown = async () => String(await shown.evaluate(titles));
+  for (const [id, led] of Object.entries(LED_UP)) {
+    await page.goto(`${uiOrigin}/web/20200401100000/${SITE}/`);
+    shown = await replayFrame(page);
+    const middle = (await (await shown.waitForSelector('iframe')).contentFrame())!;
+    const inner = (await (await middle.waitForSelector('iframe')).contentFrame())!;
+    if (id === 'written') await inner.evaluate(WRITING);
+    await inner.click(`#${id}`);
+    await until(titlesShown, led);
+  }
+  assert.deepEqual(record.outsideRequests, []);
+});
+
+test('a window that a page opens by itself does not take its place', async (t) => {
+  const opening = 'done = [window.open(`/there`), window.open(`/there`, `ad`, `width=300`)]';
+  const body = `<!doctype html><title>page</title><script>var done;onload = function () { ${opening} }</script>`;
+  const { frame } = await opened(t, [{ url: `${SITE}/`, body }, THERE]);
+  await frame.waitForFunction('done');
+  assert.deepEqual(await frame.evaluate('done'), [null, null]);
+  assert.equal(await frame.title(), 'page');
+});
+
+test('events that a script makes up send no form, and are no error where there is none', async (t) => {
+  const { frame, record } = await opened(t, [
+    { url: `${SITE}/`, body: '<!doctype html><title>page</title><form target=_blank action=/there></form>' },
+    THERE,
+  ]);
+  await frame.waitForSelector('form', { state: 'attached' });
+  await frame.evaluate(`[document, window, document.forms[0]].forEach((target) => {
+    target.dispatchEvent(new Event('submit', { bubbles: true, cancelable: true }));
+  })`);
+  assert.deepEqual(record.consoleErrors, []);
+  assert.equal(await frame.evaluate('document.forms[0].target'), '_blank');
+});
 
 const ADDRESSES = `
   var link = document.createElement('a');
