@@ -20,7 +20,7 @@ const NUMBER = /^(?:1\d{9}(?:\d{3})?|0\.\d{6,})$/;
 const RANDOM = /^0\.\d{10,}$/;
 /** What jQuery and others name with a number for the occasion; keys are in lower case. */
 const CALLBACKS: ReadonlySet<string> = new Set('callback jsonp jsonpcallback jsoncallback cb'.split(' '));
-const MADE_NAME = /^[a-z_$][\w$.]*\d{3,}\w*$/i;
+const FUNCTION_NAME = /^[a-z_$][\w$.]*$/i;
 /** Before the call there may be a comment, or a question whether the function is there. */
 const CALL_WITHIN = 512;
 const SCANNED_MAX = 1000;
@@ -40,8 +40,12 @@ function isBuster(argument: string): boolean {
   if (equals < 0) return false;
   const name = argument.slice(0, equals);
   const value = argument.slice(equals + 1);
-  if (CALLBACKS.has(name) && MADE_NAME.test(value)) return true;
+  if (CALLBACKS.has(name) && isMadeName(value)) return true;
   return RANDOM.test(value) || (NAMES.has(name) && NUMBER.test(value));
+}
+
+function isMadeName(value: string): boolean {
+  return FUNCTION_NAME.test(value) && /\d{3}/.test(value.slice(value.lastIndexOf('.') + 1));
 }
 
 /** A script that calls the function which the asked URL names, where it called the one of the captured URL. */
@@ -52,12 +56,12 @@ export function callingBack(text: string, captured: string, asked: string): stri
   const at = text.slice(0, CALL_WITHIN).indexOf(`${from}(`);
   if (at < 0) return text;
   const end = at + from.length;
-  return text.slice(0, end).replaceAll(from, to) + text.slice(end);
+  return text.slice(0, end).replaceAll(from, () => to) + text.slice(end);
 }
 
 function callbackOf(url: string): string | undefined {
   for (const [name, value] of URL.parse(url)?.searchParams ?? [])
-    if (CALLBACKS.has(name.toLowerCase()) && MADE_NAME.test(value)) return value;
+    if (CALLBACKS.has(name.toLowerCase()) && isMadeName(value)) return value;
   return undefined;
 }
 

@@ -168,4 +168,6 @@ test('a script that calls back by a name made for the occasion is found, and cal
   assert.equal(await asked('?q=d&callback=hide'), 404, 'the name says what is done with it');
   assert.equal(await asked('?q=e&callback=jQuery77_99887'), 404);
   assert.equal(await asked(`?q=a&callback=${encodeURIComponent('alert(1);x999')}`), 404);
+  assert.match(String(await asked('?q=c&callback=$$cb_777')), /\$\$cb_777\(\{"got":"c"\}\)/);
+  assert.equal(await asked(`?q=a&callback=a${'1'.repeat(50_000)}-`), 404, 'a name without an end takes no time');
 });
