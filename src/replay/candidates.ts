@@ -8,7 +8,7 @@ import { type Archive, rangeOfKey } from '../archive/index.ts';
 import { type EpochMs, equal } from '../base/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import type { Capture } from './capture.ts';
-import { answersSending, type Exchange } from './exchange-key.ts';
+import { answersReading, type Exchange } from './exchange-key.ts';
 
 const PAGE_SIZE = 16;
 const SECOND_MS = 999;
@@ -39,20 +39,28 @@ export function candidatesFor(
   const ordered = inOrder(siblings, wanted);
   if (ordered.length < 2) return ordered;
   const candidates = isOwn(ordered[0]!, wanted.url) ? ordered : ownFirst(ordered, wanted);
-  const mayBeSent = (capture: Capture) => !isOfSecond(capture, wanted) && hasOtherContent(capture, siblings);
-  return wanted.exchange || !mayBeSent(ordered[0]!) ? candidates : sentLast(archive, candidates, mayBeSent);
+  // Who asks for a second means whatever it has; of several contents the one that was read.
+  const ofSecond = siblings.filter((capture) => isOfSecond(capture, wanted));
+  const mayBeSent = (capture: Capture) => hasOtherContent(capture, isOfSecond(capture, wanted) ? ofSecond : siblings);
+  return wanted.exchange || !mayBeSent(ordered[0]!) ? candidates : sentLast(archive, candidates, wanted, mayBeSent);
 }
 
 /** What forms and scripts got for what they sent stands under the same key as the page itself, and is not what a link leads to. */
 async function* sentLast(
   archive: Archive,
   candidates: AsyncIterable<Capture> | Iterable<Capture>,
+  wanted: Wanted,
   mayBeSent: (capture: Capture) => boolean,
 ): AsyncGenerator<Capture> {
   const held: Capture[] = [];
   let looked = 0;
+  let isInSecond = true;
   for await (const capture of candidates) {
-    if (mayBeSent(capture) && looked++ < LOOKED_MAX && (await answersSending(archive, capture))) held.push(capture);
+    if (isInSecond && !isOfSecond(capture, wanted)) {
+      isInSecond = false;
+      yield* held.splice(0);
+    }
+    if (mayBeSent(capture) && looked++ < LOOKED_MAX && !(await answersReading(archive, capture))) held.push(capture);
     else yield capture;
   }
   yield* held;

@@ -33,10 +33,10 @@ export async function capturesOfExchange(
   return { same, others };
 }
 
-/** Whether a capture is known to answer a request that sent something, as no link does. */
-export async function answersSending(archive: Archive, capture: Capture): Promise<boolean> {
+/** Whether a capture may answer a link; those to requests that sent something, or asked for the head alone, do not. */
+export async function answersReading(archive: Archive, capture: Capture): Promise<boolean> {
   const request = await requestOf(archive, capture);
-  return request !== undefined && isSending(request.method);
+  return request === undefined || request.method === 'GET';
 }
 
 function isSending(method: string): boolean {

@@ -455,6 +455,13 @@ test('a link leads to what was read, and what is sent is answered by no other me
   assert.equal(await ask('POST', 'two'), 'made', 'nearest of those that may be meant');
   assert.equal(await ask('DELETE', ''), 'gone');
   assert.equal(await ask('PUT', 'one'), 'the list', 'as a form that was never sent leads to its page');
+  await store('HEAD', SPRING + 4000, '');
+  await store('OPTIONS', SPRING + 4001, '');
+  assert.equal(await ask('GET', undefined, SPRING + 3000), 'the list', 'what was only looked at has no content');
+  await store('POST', SPRING + 5050, 'made again', 'one');
+  assert.match(String(await ask('GET', undefined, SPRING + 5000)), /^made/);
+  await store('GET', SPRING + 5100, 'the list with one');
+  assert.equal(await ask('GET', undefined, SPRING + 5000), 'the list with one', 'of one second what was read');
 });
 
 test('statuses that need no body or would ask back become ones that show what was stored', async (t) => {
