@@ -35,8 +35,8 @@ export class Origins {
   #under(name: string): ReplayOrigins {
     const { uiOrigin, replayOrigin } = this.#given;
     return {
-      uiOrigin: uiOrigin === undefined ? addressOf(name, this.#ports.ui) : new URL(uiOrigin).origin,
-      replayOrigin: replayOrigin === undefined ? addressOf(name, this.#ports.replay) : new URL(replayOrigin).origin,
+      uiOrigin: new URL(uiOrigin ?? addressOf(name, this.#ports.ui)).origin,
+      replayOrigin: new URL(replayOrigin ?? addressOf(name, this.#ports.replay)).origin,
     };
   }
 }
