@@ -40,6 +40,8 @@ export type JournalEntry =
       readonly prefixDigits: number;
     }
   | { readonly kind: 'scanned'; readonly files: readonly ScannedFile[]; readonly lines: LineFileLengths }
+  /** Notes of what others lean on that the plan leaves alone; see leaning-notes.ts. */
+  | { readonly kind: 'heeded'; readonly notes: readonly string[] }
   | { readonly kind: 'planned'; readonly source: string; readonly plan: LineFileLengths; readonly tally: PlanTally }
   | {
       readonly kind: 'written';

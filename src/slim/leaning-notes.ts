@@ -5,10 +5,13 @@
  * ```
  *   .pinakes-slim/leaned-<run>.txt     a line for each original: MD5 of its URI, a tab and its date, in hexadecimal
  * ```
- * A directory that cannot be written to gets no notes: its files cannot be exchanged either.
+ * A run heeds the notes that are there when it plans, and looks for those of others that have come since before it exchanges a file. A directory that cannot be written to
+ * gets no notes: its files cannot be exchanged either.
  */
 import {
+  accessSync,
   closeSync,
+  constants,
   copyFileSync,
   fsyncSync,
   mkdirSync,
@@ -19,15 +22,21 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { digestOf, fileError, syncDirectory, toHex, utf8 } from '../base/index.ts';
+import { digestOf, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../base/index.ts';
 import type { CollectionFile } from './collection.ts';
 import { quoted } from './database.ts';
+import { FileWindow } from './file-window.ts';
 import { LineFiles } from './line-files.ts';
+import { readPlan } from './plan-line.ts';
 import { WORK_DIRECTORY } from './work-directory.ts';
 
 const NOTES = /^leaned-[0-9a-f]{16}\.txt$/;
+const MARK = /^[0-9a-f]{32}$/;
 const DRAFT = /^leaned-\d+\.txt$/;
 const LINES_HELD_MAX = 100_000;
+const LINE_BYTES = 33;
+const LINES_AT_ONCE = 8192;
+const DUPLICATES_AT_ONCE = 1024;
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /** Which run it is: its directory can be that of another one, once that is removed. */
@@ -36,7 +45,7 @@ export type RunMark = { readonly directory: string; readonly startMs: number };
 /** A record that others lean on: the number of its file, its URI and its date as it is written. */
 export type LeanedRecord = { readonly file: number; readonly uri: string; readonly date: string };
 
-/** Makes the notes, durably. `run.directory` takes them while they are gathered. */
+/** Makes the notes, durably. `run.directory` takes them while they are gathered. Files that go elsewhere take along what is noted beside them. */
 export async function noteLeaned(
   records: AsyncIterable<LeanedRecord>,
   files: readonly CollectionFile[],
@@ -46,27 +55,63 @@ export async function noteLeaned(
   const numbers = new Map<string, number>();
   const draft = new LineFiles(run.directory, DRAFT);
   let lines = 0;
-  for await (const { file, uri, date } of records) {
-    const directory = dirname(files[file]!.target);
+  const add = (directory: string, mark: string) => {
     let number = numbers.get(directory);
     if (number === undefined) {
       number = directories.push(directory) - 1;
       numbers.set(directory, number);
     }
-    draft.add(`leaned-${number}.txt`, `${toHex(digestOf('md5', utf8(`${uri}\t${date}`)).bytes)}\n`);
+    draft.add(`leaned-${number}.txt`, `${mark}\n`);
     if (++lines % LINES_HELD_MAX === 0) draft.flush();
-  }
+  };
+  for await (const { file, uri, date } of records) add(dirname(files[file]!.target), markOf(uri, date));
+  for (const [from, to] of movesOf(files))
+    for (const path of notesIn(from)) for (const marks of marksIn(path)) for (const mark of marks) add(to, mark);
   draft.flush();
   for (const [number, directory] of directories.entries())
     await putDurably(join(run.directory, `leaned-${number}.txt`), notesOf(directory, run));
 }
 
-/** What SQL can read the notes beside the files from, with the column `mark`; undefined when there are none. */
-export function leanedSource(files: readonly CollectionFile[]): string | undefined {
-  const directories = new Set(files.map(({ path }) => join(dirname(path), WORK_DIRECTORY)));
-  const paths = [...directories].flatMap((directory) => notesIn(directory).map((name) => join(directory, name)));
-  if (paths.length === 0) return undefined;
-  return `read_csv([${paths.map(quoted).join(', ')}], header=false, auto_detect=false, columns={'mark': 'VARCHAR'})`;
+/** The directories that files leave, each with those they go to. */
+function movesOf(files: readonly CollectionFile[]): [from: string, to: string][] {
+  const moves = new Map<string, [string, string]>();
+  for (const { path, target } of files) {
+    const [from, to] = [dirname(path), dirname(target)];
+    if (from !== to) moves.set(`${from}\n${to}`, [from, to]);
+  }
+  return [...moves.values()];
+}
+
+/** The notes beside the files, all of which can be read. */
+export function notesBeside(files: readonly CollectionFile[]): string[] {
+  const notes = [...new Set(files.map(({ path }) => dirname(path)))].flatMap(notesIn);
+  for (const path of notes) for (const _ of marksIn(path));
+  return notes;
+}
+
+/** What SQL can read notes from, with the column `mark`; undefined when there are none. */
+export function leanedSource(notes: readonly string[]): string | undefined {
+  if (notes.length === 0) return undefined;
+  return `read_csv([${notes.map(quoted).join(', ')}], header=false, auto_detect=false, columns={'mark': 'VARCHAR'})`;
+}
+
+/** Notes of another run that came after those that were heeded, and that name one of the duplicates planned of a file. */
+export function leanedSince(path: string, plan: string, heeded: ReadonlySet<string>, run: RunMark): string | undefined {
+  const directory = dirname(path);
+  const own = notesOf(directory, run);
+  const notes = notesIn(directory).filter((note) => note !== own && !heeded.has(note));
+  if (notes.length === 0) return undefined;
+  const planned = new Set<string>();
+  for (const duplicates of readPlan(plan, DUPLICATES_AT_ONCE))
+    for (const { uri, date } of duplicates) planned.add(markOf(uri, date));
+  return notes.find((note) => {
+    for (const marks of marksIn(note)) if (marks.some((mark) => planned.has(mark))) return true;
+    return false;
+  });
+}
+
+function markOf(uri: string, date: string): string {
+  return toHex(digestOf('md5', utf8(`${uri}\t${date}`)).bytes);
 }
 
 /** The mark of a row of a manifest, in SQL. */
@@ -89,19 +134,42 @@ function notesOf(directory: string, { directory: runDirectory, startMs }: RunMar
   return join(directory, WORK_DIRECTORY, `leaned-${run}.txt`);
 }
 
+/** The notes beside the files of a directory. */
 function notesIn(directory: string): string[] {
+  const place = join(directory, WORK_DIRECTORY);
   try {
-    return readdirSync(directory).filter((name) => NOTES.test(name));
+    return readdirSync(place)
+      .filter((name) => NOTES.test(name))
+      .map((name) => join(place, name));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw fileError(cause, directory);
+    throw fileError(cause, place);
+  }
+}
+
+/** Some marks at a time. Notes that are not what a run wrote might have named anything. */
+function* marksIn(path: string): Generator<string[]> {
+  const window = new FileWindow(path);
+  try {
+    for (let at = 0; ; ) {
+      const bytes = window.all(at, LINE_BYTES * LINES_AT_ONCE);
+      if (bytes.length === 0) return;
+      const marks = bytes.toString('latin1').split('\n');
+      if (marks.pop() !== '' || !marks.every((mark) => MARK.test(mark)))
+        throw new PinakesError('SLIM_NOTES', { where: path });
+      at += bytes.length;
+      yield marks;
+    }
+  } finally {
+    window.close();
   }
 }
 
 async function putDurably(from: string, to: string): Promise<void> {
+  const place = dirname(to);
   try {
-    mkdirSync(dirname(to), { recursive: true });
+    mkdirSync(place, { recursive: true });
     copyFileSync(from, `${to}.tmp`);
     const descriptor = openSync(`${to}.tmp`, 'r+');
     try {
@@ -110,8 +178,19 @@ async function putDurably(from: string, to: string): Promise<void> {
       closeSync(descriptor);
     }
     renameSync(`${to}.tmp`, to);
-    await syncDirectory(dirname(to));
+    await syncDirectory(place);
+    await syncDirectory(dirname(place));
   } catch (cause) {
-    if (!UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '')) throw fileError(cause, to, 'writing');
+    const isUnwritable = UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '');
+    if (!isUnwritable || isWritable(dirname(place))) throw fileError(cause, to, 'writing');
+  }
+}
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }

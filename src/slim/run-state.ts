@@ -10,6 +10,8 @@ export class RunState {
   /** By number of the file; files are scanned in order. */
   readonly scanned: ScannedFile[] = [];
   lines: LineFileLengths = {};
+  /** Notes that the whole plan heeds; undefined before planning. */
+  heeded: ReadonlySet<string> | undefined;
   /** Parts of the manifest that the plan covers, with what was found in them. */
   readonly planned = new Map<string, PlanTally>();
   plan: LineFileLengths = {};
@@ -33,6 +35,9 @@ export class RunState {
       case 'scanned':
         for (const file of entry.files) this.scanned.push(file);
         this.lines = entry.lines;
+        break;
+      case 'heeded':
+        this.heeded = new Set(entry.notes);
         break;
       case 'planned':
         this.planned.set(entry.source, entry.tally);

@@ -29,7 +29,7 @@ import { FilePlaces } from './file-places.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { firstPass } from './first-pass.ts';
 import { JOURNAL_VERSION, Journal, type RunTerms, type ScannedFile } from './journal.ts';
-import { LEANED_MARK, leanedSource, noteLeaned } from './leaning-notes.ts';
+import { LEANED_MARK, leanedSource, noteLeaned, notesBeside } from './leaning-notes.ts';
 import { linesSource, MANIFEST_COLUMNS, RESOLVED_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
 import { manifestSource } from './manifest-source.ts';
@@ -314,7 +314,7 @@ class Run {
     if (pointers) {
       await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
     }
-    const leaned = leanedSource(this.#files);
+    const leaned = this.#leaned();
     if (leaned !== undefined) await clusters.findLeaned(everything, leaned);
     const numbers = new Map(this.#files.map((file, number) => [file.path, number]));
     for (const [index, source] of sources.entries()) {
@@ -341,7 +341,7 @@ class Run {
     const places = new FilePlaces(this.#files);
     const isTaken = (number: number | undefined) =>
       number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
-    const leaned = leanedSource(this.#files);
+    const leaned = this.#leaned();
     const free =
       leaned === undefined
         ? source.sql
@@ -360,6 +360,13 @@ class Run {
     });
     const tally = { ...found, collisions: 0 };
     this.#note({ kind: 'planned', source: 'manifests', plan: plan.checkpoint(), tally });
+  }
+
+  /** What SQL can read from of the records that files elsewhere lean on. */
+  #leaned(): string | undefined {
+    const notes = notesBeside(this.#files);
+    if (!this.#state.heeded) this.#note({ kind: 'heeded', notes });
+    return leanedSource(notes);
   }
 
   #arcId(number: number, offset: number): string | undefined {

@@ -13,6 +13,7 @@ import { filesOpenForWriting, identityIfThere, sameIdentity } from './file-ident
 import { slimFinding } from './finding-catalogue.ts';
 import { install, keep } from './installation.ts';
 import type { Journal, JournalEntry } from './journal.ts';
+import { leanedSince } from './leaning-notes.ts';
 import type { Plan } from './plan.ts';
 import type { RewriteReport } from './rewrite.ts';
 import type { RunState } from './run-state.ts';
@@ -145,33 +146,34 @@ export class SecondPass {
   }
 
   /** From written to installed, step by step, each in the journal. Everything here can be done again. */
-  async #settle({ file: number, originalFiles }: Work, report: RewriteReport | undefined): Promise<void> {
-    const file = this.#files[number]!;
+  async #settle(work: Work, report: RewriteReport | undefined): Promise<void> {
+    const { file: number } = work;
     if (report) {
       for (const finding of report.findings) this.#options.onFinding(finding);
       const { identity, replaced, payloadBytesSaved, stayed } = report;
       this.#note({ kind: 'written', file: number, identity, replaced, payloadBytesSaved, stayed });
     }
-    if (!this.#options.dryRun) await this.#putWritten(number, file, originalFiles);
+    if (!this.#options.dryRun) await this.#putWritten(work);
     // Lost in a crash, it shows all the same: the file in place is the one that was written.
     this.#journal.addLazily({ kind: 'installed', file: number });
     this.#state.see({ kind: 'installed', file: number });
   }
 
-  async #putWritten(number: number, file: CollectionFile, originalFiles: ReadonlySet<number>): Promise<void> {
+  async #putWritten(work: Work): Promise<void> {
+    const { file: number } = work;
+    const file = this.#files[number]!;
     const written = this.#state.written.get(number)!;
     const temporary = temporaryOf(file, this.#options.directory);
     const isInPlace = file.target === file.path;
     const there = identityIfThere(file.target);
     if (there && sameIdentity(there, written.identity)) return;
     if (isInPlace && written.replaced === 0) removeIfThere(temporary);
-    else await this.#putInPlace(number, file, originalFiles, temporary);
+    else await this.#putInPlace(work, file, temporary);
   }
 
   async #putInPlace(
-    number: number,
+    { file: number, plan, originalFiles }: Work,
     file: CollectionFile,
-    originalFiles: ReadonlySet<number>,
     temporary: string,
   ): Promise<void> {
     try {
@@ -181,6 +183,7 @@ export class SecondPass {
         if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
       } else {
         if (this.#isOpenForWriting(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
+        if (plan !== undefined) this.#expectFree(file.path, plan);
         if (this.#options.keptDirectory !== '') {
           await keep(file.path, join(this.#options.keptDirectory, file.name));
           this.#note({ kind: 'kept', file: number });
@@ -191,6 +194,13 @@ export class SecondPass {
       throw error;
     }
     await install(temporary, file.target);
+  }
+
+  /** Another run may have come to lean on one of the duplicates since they were planned. */
+  #expectFree(path: string, plan: string): void {
+    const { directory, startMs } = this.#options;
+    const note = leanedSince(path, plan, this.#state.heeded ?? new Set(), { directory, startMs });
+    if (note !== undefined) throw new PinakesError('FILE_CHANGED', { where: note });
   }
 
   /** Looking through all processes takes a while, so one look serves for some files that follow one another. */

@@ -14,6 +14,7 @@
 import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileError } from '../base/index.ts';
+import { realPath } from './collection.ts';
 import { WorkLock } from './work-lock.ts';
 
 export const WORK_DIRECTORY = '.pinakes-slim';
@@ -21,7 +22,9 @@ export const WORK_DIRECTORY = '.pinakes-slim';
 const LASTING = new Set(['journal.jsonl', 'files.jsonl']);
 
 export class WorkDirectory {
+  /** With symbolic links resolved: what is named after it is the same whichever way leads here. */
   readonly path: string;
+  readonly #givenPath: string;
   /** The outermost directory that was made for it. */
   readonly #firstMade: string;
   readonly #lock: WorkLock;
@@ -37,7 +40,8 @@ export class WorkDirectory {
   }
 
   private constructor(path: string, firstMade: string, lock: WorkLock) {
-    this.path = path;
+    this.path = realPath(path);
+    this.#givenPath = path;
     this.#firstMade = firstMade;
     this.#lock = lock;
   }
@@ -46,7 +50,7 @@ export class WorkDirectory {
   unlock(): void {
     this.#lock.release();
     try {
-      for (let path = this.path; ; path = dirname(path)) {
+      for (let path = this.#givenPath; ; path = dirname(path)) {
         rmdirSync(path);
         if (path === this.#firstMade) break;
       }

@@ -1,9 +1,17 @@
 /** Runs that have only some of their files in common: no run sees the revisits in files that it does not name, and none may leave them without their content. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type SlimRunOptions, slimRefs, slimResolve, slimRun, slimSum, slimUndo } from '../../src/slim/index.ts';
+import {
+  type SlimPhase,
+  type SlimRunOptions,
+  slimRefs,
+  slimResolve,
+  slimRun,
+  slimSum,
+  slimUndo,
+} from '../../src/slim/index.ts';
 import { type ArchivedRecord, capturesOf, originalOf, readAll } from './archived-captures.ts';
 import { bodyOf, SampleWriter } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
@@ -74,10 +82,60 @@ test('undoing a run forgets what its revisits leaned on', async () => {
     const earlier = await readAll(filesBelow(directory));
     const options = over(directory, ['new', 'middle'], { keptDirectory: join(directory, '.kept') });
     assert.equal((await slimRun(options)).revisits, 1);
-    const { workDirectory } = options;
+    // By another way to the same place.
+    symlinkSync(join(directory, 'new'), join(directory, 'link'));
+    const workDirectory = join(directory, 'link', '.pinakes-slim');
     assert.deepEqual(await slimUndo({ workDirectory, onFinding: () => {} }), { restored: 1, left: 0 });
+    rmSync(join(directory, 'link'));
     assert.equal(existsSync(join(directory, 'middle', '.pinakes-slim')), false);
     assert.equal((await slimRun(over(directory, ['old', 'middle']))).revisits, 1);
     expectWhole(await readAll(filesBelow(directory)), earlier);
+  });
+});
+
+test('so it does when the run that would touch it was interrupted before, and goes on after the one that leans on it', async () => {
+  await inDirectory(async (directory) => {
+    for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
+    const earlier = await readAll(filesBelow(directory));
+    const stopper = new AbortController();
+    // It has its plan, and has exchanged nothing.
+    const onProgress = (phase: SlimPhase) => void (phase === 'resolve' && stopper.abort());
+    const interrupted = over(directory, ['old', 'middle'], { onProgress, signal: stopper.signal });
+    await assert.rejects(slimRun(interrupted), { name: 'AbortError' });
+    assert.equal((await slimRun(over(directory, ['new', 'middle']))).revisits, 1);
+    assert.equal((await slimRun(over(directory, ['old', 'middle']))).revisits, 0);
+    expectWhole(await readAll(filesBelow(directory)), earlier);
+  });
+});
+
+test('nothing is done where what is leaned on cannot be told', async () => {
+  await inDirectory(async (directory) => {
+    for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
+    assert.equal((await slimRun(over(directory, ['new', 'middle']))).revisits, 1);
+    const place = join(directory, 'middle', '.pinakes-slim');
+    const notes = join(place, readdirSync(place)[0]!);
+    const images = filesBelow(directory).map((path) => readFileSync(path));
+    for (const damage of [readFileSync(notes).subarray(0, 20), Buffer.alloc(33), Buffer.from([0xff, 0x0a])]) {
+      writeFileSync(notes, damage);
+      await assert.rejects(slimRun(over(directory, ['old', 'middle'])), { code: 'SLIM_NOTES', where: notes });
+    }
+    assert.deepEqual(
+      filesBelow(directory).map((path) => readFileSync(path)),
+      images,
+    );
+  });
+});
+
+test('files that a run writes elsewhere are leaned on there, too', async () => {
+  await inDirectory(async (directory) => {
+    for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
+    const earlier = await readAll(filesBelow(directory));
+    assert.equal((await slimRun(over(directory, ['new', 'middle']))).revisits, 1);
+    const target = join(directory, 'target');
+    await slimRun(over(directory, ['new', 'middle'], { target, workDirectory: join(target, '.pinakes-slim') }));
+    const written = filesBelow(target).filter((path) => path.endsWith('middle.warc.gz'));
+    const inputs = [...filesBelow(join(directory, 'old')), ...written].map((path) => ({ path, root: path }));
+    assert.equal((await slimRun(over(directory, ['old'], { inputs }))).revisits, 0);
+    expectWhole(await readAll([...filesBelow(join(directory, 'old')), ...filesBelow(target)]), earlier);
   });
 });
