@@ -171,23 +171,14 @@ export class SecondPass {
     else await this.#putInPlace(work, file, temporary);
   }
 
-  async #putInPlace(
-    { file: number, plan, originalFiles }: Work,
-    file: CollectionFile,
-    temporary: string,
-  ): Promise<void> {
+  async #putInPlace(work: Work, file: CollectionFile, temporary: string): Promise<void> {
     try {
-      this.#expectUntouched(number);
-      for (const original of originalFiles) this.#expectUntouched(original);
-      if (file.target !== file.path) {
-        if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
-      } else {
-        if (this.#isOpenForWriting(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
-        if (plan !== undefined) this.#expectFree(file.path, plan);
-        if (this.#options.keptDirectory !== '') {
-          await keep(file.path, join(this.#options.keptDirectory, file.name));
-          this.#note({ kind: 'kept', file: number });
-        }
+      this.#expectStill(work, file);
+      if (file.target === file.path && this.#options.keptDirectory !== '') {
+        await keep(file.path, join(this.#options.keptDirectory, file.name));
+        // A copy to another device can take its time.
+        this.#expectStill(work, file);
+        this.#note({ kind: 'kept', file: work.file });
       }
     } catch (error) {
       removeIfThere(temporary);
@@ -196,10 +187,18 @@ export class SecondPass {
     await install(temporary, file.target);
   }
 
-  /** Another run may have come to lean on one of the duplicates since they were planned. */
-  #expectFree(path: string, plan: string): void {
+  /** Everything is as the plan has it: the file, those with its originals, and what others lean on. */
+  #expectStill({ file: number, plan, originalFiles }: Work, file: CollectionFile): void {
+    this.#expectUntouched(number);
+    for (const original of originalFiles) this.#expectUntouched(original);
+    if (file.target !== file.path) {
+      if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
+      return;
+    }
+    if (this.#isOpenForWriting(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
+    if (plan === undefined) return;
     const { directory, startMs } = this.#options;
-    const note = leanedSince(path, plan, this.#state.heeded ?? new Set(), { directory, startMs });
+    const note = leanedSince(file.path, plan, this.#state.heeded ?? new Set(), { directory, startMs });
     if (note !== undefined) throw new PinakesError('FILE_CHANGED', { where: note });
   }
 
