@@ -25,6 +25,16 @@ export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
   return a.size === b.size && a.modifiedNs === b.modifiedNs && a.inode === b.inode;
 }
 
+/** How exact the time is that a copy is given. */
+const COPY_TIME_NS = 1_000_000n;
+
+/** Whether it is the same file, or a copy of it that was given its time. */
+export function sameOrCopy(a: FileIdentity, b: FileIdentity): boolean {
+  if (sameIdentity(a, b)) return true;
+  const apart = BigInt(a.modifiedNs) - BigInt(b.modifiedNs);
+  return a.size === b.size && apart <= COPY_TIME_NS && apart >= -COPY_TIME_NS;
+}
+
 const ACCESS_MODE = 0o3;
 
 /** The files that processes have open for writing, as far as this user may see. Real paths. */

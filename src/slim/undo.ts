@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Finding, PinakesError } from '../base/index.ts';
 import { loadCollection } from './collection.ts';
 import { compareFiles } from './file-comparison.ts';
-import { identityIfThere, sameIdentity } from './file-identity.ts';
+import { identityIfThere, sameIdentity, sameOrCopy } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { forget, removeRemains, restore } from './installation.ts';
 import { Journal } from './journal.ts';
@@ -75,7 +75,8 @@ async function undo(
     }
     const now = identityIfThere(path);
     const written = state.written.get(number);
-    const isOurs = now && written && sameIdentity(now, written.identity);
+    // A copy, where a later run rewrote it again and was undone from another device.
+    const isOurs = now && written && sameOrCopy(now, written.identity);
     const isCopy = now && !isOurs && found?.size === now.size && compareFiles(path, kept);
     const isOld = isCopy || (now && sameIdentity(now, state.scanned[number]!.identity));
     // Under both names the new file: putting it back would remove it.

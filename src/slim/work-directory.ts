@@ -19,6 +19,7 @@ import { WorkLock } from './work-lock.ts';
 
 export const WORK_DIRECTORY = '.pinakes-slim';
 
+const DRY_RUN = 'dry-run';
 const LASTING = new Set(['journal.jsonl', 'files.jsonl']);
 
 export class WorkDirectory {
@@ -33,7 +34,10 @@ export class WorkDirectory {
   static lock(path: string): WorkDirectory {
     try {
       const firstMade = mkdirSync(path, { recursive: true });
-      return new WorkDirectory(path, firstMade ?? path, WorkLock.take(path));
+      const work = new WorkDirectory(path, firstMade ?? path, WorkLock.take(path));
+      // What a dry run left that was killed.
+      rmSync(join(path, DRY_RUN), { recursive: true, force: true });
+      return work;
     } catch (cause) {
       throw fileError(cause, path, 'writing');
     }
@@ -75,8 +79,7 @@ export class WorkDirectory {
 
   /** A place for a run that changes nothing and leaves nothing. */
   dryRun(): string {
-    const path = join(this.path, 'dry-run');
-    rmSync(path, { recursive: true, force: true });
+    const path = join(this.path, DRY_RUN);
     mkdirSync(path);
     return path;
   }

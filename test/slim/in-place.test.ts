@@ -20,7 +20,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { digestOf, type Finding, utf8 } from '../../src/base/index.ts';
 import { slimRun, slimUndo } from '../../src/slim/index.ts';
-import { writeSampleCollection } from './sample-collection.ts';
+import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
 test('undo puts back every file as it was', async () => {
@@ -128,6 +128,37 @@ test('undo puts back a file from another device with the time, the permissions a
       assert.deepEqual(await slimUndo({ workDirectory, onFinding }), { restored: 4, left: 0 });
       assert.deepEqual(look(), before);
       assert.deepEqual(filesBelow(other), []);
+    } finally {
+      rmSync(other, { recursive: true });
+    }
+  });
+});
+
+test('runs that rewrote the same file are undone one after the other, from another device too', async (t) => {
+  await inDirectory(async (directory) => {
+    const other = elsewhere(directory);
+    if (other === undefined) return t.skip('there is no second device');
+    try {
+      const write = async (name: string, seed: number, contents: readonly number[]) => {
+        const sample = await SampleWriter.create(join(directory, name), 'gzip', seed);
+        for (const content of contents) await sample.page({ uri: `http://${name}/${content}`, body: bodyOf(content) });
+        await sample.finish();
+      };
+      await write('third.warc.gz', 3, [1, 2]);
+      await write('second.warc.gz', 2, [2]);
+      const look = () => readFileSync(join(directory, 'third.warc.gz'));
+      const images = [look()];
+      for (const [run, name] of ['one', 'two'].entries()) {
+        if (run === 1) await write('first.warc.gz', 1, [1]);
+        const { options } = runOptions(directory, { keptDirectory: join(other, name) });
+        assert.equal((await slimRun(options)).revisits, 1);
+        images.push(look());
+      }
+      const workDirectory = join(directory, '.pinakes-slim');
+      for (const image of [images[1]!, images[0]!]) {
+        assert.deepEqual(await slimUndo({ workDirectory, onFinding: () => {} }), { restored: 1, left: 0 });
+        assert.deepEqual(look(), image);
+      }
     } finally {
       rmSync(other, { recursive: true });
     }

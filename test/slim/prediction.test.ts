@@ -58,8 +58,11 @@ for (const seed of [1, 2, 3, 4, 5]) {
           filesBelow(source).map((path) => readFileSync(path)),
           images,
         );
+        const killed = join(dry.options.workDirectory, 'dry-run', 'file-1');
+        mkdirSync(killed, { recursive: true });
         const real = runOptions(source, how);
         const done = await slimRun(real.options);
+        assert.equal(existsSync(killed), false);
         assert.deepEqual(told, done);
         assert.deepEqual(dry.findings, real.findings);
         assert.ok(done.revisits > 0 && done.stayed.small > 0 && done.stayed.coding > 0);
