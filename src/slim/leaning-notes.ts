@@ -6,7 +6,7 @@
  *   .pinakes-slim/leaned-<run>.txt     a line for each original: MD5 of its URI, a tab and its date, in hexadecimal
  * ```
  * A run heeds the notes that are there when it plans, and looks for those of others that have come since before it exchanges a file. A directory that cannot be written to
- * gets no notes: its files cannot be exchanged either.
+ * gets no notes, which is told: this user cannot exchange its files either, but another one might.
  */
 import {
   accessSync,
@@ -22,10 +22,11 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { digestOf, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../base/index.ts';
+import { digestOf, type Finding, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../base/index.ts';
 import type { CollectionFile } from './collection.ts';
 import { quoted } from './database.ts';
 import { FileWindow } from './file-window.ts';
+import { slimFinding } from './finding-catalogue.ts';
 import { LineFiles } from './line-files.ts';
 import { readPlan } from './plan-line.ts';
 import { WORK_DIRECTORY } from './work-directory.ts';
@@ -50,6 +51,7 @@ export async function noteLeaned(
   records: AsyncIterable<LeanedRecord>,
   files: readonly CollectionFile[],
   run: RunMark,
+  onFinding: (finding: Finding) => void,
 ): Promise<void> {
   const directories: string[] = [];
   const numbers = new Map<string, number>();
@@ -68,8 +70,10 @@ export async function noteLeaned(
   for (const [from, to] of movesOf(files))
     for (const path of notesIn(from)) for (const marks of marksIn(path)) for (const mark of marks) add(to, mark);
   draft.flush();
-  for (const [number, directory] of directories.entries())
-    await putDurably(join(run.directory, `leaned-${number}.txt`), notesOf(directory, run));
+  for (const [number, directory] of directories.entries()) {
+    const isNoted = await putDurably(join(run.directory, `leaned-${number}.txt`), notesOf(directory, run));
+    if (!isNoted) onFinding(slimFinding('slim-lean-unnoted', directory, 0));
+  }
 }
 
 /** The directories that files leave, each with those they go to. */
@@ -166,7 +170,8 @@ function* marksIn(path: string): Generator<string[]> {
   }
 }
 
-async function putDurably(from: string, to: string): Promise<void> {
+/** False where the files beside it cannot be exchanged either. */
+async function putDurably(from: string, to: string): Promise<boolean> {
   const place = dirname(to);
   try {
     mkdirSync(place, { recursive: true });
@@ -180,9 +185,11 @@ async function putDurably(from: string, to: string): Promise<void> {
     renameSync(`${to}.tmp`, to);
     await syncDirectory(place);
     await syncDirectory(dirname(place));
+    return true;
   } catch (cause) {
     const isUnwritable = UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '');
     if (!isUnwritable || isWritable(dirname(place))) throw fileError(cause, to, 'writing');
+    return false;
   }
 }
 

@@ -200,7 +200,7 @@ class Run {
       const plan = await this.#plan();
       if (!this.#options.dryRun) {
         const run = { directory: this.#directory, startMs: this.#state.begin!.startMs };
-        await noteLeaned(plan.originalsElsewhere(), this.#files, run);
+        await noteLeaned(plan.originalsElsewhere(), this.#files, run, this.#options.onFinding);
       }
       const failures = await this.#rewrite(plan);
       const summary = summaryOf(this.#files, this.#state);

@@ -1,6 +1,15 @@
 /** Runs that have only some of their files in common: no run sees the revisits in files that it does not name, and none may leave them without their content. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -123,6 +132,29 @@ test('nothing is done where what is leaned on cannot be told', async () => {
       filesBelow(directory).map((path) => readFileSync(path)),
       images,
     );
+  });
+});
+
+test('where nothing can be noted that is told, and where files could be exchanged all the same nothing is done', async (t) => {
+  if (process.getuid?.() === 0) return t.skip('root may write anywhere');
+  await inDirectory(async (directory) => {
+    for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
+    const [old, middle] = [join(directory, 'old'), join(directory, 'middle')];
+    mkdirSync(join(middle, '.pinakes-slim'), { mode: 0o555 });
+    const code = 'FILE_UNWRITABLE';
+    await assert.rejects(slimRun(over(directory, ['new', 'middle'])), { code });
+    chmodSync(join(middle, '.pinakes-slim'), 0o755);
+    assert.equal((await slimRun(over(directory, ['new', 'middle']))).revisits, 1);
+    chmodSync(old, 0o555);
+    await writeCrawl(directory, 'newest', 4);
+    const findings: Finding[] = [];
+    const onFinding = (finding: Finding) => void findings.push(finding);
+    assert.equal((await slimRun(over(directory, ['newest', 'old'], { onFinding }))).revisits, 1);
+    assert.deepEqual(
+      findings.map(({ code, file }) => [code, file]),
+      [['slim-lean-unnoted', old]],
+    );
+    chmodSync(old, 0o755);
   });
 });
 
