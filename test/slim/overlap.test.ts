@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Finding } from '../../src/base/index.ts';
 import {
   type SlimPhase,
   type SlimRunOptions,
