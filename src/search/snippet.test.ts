@@ -89,3 +89,21 @@ test('letters that the index takes apart are marked as they stand in the text', 
     );
   }
 });
+
+test('a word with an apostrophe is marked whichever of the apostrophes is typed', () => {
+  const written = [
+    '\u043e\u0431\u02bc\u0454\u043a\u0442',
+    '\u043e\u0431\u2019\u0454\u043a\u0442',
+    "\u043e\u0431'\u0454\u043a\u0442",
+  ];
+  for (const word of written)
+    for (const typed of written)
+      assert.deepEqual(
+        snippetOf(`x ${word} y`, [typed]).marks,
+        [
+          [2, 4],
+          [5, 8],
+        ],
+        `${typed} in ${word}`,
+      );
+});

@@ -16,8 +16,8 @@ const PIECE_LENGTH = 400_000;
 /** So far pieces overlap, so that no word is cut. */
 const OVERLAP_LENGTH = 200;
 const HITS_MAX = 2000;
-/** With what is invisible in it. */
-const WORD = /[\p{L}\p{N}\p{M}][\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]*/gu;
+/** With what is invisible in it, and without apostrophes, of which some are letters to Unicode. */
+const WORD = /[[\p{L}\p{N}\p{M}]--[ʼʻ]][[\p{L}\p{N}\p{M}\p{Default_Ignorable_Code_Point}]--[ʼʻ]]*/gv;
 /** A letter with all that joins it: marks, the half-width ones of Japanese, and the later parts of a Korean syllable. */
 const UNIT = /\P{M}[\p{M}\p{Default_Ignorable_Code_Point}\u1160-\u11ff\uff9e\uff9f]*/gu;
 

@@ -73,3 +73,35 @@ test('a word with soft hyphens is one word, in texts and in queries', () => {
   assert.equal(matchForm('\u00ad'), undefined);
   assert.equal(foldedForm('Donau\u00adDampf'), 'donaudampf');
 });
+
+test('every letter and mark stands in queries as it stands in the index, whatever else is on the page', () => {
+  const spaced = (text: string | undefined) => text?.replaceAll('"', '').replace(/\s+/g, ' ');
+  for (let code = 0; code < 0x110000; code++) {
+    const letter = String.fromCodePoint(code);
+    if (!/[\p{L}\p{N}\p{M}]/u.test(letter)) continue;
+    const word = `a${letter}b`;
+    assert.equal(spaced(matchForm(word)), spaced(indexForm(word)), `U+${code.toString(16)}`);
+    assert.equal(spaced(indexForm(`${word} \u56f3`)), `${spaced(indexForm(word))} \u56f3 `, `U+${code.toString(16)}`);
+  }
+});
+
+test('an accent that Thai shares with Latin is a letter of the run that it stands in, and of the word otherwise', () => {
+  assert.equal(matchForm('\u0e23\u0e27\u0331'), '"\u0e23\u0e27 \u0e27\u0331"');
+  assert.equal(matchForm('ag\u0303uara'), '"ag\u0303uara"');
+});
+
+test('what joins with what stands before it does so across what nobody sees', () => {
+  for (const [written, typed] of [
+    ['\u3072\u034f\u3099', '\u3073'],
+    ['\u1112\u200b\u1161', '\ud558'],
+  ] as const)
+    assert.equal(indexForm(written), indexForm(typed));
+});
+
+test('a Hebrew maqaf parts words, and Georgian capitals are letters like the others', () => {
+  assert.equal(
+    indexForm('\u05d1\u05b5\u05d9\u05ea\u05be\u05e1\u05e4\u05e8'),
+    '\u05d1\u05d9\u05ea\u05be\u05e1\u05e4\u05e8',
+  );
+  assert.equal(indexForm('\u1c97\u1c91'), '\u10d7\u10d1');
+});

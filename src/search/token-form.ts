@@ -9,14 +9,16 @@
  * Trigrams, the other usual way, cannot find words of two characters, which most words of Chinese and Japanese are.
  */
 
+const UNSEGMENTED_SCRIPTS = 'Han Hiragana Katakana Hangul Bopomofo Thai Lao Khmer Myanmar Tibetan'.split(' ');
+const UNSEGMENTED_LETTER = `[${UNSEGMENTED_SCRIPTS.map((script) => `\\p{scx=${script}}`).join('')}]&&[\\p{L}\\p{N}\\p{M}]`;
 /**
- * Runs of letters of scripts without blanks. Korean has blanks, but its words carry endings. Bounded, because a pattern without a bound runs out of stack over millions of letters; across a cut
- * one pair is missing, and no writing has such runs.
+ * Runs of letters of scripts without blanks. Korean has blanks, but its words carry endings. Accents that such a script shares with Latin belong to a run, but begin none. Bounded, because a pattern
+ * without a bound runs out of stack over millions of letters; across a cut one pair is missing, and no writing has such runs.
  */
-const UNSEGMENTED =
-  /[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Tibetan}]&&[\p{L}\p{N}\p{M}]]{1,65536}/gv;
+const UNSEGMENTED = new RegExp(`[[${UNSEGMENTED_LETTER}]--[\\u0000-\\u0dff]][${UNSEGMENTED_LETTER}]{0,65535}`, 'gv');
+/** Has every one of these letters, or the first half of it. */
 const MAY_BE_UNSEGMENTED =
-  /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua000-\uabff\uac00-\ud7ff\ud840-\ud8ff\uf900-\ufaff\uff66-\uffdc]/;
+  /[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua000-\uabff\uac00-\ud7ff\ud805\ud81b\ud82b\ud82c\ud834\ud840-\ud8ff\uf900-\ufaff\uff66-\uffdc]/;
 const BEYOND_ASCII = /[^\x00-\x7f]/;
 
 /**
@@ -52,10 +54,11 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   '\u06a9': '\u0643',
 };
 
-/** What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo; and what they type otherwise. */
+/** What readers leave out when they type: Greek accents, the points of Hebrew and Arabic, the dots of the Russian yo; and what they type otherwise, as Georgian capitals, which FTS5 does not know. */
 const LEFT_OUT =
-  /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]|[ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ\u0622\u0623\u0625\u0629\u0649\u0671\u06a9\u06c0-\u06c2\u06cc\u06d5]/g;
-const HAS_LEFT_OUT = /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ]/;
+  /[\u0386-\u03ce\u1f00-\u1fff]+|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]+|[\u0401\u0451]|[\u1c90-\u1cbf]+|[ßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ\u0622\u0623\u0625\u0629\u0649\u0671\u06a9\u06c0-\u06c2\u06cc\u06d5]/g;
+const HAS_LEFT_OUT =
+  /[\u0386-\u03ce\u1f00-\u1fff\u0591-\u05c7\u0610-\u06ed\u0401\u0451\u1c90-\u1cbfßẞæÆœŒøØłŁđĐðÐþÞħĦŧŦıʼʻ]/;
 
 /** What nobody sees: soft hyphens, spaces and joiners without a width, directions of writing, variants of a letter's form. To FTS5 most would be the end of a word. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu;
@@ -69,7 +72,7 @@ export function plainForm(text: string): string {
   // To SQLite a zero is the end of a text.
   const whole = text.includes('\0') ? text.replaceAll('\0', ' ') : text;
   if (!BEYOND_ASCII.test(whole)) return whole;
-  const normal = whole.normalize('NFKC').replace(INVISIBLE, '');
+  const normal = whole.replace(INVISIBLE, '').normalize('NFKC');
   return HAS_LEFT_OUT.test(normal) ? normal.replace(LEFT_OUT, withoutSigns) : normal;
 }
 
@@ -79,6 +82,7 @@ function withoutSigns(run: string): string {
   const first = run.charCodeAt(0);
   if (first === 0x0401 || first === 0x0451) return '\u0435';
   if (first >= 0x0591 && first < 0x1000) return '';
+  if (first >= 0x1c90 && first <= 0x1cbf) return run.toLowerCase();
   const bare = run.normalize('NFD').replace(/[\u0300-\u036f]/g, '');
   return bare.replaceAll('\u03c2', '\u03c3');
 }
