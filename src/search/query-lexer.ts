@@ -40,6 +40,15 @@ export type FieldName = (typeof FIELDS)[number];
 const FIELD = /([A-Za-z][A-Za-z-]*)(:(?:>=|<=|>|<)?|>=|<=|>|<|=)/y;
 /** Straight ones, and those that keyboards and word processors put in their place: English, German and Polish, French and Russian. */
 const QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb';
+/** What closes a phrase, by what opened it: others may stand inside of it. */
+const PARTNERS: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\u201c': '\u201d"',
+  '\u201d': '\u201d"',
+  '\u201e': '\u201c\u201d"',
+  '\u00ab': '\u00bb"',
+  '\u00bb': '\u00ab\u00bb"',
+};
 const WORD = new RegExp(`[^\\s()${QUOTES}]+`, 'y');
 
 export function lexQuery(text: string): Token[] | QueryProblem {
@@ -68,10 +77,14 @@ function isQuote(character: string): boolean {
   return QUOTES.includes(character);
 }
 
+function nextOf(signs: string, text: string, from: number): number | undefined {
+  for (let at = from; at < text.length; at++) if (signs.includes(text[at]!)) return at;
+  return undefined;
+}
+
 function phraseAt(text: string, at: number): Token | QueryProblem {
-  let end = at + 1;
-  while (end < text.length && !isQuote(text[end]!)) end++;
-  if (end >= text.length) return { at, length: 1, message: 'this quotation mark has no partner' };
+  const end = nextOf(PARTNERS[text[at]!]!, text, at + 1) ?? nextOf(QUOTES, text, at + 1);
+  if (end === undefined) return { at, length: 1, message: 'this quotation mark has no partner' };
   return { kind: 'phrase', text: text.slice(at + 1, end), at, length: end + 1 - at };
 }
 

@@ -45,6 +45,18 @@ test('a phrase stands in quotation marks of any language', () => {
     '\u00bbc d\u00ab',
   ])
     assert.deepEqual(queryOf(text), word('c d'), text);
+  assert.deepEqual(queryOf('"a \u00abb\u00bb \u201cc\u201d"'), word('a \u00abb\u00bb \u201cc\u201d'));
+  assert.deepEqual(queryOf('\u201ec d"'), word('c d'));
+  assert.deepEqual(queryOf('"c d\u201d'), word('c d'));
+});
+
+test('joiners inside of names belong to them, whatever else nobody sees does not', () => {
+  const name = '\u0645\u06cc\u200c\u062e';
+  const pasted = `\u200e${name[0]}\u200b${name.slice(1)}\u200f`;
+  assert.deepEqual(queryOf(`url:http://a.example/${pasted}`), { kind: 'url', url: `http://a.example/${name}` });
+  assert.deepEqual(queryOf(`collection:"${pasted}"`), { kind: 'collection', name });
+  assert.deepEqual(queryOf(`site:${pasted}.example`), { kind: 'site', host: `${name}.example` });
+  assert.deepEqual(queryOf(`title:${pasted}`), { ...word(name.replace('\u200c', '')), field: 'title' });
 });
 
 test('fields are understood with their values', () => {

@@ -27,28 +27,46 @@ export function parseQuery(text: string): ParsedQuery {
   }
   // What is pasted brings such characters along; before a field or a sign they would make a word of it.
   const visible = withoutInvisible(text);
-  const parsed = parseVisible(visible);
-  return 'problem' in parsed && visible !== text ? { problem: placedIn(text, parsed.problem) } : parsed;
+  if (visible === text) return parseVisible(text, (token) => token);
+  const places = placesOf(text);
+  const parsed = parseVisible(visible, (token) => asWritten(token, visible, text, places));
+  return 'problem' in parsed ? { problem: placedIn(text, places, parsed.problem) } : parsed;
 }
 
-function parseVisible(text: string): ParsedQuery {
+function parseVisible(text: string, restored: (token: Token) => Token): ParsedQuery {
   const tokens = lexQuery(text);
   if (!Array.isArray(tokens)) return { problem: tokens };
   if (tokens.length === 0) return { query: { kind: 'all' } };
-  return new Parser(tokens, text.length).parse();
+  return new Parser(tokens.map(restored), text.length).parse();
 }
 
-/** A problem of the text without what is invisible, at its place in the whole text. */
-function placedIn(text: string, { at, length, message }: QueryProblem): QueryProblem {
+/** Where every unit of the text without what is invisible stands in the whole text. */
+function placesOf(text: string): number[] {
   const places: number[] = [];
   let end = 0;
   for (const character of text) {
     if (withoutInvisible(character) !== '') for (let unit = 0; unit < character.length; unit++) places.push(end + unit);
     end += character.length;
   }
-  const from = places[at] ?? end;
+  return places;
+}
+
+/** A problem of the text without what is invisible, at its place in the whole text. */
+function placedIn(text: string, places: readonly number[], { at, length, message }: QueryProblem): QueryProblem {
+  const from = places[at] ?? text.length;
   const last = places[at + length - 1] ?? from + length - 1;
   return { at: from, length: last - from + 1, message };
+}
+
+/** Fields whose values are names: some letters of Persian and of the scripts of India, and emoji, are told apart by a joiner in them. */
+const NAMES: ReadonlySet<string> = new Set(['url', 'site', 'links-to', 'linked-from', 'collection']);
+const NO_JOINER = /[\p{Default_Ignorable_Code_Point}--[\u200c\u200d\ufe0f]]+/gv;
+
+function asWritten(token: Token, visible: string, text: string, places: readonly number[]): Token {
+  if (token.kind !== 'field' || !NAMES.has(token.name) || token.value === '') return token;
+  const from = visible.indexOf(token.value, token.valueAt);
+  const written = text.slice(places[from], places[from + token.value.length - 1]! + 1);
+  return { ...token, value: written.replace(NO_JOINER, '') };
 }
 
 class Parser {
