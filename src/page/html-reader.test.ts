@@ -126,8 +126,20 @@ test('a text with readings above it is one text, with the readings behind its li
     ['<ruby><rb>東<rb>京<rt>とう<rt>きょう</ruby>', '東京 (とうきょう)'],
     ['<p><ruby>北<rt>never closed<p>another line', '北 (never closed)\nanother line'],
     ['<rt>without ruby</rt>', 'without ruby'],
+    ['<ruby>漢<rt> <b>かん</b> </rt>字<rt>じ</rt></ruby>', '漢字 (かん じ)'],
   ];
   for (const [html, text] of cases) assert.equal((await read(html)).text, text, html);
+});
+
+test('a reading that is not closed costs no word of the text behind it', async () => {
+  const { text } = await read(`<ruby>漢<rt>かん ${'word '.repeat(20_000)}<b>needle</b> <i>end</i>`);
+  assert.match(text, /needle end/);
+});
+
+test('paragraphs and headings with nothing in them that is seen are empty', async () => {
+  const page = await read('<h2>&#8203;</h2><p>&#8203; &shy;</p><p>one<b>&zwnj;</b>word</p>');
+  assert.equal(page.text, 'oneword');
+  assert.deepEqual(page.headings, []);
 });
 
 test('what the document says of itself is read: description, robots, dates', async () => {

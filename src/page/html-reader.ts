@@ -30,6 +30,7 @@ function mayBeWanted(first: number, length: number): boolean {
 
 const RAW_TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const SRCDOC_DEPTH_MAX = 2;
+/** What goes on longer is no reading: one that was not closed takes the text behind it. */
 const READINGS_LENGTH_MAX = 64 * 1024;
 /** What they hold is for browsers that do without. */
 const OTHERWISE: ReadonlySet<string> = new Set(['noframes', 'noembed']);
@@ -264,16 +265,17 @@ export class HtmlReader implements MarkupSink {
       return;
     }
     if (!this.#wantsText || !(this.#isShown || this.#anchor !== undefined) || this.#ruby === 'bracket') return;
+    const isReading = this.#ruby === 'reading' && this.#readings.length < READINGS_LENGTH_MAX;
     const isSpace = isOnlySpace(this.#source, start, end);
-    if (isSpace && this.text.preserved === 0) {
+    if (isSpace && this.text.preserved === 0 && !isReading) {
       if (this.#anchor !== undefined) this.#addAnchorText(' ');
       if (this.#isShown) this.text.blank();
       return;
     }
     const written = this.#source.slice(start, end);
     const text = hasEntities ? decodeRawText(written) : written;
-    if (this.#ruby === 'reading') {
-      if (this.#isShown && this.#readings.length < READINGS_LENGTH_MAX) this.#readings += text;
+    if (isReading) {
+      if (this.#isShown) this.#readings += text;
       return;
     }
     if (this.#anchor !== undefined) this.#addAnchorText(text);

@@ -12,6 +12,8 @@ const MAIN_SHARE_MIN = 0.2;
 const SPACES = /[\t\n\f\r \u00a0\u2028\u2029]+/g;
 const HAS_ODD_SPACE = /[\t\n\f\r\u00a0\u2028\u2029]| {2}/;
 
+const UNSEEN = /^[ \p{Default_Ignorable_Code_Point}]+$/u;
+
 export class TextBuilder {
   isTruncated = false;
   readonly headings: string[] = [];
@@ -43,7 +45,7 @@ export class TextBuilder {
     const from = text.charCodeAt(0) === 0x20 ? 1 : 0;
     const to = text.charCodeAt(text.length - 1) === 0x20 ? text.length - 1 : text.length;
     if (from === 1 && this.#gap === '') this.#gap = ' ';
-    if (to <= from) return;
+    if (to <= from || UNSEEN.test(text)) return;
     const piece =
       (this.#text === '' ? '' : this.#gap) + (from === 0 && to === text.length ? text : text.slice(from, to));
     this.#text += piece;
