@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.ts';
 import { hostName } from './frontier-url.ts';
 import type { Pace } from './pace.ts';
 import type { RobotsRules } from './robots-rules.ts';
+import { LATER } from './visit.ts';
 
 /** Leave to ask a host once. */
 export type Turn = {
@@ -28,12 +29,12 @@ export type TurnParts = {
   readonly wake: () => void;
 };
 
-type Waiting = { readonly give: (turn: Turn) => void };
+type Waiting = { readonly give: (turn: Turn | undefined) => void };
 
 export class Turns {
   readonly #parts: TurnParts;
   readonly #waiting = new Map<string, Set<Waiting>>();
-  readonly #rules = new Map<string, Promise<RobotsRules>>();
+  readonly #rules = new Map<string, Promise<RobotsRules | undefined>>();
   /** Turns that have not ended. */
   under = 0;
 
@@ -44,14 +45,13 @@ export class Turns {
   /** Waits for a turn; undefined when robots.txt forbids the URL, or its host is given up. Throws when the signal is aborted before. */
   async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
     const { origin } = new URL(url);
-    if (this.#parts.paceOf(hostName(url)).isGivenUp) return undefined;
     const rules = this.#parts.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
-    if (!rules.isAllowed(url)) return undefined;
+    if (!rules?.isAllowed(url)) return undefined;
     this.#parts.paceOf(hostName(url)).heedCrawlDelay(rules.crawlDelayMs);
     return this.#next(hostName(url), signal);
   }
 
-  /** Gives turns to those who may go now, at most so many, and says when more may. */
+  /** Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up there is nothing to wait for. */
   start(room: number): EpochMs {
     const now = this.#parts.clock();
     let nextAt = Number.POSITIVE_INFINITY;
@@ -59,9 +59,10 @@ export class Turns {
       const pace = this.#parts.paceOf(host);
       for (const one of waiting) {
         if (this.under >= room) return Number.POSITIVE_INFINITY;
-        if (pace.readyAt > now) break;
+        const { isGivenUp } = pace;
+        if (pace.readyAt > now && !isGivenUp) break;
         waiting.delete(one);
-        one.give(this.#begin(pace, now));
+        one.give(isGivenUp ? undefined : this.#begin(pace, now));
       }
       if (waiting.size === 0) this.#waiting.delete(host);
       else nextAt = Math.min(nextAt, pace.readyAt);
@@ -79,6 +80,7 @@ export class Turns {
         if (isOver) return;
         isOver = true;
         this.under--;
+        if (exchange && !LATER.has(exchange.status)) pace.accept();
         pace.end(clock(), exchange);
         wake();
       },
@@ -86,13 +88,13 @@ export class Turns {
     };
   }
 
-  #next(host: string, signal: AbortSignal): Promise<Turn> {
+  #next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const queue = this.#waiting.get(host) ?? new Set();
       this.#waiting.set(host, queue);
       const waiting = {
-        give: (turn: Turn) => {
+        give: (turn: Turn | undefined) => {
           signal.removeEventListener('abort', onAbort);
           resolve(turn);
         },
@@ -108,7 +110,7 @@ export class Turns {
   }
 
   /** All who need the rules of an origin wait for the same fetch. It goes on when one of them gives up. */
-  #fetchedRules(origin: string): Promise<RobotsRules> {
+  #fetchedRules(origin: string): Promise<RobotsRules | undefined> {
     let fetching = this.#rules.get(origin);
     if (!fetching) {
       fetching = this.#fetchRules(origin).finally(() => this.#rules.delete(origin));
@@ -117,10 +119,11 @@ export class Turns {
     return fetching;
   }
 
-  async #fetchRules(origin: string): Promise<RobotsRules> {
+  async #fetchRules(origin: string): Promise<RobotsRules | undefined> {
     const { fetchRules, retries } = this.#parts;
     for (let tries = 0; ; tries++) {
       const turn = await this.#next(hostName(`${origin}/`), new AbortController().signal);
+      if (!turn) return undefined;
       try {
         const rules = await fetchRules(origin, turn, tries >= retries);
         if (rules) return rules;
