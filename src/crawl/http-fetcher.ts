@@ -15,7 +15,7 @@ import { http2Exchange } from './http2-exchange.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type Target, Targets } from './target.ts';
 
-/** Some servers say so, to nobody, before they close a connection that lies idle (RFC 9110, 15.5.9). */
+/** Some servers say so, to nobody, before they close a connection that lies idle (RFC 9110, 15.5.9). Over HTTP/2 every answer is one to a request. */
 const REQUEST_TIMEOUT = 408;
 /** How often what a server has not looked at is sent, each time on another connection. */
 const UNSEEN_TRIES = 4;
@@ -48,7 +48,7 @@ export class HttpFetcher implements Fetcher {
       if (idle) {
         try {
           const exchange = await this.#exchange(idle, target, request, signal);
-          if (exchange.status !== REQUEST_TIMEOUT) return exchange;
+          if (exchange.status !== REQUEST_TIMEOUT || idle.kind === 'http2') return exchange;
           exchange.abandon();
         } catch (error) {
           // A server may close a connection that lies idle at the very moment it is used again; that says nothing about the page.

@@ -186,6 +186,25 @@ test('certificates that cannot be verified, and old TLS, are taken by those who 
   assert.match(await told(await strict.fetch({ url: old })), /^tls: ERR_SSL_\S+ tlsv1 alert protocol version$/);
 });
 
+test('a server that says over HTTP/2 that it has waited long enough means the request, which is not sent twice', async (t) => {
+  let asked = 0;
+  const server = createHttp2Server({ key: TEST_KEY, cert: TEST_CERTIFICATE });
+  server.on('session', (session) => t.after(() => session.destroy()));
+  server.on('stream', (stream) => {
+    asked++;
+    stream.respond({ ':status': 408 });
+    stream.end('slow!');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const fetch = startFetcher(t);
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  for (const count of [1, 2]) {
+    assert.equal(await fetch(url), '408 slow!');
+    assert.equal(asked, count);
+  }
+});
+
 test('what an HTTP/2 server refuses to look at is asked for again on another connection, but not without an end', async (t) => {
   let refusals = 0;
   let sessions = 0;
