@@ -275,12 +275,13 @@ export class Engine {
       const next = host.peek(now, () => this.#notes.write());
       if (!next) return false;
       const origin = originOf(next.url);
-      if (host.pace.isGivenUp) {
+      const rules = this.#rulesOf(origin, now);
+      // Nobody is asked for what is only read again.
+      if (host.pace.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
         const item = host.take();
         this.#notes.add(host, item, forbidden(item, this.#unreachable(origin)));
         continue;
       }
-      const rules = this.#rulesOf(origin, now);
       if (!rules) {
         this.#startRobots(host, next.url, now);
         return true;

@@ -72,3 +72,36 @@ for (const [when, order] of Object.entries({
     assert.equal((await allCaptures(archive)).length, counts.captures);
   });
 }
+
+test('a page that is only to be read again is read, though its host is given up meanwhile', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const gates = { crossing: Promise.withResolvers<void>(), pictures: Promise.withResolvers<void>() };
+  const put = (path: string, body: string, after?: Promise<void>, status = 200, fields = {}) =>
+    web.at('site.test', path, async (_, response, end) => {
+      if (path === '/crossing.gif') gates.crossing.resolve();
+      if (path === '/2.gif') gates.pictures.resolve();
+      await after;
+      response.writeHead(status, { 'content-type': 'text/html', ...fields });
+      end();
+      response.end(body);
+    });
+  const links = (...paths: string[]) => paths.map((path) => `<a href="${path}">x</a>`).join('');
+  // While the pictures of the slow page are on their way, and the page it names waits to be read again, the host asks to be left alone for two hours.
+  put('/', html('home', links('/busy', '/slow', '/long')));
+  put('/busy', '', gates.pictures.promise, 429, { 'retry-after': '7200' });
+  put('/slow', html('slow', `${links('/crossing')}<img src="/1.gif"><img src="/2.gif">`), gates.crossing.promise);
+  put('/long', html('long', links('/longer')));
+  put('/longer', html('longer', links('/crossing')));
+  put('/crossing', html('crossing', `${links('/goal')}<img src="/crossing.gif">`));
+  put('/crossing.gif', 'GIF89a');
+  const later = gates.pictures.promise.then(() => new Promise<void>((resolve) => setTimeout(resolve, 200)));
+  for (const path of ['/1.gif', '/2.gif']) put(path, '', later, 503);
+  const archive = await makeArchive(t, { clock: Date.now });
+  const settings = { ...SETTINGS, hostConcurrency: 3, retryDelayMs: 1 };
+  const { failedUrls } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual(
+    failedUrls.map(({ url }) => new URL(url).pathname),
+    ['/goal'],
+  );
+});
