@@ -35,6 +35,8 @@ import { LATER, type VisitOptions, Visitor } from './visit.ts';
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
 const UNACKNOWLEDGED_MAX = 768;
 const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
+/** URLs of a host that are settled without a request before others have their turn, and whoever wants to stop the crawl: a host can have millions. */
+const SETTLED_AT_ONCE_MAX = 256;
 const PROGRESS_MS = 500;
 /** How long visits that are under way when the time is over may still take. */
 const GRACE_MS = 5000;
@@ -271,7 +273,7 @@ export class Engine {
   /** Starts one request to a host, if one may go out now. What is forbidden is settled on the way. */
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
-    while (host.readyAt <= now) {
+    for (let settled = 0; settled < SETTLED_AT_ONCE_MAX && host.readyAt <= now; settled++) {
       const next = host.peek(now, () => this.#notes.write());
       if (!next) return false;
       const origin = originOf(next.url);

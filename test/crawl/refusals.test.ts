@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
-import { type CrawlOptions, type CrawlReport, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
+import {
+  type CrawlOptions,
+  type CrawlProgress,
+  type CrawlReport,
+  type CrawlSettings,
+  crawl,
+} from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
@@ -187,4 +193,20 @@ test('of a seed that cannot be had it is told when the first try fails, once', a
   assert.equal(report.counts.failed, 2);
   assert.equal(told.length, 2, told.join('\n'));
   assert.match(told.sort()[0]!, /^http:\/\/nowhere\.invalid\/ dns: .*ENOTFOUND/);
+});
+
+test('a crawl can be interrupted while the many URLs of a host that is given up are settled', async (t) => {
+  const site = await HastySite.start(t);
+  const urls = Array.from({ length: 5000 }, (_, number) => `<a href="/${number}">x</a>`);
+  site.put('/', { body: html('home', urls.join('')) });
+  site.put('/0', { status: 429, fields: { 'retry-after': '86400' } });
+  const stop = new AbortController();
+  const onProgress = ({ failed }: CrawlProgress) => {
+    if (failed > 0) stop.abort();
+  };
+  const first = await site.crawl({ robots: 'ignore' }, { signal: stop.signal, onProgress });
+  assert.equal(first.outcome, 'interrupted');
+  const { busy = 0 } = first.counts.failures;
+  assert.ok(busy < 4999, 'not all were settled');
+  assert.equal(first.queued, 4999 - busy);
 });
