@@ -306,8 +306,9 @@ export class FileSource implements StepSource {
       if (head?.offset === offset && head.innerOffset === innerOffset) return next.value as ReadingRecord;
       const isPast = !head || head.offset > offset || (head.offset === offset && head.innerOffset > innerOffset);
       if (!isPast) continue;
-      if (attempt++ > 1) throw new PinakesError('FILE_CHANGED', { where: `${this.path}:${offset}` });
-      await this.#beginReading(offset);
+      if (attempt > 2) throw new PinakesError('FILE_CHANGED', { where: `${this.path}:${offset}` });
+      // Behind the seams of a file that was joined, some records show only to who comes from its beginning.
+      await this.#beginReading(attempt++ === 1 ? offset : 0);
     }
   }
 

@@ -82,9 +82,9 @@ export class CodedInput {
   }
 
   #start(coding: Coding): void {
-    const { offset = 0, seek = false } = this.#options;
+    const { offset = 0, seek = false, offsetCoding = coding } = this.#options;
     this.fileCoding = coding;
-    this.#open(coding, offset, seek).push(this.#sniffed.subarray(0, this.#sniffedBytes));
+    this.#open(offsetCoding, offset, seek).push(this.#sniffed.subarray(0, this.#sniffedBytes));
     this.#sniffed = Buffer.alloc(0);
   }
 

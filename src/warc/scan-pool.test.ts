@@ -105,6 +105,11 @@ function samples(): string[] {
       'f.arc.gz',
       arc.map((bytes) => gzipSync(bytes)),
     ),
+    file('joined.warc.gz', [
+      ...records({ coding: 'gzip' }, 20).members,
+      ...records({ coding: 'none' }, 5).members,
+      ...arc,
+    ]),
     file('damaged.warc.gz', [...damaged.slice(0, 30), Buffer.alloc(3000), ...damaged.slice(30)]),
     file('damaged.warc', [
       ...plainDamaged.slice(0, 30),

@@ -9,6 +9,7 @@
  */
 import { statSync } from 'node:fs';
 import { type DigestAlgorithm, fileError, PinakesError, ThreadDied, ThreadPool } from '../base/index.ts';
+import type { Coding } from './file-coding.ts';
 import { readFileStart } from './record-reader.ts';
 import type { ScanJob, ScanPiece } from './scan.ts';
 import { ScanBatch } from './scan-batch.ts';
@@ -86,7 +87,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
       ahead.push({ plan, job, pieces: job && pool.scan(job) });
     }
   };
-  let mustBegin = 0;
+  let mustBegin: Seam = { at: 0, coding: undefined };
   let records = 0;
   let findings = 0;
   let failed = false;
@@ -99,7 +100,7 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
     const isFirst = job === undefined || job === plan.jobs[0];
     const isLast = job === undefined || job === plan.jobs.at(-1);
     if (isFirst) {
-      mustBegin = 0;
+      mustBegin = { at: 0, coding: undefined };
       records = 0;
       findings = 0;
       failed = false;
@@ -111,8 +112,8 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
     try {
       if (plan.failure) throw plan.failure;
       for await (const piece of seamlessPieces(pool, job!, current.pieces!, mustBegin)) {
-        const bytes = piece.reached - mustBegin;
-        mustBegin = piece.reached;
+        const bytes = piece.reached - mustBegin.at;
+        mustBegin = seamOf(piece);
         records += piece.columns.count;
         findings += piece.columns.findings.length;
         yield { kind: 'batch', batch: new ScanBatch(plan.file, piece.columns), bytes };
@@ -128,6 +129,13 @@ async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanO
   }
 }
 
+/** Where a range begins, and in which coding, when the one before has come so far. */
+type Seam = { readonly at: number; readonly coding: Coding | undefined };
+
+function seamOf({ reached: at, coding }: ScanPiece): Seam {
+  return { at, coding };
+}
+
 /**
  * The pieces of a range from where it must begin; none when a record of an earlier range covers it whole. A range that began in the wrong place is scanned again. So is
  * what is left of one whose thread died, for it may have died of another range that it had at hand; when that thread dies too, it is the file that is too much.
@@ -136,26 +144,31 @@ async function* seamlessPieces(
   pool: ScanPool,
   job: ScanJob,
   first: RangePieces,
-  mustBegin: number,
+  mustBegin: Seam,
 ): AsyncGenerator<ScanPiece> {
   let pieces: RangePieces | undefined = first;
-  let at = mustBegin;
-  const again = () => (at >= job.to ? undefined : pool.scanAgain({ ...job, from: at, exact: true }));
+  let seam = mustBegin;
+  const again = () =>
+    seam.at >= job.to ? undefined : pool.scanAgain({ ...job, from: seam.at, fromCoding: seam.coding, exact: true });
   for (let deaths = 0; ; ) {
     try {
-      if (pieces === first && !job.exact && (await first.first()) !== at) {
+      if (pieces === first && !job.exact && (await first.first()) !== seam.at) {
         first.giveUp();
         pieces = again();
       }
       for (let piece = await pieces?.next(); piece; piece = piece.isLast ? undefined : await pieces!.next()) {
-        at = piece.reached;
+        seam = seamOf(piece);
         yield piece;
       }
       return;
     } catch (error) {
       if (!(error instanceof ThreadDied)) throw error;
       if (++deaths > 1)
-        throw new PinakesError('SCAN_TOO_LARGE', { where: `${job.path}:${at}`, detail: error.message, cause: error });
+        throw new PinakesError('SCAN_TOO_LARGE', {
+          where: `${job.path}:${seam.at}`,
+          detail: error.message,
+          cause: error,
+        });
       pieces = again();
     }
   }

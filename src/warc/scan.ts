@@ -39,6 +39,8 @@ export type ScanJob = {
   readonly judgesDigests: boolean;
   readonly coding: Coding;
   readonly dictionary: Uint8Array | undefined;
+  /** The coding at `from`, where it is known: that of a file that was joined may have changed by then. */
+  readonly fromCoding?: Coding | undefined;
   /** Records that begin in [from, to) are this job's. */
   readonly from: number;
   readonly to: number;
@@ -55,6 +57,8 @@ export type ScanPiece = {
   readonly first: number;
   /** Up to where the records reach that were found so far, as far as that is known; with the last piece, where the first record at or after `to` begins, or likewise. */
   readonly reached: number;
+  /** The coding in which the file goes on there. */
+  readonly coding: Coding | undefined;
   readonly isLast: boolean;
 };
 
@@ -92,8 +96,8 @@ export class RangeScan {
     this.#wants = { payload: [job.algorithm] };
     this.#feed = new FileFeed(job.path, job.from);
     this.#coded = { coding: job.coding, dictionary: job.dictionary && Buffer.from(job.dictionary) };
-    const { from: offset, exact, inputBytes } = job;
-    this.#cursor = new RecordCursor(job.path, { ...this.#coded, offset, seek: !exact, inputBytes });
+    const { from: offset, fromCoding: offsetCoding, exact, inputBytes } = job;
+    this.#cursor = new RecordCursor(job.path, { ...this.#coded, offset, offsetCoding, seek: !exact, inputBytes });
   }
 
   close(): void {
@@ -115,7 +119,8 @@ export class RangeScan {
         case 'need-input':
           if (!job.exact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
             const nowhere = Number.POSITIVE_INFINITY;
-            return { columns: gathered.finish(0, 0), first: nowhere, reached: nowhere, isLast: true };
+            const columns = gathered.finish(0, 0);
+            return { columns, first: nowhere, reached: nowhere, coding: undefined, isLast: true };
           }
           feed.feed(cursor);
           break;
@@ -154,7 +159,8 @@ export class RangeScan {
   /** A record that stands behind others in its member is not judged: with very many of them all would be decoded for each. */
   #doubt({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
     if (innerOffset > 0) return;
-    this.#review = new DigestReview(this.#job.path, { ...this.#coded, offset, inputBytes: length ?? inputBytes });
+    const options = { ...this.#coded, offset, offsetCoding: this.#cursor.coding, inputBytes: length ?? inputBytes };
+    this.#review = new DigestReview(this.#job.path, options);
   }
 
   /** Whether the record in doubt was read to its end. */
@@ -174,12 +180,13 @@ export class RangeScan {
 
   #part(gathered: Columns): ScanPiece {
     const columns = gathered.finish(this.#start(this.#reached), Number.POSITIVE_INFINITY);
-    return { columns, first: this.#first ?? this.#job.from, reached: this.#reached, isLast: false };
+    const first = this.#first ?? this.#job.from;
+    return { columns, first, reached: this.#reached, coding: this.#cursor.coding, isLast: false };
   }
 
   #last(gathered: Columns, findingsTo: number, reached: number): ScanPiece {
     const columns = gathered.finish(this.#start(reached), findingsTo);
-    return { columns, first: this.#first ?? reached, reached, isLast: true };
+    return { columns, first: this.#first ?? reached, reached, coding: this.#cursor.coding, isLast: true };
   }
 
   /** From where on findings are this job's. */

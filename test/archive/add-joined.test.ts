@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Finding } from '../../src/base/index.ts';
+import { type Finding, utf8 } from '../../src/base/index.ts';
 import type { Coding } from '../../src/warc/index.ts';
-import { type ForeignRecord, members, response } from './foreign-file.ts';
+import { type ForeignRecord, members, response, writeForeign } from './foreign-file.ts';
 import {
   allCaptures,
   audit,
@@ -51,6 +51,31 @@ for (const [codings, workers] of [
     assert.equal((await archive.verify()).errors, 0);
     assert.deepEqual((await archive.add([file])).captures, 0);
   });
+
+test('records that only who comes from the beginning of a joined file can tell are added, though what is known stands before them', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const known = Array.from({ length: 3 }, (_, n) => contentOf(`known ${n}`, 1_000_000));
+  await writeForeign(
+    join(directory, 'known.warc.gz'),
+    known.map((body, n) => response(`http://known.example/${n}`, NOON, body)),
+  );
+  await archive.add([join(directory, 'known.warc.gz')]);
+  const arc = [contentOf('new 1'), ...known, contentOf('new 2')].map((body, n) => {
+    const block = Buffer.concat([utf8('HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n'), body]);
+    return Buffer.concat([
+      utf8(`http://arc.example/${n} 192.0.2.1 20200101000000 text/html ${block.length}\n`),
+      block,
+      utf8('\n'),
+    ]);
+  });
+  const file = join(directory, 'joined.warc.gz');
+  const plain = members(PARTS.first.slice(1, 2), 'none').members;
+  await writeFile(file, Buffer.concat([...members(PARTS.first.slice(0, 1), 'gzip').members, ...plain, ...arc]));
+  const report = await archive.add([file]);
+  assert.deepEqual([report.captures, report.duplicates, report.failures], [7, 3, []]);
+  assert.deepEqual(await payloadAt(archive, 'http://arc.example/4'), Buffer.from(contentOf('new 2')));
+});
 
 test('in place only the records in the coding that a file begins with are entered, and the rest is told of as an error', async (t) => {
   const archive = await makeArchive(t);
