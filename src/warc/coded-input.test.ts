@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { MemberEncoder } from './member-encoder.ts';
 import { readRecords } from './record-reader.ts';
+import { trainDictionary } from './zstd-trainer.ts';
 
 type Packing = (bytes: Buffer) => Buffer;
 
@@ -57,6 +59,20 @@ for (const [first, one] of Object.entries(PACKINGS))
           );
       }
     });
+
+test('a file whose frames need its dictionary has it again behind records of another coding', async () => {
+  const samples = Array.from({ length: 200 }, (_, n) =>
+    Buffer.from(`a sample that is like others, of the number ${n}`),
+  );
+  const encoder = new MemberEncoder({ coding: 'zstd', dictionary: trainDictionary(samples, { bytesMax: 1024 }) });
+  const start = Buffer.from(encoder.fileStart());
+  const framed: Packing = (bytes) => Buffer.from(encoder.encode([bytes]));
+  for (const other of [PACKINGS.none!, gzipSync]) {
+    const bytes = Buffer.concat([start, part('a', framed), part('b', other), part('c', framed)]);
+    assert.deepEqual((await read(bytes)).records, names('a', 'b', 'c'));
+  }
+  encoder.close();
+});
 
 test('plain records with wrong lengths among the members of a file cost only themselves', async () => {
   for (const wrong of [(body: string) => body.length + 7, (body: string) => body.length - 7, () => 1_000_000]) {

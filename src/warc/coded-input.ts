@@ -33,10 +33,12 @@ export class CodedInput {
   #sniffed: Buffer;
   #sniffedBytes = 0;
   #isEnded = false;
+  #dictionary: Buffer | undefined;
 
   constructor(options: CursorOptions, report: FindingSink) {
     this.#options = options;
     this.#report = report;
+    this.#dictionary = options.dictionary;
     this.lookBackBytes = options.lookBackBytes ?? RESYNC_WINDOW_BYTES;
     this.#roomBytes = Math.max(ROOM_BYTES_MIN, Math.min(READ_CHUNK_BYTES, options.inputBytes ?? READ_CHUNK_BYTES));
     this.#sniffed = Buffer.allocUnsafeSlow(options.coding ? 0 : this.#roomBytes);
@@ -89,11 +91,10 @@ export class CodedInput {
   }
 
   #open(coding: Coding, offset: number, seek: boolean): ByteWindow {
-    const { dictionary } = this.#options;
     const windowBytes = 4 * this.#roomBytes;
     if (coding === 'gzip') this.#source = new GzipMembers(offset, this.#report, seek, this.lookBackBytes, windowBytes);
     else if (coding === 'zstd')
-      this.#source = new ZstdFrames(offset, this.#report, dictionary, seek, this.lookBackBytes, windowBytes);
+      this.#source = new ZstdFrames(offset, this.#report, this.#dictionary, seek, this.lookBackBytes, windowBytes);
     else this.#source = new IdentitySource(offset, windowBytes);
     this.#source.inputEnded = this.#isEnded;
     this.coding = coding;
@@ -105,6 +106,8 @@ export class CodedInput {
   /** Goes on in another coding, from where the one at hand has come to. */
   goOnIn(coding: Coding): void {
     const { input } = this.#source!;
+    // The file may come back to it.
+    if (this.#source instanceof ZstdFrames) this.#dictionary = this.#source.dictionary;
     this.#source!.close();
     this.#open(coding, input.position, false).push(input.buffer.subarray(input.read, input.end));
     this.isOver = false;

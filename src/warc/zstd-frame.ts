@@ -169,6 +169,11 @@ export class ZstdFrames implements MemberSource {
     this.#dictionary = dictionary;
   }
 
+  /** The one that was given, or that the file brought. */
+  get dictionary(): Buffer | undefined {
+    return this.#dictionary;
+  }
+
   close(): void {
     this.#decoder?.close();
   }
