@@ -17,6 +17,19 @@ export const ADDRESS_MENDS = `
       };
     };
 
+    // The address behind that of the archive stands as the page wrote it, http://example.org without a slash.
+    var getterOf = methods.makeGetLocProp;
+    methods.makeGetLocProp = function (part, getter) {
+      var wombat = this;
+      var get = getterOf.call(this, part, getter);
+      if (part !== 'href') return get;
+      return function () {
+        var address = get.call(this);
+        if (!/^https?:/i.test(address)) return address;
+        try { return new wombat.URL(address).href; } catch (error) { return address; }
+      };
+    };
+
     // A page in the frame of replay has a referrer too, once a link led to it.
     methods.overrideReferrer = function (document) {
       var referrerOf = this.getOrigGetter(document, 'referrer');

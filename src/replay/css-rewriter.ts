@@ -2,7 +2,7 @@
  * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. Works on the tokens of the CSS standard, which
  * every text has, so that broken rules do not matter; everything but the links stays as it is, byte for byte.
  *
- * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time: `a[href*="https://example.org"]`.
+ * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time: `a[href*="_/https://example.org"]`.
  */
 import { string, tokenize, tokenTypes, url } from 'css-tree';
 import type { LinkRewriter } from './link-rewriter.ts';
@@ -49,10 +49,14 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
         break;
       case tokenTypes.String: {
         const selector = SELECTOR.exec(text.slice(Math.max(0, start - SELECTOR_CHARACTERS_MAX), start));
-        if (selector && /^https?:\/\/[^/]/i.test(string.decode(text.slice(start, end)))) {
-          const [, how, space] = selector as unknown as [string, string, string];
+        if (selector) {
+          const [all, name, how, space] = selector as unknown as [string, string, string, string];
+          const value = string.decode(text.slice(start, end));
+          if (!/^https?:/i.test(value)) break;
           const at = start - space.length - how.length;
+          if (how === '^=' && name.toLowerCase() === 'href') put(start - all.length, start - all.length, WHOLE_LINK);
           put(at, at + how.length, how === '=' ? '$=' : '*=');
+          if (how === '^=') put(start, end, string.encode(`_/${value}`));
           break;
         }
         if (isName(rule) || !takesLink(functions.at(-1), rule)) break;
@@ -67,7 +71,9 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
 
 const DEPTH_MAX = 64;
 /** What stands before the value in a selector of links. */
-const SELECTOR = /\[\s*(?:href|src)\s*(\^?=)(\s*)$/i;
+const SELECTOR = /\[\s*(href|src)\s*(\^?=)(\s*)$/i;
+/** Links that were whole begin with the origin of replay, those of the site itself with a slash. It weighs nothing in the order of rules. */
+const WHOLE_LINK = ':where([href^="http"])';
 const SELECTOR_CHARACTERS_MAX = 40;
 
 function plainName(name: string): string {

@@ -4,17 +4,33 @@
  */
 export const SELECTOR_MENDS = `
   function mendSelectors(methods) {
-    var OF_LINK = /\\[\\s*(href|src|action|poster)\\s*(\\^?=)\\s*(?:"([^"\\\\]+)"|'([^'\\\\]+)'|([\\w-]+))(\\s+[is])?\\s*\\]/gi;
+    var OF_LINK = /\\[\\s*(href|src|action|poster)\\s*(\\^?=)\\s*(?:"([^"\\\\]+)"|'([^'\\\\]+)'|([\\w-]+))(\\s*i)?\\s*\\]/gi;
 
-    // The address that a link means, or how addresses of such links begin; nothing where they stay as they are.
-    function meant(link, isWhole, base) {
-      if (/^(?:#|(?!https?:)[a-z][a-z0-9+.-]*:)/i.test(link) || (!isWhole && /^(?:\\/|https?:?\\/{0,2}|[.?].*)$/i.test(link))) return '';
+    // The addresses that a link means, as the server writes them and as the browser does; none where links stay as they are.
+    function meant(link, base) {
+      if (/^(?:#|(?!https?:)[a-z][a-z0-9+.-]*:)/i.test(link)) return [];
       try {
-        var address = new URL(link, base).href;
-        return /[/?#]$/.test(link) || isWhole ? address : address.replace(/\\/$/, '');
+        var place = new URL(base);
+        var before = /^https?:/i.test(link) ? '' : /^\\/\\//.test(link) ? place.protocol : /^\\//.test(link) ? place.origin : new URL('.', base).href;
+        return [before + link, new URL(link, base).href];
       } catch (error) {
-        return '';
+        return [];
       }
+    }
+
+    function selectorOf(all, name, how, link, flag, base) {
+      var isWhole = how === '=';
+      // How all links begin is told by how they begin; of relative ones the server has made others.
+      if (!isWhole && /^(?:\\/|https?|[.?].*)$/i.test(link)) return all;
+      // Links to follow that were whole still are.
+      var guard = !isWhole && /^https?:/i.test(link) && /^href$/i.test(name) ? ':is([href^="http"],:not(a,area))' : '';
+      var isScheme = guard && /^https?:\\/{0,2}$/i.test(link);
+      var addresses = isScheme ? [link] : meant(link, base);
+      if (!isWhole && !/[/?#]$/.test(link)) addresses = addresses.map(function (address) { return address.replace(/\\/$/, ''); });
+      var found = addresses.map(function (address) {
+        return '[' + name + (isWhole ? '$=' : '*=') + '"_/' + address.replace(/"/g, '%22') + '"' + (flag || '') + ']' + guard;
+      });
+      return found.length > 0 ? ':is(' + (isScheme ? found : [all].concat(found)).join() + ')' : all;
     }
 
     methods.initQuerySelectorOverride = function () {
@@ -24,21 +40,18 @@ export const SELECTOR_MENDS = `
         var text = String(selector);
         if (text.indexOf('=') < 0) return text;
         return text.replace(OF_LINK, function (all, name, how, double, single, bare, flag) {
-          var address = meant(double || single || bare, how === '=', win.document.baseURI);
-          if (!address) return all;
-          return ':is(' + all + ',[' + name + (how === '=' ? '$=' : '*=') + '"_/' + address + '"' + (flag || '') + '])';
+          return selectorOf(all, name, how, double || single || bare, flag, win.document.baseURI);
         });
       }
+      // Some libraries use them only while they look like those of the browser, as stand-ins do.
       function mend(owner, names) {
         names.forEach(function (name) {
-          var find = owner && owner.prototype[name];
-          if (!find) return;
-          var finding = function (selector) {
-            var self = wombat.proxyToObj(this);
-            return arguments.length === 0 ? find.call(self) : find.call(self, mended(selector));
-          };
-          Object.defineProperty(finding, 'name', { value: name });
-          owner.prototype[name] = finding;
+          if (!owner || !owner.prototype[name]) return;
+          owner.prototype[name] = new Proxy(owner.prototype[name], {
+            apply: function (find, self, values) {
+              return Reflect.apply(find, wombat.proxyToObj(self), values.length > 0 ? [mended(values[0])] : values);
+            }
+          });
         });
       }
       mend(win.Document, ['querySelector', 'querySelectorAll']);

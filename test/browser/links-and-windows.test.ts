@@ -135,7 +135,7 @@ test('a window that a page opens by itself does not take its place', async (t) =
   const opening = 'done = [window.open(`/there`), window.open(`/there`, `ad`, `width=300`)]';
   const body = `<!doctype html><title>page</title><script>var done;onload = function () { ${opening} }</script>`;
   const { frame } = await opened(t, [{ url: `${SITE}/`, body }, THERE]);
-  await frame.waitForFunction('done');
+  await frame.waitForFunction('window.done');
   assert.deepEqual(await frame.evaluate('done'), [null, null]);
   assert.equal(await frame.title(), 'page');
 });
@@ -197,9 +197,10 @@ test('scripts set parts of addresses, and read those of the original', async (t)
 });
 
 const LINKED = `<!doctype html><title>links</title>
-  <style>a { color: rgb(0, 0, 0) } a[href^="http"] { color: rgb(1, 1, 1) } a[href^="http://other.example"] { color: rgb(2, 2, 2) }</style>
+  <style>a { color: rgb(0, 0, 0) } a[href^="http"] { color: rgb(1, 1, 1) } a[href^="http://other.example"] { color: rgb(2, 2, 2) }
+    a[href^="https://"] { color: rgb(3, 3, 3) } a:not([href^="http://"]):not([href^="https://"]) { color: rgb(4, 4, 4) }</style>
   <p id=menu><a id=about href="/about">a</a><a href="/about/us">a</a></p><a href=page2>p</a><a id=other href="http://other.example/x">x</a>
-  <a id=own href="http://site.example/x">x</a><a href="/d.pdf">pdf</a><a href="#top">t</a><img src="/i.png"><form action="/go"></form>`;
+  <a id=own href="http://site.example/x">x</a><a id=safe href="https://other.example/x">x</a><a id=home href="http://site.example">h</a><a href="/caf\u00e9">c</a><a href="/d.pdf">pdf</a><a href="#top">t</a><img src="/i.png"><form action="/go"></form>`;
 
 const COUNTS: Readonly<Record<string, number>> = {
   'a[href="/about"]': 1,
@@ -207,9 +208,15 @@ const COUNTS: Readonly<Record<string, number>> = {
   'a[href=page2]': 1,
   'a[href^="http://other.example"]': 1,
   'a[href="http://other.example/x"]': 1,
-  'a[href^="http"]': 2,
-  'a:not([href^="http"])': 5,
-  'a[href^="/"]': 4,
+  'a[href^="http"]': 4,
+  'a[href^="http://"]': 3,
+  'a[href^="https://"]': 1,
+  'a[href^="http://site.example"]': 2,
+  'a[href="http://site.example"]': 1,
+  'a[href="/caf\u00e9"]': 1,
+  'a[href="/ABOUT"i]': 1,
+  'a:not([href^="http"])': 6,
+  'a[href^="/"]': 5,
   'a[href$=".pdf"]': 1,
   'a[href="#top"]': 1,
   'img[src="/i.png"]': 1,
@@ -226,6 +233,11 @@ test('selectors of scripts and style sheets find links by what the page wrote', 
   assert.deepEqual(await frame.evaluate(counts), COUNTS);
   const found = `[about.matches('[href="/about"]'), !!about.closest('a[href^="/ab"]'), menu.querySelector('[href="/about/us"]').textContent]`;
   assert.deepEqual(await frame.evaluate(found), [true, true, 'a']);
-  const colours = `[about, other, own].map((link) => getComputedStyle(link).color)`;
-  assert.deepEqual(await frame.evaluate(colours), ['rgb(0, 0, 0)', 'rgb(2, 2, 2)', 'rgb(1, 1, 1)']);
+  const colours = `[about, other, own, safe].map((link) => getComputedStyle(link).color).join()`;
+  assert.equal(await frame.evaluate(colours), 'rgb(4, 4, 4),rgb(2, 2, 2),rgb(1, 1, 1),rgb(3, 3, 3)');
+  const looks = `[document.querySelectorAll, about.matches].every((own) => /^[^{]+\\{\\s*\\[native \\w/.test(own))`;
+  assert.equal(await frame.evaluate(looks), true, 'as old libraries want it');
+  for (const wrong of ['a[', 'a[href="/about" x]', ''])
+    assert.equal(await frame.evaluate(`try { about.matches('${wrong}') } catch (error) { error.name }`), 'SyntaxError');
+  assert.equal(await frame.evaluate('home.href'), `${SITE}/`);
 });
