@@ -131,6 +131,8 @@ export const WINDOW_MENDS = `
         var way = wayTo(win, String(name || '_blank'));
         var activation = win.navigator.userActivation;
         if (way.isWindow && activation && !activation.isActive) return null;
+        // A window that is opened first and led later.
+        if (way.isWindow && /^about:blank$/i.test(url)) url = '';
         if (way.from === win) return openHere.call(this || win, url, way.target, features);
         if (url) follow(way, new wombat.URL(url, win.document.baseURI).href);
         return wombat.objToProxy(way.target === '_self' ? way.from : frameNamed(way.from, way.target));
@@ -160,19 +162,26 @@ export const WINDOW_MENDS = `
           submit: function (event) { submitted(win, event, isLast); }
         };
       });
-      function listen() {
+      function listen(to) {
         listeners.forEach(function (each, at) {
-          win.addEventListener('click', each.click, at === 0);
-          win.addEventListener('submit', each.submit, at === 0);
+          to.addEventListener('click', each.click, at === 0);
+          to.addEventListener('submit', each.submit, at === 0);
         });
       }
-      listen();
+      listen(win);
+      // What is in a closed root shows nowhere else.
+      var attach = win.Element.prototype.attachShadow;
+      win.Element.prototype.attachShadow = function (options) {
+        var root = attach.call(this, options);
+        if (root.mode === 'closed') listen(root);
+        return root;
+      };
       // A document that is written anew has lost all its listeners.
       ['open', 'write', 'writeln'].forEach(function (name) {
         var own = win.document[name];
         win.document[name] = win.Document.prototype[name] = function () {
           var result = own.apply(this, arguments);
-          listen();
+          listen(win);
           return result;
         };
       });

@@ -28,6 +28,10 @@ const ASKING: Readonly<Record<string, string>> = {
   'a link that lets nobody else have the click':
     '<a id=go target=window href=/there onclick="event.stopImmediatePropagation()">go</a>',
   'a window that a script opens by name': '<b id=go onclick="window.open(`/there`, `window`, `width=9`)">go</b>',
+  'a window that a script opens empty, and leads later':
+    '<b id=go onclick="var w = window.open(`about:blank`); setTimeout(function () { w.location = `/there` }, 50)">go</b>',
+  'a link in a closed root':
+    '<span id=go></span><script>go.attachShadow({ mode: `closed` }).innerHTML = `<a target=_blank href=/there>go go go</a>`</script>',
   'a link of a page that was written anew':
     '<script>onload = function () { document.open(); document.write(`<a id=go target=_blank href=/there>go</a>`); document.close(); }</script>',
   'a link of a page that took the name of its window':
