@@ -55,9 +55,15 @@ export class UiRoutes {
 
   /** The web page works under one name only, which is what the API and the frames of replay know. Who comes by another is sent there. */
   #redirected({ request, response }: Visit): Promise<void> | undefined {
-    if (!isForWindow(request) || request.headers.host === this.#canonicalHost) return undefined;
+    if (!isForWindow(request) || this.#isCanonical(request.headers.host)) return undefined;
     response.writeHead(307, { location: this.#parts.uiOrigin + request.url!, 'content-length': 0 }).end();
     return Promise.resolve();
+  }
+
+  /** Some proxies pass the port on that all have, and would be sent to and fro. */
+  #isCanonical(host: string | undefined): boolean {
+    const { uiOrigin } = this.#parts;
+    return host === this.#canonicalHost || URL.parse(`${new URL(uiOrigin).protocol}//${host}`)?.origin === uiOrigin;
   }
 
   async #sendPage({ request, response, path }: Visit): Promise<void> {

@@ -197,6 +197,19 @@ test('a server that listens everywhere is found under the name it was asked by, 
     assert.equal((await ui(`${name}:${uiPort}`, '/api/info')).status, 421, name);
 });
 
+test('a proxy that passes the port on which all sites have is not sent to and fro', async (t) => {
+  const uiDirectory = await makeUi(t);
+  for (const [uiOrigin, port] of [
+    ['https://archive.test', 443],
+    ['http://archive.test', 80],
+  ] as const) {
+    const { server } = await makeServer(t, { uiOrigin, replayOrigin: 'https://replay.test', uiDirectory });
+    const shown = async (host: string) => (await ask(server.uiAddress, '/', { headers: { host, ...WINDOW } })).status;
+    assert.deepEqual([await shown('archive.test'), await shown(`archive.test:${port}`)], [200, 200], uiOrigin);
+    assert.equal(await shown('archive.test:8080'), 307);
+  }
+});
+
 test('a window gets the frame page over plain HTTP too, where browsers do not say what they ask for', async (t) => {
   const { archive, server } = await makeServer(t, { uiDirectory: await makeUi(t) });
   await archive.store(page('http://site.test/', TIME, contentOf('a page')));
