@@ -20,7 +20,7 @@ import { unpackText } from './packed-text.ts';
 import { formatPageToken, parsePageToken, questionDigest } from './page-token.ts';
 import { type Query, type QueryProblem, wordsOf } from './query.ts';
 import { parseQuery } from './query-parser.ts';
-import { fittingCaptures, planQuery, type QueryPlan } from './query-plan.ts';
+import { fittingCaptures, planQuery, type QueryPlan, type Value } from './query-plan.ts';
 import type { SearchOptions, SearchPage, SearchResult } from './search-result.ts';
 import { snippetOf } from './snippet.ts';
 import { hashOfKey } from './url-hash.ts';
@@ -261,13 +261,23 @@ export class Search {
   }
 
   #captureOf({ version, time, hash, collection }: Candidate, plan: QueryPlan): { status: number; collection: string } {
-    const isNamed = collection !== 0;
-    const { from, where, values } = isNamed
-      ? { from: 'captures c', where: 'c.hash = ? AND c.collection = ?', values: [hash, collection] }
-      : fittingCaptures(plan);
-    const sql = `SELECT c.status, o.name FROM ${from} JOIN collections o ON o.id = c.collection
-      WHERE c.version = ? AND c.time = ? AND (${where}) ORDER BY c.hash LIMIT 1`;
-    const row = this.#database.prepare(sql).get(version, time, ...values);
+    const ask = (from: string, where: string, values: readonly Value[]) =>
+      this.#database
+        .prepare(
+          `SELECT c.status, o.name FROM ${from} JOIN collections o ON o.id = c.collection
+          WHERE c.version = ? AND c.time = ? AND (${where}) ORDER BY c.hash LIMIT 2`,
+        )
+        .all(version, time, ...values);
+    let found =
+      collection === 0
+        ? ask('captures c', '1', [])
+        : ask('captures c', 'c.hash = ? AND c.collection = ?', [hash, collection]);
+    // The only one of its time is the one that fits. To ask for the words again takes long where they are common.
+    if (found.length > 1) {
+      const { from, where, values } = fittingCaptures(plan);
+      found = ask(from, where, values);
+    }
+    const [row] = found;
     return { status: Number(row?.status ?? 0), collection: String(row?.name ?? '') };
   }
 

@@ -63,3 +63,23 @@ test('a result shows the time, the status and the collection of a capture that f
     [Date.UTC(2021, 0, 1)],
   );
 });
+
+test('of several captures of one moment a result shows the one that fits', async (t) => {
+  const archive = await makeArchive(t);
+  const page = { ...pageWith('page', 'zebra'), time: Date.UTC(2018, 0, 1) };
+  await storePages(archive, [
+    { ...page, status: 200, collection: 'one' },
+    { ...page, status: 404, collection: 'two' },
+  ]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  for (const [query, status, collection] of [
+    ['(lion OR status:404)', 404, 'two'],
+    ['(lion OR status:200)', 200, 'one'],
+    ['zebra collection:two', 404, 'two'],
+  ] as const) {
+    const { items } = await search.search(query);
+    assert.deepEqual([items[0]?.status, items[0]?.collection], [status, collection], query);
+  }
+});
