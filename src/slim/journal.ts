@@ -43,6 +43,8 @@ export type JournalEntry =
   /** Notes of what others lean on that the plan leaves alone; see leaning-notes.ts. */
   | { readonly kind: 'heeded'; readonly notes: readonly string[] }
   | { readonly kind: 'planned'; readonly source: string; readonly plan: LineFileLengths; readonly tally: PlanTally }
+  /** Beside the files of these directories it is noted what the run's revisits lean on. */
+  | { readonly kind: 'noted'; readonly directories: readonly string[] }
   | {
       readonly kind: 'written';
       readonly file: number;

@@ -43,16 +43,19 @@ const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
 /** Which run it is: its directory can be that of another one, once that is removed. */
 export type RunMark = { readonly directory: string; readonly startMs: number };
 
-/** A record that others lean on: the number of its file, its URI and its date as it is written. */
-export type LeanedRecord = { readonly file: number; readonly uri: string; readonly date: string };
+/** A record that others lean on: where its file is or will be, its URI and its date as it is written. */
+export type LeanedRecord = { readonly path: string; readonly uri: string; readonly date: string };
 
-/** Makes the notes, durably. `run.directory` takes them while they are gathered. Files that go elsewhere take along what is noted beside them. */
+/**
+ * Makes the notes, durably, and says beside the files of which directories. `run.directory` takes them while they are gathered. Files that go elsewhere take along what is
+ * noted beside them.
+ */
 export async function noteLeaned(
   records: AsyncIterable<LeanedRecord>,
   files: readonly CollectionFile[],
   run: RunMark,
   onFinding: (finding: Finding) => void,
-): Promise<void> {
+): Promise<string[]> {
   const directories: string[] = [];
   const numbers = new Map<string, number>();
   const draft = new LineFiles(run.directory, DRAFT);
@@ -66,7 +69,7 @@ export async function noteLeaned(
     draft.add(`leaned-${number}.txt`, `${mark}\n`);
     if (++lines % LINES_HELD_MAX === 0) draft.flush();
   };
-  for await (const { file, uri, date } of records) add(dirname(files[file]!.target), markOf(uri, date));
+  for await (const { path, uri, date } of records) add(dirname(path), markOf(uri, date));
   for (const [from, to] of movesOf(files))
     for (const path of notesIn(from)) for (const marks of marksIn(path)) for (const mark of marks) add(to, mark);
   draft.flush();
@@ -74,6 +77,7 @@ export async function noteLeaned(
     const isNoted = await putDurably(join(run.directory, `leaned-${number}.txt`), notesOf(directory, run));
     if (!isNoted) onFinding(slimFinding('slim-lean-unnoted', directory, 0));
   }
+  return directories;
 }
 
 /** The directories that files leave, each with those they go to. */
@@ -121,9 +125,9 @@ function markOf(uri: string, date: string): string {
 /** The mark of a row of a manifest, in SQL. */
 export const LEANED_MARK = 'md5(m.uri || chr(9) || m.date)';
 
-/** Takes back what a run noted. */
-export function forgetLeaned(files: readonly CollectionFile[], run: RunMark): void {
-  for (const directory of new Set(files.map(({ target }) => dirname(target)))) {
+/** Takes back what a run noted beside the files of these directories. */
+export function forgetLeaned(directories: ReadonlySet<string>, run: RunMark): void {
+  for (const directory of directories) {
     rmSync(notesOf(directory, run), { force: true });
     try {
       rmdirSync(join(directory, WORK_DIRECTORY));

@@ -21,6 +21,8 @@ export type PlannedOriginal = {
   readonly digestText: string;
   /** Content codings and chunking, joined; null when nobody looked. */
   readonly codings: string | null;
+  /** Where its file lies, when that is none of the run's files and was looked at. */
+  readonly path?: string | undefined;
 };
 
 const CHUNK_BYTES = 256 * 1024;

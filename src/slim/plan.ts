@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { assert, type Finding } from '../base/index.ts';
 import type { Duplicate } from './clusters.ts';
+import { type CollectionFile, realPath } from './collection.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import type { LeanedRecord } from './leaning-notes.ts';
 import { type LineFileLengths, LineFiles } from './line-files.ts';
@@ -112,15 +113,16 @@ export class Plan {
     }
   }
 
-  /** The originals in files of the collection that duplicates in other files will refer to; one may come several times. */
-  async *originalsElsewhere(): AsyncGenerator<LeanedRecord> {
+  /** The originals that duplicates in other files will refer to, as far as it is known where they are; one may come several times. */
+  async *originalsElsewhere(files: readonly CollectionFile[]): AsyncGenerator<LeanedRecord> {
     for (const part of this.#parts()) {
       let last = '';
       for await (const { file, originalFile, rest } of this.#linesOf(part)) {
-        if (originalFile < 0 || originalFile === file) continue;
+        if (originalFile === file) continue;
         const { original } = JSON.parse(rest.slice(rest.indexOf('\t') + 1)) as PlannedDuplicate;
+        const path = files[originalFile]?.target ?? original.path;
         const place = `${original.uri}\t${original.date}`;
-        if (place !== last) yield { file: originalFile, uri: original.uri, date: original.date };
+        if (path !== undefined && place !== last) yield { path, uri: original.uri, date: original.date };
         last = place;
       }
     }
@@ -202,12 +204,14 @@ function plannedOf(
   options: PlanOptions,
 ): PlannedDuplicate {
   const { offset, length, uri, date, digest, payloadBytes } = duplicate;
+  const isOutside = !options.trustOriginals && options.numberOf(duplicate.originalFile) === undefined;
   const original: PlannedOriginal = {
     uri: duplicate.originalUri,
     date: duplicate.originalDate,
     recordId: options.originalId(duplicate.originalFile, duplicate.originalOffset) ?? duplicate.originalRecordId,
     digestText: verdict.digestText,
     codings: verdict.codings,
+    ...(isOutside && { path: realPath(options.pathOf(duplicate.originalFile)) }),
   };
   return { offset, length, uri, date, digest, payloadBytes, original };
 }

@@ -12,6 +12,8 @@ export class RunState {
   lines: LineFileLengths = {};
   /** Notes that the whole plan heeds; undefined before planning. */
   heeded: ReadonlySet<string> | undefined;
+  /** Directories with notes of what the run's revisits lean on. */
+  noted: ReadonlySet<string> = new Set();
   /** Parts of the manifest that the plan covers, with what was found in them. */
   readonly planned = new Map<string, PlanTally>();
   plan: LineFileLengths = {};
@@ -38,6 +40,9 @@ export class RunState {
         break;
       case 'heeded':
         this.heeded = new Set(entry.notes);
+        break;
+      case 'noted':
+        this.noted = new Set(entry.directories);
         break;
       case 'planned':
         this.planned.set(entry.source, entry.tally);

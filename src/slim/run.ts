@@ -2,7 +2,7 @@
  * `slim run`: a whole collection, from scan to rewritten files, resumable at any point.
  *
  * ```
- *   begin -> scanned* -> planned* -> (written -> kept -> installed)* -> finished           the journal's entries
+ *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished           the journal's entries
  * ```
  * Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its file byte for byte, whether that
  * file is rewritten or not; and a file takes its place only when it was read back. So a crash at any moment leaves every content on the disk, and the
@@ -200,7 +200,9 @@ class Run {
       const plan = await this.#plan();
       if (!this.#options.dryRun) {
         const run = { directory: this.#directory, startMs: this.#state.begin!.startMs };
-        await noteLeaned(plan.originalsElsewhere(), this.#files, run, this.#options.onFinding);
+        const originals = plan.originalsElsewhere(this.#files);
+        const directories = await noteLeaned(originals, this.#files, run, this.#options.onFinding);
+        this.#note({ kind: 'noted', directories });
       }
       const failures = await this.#rewrite(plan);
       const summary = summaryOf(this.#files, this.#state);

@@ -1,6 +1,6 @@
 /** `slim undo`: puts back the old files that the last run kept. Every file is whole at any moment, so undoing can be interrupted and repeated. */
 import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Finding, PinakesError } from '../base/index.ts';
 import { loadCollection } from './collection.ts';
 import { compareFiles } from './file-comparison.ts';
@@ -98,7 +98,10 @@ async function undo(
       for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
       removeRemains(file.path, join(keptDirectory, file.name));
     }
-    forgetLeaned(files, { directory, startMs: state.begin!.startMs });
+    forgetLeaned(new Set([...state.noted, ...files.map(({ target }) => dirname(target))]), {
+      directory,
+      startMs: state.begin!.startMs,
+    });
     journal.add({ kind: 'undone' });
     clearRun(directory);
   }

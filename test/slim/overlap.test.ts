@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Finding } from '../../src/base/index.ts';
 import {
+  type ResolvedInput,
   type SlimPhase,
   type SlimRunOptions,
   slimRefs,
@@ -50,6 +51,16 @@ function over(directory: string, names: readonly string[], more: Partial<SlimRun
   return runOptions(directory, { inputs, workDirectory: join(directory, names[0]!, '.pinakes-slim'), ...more }).options;
 }
 
+/** A manifest of crawls, with the duplicate in the later of them. */
+async function resolvedOf(directory: string, names: readonly string[]): Promise<ResolvedInput> {
+  const [sums, resolved] = [join(directory, 'sums.parquet'), join(directory, 'resolved.parquet')];
+  const files = names.flatMap((name) => filesBelow(join(directory, name)));
+  const how = { format: 'parquet', workers: 1, onFinding: () => {}, onFailure: assert.fail } as const;
+  await slimSum({ ...how, files, out: sums, algorithm: 'sha256', trustHeaders: false, keepEmpty: true });
+  assert.equal((await slimResolve({ ...how, manifests: [sums], out: resolved, verify: 'digest' })).duplicates, 1);
+  return { manifests: [resolved], trustOriginals: false };
+}
+
 /** Every capture has the content it had, and every revisit leans on a response itself. */
 function expectWhole(later: readonly ArchivedRecord[], earlier: readonly ArchivedRecord[]): void {
   assert.deepEqual(capturesOf(later), capturesOf(earlier));
@@ -73,16 +84,28 @@ test('so it does when a manifest that was made before says what to do', async ()
   await inDirectory(async (directory) => {
     for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
     const earlier = await readAll(filesBelow(directory));
-    const [sums, resolved] = [join(directory, 'sums.parquet'), join(directory, 'resolved.parquet')];
-    const files = ['old', 'middle'].flatMap((name) => filesBelow(join(directory, name)));
-    const how = { format: 'parquet', workers: 1, onFinding: () => {}, onFailure: assert.fail } as const;
-    await slimSum({ ...how, files, out: sums, algorithm: 'sha256', trustHeaders: false, keepEmpty: true });
-    assert.equal((await slimResolve({ ...how, manifests: [sums], out: resolved, verify: 'digest' })).duplicates, 1);
+    const resolved = await resolvedOf(directory, ['old', 'middle']);
     assert.equal((await slimRun(over(directory, ['new', 'middle']))).revisits, 1);
     const options = over(directory, ['old', 'middle']);
-    const summary = await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+    const summary = await slimRefs({ ...options, resolved });
     assert.equal(summary.revisits, 0);
     expectWhole(await readAll(filesBelow(directory)), earlier);
+  });
+});
+
+test('so it does when a manifest says what lies in files that are not named', async () => {
+  await inDirectory(async (directory) => {
+    for (const [name, seed] of CRAWLS) await writeCrawl(directory, name, seed);
+    const earlier = await readAll(filesBelow(directory));
+    const resolved = await resolvedOf(directory, ['middle', 'new']);
+    const options = over(directory, ['new'], { keptDirectory: `${directory}-kept` });
+    assert.equal((await slimRefs({ ...options, resolved })).revisits, 1);
+    assert.equal((await slimRun(over(directory, ['old', 'middle']))).revisits, 0);
+    expectWhole(await readAll(filesBelow(directory)), earlier);
+    const { workDirectory } = options;
+    assert.deepEqual(await slimUndo({ workDirectory, onFinding: () => {} }), { restored: 1, left: 0 });
+    assert.equal(existsSync(join(directory, 'middle', '.pinakes-slim')), false);
+    rmSync(`${directory}-kept`, { recursive: true });
   });
 });
 
