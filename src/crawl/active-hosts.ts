@@ -57,9 +57,10 @@ export class ActiveHosts {
     return isMore;
   }
 
-  retire({ id, name }: ActiveHost): void {
+  retire({ id, name, pace }: ActiveHost): void {
     this.#ids.delete(id);
     this.#byName.delete(name);
+    this.#paces.keep(name, pace);
   }
 
   /** Something was queued for a host, at this rank. */
@@ -82,8 +83,7 @@ export class ActiveHosts {
 
   /** Leaves all hosts to the frontier, which gives out other URLs from now on. */
   clear(): void {
-    this.#ids.clear();
-    this.#byName.clear();
+    for (const host of [...this.#byName.values()]) this.retire(host);
     this.#lookAnew();
   }
 

@@ -13,18 +13,23 @@ export class Paces {
   }
 
   of(host: string): Pace {
-    let pace = this.#byHost.get(host);
-    if (pace) return pace;
-    this.#forget();
-    this.#byHost.set(host, (pace = new Pace(this.#settings)));
+    const pace = this.#byHost.get(host) ?? new Pace(this.#settings);
+    this.keep(host, pace);
     return pace;
   }
 
-  /** Those that nobody has used for longest go first; one in use stays. */
+  /** Remembers the pace of a host that was used until now. */
+  keep(host: string, pace: Pace): void {
+    this.#byHost.delete(host);
+    this.#forget();
+    this.#byHost.set(host, pace);
+  }
+
+  /** Those that nobody has used for longest go first; one in use stays, and one of a host that is to be left alone. */
   #forget(): void {
     if (this.#byHost.size < REMEMBERED_MAX) return;
     for (const [host, pace] of this.#byHost) {
-      if (pace.running === 0) this.#byHost.delete(host);
+      if (pace.running === 0 && !pace.isGivenUp) this.#byHost.delete(host);
       if (this.#byHost.size < REMEMBERED_MAX / 2) return;
     }
   }

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Paces } from './paces.ts';
+import { CRAWL_DEFAULTS } from './settings.ts';
+
+const HOUR_MS = 3600_000;
+
+test('what is known of a host outlasts thousands of others, while it is used or given up', () => {
+  const paces = new Paces(CRAWL_DEFAULTS);
+  const [busy, lost, active] = ['busy.test', 'lost.test', 'active.test'].map((host) => paces.of(host));
+  lost!.refuse(0, 2 * HOUR_MS);
+  for (let number = 0; number < 5000; number++) {
+    paces.of(`${number}.test`);
+    if (number % 100 === 0) assert.equal(paces.of('busy.test'), busy);
+  }
+  assert.equal(paces.of('lost.test'), lost);
+  paces.keep('active.test', active!);
+  assert.equal(paces.of('active.test'), active);
+  const first = paces.of('first.test');
+  for (let number = 0; number < 5000; number++) paces.of(`${number}.test`);
+  assert.notEqual(paces.of('first.test'), first, 'the others are forgotten');
+});
