@@ -83,6 +83,18 @@ test('plain records with wrong lengths among the members of a file cost only the
   }
 });
 
+test('a plain head that breaks off among the members of a file costs none of them', async () => {
+  const cuts = ['WARC/1.0\r\nWARC-Type: warc', 'WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 70000\r\nWARC-Da'];
+  for (const packing of [gzipSync, zstdCompressSync])
+    for (const cut of cuts)
+      for (const end of [[], [Buffer.from('\r\n\r\n')]]) {
+        const { records } = await read(
+          Buffer.concat([part('a', packing), Buffer.from(cut), part('b', packing), ...end, part('c', packing)]),
+        );
+        assert.deepEqual(records, names('a', 'b', 'c'), cut);
+      }
+});
+
 test('damage in what goes on in another coding costs no record of the coding that the file begins with', async () => {
   for (const [name, one] of Object.entries(PACKINGS))
     for (const [otherName, other] of Object.entries(PACKINGS)) {

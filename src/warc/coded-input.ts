@@ -6,10 +6,10 @@ import { READ_CHUNK_BYTES, RESYNC_WINDOW_BYTES } from '../base/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import type { CursorOptions } from './cursor-options.ts';
 import { type Coding, codingOf, recordCodingAt, sniffCoding } from './file-coding.ts';
-import { GzipMembers } from './gzip-member.ts';
+import { GZIP_MAGIC, GzipMembers } from './gzip-member.ts';
 import { IdentitySource } from './identity-source.ts';
 import type { FindingSink, Member, MemberSource } from './member-source.ts';
-import { ZstdFrames } from './zstd-frame.ts';
+import { ZSTD_MAGIC, ZstdFrames } from './zstd-frame.ts';
 
 const ROOM_BYTES_MIN = 4 * 1024;
 
@@ -140,6 +140,11 @@ export class CodedInput {
   /** Whether something compressed begins in the midst of bytes that are not. */
   isCompressedAt(index: number): boolean {
     return this.isIdentity && codingOf(this.out.buffer.subarray(index, Math.min(index + 4, this.out.end))) !== 'none';
+  }
+
+  /** Whether a head that broke off runs on into a member of the file. */
+  holdsMember(head: Buffer): boolean {
+    return head.includes(this.fileCoding === 'gzip' ? GZIP_MAGIC : ZSTD_MAGIC);
   }
 
   /** The coding of the compressed record that begins at the read position of bytes that are not; 'short' when more input is needed to tell. */

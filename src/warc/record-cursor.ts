@@ -269,8 +269,7 @@ export class RecordCursor {
       if (crossing === 'need-input') return crossing;
       if (crossing === 'crossed') return undefined;
     }
-    this.#report('head-truncated', this.#offsetOf(this.#recordAt));
-    return this.#takeHead(bytes);
+    return this.#takeHead(bytes, 'head-truncated');
   }
 
   /** What begins like a record inside a head that was given up is tried too, without reading its lines or telling of it again. */
@@ -284,10 +283,16 @@ export class RecordCursor {
     return undefined;
   }
 
-  #takeHead(bytes: number): Step {
+  #takeHead(bytes: number, fault?: FindingCode): Step | undefined {
     const out = this.#out;
+    const headBytes = Buffer.from(out.buffer.subarray(out.read, out.read + bytes));
+    if (this.#isStray && this.#input.holdsMember(headBytes)) {
+      this.#beginResync(this.#recordAt + 1, true);
+      return undefined;
+    }
+    if (fault) this.#report(fault, this.#offsetOf(this.#recordAt));
     const faults: HeadFault[] = [];
-    const head = parseWarcHead(Buffer.from(out.buffer.subarray(out.read, out.read + bytes)), faults);
+    const head = parseWarcHead(headBytes, faults);
     this.#beginRecord(head, faults, bytes);
     return 'record';
   }
