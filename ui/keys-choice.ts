@@ -2,6 +2,7 @@
  * Whether keys without Ctrl or Alt act. Who speaks to the computer, or touches keys unawares, can switch them off (WCAG 2.2, 2.1.4). The choice is kept in this browser.
  */
 const KEY = 'pinakes.keys';
+const CHANGED = 'pinakes:keys';
 
 let isOn = storedChoice();
 
@@ -18,6 +19,11 @@ export function areKeysOn(): boolean {
   return isOn;
 }
 
+export function onKeysChoice(listener: () => void): () => void {
+  addEventListener(CHANGED, listener);
+  return () => removeEventListener(CHANGED, listener);
+}
+
 export function chooseKeys(wanted: boolean): void {
   isOn = wanted;
   try {
@@ -26,4 +32,5 @@ export function chooseKeys(wanted: boolean): void {
   } catch {
     // The choice then lasts as long as the page.
   }
+  dispatchEvent(new Event(CHANGED));
 }

@@ -496,7 +496,9 @@ suite('work with the web page', () => {
     await choice.check();
     await page.getByRole('heading', { name: 'Keys' }).click();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    const list = page.getByRole('dialog', { name: 'Keys' });
+    await list.waitFor();
+    assert.equal(await list.getByRole('checkbox').isChecked(), true, 'the list says what holds');
   });
 
   test('jobs that cannot be fetched are said to be, before any was shown', async () => {

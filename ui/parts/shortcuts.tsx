@@ -1,6 +1,6 @@
 /** Keys that work on every screen, and the list of them. None acts while something is being typed, or when they are switched off. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { areKeysOn, chooseKeys } from '../keys-choice.ts';
+import { areKeysOn, chooseKeys, onKeysChoice } from '../keys-choice.ts';
 import { navigate } from '../navigation.ts';
 import { pathTo } from '../route.ts';
 
@@ -59,10 +59,8 @@ export function Shortcuts() {
 
 export function ShortcutList() {
   const [isOn, setIsOn] = useState(areKeysOn());
-  const choose = (wanted: boolean) => {
-    chooseKeys(wanted);
-    setIsOn(wanted);
-  };
+  // The list may be on the screen twice.
+  useEffect(() => onKeysChoice(() => setIsOn(areKeysOn())), []);
   return (
     <>
       <dl class="keys">
@@ -77,7 +75,7 @@ export function ShortcutList() {
       </dl>
       <div class="field switch">
         <label>
-          <input type="checkbox" checked={isOn} onChange={(event) => choose(event.currentTarget.checked)} />
+          <input type="checkbox" checked={isOn} onChange={(event) => chooseKeys(event.currentTarget.checked)} />
           These keys work
         </label>
       </div>
