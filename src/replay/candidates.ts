@@ -16,8 +16,6 @@ const SECOND_MS = 999;
 const SAME_VISIT_MS = 12 * 60 * 60 * 1000;
 /** How many are looked at for one of the very URL. */
 const HELD_MAX = 64;
-/** Of how many the request is read. */
-const LOOKED_MAX = 16;
 
 export type Wanted = {
   readonly key: UrlKey;
@@ -53,14 +51,13 @@ async function* sentLast(
   mayBeSent: (capture: Capture) => boolean,
 ): AsyncGenerator<Capture> {
   const held: Capture[] = [];
-  let looked = 0;
   let isInSecond = true;
   for await (const capture of candidates) {
     if (isInSecond && !isOfSecond(capture, wanted)) {
       isInSecond = false;
       yield* held.splice(0);
     }
-    if (mayBeSent(capture) && looked++ < LOOKED_MAX && !(await answersReading(archive, capture))) held.push(capture);
+    if (mayBeSent(capture) && !(await answersReading(archive, capture))) held.push(capture);
     else yield capture;
   }
   yield* held;

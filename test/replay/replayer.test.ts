@@ -455,6 +455,8 @@ test('a link leads to what was read, and what is sent is answered by no other me
   assert.equal(await ask('POST', 'two'), 'made', 'nearest of those that may be meant');
   assert.equal(await ask('DELETE', ''), 'gone');
   assert.equal(await ask('PUT', 'one'), 'the list', 'as a form that was never sent leads to its page');
+  for (let at = 0; at < 20; at++) await store('POST', SPRING + 7000 + at * 1000, `made ${at}`, `${at}`);
+  assert.equal(await ask('GET', undefined, SPRING + 30_000), 'the list', 'however often something was sent');
   await store('HEAD', SPRING + 4000, '');
   await store('OPTIONS', SPRING + 4001, '');
   assert.equal(await ask('GET', undefined, SPRING + 3000), 'the list', 'what was only looked at has no content');
