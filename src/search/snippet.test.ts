@@ -107,3 +107,8 @@ test('a word with an apostrophe is marked whichever of the apostrophes is typed'
         `${typed} in ${word}`,
       );
 });
+
+test('of a word in two scripts the part without blanks is marked however the other part is written', () => {
+  assert.deepEqual(snippetOf('x HTML入門 y', ['html入門']).marks, [[6, 8]]);
+  assert.deepEqual(snippetOf('x HTML入門 y', ['HTML入門']).marks, [[2, 8]]);
+});

@@ -2,7 +2,7 @@
  * The piece of a text that shows best why it was found, with the places of the words in it. Words are found again by their folded form; in scripts without blanks
  * by the characters themselves.
  */
-import { foldedForm, isUnsegmented, plainForm } from './token-form.ts';
+import { foldedForm, plainForm, unsegmentedRuns } from './token-form.ts';
 
 export type Snippet = {
   readonly text: string;
@@ -73,7 +73,9 @@ function wantedOf(phrases: readonly string[]): Wanted {
   for (const phrase of phrases) {
     for (const { 0: word, index } of phrase.matchAll(WORD)) {
       const number = words.size + beginnings.length + runs.length;
-      if (isUnsegmented(word)) runs.push({ text: plainForm(word), word: number });
+      const parts = unsegmentedRuns(word);
+      // Of a word in two scripts the other letters may be written otherwise on the page: large, or with accents.
+      if (parts.length > 0) for (const text of new Set([plainForm(word), ...parts])) runs.push({ text, word: number });
       else if (phrase[index + word.length] === '*') beginnings.push({ text: foldedForm(word), word: number });
       else if (!words.has(foldedForm(word))) words.set(foldedForm(word), number);
     }

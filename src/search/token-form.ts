@@ -119,9 +119,10 @@ function pairs(run: string, withLast: boolean): string[] {
   return found;
 }
 
-/** Whether a text is written without blanks, wholly or in part. */
-export function isUnsegmented(text: string): boolean {
-  return MAY_BE_UNSEGMENTED.test(text) && text.search(UNSEGMENTED) >= 0;
+/** The parts of a text that are written without blanks, in plain form. */
+export function unsegmentedRuns(text: string): string[] {
+  const plain = plainForm(text);
+  return MAY_BE_UNSEGMENTED.test(plain) ? (plain.match(UNSEGMENTED) ?? []) : [];
 }
 
 /** A word without case and accents, for finding it again in a text. */
