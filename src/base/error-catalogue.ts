@@ -227,11 +227,11 @@ export const ERROR_CATALOGUE = {
     'Nothing was done. Name another directory with --keep-originals: what is kept there may be needed to undo an earlier run.',
   ),
   SLIM_LOCKED: entry('another slim command is at work here', 'Wait for it to end.', true),
-  SLIM_NOT_KEPT: entry('no old files were kept', 'Only a run with --keep-originals can be undone.'),
   SLIM_NOTES: entry(
     'the notes of what other files lean on cannot be read',
     'Nothing was done. Put them back from a backup; or remove them and name in every run, with the files beside them, all files that were ever slimmed together with those.',
   ),
+  SLIM_NOT_KEPT: entry('no old files were kept', 'Only a run with --keep-originals can be undone.'),
   SLIM_READ_BACK: entry(
     'the rewritten file is not what it should be',
     'The old file is untouched and the new one was removed. Check the disk and the memory of the machine, then run it again.',
