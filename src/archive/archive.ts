@@ -17,7 +17,13 @@ import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery } fro
 import { CatalogDraft } from './catalog-draft.ts';
 import type { CataloguingParts } from './cataloguing.ts';
 import { Collections } from './collections.ts';
-import { type CompactOptions, type CompactReport, compactArchive } from './compact.ts';
+import {
+  type CompactOptions,
+  type CompactReport,
+  compactArchive,
+  type StayingSegments,
+  stayingSegments,
+} from './compact.ts';
 import {
   CONNECTOR_NAME,
   type Connector,
@@ -333,6 +339,11 @@ export class Archive implements StreamParts {
 
   delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
     return deleteCaptures(this, selection, options);
+  }
+
+  /** Segments with deleted records that a compaction would leave as they are. */
+  previewCompact(): StayingSegments {
+    return stayingSegments(this);
   }
 
   compact(options: CompactOptions = {}): Promise<CompactReport> {

@@ -38,18 +38,22 @@ export type CompactOptions = {
   readonly signal?: AbortSignal;
 };
 
-export type CompactReport = {
+/** Segments that hold deleted records and are left as they are. */
+export type StayingSegments = {
+  /** They cannot be written to. */
+  readonly readOnly: string[];
+  /** They wait for a volume that is not there: tombstones of theirs may lie in it. */
+  readonly waiting: string[];
+  /** A snapshot keeps them. */
+  readonly kept: { readonly segment: string; readonly snapshot: string }[];
+};
+
+export type CompactReport = StayingSegments & {
   segments: number;
   promoted: number;
   repointed: number;
   bytesBefore: number;
   bytesAfter: number;
-  /** Segments that hold deleted records and cannot be written to. */
-  readonly readOnly: string[];
-  /** Segments that hold deleted records and wait for a volume that is not there: tombstones of theirs may lie in it. */
-  readonly waiting: string[];
-  /** Segments that hold deleted records and that a snapshot keeps as they are. */
-  readonly kept: { readonly segment: string; readonly snapshot: string }[];
   /** Segments that stay as they are because something in them is damaged: what cannot be read would be lost with them. */
   readonly damaged: { readonly segment: string; readonly why: string }[];
   /** Segments that stay as they are because another volume has a file of their name that is not the same, or that cannot be removed. */
@@ -63,9 +67,7 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
     repointed: 0,
     bytesBefore: 0,
     bytesAfter: 0,
-    readOnly: [],
-    waiting: [],
-    kept: [],
+    ...noneStaying(),
     damaged: [],
     doubled: [],
   };
@@ -77,6 +79,31 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
     await rm(scratch, { recursive: true, force: true });
   }
   return report;
+}
+
+/** What a compaction would leave as it is, as far as can be told without reading segments. */
+export function stayingSegments(archive: ArchiveParts): StayingSegments {
+  const staying = noneStaying();
+  for (const segment of archive.shelf.all()) if (segment.deadBytes > 0) noteIfStaying(archive, segment, staying);
+  return staying;
+}
+
+function noneStaying(): StayingSegments {
+  return { readOnly: [], waiting: [], kept: [] };
+}
+
+/** Notes a segment with deleted records that cannot be written anew, and says whether it is one. */
+function noteIfStaying(archive: ArchiveParts, segment: Segment, staying: StayingSegments): boolean {
+  const snapshot = archive.snapshots.keeperOf(segment);
+  if (archive.volumes.failures().length > 0) staying.waiting.push(segment.name);
+  else if (snapshot !== undefined) staying.kept.push({ segment: segment.name, snapshot });
+  else if (!isInWritableVolume(archive, segment)) staying.readOnly.push(segment.name);
+  else return false;
+  return true;
+}
+
+function isInWritableVolume(archive: ArchiveParts, segment: Segment): boolean {
+  return archive.volumes.available().some((volume) => volume.name === segment.volume && volume.writable);
 }
 
 /** Exchanges that failed half-way are finished, or given up, before new ones begin. */
@@ -137,27 +164,15 @@ class Compaction {
   }
 
   #isWritable(segment: Segment): boolean {
-    if (this.#archive.snapshots.keeperOf(segment) !== undefined) return false;
-    return this.#archive.volumes.available().some((volume) => volume.name === segment.volume && volume.writable);
+    return this.#archive.snapshots.keeperOf(segment) === undefined && isInWritableVolume(this.#archive, segment);
   }
 
   /** Notes the deleted records, and gives the contents they had, some of them several times. */
   async *#findDead(): AsyncGenerator<string> {
-    const isSomeMissing = this.#archive.volumes.failures().length > 0;
     for (const segment of this.#archive.shelf.all()) {
-      if (segment.deadBytes === 0) continue;
-      if (isSomeMissing) {
-        this.#report.waiting.push(segment.name);
-        continue;
-      }
+      if (segment.deadBytes === 0 || noteIfStaying(this.#archive, segment, this.#report)) continue;
       const tombstones = await this.#archive.tombstones.listApplied(segment);
       if (tombstones.length === 0) continue;
-      if (!this.#isWritable(segment)) {
-        const snapshot = this.#archive.snapshots.keeperOf(segment);
-        if (snapshot === undefined) this.#report.readOnly.push(segment.name);
-        else this.#report.kept.push({ segment: segment.name, snapshot });
-        continue;
-      }
       await this.#dead.set(
         segment.number,
         tombstones.map(({ offset }) => offset),

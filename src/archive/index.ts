@@ -10,7 +10,7 @@ export {
   type QueriedFacts,
   type QueryNames,
 } from './capture-query.ts';
-export type { CompactOptions, CompactReport } from './compact.ts';
+export type { CompactOptions, CompactReport, StayingSegments } from './compact.ts';
 export { type Connector, type Policies, parseConnector, readConnector, type VolumeSetting } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
 export { type Damage, type DamageGoal, formatDamage, formatOutputDamage, type OutputDamage } from './damage.ts';

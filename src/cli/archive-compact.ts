@@ -1,5 +1,5 @@
 /** `pinakes compact`: takes the bytes of what was deleted out of the segments, and packs cold ones anew when that is asked for. */
-import type { Archive, CompactReport, RecompressReport } from '../archive/index.ts';
+import type { Archive, RecompressReport, StayingSegments } from '../archive/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
@@ -33,7 +33,7 @@ async function compact(
   const deadBytes = dead.reduce((sum, segment) => sum + segment.deadBytes, 0);
   const say = async (line: string) => (options.json ? undefined : terminal.line(line));
   if (options.dryRun || dead.length === 0) {
-    const staying = await stayingOf(archive, dead);
+    const staying = archive.previewCompact();
     const left = staying.readOnly.length + staying.waiting.length + staying.kept.length;
     const written = left === 0 ? 'these' : `${dead.length - left} of them`;
     await say(
@@ -75,25 +75,11 @@ async function compact(
   return { isDone: true, ...report };
 }
 
-/** Segments with deleted records that a compaction leaves as they are, by reason. */
-type Staying = Pick<CompactReport, 'readOnly' | 'waiting' | 'kept'>;
-
-/** What a compaction would leave, as far as can be told without reading segments. */
-async function stayingOf(archive: Archive, dead: readonly { name: string; volume: string }[]): Promise<Staying> {
-  const staying: Staying = { readOnly: [], waiting: [], kept: [] };
-  const volumes = await archive.listVolumes();
-  const isSomeMissing = volumes.some(({ failure }) => failure !== undefined);
-  const writable = new Set(volumes.filter((volume) => volume.writable).map(({ name }) => name));
-  for (const segment of dead) {
-    const snapshot = archive.snapshots.keeperOf(segment);
-    if (isSomeMissing) staying.waiting.push(segment.name);
-    else if (snapshot !== undefined) staying.kept.push({ segment: segment.name, snapshot });
-    else if (!writable.has(segment.volume)) staying.readOnly.push(segment.name);
-  }
-  return staying;
-}
-
-function sayStaying(terminal: Terminal, { readOnly, waiting, kept }: Staying, { json }: CompactCommandOptions): void {
+function sayStaying(
+  terminal: Terminal,
+  { readOnly, waiting, kept }: StayingSegments,
+  { json }: CompactCommandOptions,
+): void {
   if (!json)
     for (const name of readOnly)
       terminal.say(`${name} holds deleted records and lies in a volume that may only be read; they stay in it`);
