@@ -96,10 +96,17 @@ function isInside(url: string, allowedOrigins: readonly string[]): boolean {
 
 /** Waits until what the page shows is as wanted. Asked from here: the page's own policy lets nothing in it evaluate a text again and again. */
 export async function until(read: () => Promise<string>, wanted: RegExp): Promise<void> {
-  for (let tries = 0; !wanted.test(await read()); tries++) {
-    assert.ok(tries < TRIES_MAX, `it is ${await read()}`);
+  const shown = () => read().catch(onTheWay);
+  for (let tries = 0; !wanted.test(await shown()); tries++) {
+    assert.ok(tries < TRIES_MAX, `it is ${await shown()}`);
     await delay(50);
   }
+}
+
+/** A page that is just going elsewhere shows nothing. */
+function onTheWay(error: unknown): string {
+  if (/Execution context was destroyed/.test(String(error))) return '';
+  throw error;
 }
 
 /** Keeps a picture of a page among the artefacts of the test run, and says where. */
