@@ -5,7 +5,7 @@
 import { mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type DuckDBAppender, DuckDBInstance, DuckDBTimestampMillisecondsValue } from '@duckdb/node-api';
-import { fileError, formatDigest, PinakesError } from '../base/index.ts';
+import { fileError, formatDigest, PinakesError, refuseExisting } from '../base/index.ts';
 import type { Block, Capture } from '../catalog/index.ts';
 import { hostOfKey } from '../url/index.ts';
 import { type Selection, selectCaptures } from './selection.ts';
@@ -50,11 +50,7 @@ export async function exportParquet(
   path: string,
   options: ParquetExportOptions = {},
 ): Promise<ParquetExportReport> {
-  const isThere = await stat(path).then(
-    () => true,
-    () => false,
-  );
-  if (isThere && !options.force) throw new PinakesError('FILE_EXISTS', { where: path });
+  await refuseExisting(path, options.force);
   const scratch = await mkdtemp(join(dirname(path), `.${basename(path)}-`)).catch((cause: unknown) => {
     throw fileError(cause, path, 'writing');
   });

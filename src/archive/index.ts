@@ -26,7 +26,7 @@ export { PageIndex } from './page-index.ts';
 export { writeParquet } from './parquet.ts';
 export type { RecompressOptions, RecompressReport } from './recompress.ts';
 export { releasePayload } from './record-access.ts';
-export { type Retrieved, type RetrievedContent, type RetrieveOptions, soundPayload } from './retrieve.ts';
+export { type Retrieved, type RetrievedContent, type RetrieveOptions, soundPayload, VISIT_MS } from './retrieve.ts';
 export { CURSOR_LIFE_MS } from './segment-lineage.ts';
 export { keyRanges, type Selection, selectCaptures } from './selection.ts';
 export { SharedStream, type SharedStreamOptions } from './shared-stream.ts';

@@ -1,8 +1,8 @@
 /** Rows as a Parquet table, for whoever has rows and not the engine. Written beside its place and put there whole; within a fixed amount of memory. */
-import { mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type DuckDBAppender, DuckDBInstance, DuckDBTimestampMillisecondsValue } from '@duckdb/node-api';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, refuseExisting } from '../base/index.ts';
 
 const FLUSH_ROWS = 10_000;
 
@@ -16,11 +16,7 @@ export async function writeParquetTable(
   rows: Iterable<readonly ParquetValue[]>,
   options: { readonly force?: boolean; readonly signal?: AbortSignal } = {},
 ): Promise<number> {
-  const exists = await stat(path).then(
-    () => true,
-    () => false,
-  );
-  if (exists && !options.force) throw new PinakesError('FILE_EXISTS', { where: path });
+  await refuseExisting(path, options.force);
   const scratch = await mkdtemp(join(dirname(path), `.${basename(path)}-`)).catch((cause: unknown) => {
     throw fileError(cause, path, 'writing');
   });

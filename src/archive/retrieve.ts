@@ -16,8 +16,8 @@ import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 
 /** How often a read is tried again when compaction moved the record between the look-up and the read. */
 const ATTEMPTS = 3;
-/** Captures within so long of one another are of one visit. */
-const VISIT_MS = 12 * 60 * 60 * 1000;
+/** Captures within so long of one another are of one visit of the crawler. */
+export const VISIT_MS = 12 * 60 * 60 * 1000;
 /** Among so many captures of one key, before a time and after it, those of the very URL are looked for: some addresses are called thousands of times a visit. */
 const VISIT_CAPTURES_MAX = 1000;
 

@@ -1,9 +1,10 @@
-/** base: digests, times, bytes, limits, errors, threads, media types, durable names, tests by foreign expressions. Imports no other room. */
+/** base: digests, times, bytes, limits, errors, threads, media types, files that exist, durable names, tests by foreign expressions. Imports no other room. */
 export * from './assert.ts';
 export * from './bytes.ts';
 export * from './digest.ts';
 export * from './error.ts';
 export * from './error-catalogue.ts';
+export * from './existing-file.ts';
 export * from './fenced-test.ts';
 export * from './finding.ts';
 export * from './frame.ts';

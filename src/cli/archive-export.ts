@@ -1,13 +1,12 @@
 /** `pinakes export`: a slice of the archive as a WARC, WACZ, CDXJ, CDX or Parquet file. */
 import { open, rename, unlink } from 'node:fs/promises';
 import type { Archive, Selection } from '../archive/index.ts';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
 import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../warc/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { DamageTally } from './damage-tally.ts';
-import { refuseExisting } from './existing-file.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes } from './terminal.ts';

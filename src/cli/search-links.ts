@@ -2,11 +2,10 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { writeParquet } from '../archive/index.ts';
-import { fileError, formatW3cDate, PinakesError } from '../base/index.ts';
+import { fileError, formatW3cDate, PinakesError, refuseExisting } from '../base/index.ts';
 import { EDGE_COLUMNS, edgeLine, listEdges } from '../search/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { refuseExisting } from './existing-file.ts';
 import { EXIT_FINE } from './outcome.ts';
 import { limitOf, openIndexOf, sayHowFar } from './search-query.ts';
 import { counted, printable } from './terminal.ts';

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Archive, createArchive, openArchive } from '../archive/index.ts';
 import { fileError, PinakesError } from '../base/index.ts';
-import { type AccessLine, type RunningServer, type ServerOptions, startServer } from '../server/index.ts';
+import { type AccessLine, isEverywhere, type RunningServer, type ServerOptions, startServer } from '../server/index.ts';
 import { formatAccessLine } from './access-log.ts';
 import { openingOptions } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
@@ -231,10 +231,6 @@ async function writeToken(path: string, token: string): Promise<void> {
   } catch (cause) {
     throw fileError(cause, path, 'writing');
   }
-}
-
-function isEverywhere(host: string): boolean {
-  return host === '0.0.0.0' || host === '::';
 }
 
 /** An address of this machine that others may know it by. */

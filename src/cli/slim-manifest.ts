@@ -1,7 +1,7 @@
 /** `pinakes slim sum`, `split`, `resolve` and `compare`: the stages that read and write manifests. */
+import { refuseExisting } from '../base/index.ts';
 import { slimCompare, slimResolve, slimSplit, slimSum, type Verify } from '../slim/index.ts';
 import type { CommandContext } from './command.ts';
-import { refuseExisting } from './existing-file.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { algorithmOf, formatOf, oneOf, slimInputs, spillDirectoryOf, watchOf, workersOf } from './slim-options.ts';
 import { counted, printable } from './terminal.ts';

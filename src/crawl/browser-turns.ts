@@ -5,9 +5,8 @@
 import type { EpochMs } from '../base/index.ts';
 import type { Exchange } from './exchange.ts';
 import { hostName } from './frontier-url.ts';
-import type { Pace } from './pace.ts';
+import { LATER, type Pace } from './pace.ts';
 import type { RobotsRules } from './robots-rules.ts';
-import { LATER } from './visit.ts';
 
 /** Leave to ask a host once. */
 export type Turn = {

@@ -229,12 +229,7 @@ export function failureOf(error: unknown, isUnverified = false): unknown {
   if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
   const code = (error as { code?: string }).code ?? '';
   if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
-  const reason = DNS_CODES.has(code)
-    ? 'dns'
-    : isUnverified
-      ? 'certificate'
-      : code.startsWith('ERR_SSL_')
-        ? 'tls'
-        : 'connection';
+  const isTls = code.startsWith('ERR_SSL_');
+  const reason = isUnverified ? 'certificate' : DNS_CODES.has(code) ? 'dns' : isTls ? 'tls' : 'connection';
   return new FetchError(reason, wordsOf(error), error);
 }

@@ -20,7 +20,7 @@ import { isDecisive } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { Notes } from './notes.ts';
 import { forbidden, type Retry, type Unreachable } from './outcome.ts';
-import { type Pace, retryAfterMs } from './pace.ts';
+import { LATER, type Pace, retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
@@ -30,7 +30,7 @@ import type { Run } from './run.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import { steadyClock } from './steady-clock.ts';
-import { LATER, type VisitOptions, Visitor } from './visit.ts';
+import { type VisitOptions, Visitor } from './visit.ts';
 
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
 const UNACKNOWLEDGED_MAX = 768;
@@ -280,8 +280,7 @@ export class Engine {
       const rules = this.#rulesOf(origin, now);
       // Nobody is asked for what is only read again.
       if (host.pace.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
-        const item = host.take();
-        this.#notes.add(host, item, forbidden(item, this.#unreachable(origin)));
+        this.#leave(host, host.take());
         continue;
       }
       if (!rules) {
@@ -297,9 +296,14 @@ export class Engine {
         this.#startVisit(host, item, now);
         return true;
       }
-      this.#notes.add(host, item, forbidden(item, this.#unreachable(origin)));
+      this.#leave(host, item);
     }
     return false;
+  }
+
+  /** Settles a URL that is not asked for. */
+  #leave(host: ActiveHost, item: Taken): void {
+    this.#notes.add(host, item, forbidden(item, this.#unreachable(originOf(item.url))));
   }
 
   get #maybeDone(): VisitOptions['maybeDone'] {

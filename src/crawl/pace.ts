@@ -8,6 +8,9 @@
 import type { EpochMs } from '../base/index.ts';
 import type { CrawlSettings } from './settings.ts';
 
+/** Answers that say "later": not kept while there are tries left. */
+export const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+
 /** How much a new response time counts against what is known. */
 const SMOOTHING = 0.25;
 /** How long a host may ask to be left alone, in all, and how many URLs it may refuse one after the other, each to the last try. */

@@ -32,7 +32,7 @@ import {
 import type { UnreadPage } from './link-batch.ts';
 import type { LinkReader } from './link-reader.ts';
 import { failedSettlement, type Learned, type Outcome, type Visited } from './outcome.ts';
-import { retryAfterMs } from './pace.ts';
+import { LATER, retryAfterMs } from './pace.ts';
 import { mayHaveLinks, mimeOf } from './page-links.ts';
 import { ReceivedBody } from './received-body.ts';
 import { type CrawlSettings, heedsDepth } from './settings.ts';
@@ -62,8 +62,6 @@ export type Asked = {
   readonly waitMs: number | undefined;
 };
 
-/** Answers that say "later": not kept while there are tries left. */
-export const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 const DIGEST_BYTES = 8;
 

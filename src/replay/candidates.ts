@@ -4,7 +4,7 @@
  * Keys do not tell `/a` from `/A` or `/a//b` from `/a/b`, as everywhere in the field; servers may. So of the captures of one visit those of the very URL
  * come first, whatever the minute; over longer spans the time counts, since one page may be written either way.
  */
-import { type Archive, rangeOfKey } from '../archive/index.ts';
+import { type Archive, rangeOfKey, VISIT_MS } from '../archive/index.ts';
 import { type EpochMs, equal } from '../base/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import type { Capture } from './capture.ts';
@@ -12,8 +12,6 @@ import { answersReading, type Exchange } from './exchange-key.ts';
 
 const PAGE_SIZE = 16;
 const SECOND_MS = 999;
-/** Captures so soon after a page belong to the same visit of the crawler. */
-const SAME_VISIT_MS = 12 * 60 * 60 * 1000;
 /** How many are looked at for one of the very URL. */
 const HELD_MAX = 64;
 
@@ -67,7 +65,7 @@ async function* sentLast(
 function hasOtherContent(capture: Capture, siblings: readonly Capture[]): boolean {
   const { time, block } = capture;
   return siblings.some((other) => {
-    const isOfVisit = other !== capture && Math.abs(other.time - time) <= SAME_VISIT_MS;
+    const isOfVisit = other !== capture && Math.abs(other.time - time) <= VISIT_MS;
     return isOfVisit && !(block && other.block && equal(block.digest, other.block.digest));
   });
 }
@@ -119,7 +117,7 @@ async function* ownFirst(
       held = [];
       // Nearly always the best is of the very URL.
       if (isOwn(capture, wanted.url)) farthest = Number.NEGATIVE_INFINITY;
-      else farthest = distanceOf(capture, wanted) + SAME_VISIT_MS;
+      else farthest = distanceOf(capture, wanted) + VISIT_MS;
     }
     if (held.length >= HELD_MAX || distanceOf(capture, wanted) > farthest) {
       farthest = Number.NEGATIVE_INFINITY;
@@ -180,7 +178,7 @@ async function firstFrom({ catalog }: Archive, key: UrlKey, timeFrom: EpochMs): 
 
 /** Whether a capture shows what a reader of a page of this time could not have seen yet. */
 function isNewer(time: EpochMs, at: EpochMs): boolean {
-  return time - at > SAME_VISIT_MS;
+  return time - at > VISIT_MS;
 }
 
 async function* walk(pages: AsyncIterable<Capture[]>): AsyncGenerator<Capture, undefined> {

@@ -18,21 +18,28 @@ export class Origins {
   readonly own: ReplayOrigins;
   readonly #given: Given;
   readonly #ports: Ports;
+  readonly #ownName: string;
 
   constructor(given: Given, ports: Ports) {
     this.#given = given;
     this.#ports = ports;
-    this.own = this.#under(ownName(given.host));
+    this.#ownName = ownName(given.host);
+    this.own = this.under(this.#ownName);
   }
 
   /** For the value of a Host field. */
   for(host: string | undefined, hosts: HostCheck): ReplayOrigins {
-    const name = isEverywhere(this.#given.host) ? hosts.nameIn(host) : undefined;
-    // Policies of content cannot name an IPv6 address, so that none of them could be shown in a frame.
-    return name === undefined || name.startsWith('[') ? this.own : this.#under(name);
+    return this.under(this.nameFor(host, hosts));
   }
 
-  #under(name: string): ReplayOrigins {
+  /** The name that the one who asks finds the server by. */
+  nameFor(host: string | undefined, hosts: HostCheck): string {
+    const name = isEverywhere(this.#given.host) ? hosts.nameIn(host) : undefined;
+    // Policies of content cannot name an IPv6 address, so that none of them could be shown in a frame.
+    return name === undefined || name.startsWith('[') ? this.#ownName : name;
+  }
+
+  under(name: string): ReplayOrigins {
     const { uiOrigin, replayOrigin } = this.#given;
     return {
       uiOrigin: new URL(uiOrigin ?? addressOf(name, this.#ports.ui)).origin,
@@ -45,7 +52,8 @@ export function addressOf(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
-function isEverywhere(host: string): boolean {
+/** Whether a server listens at all addresses of its machine. */
+export function isEverywhere(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 

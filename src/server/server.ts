@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { Replayer, type ReplayOrigins } from '../replay/index.ts';
+import { Replayer } from '../replay/index.ts';
 import { Guard } from './api/guard.ts';
 import { registerApi } from './api/register-api.ts';
 import { CdxRoute } from './cdx-route.ts';
@@ -69,14 +69,15 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   await app.ready();
   const metrics = new Metrics(archive, () => api.jobCounts(), version);
   const cdx = new CdxRoute(archive, new Guard(uiOrigin, token));
-  const faceUnder = kept((face: ReplayOrigins) => {
+  const faceUnder = kept((name) => {
+    const face = origins.under(name);
     const replayer = new Replayer(archive, face);
     return {
       ui: new UiRoutes({ archive, replayer, app, metrics, uiFiles, cdx, ...face }),
       replay: new ReplayRoutes({ replayer, ...face }),
     };
   });
-  const faceFor = ({ request }: Visit) => faceUnder(originsFor(request));
+  const faceFor = ({ request }: Visit) => faceUnder(origins.nameFor(request.headers.host, hosts));
   const parts = { hosts, metrics, options, homeFor };
   ui.answer(frontHandler({ ...parts, socket: 'ui', answer: (visit) => faceFor(visit).ui.answer(visit) }));
   replay.answer(frontHandler({ ...parts, socket: 'replay', answer: (visit) => faceFor(visit).replay.answer(visit) }));
@@ -98,14 +99,13 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   };
 }
 
-/** What answers under a pair of origins, made once for those that are asked for again. */
-function kept<Face>(make: (origins: ReplayOrigins) => Face): (origins: ReplayOrigins) => Face {
+/** What answers under a name, made once for those that are asked for again. */
+function kept<Face>(make: (name: string) => Face): (name: string) => Face {
   const faces = new Map<string, Face>();
-  return (origins) => {
-    const name = `${origins.uiOrigin} ${origins.replayOrigin}`;
+  return (name) => {
     const known = faces.get(name);
     if (known) return known;
-    const face = make(origins);
+    const face = make(name);
     if (faces.size >= FACES_MAX) faces.delete(faces.keys().next().value!);
     faces.set(name, face);
     return face;

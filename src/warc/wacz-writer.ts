@@ -7,7 +7,7 @@
  * any of them (I9).
  */
 import { createReadStream } from 'node:fs';
-import { access, type FileHandle, link, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
@@ -20,6 +20,7 @@ import {
   PinakesError,
   READ_CHUNK_BYTES,
   RunningDigest,
+  refuseExisting,
   syncDirectory,
 } from '../base/index.ts';
 import { sortLines } from './cdx-sort.ts';
@@ -57,7 +58,7 @@ export type WrittenWacz = {
 
 export async function writeWacz(path: string, content: NewWacz, options: WaczWriterOptions = {}): Promise<WrittenWacz> {
   const names = archiveNames(content.warcs);
-  if (!options.replace && (await exists(path))) throw new PinakesError('FILE_EXISTS', { where: path });
+  await refuseExisting(path, options.replace);
   let scratch: string | undefined;
   try {
     scratch = await mkdtemp(join(dirname(path), `.${basename(path)}-`));
@@ -102,15 +103,6 @@ async function place(partial: string, path: string, replaces: boolean): Promise<
     }
   }
   await rename(partial, path);
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function writeIndex(

@@ -1,8 +1,8 @@
 /** No file that is there is replaced unasked. */
 import { stat } from 'node:fs/promises';
-import { PinakesError } from '../base/index.ts';
+import { PinakesError } from './error.ts';
 
-export async function refuseExisting(path: string, force: boolean | undefined): Promise<void> {
+export async function refuseExisting(path: string, force = false): Promise<void> {
   if (force) return;
   const isThere = await stat(path).then(
     () => true,
