@@ -5,7 +5,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { PinakesError } from '../base/index.ts';
-import { type Cursor, parseCursor } from './cursor.ts';
+import { type Cursor, parseCursor, type StreamPosition } from './cursor.ts';
 import type { StreamPiece } from './stream-output.ts';
 import type { Parcel } from './stream-parcel.ts';
 
@@ -15,12 +15,16 @@ export type ParcelPlace = {
   readonly cursor: string;
   /** What the cursor says. */
   readonly parsed: Cursor;
+  /** What is the same for all places of a stream. */
+  readonly stream: string;
   /** How far the place is inside of a record, and the digest of the bytes of it that stand before. */
   readonly inner: Inner | undefined;
 };
 
 export function placeAt(cursor: string): ParcelPlace {
-  return { cursor, parsed: parseCursor(cursor), inner: undefined };
+  const parsed = parseCursor(cursor);
+  const stream = JSON.stringify([parsed.query, parsed.snapshot, parsed.ranking]);
+  return { cursor, parsed, stream, inner: undefined };
 }
 
 export function placeBehind(place: ParcelPlace, parcel: Parcel): ParcelPlace {
@@ -34,12 +38,18 @@ export function keyOf(format: string, { cursor, inner }: ParcelPlace): string {
   return `${format} ${cursor} ${inner ? `${inner.bytes} ${digestOf(inner.hash)}` : ''}`;
 }
 
-/** Whether a place is one that a client at another place will still come to, as far as numbers tell: compaction may exchange segments. */
-export function isStillToCome({ parsed: one }: ParcelPlace, { parsed: client }: ParcelPlace): boolean {
-  if (one.query !== client.query || !isSameSnapshot(one, client)) return false;
-  if (!client.position) return true;
-  if (!one.position || one.position.segment < client.position.segment) return false;
-  return one.position.segment > client.position.segment || one.position.offset >= client.position.offset;
+/** A segment counts as so long, for how far apart two places are. */
+const SEGMENT_BYTES = 2 ** 32;
+
+/** About how far a place is ahead of another; infinite where who is there does not come by, as far as numbers tell: compaction may exchange segments. */
+export function bytesAhead(place: ParcelPlace, from: ParcelPlace): number {
+  if (place.stream !== from.stream) return Number.POSITIVE_INFINITY;
+  const bytes = linear(place.parsed.position) - linear(from.parsed.position);
+  return bytes < 0 ? Number.POSITIVE_INFINITY : bytes;
+}
+
+function linear(position: StreamPosition | undefined): number {
+  return position ? position.segment * SEGMENT_BYTES + position.offset : -1;
 }
 
 export function isSameSnapshot({ snapshot: a, ranking }: Cursor, { snapshot: b, ranking: other }: Cursor): boolean {

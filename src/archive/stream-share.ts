@@ -2,13 +2,13 @@
  * Sharing of scans: clients that want the same records at the same time are given the same parcels, read once.
  *
  * A parcel is asked for by the place before it. Who asks first has it read; who asks meanwhile waits for the same reading; who comes a little later finds it in memory.
- * Nobody waits for anybody: memory is bounded as a whole, and what no longer fits is forgotten, first what no client is still to come by, then what was read
- * longest ago. What is on its way into a socket takes its room until it is out, so it is not forgotten before. A client that has fallen behind that far has its parcels
- * read again, and shares them with whoever is as far behind as it is.
+ * Nobody waits for anybody: memory is bounded as a whole, and what no longer fits is forgotten, first what no client is still to come by, then what the next
+ * client to come by has farthest to go to. What is on its way into a socket takes its room until it is out, so it is not forgotten before. A client that has fallen behind
+ * that far has its parcels read again, and shares them with whoever is as far behind as it is.
  *
  * Exactly once (I8) does not depend on any of this: what a place is followed by is the same whoever reads it.
  */
-import { isStillToCome, keyOf, type ParcelPlace, piecesBehind, placeBehind } from './parcel-place.ts';
+import { bytesAhead, keyOf, type ParcelPlace, piecesBehind, placeBehind } from './parcel-place.ts';
 import type { StreamParts, StreamQuery } from './stream.ts';
 import type { StreamPiece } from './stream-output.ts';
 import { type Parcel, parcelsOf } from './stream-parcel.ts';
@@ -51,6 +51,7 @@ type Link = {
 export class StreamSharing {
   readonly archive: StreamParts;
   readonly #bytesMax: number;
+  readonly #passedBytesMax: number;
   readonly #clients = new Set<ParcelClient>();
   /** What each is sending, or has sent last. */
   readonly #sending = new Map<ParcelClient, Parcel | undefined>();
@@ -62,6 +63,7 @@ export class StreamSharing {
   constructor(archive: StreamParts, options: { readonly bytesMax?: number } = {}) {
     this.archive = archive;
     this.#bytesMax = options.bytesMax ?? BYTES_MAX;
+    this.#passedBytesMax = Math.min(PASSED_BYTES_MAX, this.#bytesMax);
   }
 
   get clients(): ReadonlySet<ParcelClient> {
@@ -146,26 +148,34 @@ export class StreamSharing {
     link.isRead = true;
     link.found = parcel;
     this.#bytes += roomOf(parcel);
-    const passedMax = Math.min(PASSED_BYTES_MAX, this.#bytesMax);
-    this.#forgetUntil(passedMax, (other) => other !== link && !this.#isNeeded(other));
-    this.#forgetUntil(this.#bytesMax, (other) => other !== link);
+    if (this.#bytes > this.#passedBytesMax) this.#makeRoom(link);
   }
 
-  /** Forgets what may go, the oldest first, until no more than so many bytes are kept. */
-  #forgetUntil(bytesMax: number, mayGo: (link: Link) => boolean): void {
-    if (this.#bytes <= bytesMax) return;
+  /** Forgets what nobody is still to come by, beyond a little of it, and then what is farthest from who comes by next, until the rest fits. */
+  #makeRoom(newest: Link): void {
     const sending = new Set(this.#sending.values());
-    for (const [key, link] of this.#links) {
-      if (this.#bytes <= bytesMax) return;
-      if (link.found !== undefined && !sending.has(link.found) && mayGo(link)) this.#forget(key, link);
+    const held = [...this.#links].flatMap(([key, link]) =>
+      link === newest || link.found === undefined || sending.has(link.found)
+        ? []
+        : [{ key, link, away: this.#bytesAway(link) }],
+    );
+    held.sort((a, b) => (a.away < b.away ? 1 : a.away > b.away ? -1 : 0));
+    for (const { key, link, away } of held) {
+      if (this.#bytes <= (away === Number.POSITIVE_INFINITY ? this.#passedBytesMax : this.#bytesMax)) return;
+      this.#forget(key, link);
     }
   }
 
-  /** Whether a client is still to come by. Compaction may lead to a wrong guess, which costs a reading and nothing else. */
   #isNeeded(link: Link): boolean {
-    for (const { wanted, place } of this.#clients)
-      if (wanted.format.name === link.format && isStillToCome(link.place, place)) return true;
-    return false;
+    return this.#bytesAway(link) < Number.POSITIVE_INFINITY;
+  }
+
+  /** How far the next client to come by is. Compaction may lead to a wrong guess, which costs a reading and nothing else. */
+  #bytesAway({ format, place }: Link): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { wanted, place: at } of this.#clients)
+      if (wanted.format.name === format) least = Math.min(least, bytesAhead(place, at));
+    return least;
   }
 
   #forget(key: string, link: Link): void {

@@ -80,6 +80,22 @@ describe('clients of one scan', () => {
     assert.ok(reads.bytes <= 2.2 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
   });
 
+  test('of clients too far apart for the memory given, those that are nearest behind another share its reading', async (t) => {
+    const archive = await sampleArchive(t, 600);
+    const scanBytes = storedBytes(archive);
+    const sharing = new StreamSharing(archive, { bytesMax: 8 * MEBIBYTE });
+    const reads = countReads(archive);
+    const behind = [0, 5, 10];
+    const streams = await Promise.all(behind.map(() => SharedStream.open(sharing, ALL)));
+    const ended = new Set<SharedStream>();
+    for (let round = 0; ended.size < streams.length; round++)
+      for (const [index, stream] of streams.entries())
+        if (round >= behind[index]! && !(await stream.next())) ended.add(stream);
+    t.diagnostic(`${(reads.bytes / scanBytes).toFixed(2)} scans for ${streams.length} clients`);
+    for (const stream of streams) await stream[Symbol.asyncDispose]();
+    assert.ok(reads.bytes <= 2.2 * scanBytes, `${reads.bytes} read of ${scanBytes}`);
+  });
+
   test('who comes late joins where the scan is, gets what it missed at the end, and nothing else is read twice', async (t) => {
     const archive = await sampleArchive(t, 500);
     const wanted = await storedIds(archive);
