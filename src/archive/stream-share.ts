@@ -159,7 +159,8 @@ export class StreamSharing {
         ? []
         : [{ key, link, away: this.#bytesAway(link) }],
     );
-    held.sort((a, b) => (a.away < b.away ? 1 : a.away > b.away ? -1 : 0));
+    // Two that nobody comes by are as far away as each other, though their difference is no number.
+    held.sort((a, b) => b.away - a.away || 0);
     for (const { key, link, away } of held) {
       if (this.#bytes <= (away === Number.POSITIVE_INFINITY ? this.#passedBytesMax : this.#bytesMax)) return;
       this.#forget(key, link);
