@@ -164,18 +164,21 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
   return { captures: captures.length, contents: draft.removedBlocks };
 }
 
-/** The captures as the catalog knows them at this moment: some may have moved, some may be gone. */
-async function asTheyAreNow(archive: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
-  const found = await archive.catalog.findCaptures(
-    wanted.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })),
-  );
+/** The captures as the catalog knows them at this moment: some may have moved, some may be gone. Only those are searched for, among all of their moment. */
+async function asTheyAreNow({ catalog }: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
+  const standing = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
+  const isSame = (capture: Capture, now: Capture) =>
+    now.hash === capture.hash && now.collection === capture.collection && hasContentOf(now, capture);
+  const moved = wanted.filter((capture, index) => !standing[index]!.some((now) => isSame(capture, now)));
+  const found = await catalog.findCaptures(moved.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })));
   const current = new Map<string, Capture>();
-  for (const [index, capture] of wanted.entries()) {
-    for (const now of found[index]!) {
-      if (now.collection === capture.collection && hasContentOf(now, capture))
-        current.set(`${now.place.segment}:${now.place.offset}`, now);
-    }
-  }
+  const gather = (captures: readonly Capture[], answers: readonly (readonly Capture[])[]) => {
+    for (const [index, capture] of captures.entries())
+      for (const now of answers[index]!)
+        if (isSame(capture, now)) current.set(`${now.place.segment}:${now.place.offset}`, now);
+  };
+  gather(wanted, standing);
+  gather(moved, found);
   return [...current.values()];
 }
 

@@ -58,3 +58,16 @@ test('a crowd of records that share one id is kept whole, and moves whole when i
   assert.equal((await allCaptures(archive)).length, CROWD - 1);
   assert.deepEqual(await audit(archive), []);
 });
+
+test('deleting a crowd looks each capture up where it stands, and does not search the moment for it', async (t) => {
+  const { archive, file } = await crowdedFile(t);
+  await archive.add([file], { workers: 1 });
+  const ask = archive.catalog.findCaptures.bind(archive.catalog);
+  let searches = 0;
+  archive.catalog.findCaptures = (questions: readonly CaptureQuestion[]) => {
+    searches += questions.filter(({ at }) => !at).length;
+    return ask(questions);
+  };
+  assert.equal((await archive.delete({ url: URL })).captures, CROWD);
+  assert.equal(searches, 0);
+});
