@@ -249,8 +249,8 @@ export class FileSource implements StepSource {
   }
 
   /** Whether a record's bytes can go into the segment as they are. */
-  canCopy(facts: RecordFacts): boolean {
-    return this.#coding === this.#kind.coding && facts.length !== undefined && facts.isComplete && !facts.isArc;
+  canCopy({ length, isComplete, isTorn, isArc }: ScanFacts): boolean {
+    return this.#coding === this.#kind.coding && length !== undefined && isComplete && !isTorn && !isArc;
   }
 
   async copy(open: OpenSegment, from: number, to: number, records: number): Promise<void> {

@@ -27,7 +27,7 @@ type Written = { readonly offset: number; readonly length: number };
 /** The file that the records come from, as a step needs it. */
 export interface StepSource {
   /** Whether a record's bytes can go into the segment as they are. */
-  canCopy(facts: RecordFacts): boolean;
+  canCopy(facts: ScanFacts): boolean;
   /** Copies bytes of the file that hold so many records to the segment's end. */
   copy(open: OpenSegment, from: number, to: number, records: number): Promise<void>;
   encode(record: NewRecord, block: Uint8Array): Uint8Array;
@@ -159,7 +159,7 @@ export class AddStep {
   }
 
   /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. */
-  async #takeRevisit(facts: RecordFacts): Promise<void> {
+  async #takeRevisit(facts: ScanFacts): Promise<void> {
     const block = this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
     if (!block) return this.#keep(facts);
     const fresh = this.#registrar.freshHolder(block);
@@ -190,7 +190,7 @@ export class AddStep {
   }
 
   /** Lets a record's bytes be copied, or writes it anew when they cannot be. */
-  #keep(facts: RecordFacts): Promise<void> | undefined {
+  #keep(facts: ScanFacts): Promise<void> | undefined {
     if (!this.#source.canCopy(facts)) return this.#writeAtOnce(facts, () => this.#source.rewrite(this.#open, facts));
     const length = facts.length!;
     const last = this.#pieces.at(-1);

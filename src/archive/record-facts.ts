@@ -15,6 +15,7 @@ import {
   SCAN_NOT_UTF8,
   SCAN_SEGMENTED,
   SCAN_TEXTS,
+  SCAN_TORN,
   type ScanBatch,
   type ScanText,
   unbracketed,
@@ -159,6 +160,11 @@ export class ScanFacts implements RecordFacts {
   /** Whether what the head says can be repeated byte for byte. */
   get isUtf8(): boolean {
     return !this.#batch.has(this.#record, SCAN_NOT_UTF8);
+  }
+
+  /** Whether the file ends inside the record's member. */
+  get isTorn(): boolean {
+    return this.#batch.has(this.#record, SCAN_TORN);
   }
 
   get status(): number {

@@ -43,6 +43,8 @@ export type RecordTail = {
   readonly complete: boolean;
   /** Bytes the record takes in the file, trailer included; undefined when it shares a member with others, its member is damaged, or the file begins in another coding. */
   readonly length: number | undefined;
+  /** Whether the file ends inside its member: whatever is put behind would be taken for the rest of it. */
+  readonly isTorn: boolean;
   /** Decoded bytes of the line ends after the block. */
   readonly trailerBytes: number;
 };
@@ -403,25 +405,22 @@ export class RecordCursor {
     this.#endedAt = out.position;
     out.consume(trailerBytes);
     const standsAlone = memberLength !== undefined && this.head.innerOffset === 0;
+    const last = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
+    // A record that goes over several members takes the bytes of all of them.
     const length = this.#input.isIdentity
       ? out.position - this.#recordAt
       : standsAlone
-        ? this.#spannedLength()
+        ? last?.length && last.offset + last.length - this.head.offset
         : undefined;
     this.tail = {
       bodyBytes,
       complete: !this.#isCut && this.#lengthKnown,
       length: this.coding === this.#input.fileCoding ? length : undefined,
+      isTorn: last?.length !== undefined && last.damaged,
       trailerBytes,
     };
     this.#state = 'between';
     return 'end';
-  }
-
-  /** A record that goes over several members takes the bytes of all of them. */
-  #spannedLength(): number | undefined {
-    const last = this.#memberBefore(Math.max(this.#out.position, this.#recordAt + 1));
-    return last.length === undefined ? undefined : last.offset + last.length - this.head.offset;
   }
 
   /** What follows the block is no record: its length is wrong, or the bytes behind it are. */

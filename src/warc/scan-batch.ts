@@ -37,6 +37,8 @@ export const SCAN_SEGMENTED = 32;
 /** A request with another method than GET. */
 export const SCAN_OTHER_METHOD = 64;
 export const SCAN_NOT_UTF8 = 128;
+/** The file ends inside the member of the record. */
+export const SCAN_TORN = 256;
 
 /** The columns as they travel. */
 export type ScanColumns = {
@@ -50,7 +52,7 @@ export type ScanColumns = {
   readonly httpHeadBytes: Uint32Array<ArrayBuffer>;
   readonly payloadBytes: Float64Array<ArrayBuffer>;
   readonly status: Uint16Array<ArrayBuffer>;
-  readonly flags: Uint8Array<ArrayBuffer>;
+  readonly flags: Uint16Array<ArrayBuffer>;
   readonly digestBytes: number;
   readonly digests: Uint8Array<ArrayBuffer>;
   /** Names of the texts of each record: SCAN_TEXTS, then the head fields that were asked for besides, in lower case, then RESPONSE_FIELDS if any were. */

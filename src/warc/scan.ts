@@ -23,6 +23,7 @@ import {
   SCAN_OTHER_METHOD,
   SCAN_SEGMENTED,
   SCAN_TEXTS,
+  SCAN_TORN,
   type ScanColumns,
 } from './scan-batch.ts';
 
@@ -145,7 +146,7 @@ export class RangeScan {
           const { head, tail } = cursor;
           this.#reached = head.offset + (tail.length ?? 0);
           const facts = this.#scanner!.end();
-          gathered.add(head, tail.length, tail.complete, facts);
+          gathered.add(head, tail, facts);
           if (job.judgesDigests && isDoubtful(head, facts, tail.complete)) this.#doubt(head, tail);
           if (gathered.heldBytes >= PIECE_BYTES_MAX) return this.#part(gathered);
           break;
@@ -230,7 +231,7 @@ class Columns {
     this.#findings.push(finding);
   }
 
-  add(head: RecordHead, length: number | undefined, complete: boolean, facts: BlockFacts): void {
+  add(head: RecordHead, { length, complete, isTorn }: RecordTail, facts: BlockFacts): void {
     this.heldBytes += RECORD_BYTES + head.bytes.length + (facts.http?.bytes.length ?? 0);
     this.#offset.push(head.offset);
     this.#length.push(length ?? -1);
@@ -250,6 +251,7 @@ class Columns {
     if (head.get('warc-segment-number')) flags |= SCAN_SEGMENTED;
     if (head.type === 'request' && (facts.http?.method ?? 'GET') !== 'GET') flags |= SCAN_OTHER_METHOD;
     if (!head.isUtf8) flags |= SCAN_NOT_UTF8;
+    if (isTorn) flags |= SCAN_TORN;
     this.#flags.push(flags);
     const mime = facts.http ? facts.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
     this.#texts.push(
@@ -292,7 +294,7 @@ class Columns {
       httpHeadBytes: new Uint32Array(this.#httpHeadBytes),
       payloadBytes: new Float64Array(this.#payloadBytes),
       status: new Uint16Array(this.#status),
-      flags: new Uint8Array(this.#flags),
+      flags: new Uint16Array(this.#flags),
       digestBytes: this.#digestBytes,
       digests,
       textNames,

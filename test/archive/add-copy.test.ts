@@ -1,8 +1,10 @@
 /** How adding copies, and what its revisits say of the records they lean on, through the archive's front door. */
 import assert from 'node:assert/strict';
 import { createCipheriv } from 'node:crypto';
+import { statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readRecords } from '../../src/warc/index.ts';
 import {
   type ForeignRecord,
   members,
@@ -13,7 +15,7 @@ import {
   writeArc,
   writeForeign,
 } from './foreign-file.ts';
-import { audit, bytesOf, contentOf, makeArchive, NOON, payloadAt, walk } from './trial-archive.ts';
+import { answers, audit, bytesOf, contentOf, makeArchive, NOON, payloadAt, walk } from './trial-archive.ts';
 
 const MIB = 1024 * 1024;
 
@@ -118,3 +120,32 @@ test('contents that came under addresses too long to be kept in mind are leaned 
       assert.deepEqual(await payloadAt(archive, `http://${name}.example/${n}`), Buffer.from(contentOf(`long ${n}`)));
   assert.deepEqual(await audit(archive), []);
 });
+
+for (const [coding, cuts] of [
+  ['gzip', [1, 4, 8, 9]],
+  ['zstd', [1, 4]],
+] as const)
+  for (const cut of cuts)
+    test(`a file whose last ${coding} member lacks ${cut} bytes is told of, and what is added behind its last record can be read by any tool`, async (t) => {
+      const archive = await makeArchive(t);
+      const torn = join(archive.directory, 'torn.warc');
+      const last = response('http://torn.example/', NOON, contentOf('torn'));
+      await writeForeign(torn, [warcinfo(), last], coding);
+      truncateSync(torn, statSync(torn).size - cut);
+      const findings: string[] = [];
+      await archive.add([torn], { onFinding: ({ code }) => findings.push(code) });
+      assert.equal(findings[0], 'member-truncated');
+      await archive.add([await writeForeign(join(archive.directory, 'next.warc'), pages('next', 2), coding)]);
+      const before = await answers(archive);
+      assert.equal(before.length, 3);
+      assert.deepEqual(await payloadAt(archive, 'http://torn.example/'), Buffer.from(contentOf('torn')));
+      const [segment, ...others] = archive.segments();
+      assert.deepEqual(others, []);
+      const onFinding = ({ code }: { code: string }) => assert.fail(code);
+      const records = readRecords(archive.volumes.get(segment!.volume).stream(segment!.name), { onFinding });
+      let count = 0;
+      for await (const _ of records) count++;
+      assert.equal(count, 1 + 2 + 4);
+      await archive.rebuild();
+      assert.deepEqual(await answers(archive), before);
+    });
