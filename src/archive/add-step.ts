@@ -158,9 +158,10 @@ export class AddStep {
     return this.#keep(facts);
   }
 
-  /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. */
+  /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. One that is cut short needs more than that written anew. */
   async #takeRevisit(facts: ScanFacts): Promise<void> {
-    const block = this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
+    const block =
+      facts.isComplete && this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
     if (!block) return this.#keep(facts);
     const fresh = this.#registrar.freshHolder(block);
     const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));

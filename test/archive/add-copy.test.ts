@@ -149,3 +149,19 @@ for (const [coding, cuts] of [
       await archive.rebuild();
       assert.deepEqual(await answers(archive), before);
     });
+
+test('a revisit that is cut short and names a capture that became a revisit here is there after a rebuild too', async (t) => {
+  const archive = await makeArchive(t);
+  const holder = response('http://holder.example/', NOON, contentOf('shared'));
+  const twin = response('http://twin.example/', NOON, contentOf('shared'));
+  const cut = join(archive.directory, 'cut.warc');
+  await writeForeign(cut, [revisitOf(twin, 'http://cut.example/', NOON + 1000)], 'none');
+  truncateSync(cut, statSync(cut).size - 20);
+  await archive.add([await writeForeign(join(archive.directory, 'a.warc.gz'), [holder, twin])]);
+  assert.equal((await archive.add([cut])).captures, 1);
+  const before = await answers(archive);
+  assert.deepEqual(await payloadAt(archive, 'http://cut.example/'), Buffer.from(contentOf('shared')));
+  assert.equal((await archive.verify()).errors, 0);
+  await archive.rebuild();
+  assert.deepEqual(await answers(archive), before);
+});
