@@ -20,6 +20,15 @@ export function parseBlockId(text: string): BlockKey | undefined {
   return digest ? { digest, overflow: Number(match[2]) } : undefined;
 }
 
+/**
+ * Whether a capture that the catalog has now is one that it had, wherever its record stands. Careless writers give one id to records of different contents. A content that
+ * was not known may have been found since.
+ */
+export function isStill({ hash, collection, block }: Capture, now: Capture): boolean {
+  if (now.hash !== hash || now.collection !== collection) return false;
+  return block === undefined || (now.block !== undefined && blockId(now.block) === blockId(block));
+}
+
 /** The blocks of one digest, as they will be. */
 type Contents = {
   readonly digest: Uint8Array;

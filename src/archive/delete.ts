@@ -10,7 +10,7 @@ import type { UrlKey } from '../url/index.ts';
 import { sortLines } from '../warc/index.ts';
 import { finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
-import { blockId, parseBlockId } from './catalog-draft.ts';
+import { blockId, isStill, parseBlockId } from './catalog-draft.ts';
 import { countDeleted } from './deletion-count.ts';
 import { type Selection, selectCaptures } from './selection.ts';
 import type { StreamParts } from './stream.ts';
@@ -167,22 +167,15 @@ async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Pr
 /** The captures as the catalog knows them at this moment: some may have moved, some may be gone. Only those are searched for, among all of their moment. */
 async function asTheyAreNow({ catalog }: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
   const standing = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
-  const isSame = (capture: Capture, now: Capture) =>
-    now.hash === capture.hash && now.collection === capture.collection && hasContentOf(now, capture);
-  const moved = wanted.filter((capture, index) => !standing[index]!.some((now) => isSame(capture, now)));
+  const moved = wanted.filter((capture, index) => !standing[index]!.some((now) => isStill(capture, now)));
   const found = await catalog.findCaptures(moved.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })));
   const current = new Map<string, Capture>();
   const gather = (captures: readonly Capture[], answers: readonly (readonly Capture[])[]) => {
     for (const [index, capture] of captures.entries())
       for (const now of answers[index]!)
-        if (isSame(capture, now)) current.set(`${now.place.segment}:${now.place.offset}`, now);
+        if (isStill(capture, now)) current.set(`${now.place.segment}:${now.place.offset}`, now);
   };
   gather(wanted, standing);
   gather(moved, found);
   return [...current.values()];
-}
-
-/** Careless writers give one id to records of different contents. A content that was not known may have been found since. */
-function hasContentOf(now: Capture, { block }: Capture): boolean {
-  return block === undefined || (now.block !== undefined && blockId(now.block) === blockId(block));
 }

@@ -9,6 +9,7 @@ import { type EpochMs, type Finding, PinakesError, RunningDigest, toHex } from '
 import { type Block, type BlockKey, type Capture, type CatalogView, type Place, rangeOfKey } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { HttpHead, RecordHead } from '../warc/index.ts';
+import { isStill } from './catalog-draft.ts';
 import { type Damage, damageError } from './damage.ts';
 import { RecentRecords } from './recent-records.ts';
 import { type OpenedRecord, openedOf, type RecordAccess, releasePayload } from './record-access.ts';
@@ -201,7 +202,7 @@ export class Retrieval {
         if (attempt >= ATTEMPTS || !isMoved(error)) throw error;
         const { urlKey, time, hash: ofHash } = current;
         const [found] = await this.#catalog.findCaptures([{ urlKey, time, ofHash }]);
-        const same = found!.find(({ collection }) => collection === capture.collection);
+        const same = found!.find((now) => isStill(capture, now));
         if (!same) throw error;
         current = same;
       }

@@ -1,11 +1,13 @@
 /** Very many captures of one URL and one moment: what is asked about one of them is never answered by reading all. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
+import { toHex } from '../../src/base/index.ts';
 import type { CaptureQuestion } from '../../src/catalog/index.ts';
 import { type ForeignRecord, response, warcinfo, writeForeign } from './foreign-file.ts';
-import { allCaptures, answers, audit, contentOf, makeArchive, NOON } from './trial-archive.ts';
+import { allCaptures, answers, audit, bytesOf, contentOf, makeArchive, NOON } from './trial-archive.ts';
 
 const URL = 'https://api.example/answer';
 const CROWD = 2500;
@@ -47,15 +49,19 @@ test('adding, verifying, rebuilding and deleting a crowd asks for each capture a
   assert.ok(counted() < 12 * CROWD, `${counted()} captures were read`);
 });
 
-test('a crowd of records that share one id is kept whole, and moves whole when its segment is written anew', async (t) => {
+test('a crowd of records that share one id is kept whole, moves whole when its segment is written anew, and none is taken for another', async (t) => {
   const sameId = ({ record, block }: ForeignRecord) => ({ record: { ...record, recordId: '<urn:one:id>' }, block });
   const { archive, file, again } = await crowdedFile(t, sameId);
   assert.equal((await archive.add([file], { workers: 1 })).captures, CROWD);
   assert.equal((await archive.add([again], { workers: 1 })).capturesKnown, CROWD);
-  const [first] = await allCaptures(archive);
+  const [first, second, ...others] = await allCaptures(archive);
   await archive.delete({ block: first!.block });
   await archive.compact();
-  assert.equal((await allCaptures(archive)).length, CROWD - 1);
+  const third = await bytesOf((await archive.open(others[0]!)).payload);
+  assert.equal(createHash('sha256').update(third).digest('hex'), toHex(others[0]!.block!.digest));
+  await archive.delete({ block: second!.block });
+  await assert.rejects(archive.open(second!), { code: 'CONTENT_MISSING' });
+  assert.equal((await allCaptures(archive)).length, CROWD - 2);
   assert.deepEqual(await audit(archive), []);
 });
 
