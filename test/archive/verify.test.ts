@@ -215,6 +215,35 @@ test('a catalog that contradicts the segments is found out, whatever it says wro
   assert.ok(withPhantom.includes('capture-without-record'));
 });
 
+test('damage that came in with a file is told in the same words after a rebuild, and what came later besides', async (t) => {
+  const directory = scratch(t);
+  const file = join(directory, 'pages.warc.gz');
+  await writePages(file, PAGES.slice(0, 7));
+  const foreign = readFileSync(file);
+  foreign[foreign.length - 8]! ^= 1;
+  writeFileSync(file, foreign);
+  await using archive = closing(await openSample(join(directory, 'archive')));
+  await archive.it.add([file]);
+  const known = await problemsOf(archive.it);
+  assert.deepEqual(
+    known.map(({ code, level }) => [code, level]),
+    [['record-damaged', 'error']],
+  );
+  await archive.it.rebuild();
+  assert.deepEqual(await problemsOf(archive.it), known);
+  const { place } = await firstCapture(archive.it);
+  const [segment] = segmentFiles(join(directory, 'archive/volumes'));
+  const bytes = readFileSync(segment!);
+  bytes[place.offset + place.length - 8]! ^= 1;
+  writeFileSync(segment!, bytes);
+  const later = await problemsOf(archive.it);
+  assert.deepEqual(
+    later.filter(({ offset }) => offset === known[0]!.offset),
+    known,
+  );
+  assert.ok(later.some(({ level, offset }) => level === 'error' && offset === place.offset));
+});
+
 test('a revisit whose original was never added is a warning, not an error', async (t) => {
   const directory = scratch(t);
   const file = join(directory, 'revisit.warc.gz');
