@@ -38,7 +38,7 @@ export type Standing = {
 export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
 
 export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
-  return { isWhole: tail?.complete === true && tail.length === length, url: head.targetUri, damage };
+  return { isWhole: tail?.complete === true && !tail.isTorn && tail.length === length, url: head.targetUri, damage };
 }
 
 export type SegmentSlice = {

@@ -1,12 +1,19 @@
 /** A record on its way out: what is known of it before its block is read, and its block, to be read once. */
 import { bareMime, type Finding } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
-import { BlockScanner, type DecodedRecord, type HttpHead, type ReadingRecord, type RecordHead } from '../warc/index.ts';
+import {
+  BlockScanner,
+  type DecodedRecord,
+  type HttpHead,
+  type ReadingRecord,
+  type RecordHead,
+  type RecordTail,
+} from '../warc/index.ts';
 import { type Damage, damageOf } from './damage.ts';
 import { CAPTURE_ID_FIELD, recordHash } from './record-facts.ts';
 
 /** How a record ends in its segment, once it was read. */
-type Ending = { readonly length: number | undefined; readonly isComplete: boolean };
+type Ending = Pick<RecordTail, 'length' | 'complete' | 'isTorn'>;
 
 export class StreamedRecord {
   readonly segment: Segment;
@@ -43,7 +50,7 @@ export class StreamedRecord {
     peeks = true,
   ): Promise<StreamedRecord> {
     const { head } = record;
-    const ending = () => record.tail && { length: record.tail.length, isComplete: record.tail.complete };
+    const ending = () => record.tail;
     const body = record.body();
     const scanner = new BlockScanner(head, {});
     if (!peeks || scanner.isHeadKnown)
@@ -66,7 +73,7 @@ export class StreamedRecord {
     const scanner = new BlockScanner(head, {});
     if (block.length > 0) scanner.push(block);
     const { http } = scanner.end();
-    const ending = { length, isComplete: true };
+    const ending = { length, complete: true, isTorn: false };
     return new StreamedRecord({ segment, collection, head }, http, joined([block], undefined), () => ending, []);
   }
 
@@ -110,14 +117,14 @@ export class StreamedRecord {
     return scanner.end().payloadBytes;
   }
 
-  /** Whether the record has a member of its own and is all there; known once its block was read, or the next record was asked for. */
+  /** Whether the record has a member of its own and both are all there; known once its block was read, or the next record was asked for. */
   get isWhole(): boolean {
-    return this.isComplete && this.length !== undefined;
+    return this.isComplete && this.length !== undefined && !this.#ending()!.isTorn;
   }
 
   /** Whether all of its block is there; known as `isWhole` is. */
   get isComplete(): boolean {
-    return this.#ending()?.isComplete === true;
+    return this.#ending()?.complete === true;
   }
 
   /** What is damaged of it; known as `isWhole` is. */
