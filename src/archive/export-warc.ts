@@ -309,8 +309,7 @@ class WarcExport {
       if (known.isWhole) await this.#writer.writeMember(member);
     } else {
       // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records, unless they are damaged.
-      if (this.#archive.volumes.linked(segment.volume))
-        known ??= await this.#standingIn(access.memberPieces(place), place);
+      if (!(await access.isOwn(segment))) known ??= await this.#standingIn(access.memberPieces(place), place);
       if (known?.isWhole) for await (const _ of this.#copying(place));
       known ??= { ...(await this.#standingIn(this.#copying(place), place)), isWhole: true };
     }

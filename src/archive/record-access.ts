@@ -5,7 +5,7 @@
  * and says what is damaged.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
-import type { Place } from '../catalog/index.ts';
+import type { Place, Segment } from '../catalog/index.ts';
 import {
   BlockScanner,
   type DecodedRecord,
@@ -17,6 +17,7 @@ import {
   readRecords,
 } from '../warc/index.ts';
 import { type Damage, damageError, damageOf, isDamage } from './damage.ts';
+import { isOwnBeginning } from './replacement.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 import type { VolumeSet } from './volume-set.ts';
@@ -61,6 +62,8 @@ export class RecordAccess {
   readonly #shelf: SegmentShelf;
   readonly #decoder = new RecordDecoder();
   readonly #dictionaries = new Map<number, Uint8Array | undefined>();
+  /** Segments that the archive began itself, and those that it did not. */
+  readonly #own = new Map<number, boolean>();
 
   constructor(volumes: VolumeSet, shelf: SegmentShelf) {
     this.#volumes = volumes;
@@ -74,6 +77,7 @@ export class RecordAccess {
   /** Forgets what it knows of segments by their numbers, for a rebuild. */
   forget(): void {
     this.#dictionaries.clear();
+    this.#own.clear();
   }
 
   /** The member as it lies in the segment. */
@@ -174,6 +178,21 @@ export class RecordAccess {
     const [oldest] = this.#dictionaries.keys();
     if (this.#dictionaries.size > DICTIONARIES_MAX) this.#dictionaries.delete(oldest!);
     return found;
+  }
+
+  /** Whether the archive began a segment itself, as its warcinfo says: then every member in it is whole. What others wrote may end in half a record. */
+  async isOwn(segment: Segment): Promise<boolean> {
+    const known = this.#own.get(segment.number);
+    if (known !== undefined) return known;
+    const isOwn = await this.#beginsAsOwn(segment);
+    this.#own.set(segment.number, isOwn);
+    return isOwn;
+  }
+
+  async #beginsAsOwn({ volume, name, bytes }: Segment): Promise<boolean> {
+    for await (const record of readRecords(this.#volumes.get(volume).stream(name, 0, bytes), { name }))
+      return isOwnBeginning(record, name);
+    return false;
   }
 
   /** A record in pieces, for those that are large, damaged, or share their member. */

@@ -26,7 +26,7 @@ import { blockId } from './catalog-draft.ts';
 import { damageError, damageOf } from './damage.ts';
 import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { type Referent, referentOf } from './referent.ts';
-import { isOwnWarcinfo, replacementFields } from './replacement.ts';
+import { isOwnBeginning, replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
 import { SegmentMoves } from './segment-moves.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
@@ -51,7 +51,6 @@ export type Rewritten = {
 };
 
 const COPY_BYTES = 4 * 1024 * 1024;
-const WARCINFO_BYTES_MAX = 64 * 1024;
 
 export async function rewriteSegment(archive: ArchiveParts, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
   const rewrite = new Rewrite(archive, segment, plan);
@@ -99,7 +98,7 @@ class Rewrite {
     try {
       let isFirst = true;
       for await (const record of this.#records()) {
-        const isOurs = isFirst && (await this.#isOurWarcinfo(record));
+        const isOurs = isFirst && (await isOwnBeginning(record, this.#segment.name));
         isFirst = false;
         await this.#place(open, encoder, record, isOurs);
       }
@@ -143,14 +142,6 @@ class Rewrite {
     const message = `${expected - found} of its ${all} records cannot be found`;
     if (found < expected)
       throw damageError({ volume, segment: name, offset: 0, code: 'capture-without-record', message, url: undefined });
-  }
-
-  /** What the archive wrote at the beginning speaks of the segment alone, and the new one has its own. What another wrote there speaks of the captures. */
-  async #isOurWarcinfo(record: ReadingRecord): Promise<boolean> {
-    const { head } = record;
-    if (head.type !== 'warcinfo' || head.get('warc-filename') !== basename(this.#segment.name)) return false;
-    if ((head.contentLength ?? 0) > WARCINFO_BYTES_MAX) return false;
-    return isOwnWarcinfo(await record.bytes(WARCINFO_BYTES_MAX));
   }
 
   /** What cannot be read would be lost with the old segment, so that has to stay; only files of others hold bytes that never were a record. */

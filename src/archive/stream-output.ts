@@ -110,8 +110,7 @@ class WarcOutput {
 
   /** Says whether the rest has to be asked for anew. */
   async *#runs(stream: RecordStream): AsyncGenerator<StreamPiece, boolean> {
-    // What others wrote may end in half a record; only segments of our own are known to be whole.
-    const isWhole = (segment: Segment) => isWarcGzip(segment) && !this.#archive.volumes.linked(segment.volume);
+    const isWhole = async (segment: Segment) => isWarcGzip(segment) && (await this.#archive.access.isOwn(segment));
     for await (const part of this.#isOfWholes() ? stream.parts(isWhole) : stream.steps()) {
       // How long a record is, is known when the next one comes.
       yield* this.#settle();

@@ -193,7 +193,9 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   }
 
   /** Segments that can go out as they are, and the records of those that cannot, with pauses. Only for streams of whole collections in storage order. */
-  async *parts(isWhole: (segment: Segment) => boolean): AsyncGenerator<WholePart | StreamedRecord | undefined> {
+  async *parts(
+    isWhole: (segment: Segment) => Promise<boolean>,
+  ): AsyncGenerator<WholePart | StreamedRecord | undefined> {
     const { lineage } = this.#snapshot;
     const last = this.#until && lineage.originOf(this.#until.segment);
     for (const part of await this.#snapshot.segments()) {
@@ -204,7 +206,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       const now = this.#archive.shelf.find(segment.number);
       const fromBytes = origin === begun ? offsetBefore(this.#position, segment) : 0;
       const endBytes = origin === last ? offsetBefore(this.#until, segment) : part.endBytes;
-      const isUntouched = now !== undefined && now.deadBytes === 0 && isWhole(now);
+      const isUntouched = now !== undefined && now.deadBytes === 0 && (await isWhole(now));
       if (this.#since !== undefined || fromBytes === undefined || endBytes === undefined || !isUntouched) {
         yield* this.#inStorageOrder(origin);
         continue;

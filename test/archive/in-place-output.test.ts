@@ -37,8 +37,13 @@ http://a.test/arc 192.0.2.1 20240101000000 text/html 49
 HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>hi
 `;
 
-for (const cutBytes of [300, 5])
-  test(`files used in place go out as WARC, whatever they are: cut short by ${cutBytes} bytes, uncompressed, ARC`, async (t) => {
+for (const { cutBytes, isMoved } of [
+  { cutBytes: 300, isMoved: false },
+  { cutBytes: 5, isMoved: false },
+  { cutBytes: 300, isMoved: true },
+  { cutBytes: 5, isMoved: true },
+])
+  test(`files ${isMoved ? 'that were moved into the archive' : 'used in place'} go out as WARC, whatever they are: cut short by ${cutBytes} bytes, uncompressed, ARC`, async (t) => {
     const archive = await makeArchive(t);
     const at = await temporaryDirectory(t);
     await writeCrawl(join(at, 'cut.warc.gz'), 'gzip', cutBytes);
@@ -47,6 +52,7 @@ for (const cutBytes of [300, 5])
     const files = ['cut.warc.gz', 'plain.warc', 'crawl.arc'].map((name) => join(at, name));
     const report = await archive.add(files, { inPlace: true });
     assert.deepEqual(report.failures, []);
+    if (isMoved) await archive.migrate('linked', 'main');
     const expected: string[] = [];
     for (const { url } of (await archive.catalog.captures({})[Symbol.asyncIterator]().next()).value ?? [])
       expected.push(url);
