@@ -52,13 +52,14 @@ export async function slimSumCommand(
 }
 
 export async function slimSplitCommand(
-  { terminal }: CommandContext,
+  { terminal, signal }: CommandContext,
   parts: string,
   manifests: readonly string[],
-  options: { readonly out: string; readonly format: string; readonly json?: boolean },
+  options: { readonly out: string; readonly format: string; readonly force?: boolean; readonly json?: boolean },
 ): Promise<number> {
   const format = formatOf(options.format);
-  for (const part of await slimSplit({ manifests, parts: Number(parts), out: options.out, format })) {
+  const { out, force } = options;
+  for (const part of await slimSplit({ manifests, parts: Number(parts), out, format, force, signal })) {
     if (options.json) await terminal.json(part);
     else await terminal.line(`${part.path}: ${part.rows} rows`);
   }
@@ -75,7 +76,7 @@ export type SlimResolveCommandOptions = {
 };
 
 export async function slimResolveCommand(
-  { terminal }: CommandContext,
+  { terminal, signal }: CommandContext,
   manifests: readonly string[],
   options: SlimResolveCommandOptions,
 ): Promise<number> {
@@ -84,7 +85,8 @@ export async function slimResolveCommand(
   const { out } = options;
   await refuseExisting(out, options.force);
   const watch = watchOf(terminal, options.json, 0);
-  const report = await slimResolve({ ...watch, manifests, out, format, verify, workers: workersOf(options.workers) });
+  const workers = workersOf(options.workers);
+  const report = await slimResolve({ ...watch, manifests, out, format, verify, workers, signal });
   watch.endProgress();
   if (options.json) await terminal.json({ kind: 'summary', out, ...report });
   else {
@@ -97,7 +99,7 @@ export async function slimResolveCommand(
 }
 
 export async function slimCompareCommand(
-  { terminal }: CommandContext,
+  { terminal, signal }: CommandContext,
   before: string,
   after: string,
   options: { readonly work?: string; readonly json?: boolean },
@@ -106,6 +108,7 @@ export async function slimCompareCommand(
     before: [before],
     after: [after],
     directory: spillDirectoryOf(options.work, 'compare'),
+    signal,
     onDifference: async (difference) => {
       const { kind, uri, date, content, count } = difference;
       if (options.json) await terminal.json({ ...difference, kind });

@@ -69,6 +69,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .argument('<manifests...>')
     .requiredOption('--out <directory>', 'where the parts go')
     .option('--format <format>', 'parquet or warcsum', 'parquet')
+    .option('--force', 'replace parts that exist')
     .option('--json', 'one JSON object a part')
     .action(async (parts, manifests, options) =>
       ends(await (await import('./slim-manifest.ts')).slimSplitCommand(context, parts, manifests, options)),

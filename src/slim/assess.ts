@@ -62,7 +62,7 @@ export async function slimAssess(options: AssessOptions): Promise<Assessment> {
   } catch (cause) {
     throw fileError(cause, directory, 'writing');
   }
-  const database = await Database.open(directory);
+  const database = await Database.open(directory, options.signal);
   try {
     return await assess(options, database);
   } finally {

@@ -12,6 +12,7 @@ export type CompareOptions = {
   /** Where to work. */
   readonly directory: string;
   readonly onDifference: (difference: Difference) => Promise<void>;
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type Difference = {
@@ -36,7 +37,7 @@ export type CompareReport = {
 };
 
 export async function slimCompare(options: CompareOptions): Promise<CompareReport> {
-  return withStageDirectory(options.directory, async (directory, database) => {
+  return withStageDirectory(options.directory, options.signal, async (directory, database) => {
     const before = await manifestSource(database, options.before, directory);
     const after = await manifestSource(database, options.after, directory);
     const withSizes = !before.isWithoutSizes && !after.isWithoutSizes;

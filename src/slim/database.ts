@@ -11,9 +11,11 @@ const THREADS = 2;
 export class Database {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
+  readonly #signal: AbortSignal | undefined;
+  readonly #interrupt = () => this.#connection.interrupt();
 
-  /** `directory` takes what does not fit into memory. */
-  static async open(directory: string): Promise<Database> {
+  /** `directory` takes what does not fit into memory. The signal ends also a statement that is under way. */
+  static async open(directory: string, signal?: AbortSignal): Promise<Database> {
     await makeDirectories(directory);
     // Loaded when it is needed: the engine is large, and most commands do without it.
     const { DuckDBInstance } = await import('@duckdb/node-api');
@@ -23,24 +25,32 @@ export class Database {
       temp_directory: directory,
       preserve_insertion_order: 'false',
     });
-    return new Database(instance, await instance.connect());
+    return new Database(instance, await instance.connect(), signal);
   }
 
-  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, signal: AbortSignal | undefined) {
     this.#instance = instance;
     this.#connection = connection;
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#interrupt);
+  }
+
+  expectUninterrupted(): void {
+    this.#signal?.throwIfAborted();
   }
 
   close(): void {
+    this.#signal?.removeEventListener('abort', this.#interrupt);
     this.#connection.closeSync();
     this.#instance.closeSync();
   }
 
   async run(statement: string): Promise<void> {
+    this.expectUninterrupted();
     try {
       await this.#connection.run(statement);
     } catch (cause) {
-      throw engineError(cause);
+      throw this.#failure(cause);
     }
   }
 
@@ -52,16 +62,20 @@ export class Database {
    */
   async *rows(columns: readonly string[], from: string): AsyncGenerator<string[]> {
     const joined = columns.map((column) => `coalesce((${column})::VARCHAR, '')`).join(` || chr(9) || `);
+    this.expectUninterrupted();
     try {
       // The alias keeps an ORDER BY on the columns of the source, not on the joined text.
       const result = await this.#connection.stream(`SELECT ${joined} AS joined_row FROM ${from}`);
       for (;;) {
         const chunk = await result.fetchChunk();
         if (!chunk || chunk.rowCount === 0) return;
-        for (const value of chunk.getColumnValues(0)) yield String(value).split('\t');
+        for (const value of chunk.getColumnValues(0)) {
+          yield String(value).split('\t');
+          this.expectUninterrupted();
+        }
       }
     } catch (cause) {
-      throw engineError(cause);
+      throw this.#failure(cause);
     }
   }
 
@@ -73,6 +87,10 @@ export class Database {
   async count(from: string): Promise<number> {
     const [count] = await this.first(['count(*)'], from);
     return Number(count);
+  }
+
+  #failure(cause: unknown): unknown {
+    return this.#signal?.aborted ? this.#signal.reason : engineError(cause);
   }
 }
 

@@ -36,7 +36,7 @@ export async function manifestSource(
       continue;
     }
     const lines = join(directory, `manifest-${index}.tsv`);
-    await toLines(path, lines, isResolved);
+    await toLines(database, path, lines, isResolved);
     isWithoutSizes = true;
     const source = linesSource([lines], columns);
     parts.push(isResolved ? withPlaces(source) : `SELECT ${names} FROM ${source}`);
@@ -82,7 +82,7 @@ async function expectColumns(database: Database, path: string, columns: readonly
   }
 }
 
-async function toLines(path: string, target: string, isResolved: boolean): Promise<void> {
+async function toLines(database: Database, path: string, target: string, isResolved: boolean): Promise<void> {
   const descriptor = openSync(target, 'w');
   let number = 0;
   let pending = '';
@@ -99,6 +99,7 @@ async function toLines(path: string, target: string, isResolved: boolean): Promi
       if (isEmptyPayload(text)) continue;
       pending += isResolved ? parsed.line : plainLine(parsed.line);
       if (pending.length < 1024 * 1024) continue;
+      database.expectUninterrupted();
       writeSync(descriptor, pending);
       pending = '';
     }

@@ -1,5 +1,5 @@
-/** Writes rows as a manifest: Parquet, or text in the layout of warcsum. Under a temporary name until it is whole. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+/** Writes rows as a manifest: Parquet, or text in the layout of warcsum. It gets its name when it is whole. */
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileError, syncDirectory } from '../base/index.ts';
 import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
@@ -10,7 +10,7 @@ export type ManifestFormat = 'parquet' | 'warcsum';
 
 export const MANIFEST_FORMATS: readonly ManifestFormat[] = ['parquet', 'warcsum'];
 
-/** `rows` is a query with the columns of a manifest; resolved ones when `isResolved`. */
+/** `rows` is a query with the columns of a manifest; resolved ones when `isResolved`. `path` is for `putManifest` to name. */
 export async function writeManifest(
   database: Database,
   rows: string,
@@ -18,17 +18,25 @@ export async function writeManifest(
   format: ManifestFormat,
   isResolved: boolean,
 ): Promise<void> {
-  const temporary = `${path}.tmp`;
+  if (format === 'parquet') {
+    await database.run(`COPY (${rows}) TO ${quoted(path)} (FORMAT parquet, COMPRESSION zstd)`);
+  } else {
+    await writeText(database, rows, path, isResolved);
+  }
+}
+
+/** Gives a manifest that was written on the same disk its name, durably. */
+export async function putManifest(written: string, path: string): Promise<void> {
   try {
-    if (format === 'parquet') {
-      await database.run(`COPY (${rows}) TO ${quoted(temporary)} (FORMAT parquet, COMPRESSION zstd)`);
-    } else {
-      await writeText(database, rows, temporary, isResolved);
+    const descriptor = openSync(written, 'r+');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
     }
-    renameSync(temporary, path);
+    renameSync(written, path);
     await syncDirectory(dirname(path));
   } catch (cause) {
-    rmSync(temporary, { force: true });
     throw fileError(cause, path, 'writing');
   }
 }
@@ -59,7 +67,6 @@ async function writeText(database: Database, rows: string, path: string, isResol
       pending = '';
     }
     writeSync(descriptor, pending);
-    fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }

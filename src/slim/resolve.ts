@@ -5,7 +5,7 @@ import { isCollisionProne } from '../base/index.ts';
 import { Clusters, pointersIn } from './clusters.ts';
 import { type Database, quoted } from './database.ts';
 import { manifestSource } from './manifest-source.ts';
-import { type ManifestFormat, writeManifest } from './manifest-target.ts';
+import { type ManifestFormat, putManifest, writeManifest } from './manifest-target.ts';
 import { RESOLVE_STATEMENT } from './resolve-statement.ts';
 import type { SlimWatch, Verify } from './run.ts';
 import { SlimPool } from './slim-pool.ts';
@@ -18,6 +18,7 @@ export type ResolveOptions = SlimWatch & {
   /** Digests with known collisions, and manifests without sizes, are always compared by bytes. */
   readonly verify: Verify;
   readonly workers: number;
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type ResolveReport = {
@@ -31,7 +32,7 @@ export type ResolveReport = {
 const ROWS_AT_ONCE = 250_000;
 
 export async function slimResolve(options: ResolveOptions): Promise<ResolveReport> {
-  return withStageDirectory(options.out, async (directory, database) => {
+  return withStageDirectory(options.out, options.signal, async (directory, database) => {
     const source = await manifestSource(database, options.manifests, directory);
     const clusters = new Clusters(database);
     await clusters.prepare();
@@ -61,7 +62,9 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     const rows = await database.count(resolved);
     const duplicates = await database.count(`${resolved} WHERE copy_number > 1 AND yields`);
     const sorted = `SELECT * FROM ${resolved} ORDER BY file, record_offset`;
-    await writeManifest(database, sorted, options.out, options.format, true);
+    const written = join(directory, 'manifest');
+    await writeManifest(database, sorted, written, options.format, true);
+    await putManifest(written, options.out);
     return { rows, duplicates, collisions, comparedBytes };
   });
 }

@@ -292,7 +292,7 @@ class Run {
 
   async #plan(): Promise<Plan> {
     const plan = new Plan(this.#directory, this.#files.length, this.#state.plan);
-    const database = await Database.open(join(this.#directory, 'spill'));
+    const database = await Database.open(join(this.#directory, 'spill'), this.#options.signal);
     try {
       if (this.#options.resolved) await this.#planFrom(database, plan, this.#options.resolved);
       else await this.#planParts(database, plan);

@@ -4,10 +4,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
 import { quoted } from './database.ts';
 import { manifestSource } from './manifest-source.ts';
-import { type ManifestFormat, writeManifest } from './manifest-target.ts';
+import { type ManifestFormat, putManifest, writeManifest } from './manifest-target.ts';
 import { withStageDirectory } from './stage-directory.ts';
 
 export type SplitOptions = {
@@ -16,32 +16,39 @@ export type SplitOptions = {
   /** Directory for the parts. */
   readonly out: string;
   readonly format: ManifestFormat;
+  /** Whether parts that are there already are replaced. */
+  readonly force?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type SplitPart = { readonly path: string; readonly rows: number };
 
 const PARTS_MAX = 4096;
 
-export async function slimSplit({ manifests, parts, out, format }: SplitOptions): Promise<SplitPart[]> {
+export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
+  const { manifests, parts, out, format, force, signal } = options;
   if (!Number.isInteger(parts) || parts < 1 || parts > PARTS_MAX) {
     throw new PinakesError('BAD_ARGUMENT', { where: String(parts), detail: `1 to ${PARTS_MAX} parts` });
   }
+  const names = Array.from({ length: parts }, (_, part) => nameOf(part, options));
+  for (const name of names) await refuseExisting(join(out, name), force);
   try {
     mkdirSync(out, { recursive: true });
   } catch (cause) {
     throw fileError(cause, out, 'writing');
   }
-  return withStageDirectory(join(out, 'split'), async (directory, database) => {
+  return withStageDirectory(join(out, 'split'), signal, async (directory, database) => {
     const source = await manifestSource(database, manifests, directory);
     const made: SplitPart[] = [];
-    for (let part = 0; part < parts; part++) {
-      const path = join(out, `part-${pad(part + 1)}-of-${pad(parts)}.${format === 'parquet' ? 'parquet' : 'txt'}`);
+    for (const [part, name] of names.entries()) {
       const start = `substr(split_part(digest, ':', 2), 1, 4)`;
       const upper = part + 1 === parts ? '' : ` AND ${start} < ${quoted(border(part + 1, parts))}`;
       const rows = `SELECT * FROM ${source.sql} WHERE digest IS NULL OR (${start} >= ${quoted(border(part, parts))}${upper})`;
-      await writeManifest(database, rows, path, format, false);
-      made.push({ path, rows: await database.count(`(${rows})`) });
+      await writeManifest(database, rows, join(directory, name), format, false);
+      made.push({ path: join(out, name), rows: await database.count(`(${rows})`) });
     }
+    // All or none: of parts that are too few, contents would be missing.
+    for (const name of names) await putManifest(join(directory, name), join(out, name));
     return made;
   });
 }
@@ -51,6 +58,10 @@ function border(part: number, parts: number): string {
   return Math.ceil((part * 65_536) / parts)
     .toString(16)
     .padStart(4, '0');
+}
+
+function nameOf(part: number, { parts, format }: SplitOptions): string {
+  return `part-${pad(part + 1)}-of-${pad(parts)}.${format === 'parquet' ? 'parquet' : 'txt'}`;
 }
 
 function pad(number: number): string {

@@ -1,4 +1,5 @@
 /** `slim sum`: the hash manifest of files, the first stage apart from the others. */
+import { join } from 'node:path';
 import type { DigestAlgorithm } from '../base/index.ts';
 import { refuseUnlistable } from './collection.ts';
 import type { Database } from './database.ts';
@@ -6,7 +7,7 @@ import { quoted } from './database.ts';
 import { firstPass } from './first-pass.ts';
 import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile } from './manifest-lines-file.ts';
-import { type ManifestFormat, writeManifest } from './manifest-target.ts';
+import { type ManifestFormat, putManifest, writeManifest } from './manifest-target.ts';
 import type { SlimWatch } from './run.ts';
 import { withStageDirectory } from './stage-directory.ts';
 
@@ -26,10 +27,12 @@ export type SumOptions = SlimWatch & {
 export type SumReport = { readonly files: number; readonly records: number; readonly rows: number };
 
 export async function slimSum(options: SumOptions): Promise<SumReport> {
-  return withStageDirectory(options.out, async (directory, database) => {
+  return withStageDirectory(options.out, options.signal, async (directory, database) => {
     const report = await scanInto(directory, options);
     const source = await scannedSource(database, directory, report.aside);
-    await writeManifest(database, `SELECT * FROM ${source}`, options.out, options.format, false);
+    const written = join(directory, 'manifest');
+    await writeManifest(database, `SELECT * FROM ${source}`, written, options.format, false);
+    await putManifest(written, options.out);
     return { files: options.files.length, records: report.records, rows: report.rows };
   });
 }

@@ -1,6 +1,6 @@
 /** The stages apart come to the same as a whole run, byte for byte, by Parquet and by text. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -223,6 +223,51 @@ describe('slim by stages', () => {
     await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
     assert.deepEqual(readFileSync(first!), image);
     assert.ok(findings.some(({ code }) => code === 'slim-duplicate-differs' || code === 'slim-original-unusable'));
+  });
+
+  test('split replaces no part that is there, unless it is told to', async () => {
+    const out = join(base, 'parts-again');
+    const split = (force: boolean) => slimSplit({ manifests: [manifest], parts: 2, out, format: 'parquet', force });
+    const [, second] = await split(false);
+    writeFileSync(second!.path, 'the part of another collection');
+    rmSync(join(out, 'part-0001-of-0002.parquet'));
+    await assert.rejects(split(false), { code: 'FILE_EXISTS', where: second!.path });
+    assert.deepEqual(readdirSync(out), ['part-0002-of-0002.parquet']);
+    assert.equal(readFileSync(second!.path, 'utf8'), 'the part of another collection');
+    assert.equal((await split(true)).length, 2);
+    assert.equal(readFileSync(second!.path, 'latin1').slice(0, 4), 'PAR1');
+  });
+
+  test('what lies beside a manifest is not taken for something to work in', async () => {
+    const out = join(base, 'beside.parquet');
+    mkdirSync(`${out}.work`);
+    const others = [join(`${out}.work`, 'thesis.txt'), `${out}.tmp`];
+    for (const path of others) writeFileSync(path, 'years of work');
+    await resolve([manifest], out);
+    for (const path of others) assert.equal(readFileSync(path, 'utf8'), 'years of work');
+    const beside = readdirSync(base).filter((name) => name.includes('beside.parquet'));
+    assert.deepEqual(beside, ['beside.parquet', 'beside.parquet.tmp', 'beside.parquet.work']);
+  });
+
+  test('an interrupted stage ends, and leaves nothing', async () => {
+    const directory = mkdtempSync(join(base, 'interrupted-'));
+    const [out, text] = [join(directory, 'out'), join(base, 'to-interrupt.txt')];
+    await sum(collection, text, 'warcsum');
+    const interrupt = new AbortController();
+    const { signal } = interrupt;
+    const onProgress = () => interrupt.abort();
+    const options = { ...watch, out, format: 'parquet', verify: 'digest', workers: 2, signal } as const;
+    await assert.rejects(slimResolve({ ...options, manifests: [manifest], onProgress }), { name: 'AbortError' });
+    for (const manifests of [[manifest], [text]]) {
+      await assert.rejects(slimSplit({ manifests, parts: 2, out, format: 'parquet', signal }), { name: 'AbortError' });
+      const compared = { before: manifests, after: manifests, directory: out, onDifference: async () => {}, signal };
+      await assert.rejects(slimCompare(compared), { name: 'AbortError' });
+    }
+    assert.deepEqual(existsSync(out) ? readdirSync(out) : [], []);
+    assert.deepEqual(
+      readdirSync(directory).filter((name) => name !== 'out'),
+      [],
+    );
   });
 
   test('what is no manifest is refused by name', async () => {
