@@ -2,7 +2,7 @@
  * Manifests on disk as something SQL can read from: Parquet as it is, text in the layout of warcsum after it was brought into lines. What is
  * not a manifest is refused by name.
  */
-import { closeSync, createReadStream, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileError, isDigestOfNothing, PinakesError, parseDigest } from '../base/index.ts';
@@ -100,10 +100,10 @@ async function toLines(database: Database, path: string, target: string, isResol
       pending += isResolved ? parsed.line : plainLine(parsed.line);
       if (pending.length < 1024 * 1024) continue;
       database.expectUninterrupted();
-      writeSync(descriptor, pending);
+      writeFileSync(descriptor, pending);
       pending = '';
     }
-    writeSync(descriptor, pending);
+    writeFileSync(descriptor, pending);
   } finally {
     closeSync(descriptor);
   }

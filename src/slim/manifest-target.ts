@@ -1,5 +1,5 @@
 /** Writes rows as a manifest: Parquet, or text in the layout of warcsum. It gets its name when it is whole. */
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileError, syncDirectory } from '../base/index.ts';
 import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
@@ -63,10 +63,10 @@ async function writeText(database: Database, rows: string, path: string, isResol
     for await (const row of database.rows(columns, source)) {
       pending += warcsumLine(row);
       if (pending.length < 1024 * 1024) continue;
-      writeSync(descriptor, pending);
+      writeFileSync(descriptor, pending);
       pending = '';
     }
-    writeSync(descriptor, pending);
+    writeFileSync(descriptor, pending);
   } finally {
     closeSync(descriptor);
   }

@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { digestOf, formatDigest, utf8 } from '../../src/base/index.ts';
 import { writeSampleCollection } from '../slim/sample-collection.ts';
 import { filesBelow } from '../slim/slim-options.ts';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
-import { linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
+import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
 
 describe('pinakes slim', () => {
   let base = '';
@@ -43,6 +55,24 @@ describe('pinakes slim', () => {
     assert.equal(sampled.filesRead, 1);
     assert.deepEqual(images('crawl'), earlier);
     assert.equal(existsSync(join(base, 'crawl', '.pinakes-slim')), false);
+  });
+
+  test('a text manifest for which there is no room is refused and not cut short', () => {
+    const digest = (number: number) => digestOf('sha256', utf8(String(number)));
+    const lines = Array.from(
+      { length: 3000 },
+      (_, number) =>
+        `a.warc.gz ${number}000 1000 http://a.example/ 2024-01-01T00:00:00Z ${formatDigest(digest(number))}\n`,
+    );
+    writeFileSync(join(base, 'long.txt'), lines.join(''));
+    assert.equal(pinakesProcess(base, 'slim', 'split', '1', 'long.txt', '--out', 'long').code, 0);
+    const part = 'long/part-0001-of-0001.parquet';
+    const room = Math.ceil(statSync(join(base, part)).size / 1024) + 20;
+    const line = `ulimit -f ${room}; "${LAUNCHER}" slim split 1 ${part} --out cut --format warcsum`;
+    const { status, stderr } = spawnSync('bash', ['-c', line], { cwd: base, encoding: 'utf8' });
+    assert.equal(status, 2, stderr);
+    assert.match(stderr, /^pinakes: cut.*\[\w+\]\n/);
+    assert.deepEqual(readdirSync(join(base, 'cut')), []);
   });
 
   test('assess says where it cannot put what does not fit into memory', async () => {
