@@ -2,8 +2,8 @@
  * Puts a rewritten file in the place of the old one. The old file is there under its name until the moment the new one is, and before that it can
  * be kept elsewhere, so at no moment is a content missing from the disk.
  */
-import { linkSync, mkdirSync, renameSync, rmSync, statSync, unlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { linkSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileError, PinakesError, syncDirectory } from '../base/index.ts';
 import { ByteCopier } from './byte-copier.ts';
 import { compareFiles } from './file-comparison.ts';
@@ -52,6 +52,15 @@ export async function forget(kept: string): Promise<void> {
 export function removeRemains(path: string, kept: string): void {
   for (const remains of [oldOf(path), temporaryCopyOf(oldOf(path)), temporaryCopyOf(kept)])
     rmSync(remains, { force: true });
+}
+
+/** Removes the directories between a kept file that is gone and the one for all of them, which the user named, where nothing else is in them. */
+export function removeEmptied(keptDirectory: string, name: string): void {
+  try {
+    for (let way = dirname(name); way !== '.'; way = dirname(way)) rmdirSync(join(keptDirectory, way));
+  } catch {
+    // Something is in it, or it went with another file.
+  }
 }
 
 /** Puts a kept file, or a copy of it, back in its place, where another is; it stays kept as well. */

@@ -6,7 +6,7 @@ import { loadCollection } from './collection.ts';
 import { compareFiles } from './file-comparison.ts';
 import { identityIfThere, sameIdentity, sameOrCopy } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
-import { forget, removeRemains, restore } from './installation.ts';
+import { forget, removeEmptied, removeRemains, restore } from './installation.ts';
 import { Journal } from './journal.ts';
 import { forgetLeaned } from './leaning-notes.ts';
 import { logOf } from './rewrite.ts';
@@ -97,6 +97,7 @@ async function undo(
       const temporary = temporaryOf(file, directory);
       for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
       removeRemains(file.path, join(keptDirectory, file.name));
+      removeEmptied(keptDirectory, file.name);
     }
     forgetLeaned(new Set([...state.noted, ...files.map(({ target }) => dirname(target))]), {
       directory,
