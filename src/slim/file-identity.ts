@@ -25,6 +25,11 @@ export function sameIdentity(a: FileIdentity, b: FileIdentity): boolean {
   return a.size === b.size && a.modifiedNs === b.modifiedNs && a.inode === b.inode;
 }
 
+/** The same for all names of a file: links, and places where its disk is mounted. It says nothing of the disk, which can be another one for each mount. */
+export function fileMark({ size, modifiedNs, inode }: FileIdentity): string {
+  return `${inode.slice(inode.indexOf(':') + 1)} ${size} ${modifiedNs}`;
+}
+
 /** How exact the time is that a copy is given. */
 const COPY_TIME_NS = 1_000_000n;
 

@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { CollectionFile } from './collection.ts';
+import { fileMark, identityIfThere } from './file-identity.ts';
 
 export class FilePlaces {
   readonly #files: readonly CollectionFile[];
@@ -29,6 +30,13 @@ export class FilePlaces {
   pathOf(file: string): string {
     const number = this.numberOf(file);
     return number === undefined ? resolve(file) : this.#files[number]!.path;
+  }
+
+  /** The same for all names of a file that is there. */
+  markOf(file: string): string {
+    const path = this.pathOf(file);
+    const identity = existsSync(path) ? identityIfThere(path) : undefined;
+    return identity ? fileMark(identity) : path;
   }
 }
 

@@ -58,7 +58,9 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
     } finally {
       await pool.close();
     }
-    const resolved = `read_parquet([${parts.map(quoted).join(', ')}])`;
+    // One that stands in several manifests is no duplicate of itself.
+    const resolved = `(SELECT * FROM read_parquet([${parts.map(quoted).join(', ')}])
+      WHERE copy_number = 1 OR file <> original_file OR record_offset <> original_offset)`;
     const rows = await database.count(resolved);
     const duplicates = await database.count(`${resolved} WHERE copy_number > 1 AND yields`);
     const sorted = `SELECT * FROM ${resolved} ORDER BY file, record_offset`;

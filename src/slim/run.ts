@@ -24,6 +24,7 @@ import {
   saveCollection,
 } from './collection.ts';
 import { Database } from './database.ts';
+import { distinctDuplicates } from './distinct-duplicates.ts';
 import { filesOpenForWriting, identityIfThere, identityOf } from './file-identity.ts';
 import { FilePlaces } from './file-places.ts';
 import { slimFinding } from './finding-catalogue.ts';
@@ -348,7 +349,8 @@ class Run {
       leaned === undefined
         ? source.sql
         : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK})`;
-    const found = await plan.add(duplicatesIn(database, free), {
+    const distinct = await distinctDuplicates(database, free, (file) => places.markOf(file));
+    const found = await plan.add(duplicatesIn(database, distinct), {
       pool: this.#pool,
       numberOf: (file) => isTaken(places.numberOf(file)),
       pathOf: (file) => places.pathOf(file),

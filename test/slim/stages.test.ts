@@ -1,6 +1,17 @@
 /** The stages apart come to the same as a whole run, byte for byte, by Parquet and by text. */
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -35,7 +46,7 @@ describe('slim by stages', () => {
     directory: string,
     out: string,
     format: ManifestFormat = 'parquet',
-    more: { keepEmpty?: boolean; trustHeaders?: boolean } = {},
+    more: { keepEmpty?: boolean; trustHeaders?: boolean; files?: string[] } = {},
   ) =>
     slimSum({
       ...watch,
@@ -150,6 +161,71 @@ describe('slim by stages', () => {
       );
     });
   }
+
+  describe('no record is taken for a duplicate of itself, nor for one of what leans on it,', () => {
+    /** Two files with one content each under the same date, so that their names decide which is the original, and one more copy. */
+    async function threePages(): Promise<string> {
+      const directory = mkdtempSync(join(base, 'three-'));
+      const date = '2024-01-01T00:00:00Z';
+      for (const [number, name] of ['x', 'y'].entries()) {
+        const sample = await SampleWriter.create(join(directory, `${name}.warc.gz`), 'gzip', number + 1);
+        await sample.page({ uri: `http://a.example/${name}`, body: bodyOf(1), date });
+        if (name === 'y') await sample.page({ uri: 'http://a.example/z', body: bodyOf(1) });
+        await sample.finish();
+      }
+      return directory;
+    }
+
+    /** Rewrites by resolved manifests; says how many revisits there are, when all captures have the contents they had. */
+    async function revisitsBy(directory: string, manifests: readonly string[]): Promise<number> {
+      const files = filesBelow(directory).filter((path) => !lstatSync(path).isSymbolicLink());
+      const earlier = capturesOf(await readAll(files));
+      for (const trustOriginals of [true, false]) {
+        const { options, failures } = runOptions(directory);
+        await slimRefs({ ...options, resolved: { manifests, trustOriginals } });
+        assert.deepEqual(failures, []);
+        assert.deepEqual(capturesOf(await readAll(files)), earlier);
+      }
+      return (await readAll(files)).filter(({ type }) => type === 'revisit').length;
+    }
+
+    test('when its file stands in the manifest under two names', async () => {
+      const directory = await threePages();
+      for (const name of ['x', 'y']) symlinkSync(`${name}.warc.gz`, join(directory, `${name}-again.warc.gz`));
+      const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+      await sum(directory, summed);
+      await resolve([summed], resolved);
+      assert.equal(await revisitsBy(directory, [resolved]), 2);
+    });
+
+    test('when it stands in several manifests', async () => {
+      const directory = await threePages();
+      const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+      await sum(directory, summed);
+      const { duplicates } = await resolve([summed, summed, summed], resolved);
+      assert.ok(duplicates >= 2);
+      assert.equal(await revisitsBy(directory, [resolved]), 2);
+    });
+
+    test('when manifests that were resolved apart contradict one another', async () => {
+      const directory = await threePages();
+      const others = join(directory, 'others');
+      mkdirSync(others);
+      symlinkSync('../y.warc.gz', join(others, '1.warc.gz'));
+      symlinkSync('../x.warc.gz', join(others, '2.warc.gz'));
+      const resolved: string[] = [];
+      for (const files of [
+        ['x.warc.gz', 'y.warc.gz'],
+        ['others/1.warc.gz', 'others/2.warc.gz'],
+      ]) {
+        const out = join(directory, `summed-${resolved.length}`);
+        await sum(directory, out, 'parquet', { files: files.map((name) => join(directory, name)) });
+        resolved.push(`${out}-resolved`);
+        await resolve([out], resolved.at(-1)!);
+      }
+      assert.equal(await revisitsBy(directory, resolved), 1);
+    });
+  });
 
   test('compare finds no difference between a collection and what a run made of it', async () => {
     const after = join(base, 'after.parquet');
