@@ -50,7 +50,7 @@ async function tell(terminal: Terminal, found: Assessment): Promise<void> {
   await terminal.line(`slimming would save about ${savedOf(contents.savedBytes, found)}`);
   if (inPlace.duplicates < contents.duplicates) {
     await terminal.line(
-      `with --to, that is, which converts ARC files; in place they stay as they are: ${counted(inPlace.duplicates, 'duplicate')}, about ${savedOf(inPlace.savedBytes, found)}`,
+      `with --to, that is, which converts ARC files; in place they and files with several names stay as they are: ${counted(inPlace.duplicates, 'duplicate')}, about ${savedOf(inPlace.savedBytes, found)}`,
     );
   }
   if (found.filesRead < found.files) {

@@ -14,6 +14,7 @@ import {
   type CollectionInput,
   MANIFEST_FORMATS,
   type ManifestFormat,
+  realPath,
   type SlimPhase,
   type SlimWatch,
   slimFinding,
@@ -80,11 +81,12 @@ export type SlimInputs = {
   readonly bytes: number;
 };
 
-/** The WARC and ARC files that the paths stand for. Packages are told of and left out. */
+/** The WARC and ARC files that the paths stand for, each once. Packages are told of and left out. */
 export async function slimInputs(paths: readonly string[], onFinding: (finding: Finding) => void): Promise<SlimInputs> {
   const inputs: CollectionInput[] = [];
   const files: { path: string; bytes: number }[] = [];
   const failures: PinakesError[] = [];
+  const seen = new Set<string>();
   for (const root of paths) {
     const found = await inputFiles([root]);
     failures.push(...found.failures);
@@ -93,11 +95,23 @@ export async function slimInputs(paths: readonly string[], onFinding: (finding: 
         onFinding(slimFinding('slim-package-skipped', file.path, 0));
         continue;
       }
+      const real = realPathIfThere(file.path);
+      if (seen.has(real)) continue;
+      seen.add(real);
       inputs.push({ path: file.path, root });
       files.push(file);
     }
   }
   return { inputs, files, failures, bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
+}
+
+/** Who reads a file that went away says so, and the others go on. */
+function realPathIfThere(path: string): string {
+  try {
+    return realPath(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Where a run keeps its journal: where it was told to, in its target, or beside the first of its files. */

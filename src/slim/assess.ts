@@ -8,7 +8,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { type DigestAlgorithm, digestOf, fileError, utf8 } from '../base/index.ts';
 import { Clusters } from './clusters.ts';
 import { ARC_NAME } from './collection.ts';
-import { Database } from './database.ts';
+import { Database, quoted } from './database.ts';
+import { namesOfOneFile } from './file-identity.ts';
 import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, prefixDigitsFor } from './manifest-lines-file.ts';
 import type { SlimWatch } from './run.ts';
@@ -46,7 +47,7 @@ export type Assessment = {
   /** Duplicates whose content the same file holds earlier, and those whose content only other files hold. */
   readonly within: Tally;
   readonly across: Tally;
-  /** What a run in place makes revisits of: it leaves ARC files as they are, and nothing leans on them. */
+  /** What a run in place makes revisits of: it leaves ARC files and files with several names as they are, and nothing leans on them. */
   readonly inPlace: Pick<Tally, 'duplicates' | 'savedBytes'>;
   readonly byType: readonly (Tally & { readonly type: string })[];
   readonly byHost: readonly (Tally & { readonly host: string })[];
@@ -89,6 +90,9 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
   const clusters = new Clusters(database);
   await clusters.prepare();
   await clusters.setAside(scanned.aside);
+  await database.run('CREATE TEMP TABLE linked (file VARCHAR)');
+  for (const file of namesOfOneFile(chosen.map(({ path }) => path)))
+    await database.run(`INSERT INTO linked VALUES (${quoted(file)})`);
   const sources = clusterFiles(directory);
   await database.run(`CREATE TEMP TABLE tally (type VARCHAR, host VARCHAR, is_duplicate BOOLEAN, is_within BOOLEAN, is_in_place BOOLEAN,
     records BIGINT, payload_bytes BIGINT, saved_bytes BIGINT)`);
@@ -126,14 +130,14 @@ const TALLY_STATEMENT = `INSERT INTO tally
     sum(CASE WHEN is_duplicate THEN greatest(0, record_length - (${REVISIT_BYTES})) ELSE 0 END)
   FROM (
     SELECT *, copy_number > 1 AND yields AS is_duplicate, copy_number_in_file > 1 AS is_within,
-      copy_number_in_kind > 1 AND yields AND NOT is_arc AS is_in_place
+      copy_number_in_kind > 1 AND yields AND NOT is_left AS is_in_place
     FROM (
       SELECT *, row_number() OVER cluster AS copy_number, first_value(uri_length) OVER cluster AS original_uri_length,
         row_number() OVER (PARTITION BY content, file ORDER BY time_ms, record_offset) AS copy_number_in_file,
-        row_number() OVER (PARTITION BY content, is_arc ORDER BY time_ms, file, record_offset) AS copy_number_in_kind
+        row_number() OVER (PARTITION BY content, is_left ORDER BY time_ms, file, record_offset) AS copy_number_in_kind
       FROM (
-        SELECT hash(digest, payload_bytes, extension, chunked) AS content, file, regexp_matches(lower(file), '${ARC_NAME.source}') AS is_arc, record_offset, record_length, time_ms, payload_bytes, yields,
-          http_head_bytes, length(uri) AS uri_length, coalesce(mime, '-') AS type,
+        SELECT hash(digest, payload_bytes, extension, chunked) AS content, file, record_offset, record_length, time_ms, payload_bytes, yields,
+          regexp_matches(lower(file), '${ARC_NAME.source}') OR file IN (SELECT file FROM linked) AS is_left, http_head_bytes, length(uri) AS uri_length, coalesce(mime, '-') AS type,
           coalesce(lower(regexp_extract(uri, '^[A-Za-z]+://([^/:?#]*)', 1)), '-') AS host
         FROM manifest WHERE holds
       )

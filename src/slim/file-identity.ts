@@ -30,6 +30,20 @@ export function fileMark({ size, modifiedNs, inode }: FileIdentity): string {
   return `${inode.slice(inode.indexOf(':') + 1)} ${size} ${modifiedNs}`;
 }
 
+/** Those of the paths that lead to a file to which another one of them leads as well. */
+export function namesOfOneFile(paths: readonly string[]): Set<string> {
+  const first = new Map<string, string>();
+  const found = new Set<string>();
+  for (const path of paths) {
+    const identity = identityIfThere(path);
+    if (!identity) continue;
+    const other = first.get(fileMark(identity));
+    if (other === undefined) first.set(fileMark(identity), path);
+    else found.add(other).add(path);
+  }
+  return found;
+}
+
 /** How exact the time is that a copy is given. */
 const COPY_TIME_NS = 1_000_000n;
 

@@ -19,6 +19,10 @@ export const SLIM_FINDING_CATALOGUE = {
     level: 'note',
     says: 'the file is not a part of the run that goes on here; run it again afterwards',
   },
+  'slim-file-linked': {
+    level: 'warning',
+    says: 'the file has another name in the collection; in place it is left as it is, and nothing leans on it',
+  },
   'slim-lean-unnoted': {
     level: 'warning',
     says: 'what files elsewhere lean on cannot be noted here; name those files too when these are slimmed again',

@@ -25,7 +25,7 @@ import {
 } from './collection.ts';
 import { Database } from './database.ts';
 import { distinctDuplicates } from './distinct-duplicates.ts';
-import { filesOpenForWriting, identityIfThere, identityOf } from './file-identity.ts';
+import { filesOpenForWriting, identityIfThere, identityOf, namesOfOneFile } from './file-identity.ts';
 import { FilePlaces } from './file-places.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { firstPass } from './first-pass.ts';
@@ -241,7 +241,7 @@ class Run {
     }
     const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
     const lines = new ManifestLinesFile(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
-    const openFiles = filesOpenForWriting();
+    const asideOf = this.#lookAround();
     const onFinding = (finding: Finding) => this.#options.onFinding(finding);
     const paths = this.#files.slice(from).map((file) => file.path);
     let pending: ScannedFile[] = [];
@@ -257,9 +257,7 @@ class Run {
       {
         add: (line, digestHex) => lines.add(line, digestHex),
         onFile: (index, scanned, bytes) => {
-          const isBusy = scanned.aside === '' && (openFiles.has(paths[index]!) || paths[index]!.endsWith('.open'));
-          if (isBusy) onFinding(slimFinding('slim-file-busy', paths[index]!, 0));
-          pending.push({ file: from + index, ...scanned, ...(isBusy && { aside: 'busy' }) });
+          pending.push({ file: from + index, ...scanned, aside: scanned.aside || asideOf(paths[index]!) });
           pendingBytes += bytes;
           if (pendingBytes >= (this.#options.checkpointBytes ?? CHECKPOINT_BYTES)) checkpoint();
         },
@@ -281,14 +279,26 @@ class Run {
 
   /** Without a scan there is only what the files are now: every record is proved when its turn comes. */
   #takeAsTheyAre(): void {
-    const openFiles = filesOpenForWriting();
+    const asideOf = this.#lookAround();
     const files = this.#files.map(({ path, isArc }, file): ScannedFile => {
-      const isBusy = openFiles.has(path) || path.endsWith('.open');
-      if (isBusy) this.#options.onFinding(slimFinding('slim-file-busy', path, 0));
-      const aside = isBusy ? 'busy' : isArc && this.#options.target === undefined ? 'arc' : '';
+      const aside = asideOf(path) || (isArc && this.#options.target === undefined ? 'arc' : '');
       return { file, identity: identityOf(path), records: 0, aside };
     });
     this.#note({ kind: 'scanned', files, lines: {} });
+  }
+
+  /**
+   * What tells, and says, why a file that can be read is left: it is being written to, or it has several names and is to be rewritten in place. That would make two files of one, or,
+   * where a disk is mounted twice, put revisits in the place of what they lean on.
+   */
+  #lookAround(): (path: string) => '' | 'busy' | 'linked' {
+    const openFiles = filesOpenForWriting();
+    const linked = namesOfOneFile(this.#options.target === undefined ? this.#files.map(({ path }) => path) : []);
+    return (path) => {
+      const aside = openFiles.has(path) || path.endsWith('.open') ? 'busy' : linked.has(path) ? 'linked' : '';
+      if (aside !== '') this.#options.onFinding(slimFinding(`slim-file-${aside}`, path, 0));
+      return aside;
+    };
   }
 
   async #plan(): Promise<Plan> {

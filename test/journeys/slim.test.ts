@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -73,6 +74,16 @@ describe('pinakes slim', () => {
     assert.equal(status, 2, stderr);
     assert.match(stderr, /^pinakes: cut.*\[\w+\]\n/);
     assert.deepEqual(readdirSync(join(base, 'cut')), []);
+  });
+
+  test('a file that is named twice counts once', async () => {
+    mkdirSync(join(base, 'links'));
+    symlinkSync('../crawl/a/plain.warc', join(base, 'links/again.warc'));
+    const paths = ['crawl/a', 'links', 'crawl/a/plain.warc'];
+    const assessed = (await pinakesJson(base, 'slim', 'assess', ...paths, '--json')).at(-1)!;
+    assert.deepEqual(assessed, (await pinakesJson(base, 'slim', 'assess', 'crawl/a', '--json')).at(-1)!);
+    const summed = (await pinakesJson(base, 'slim', 'sum', ...paths, '--out', 'once.parquet', '--json')).at(-1)!;
+    assert.deepEqual([summed.files, summed.records], [2, assessed.records]);
   });
 
   test('assess says where it cannot put what does not fit into memory', async () => {

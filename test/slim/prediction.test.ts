@@ -1,6 +1,6 @@
 /** What is told before a run: a dry run tells the very numbers that the run then comes to, an assessment what there is to save, in place and otherwise. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -72,6 +72,36 @@ for (const seed of [1, 2, 3, 4, 5]) {
     });
   }
 }
+
+test('a file that has two names in the collection is left in place, which an assessment foretells', async () => {
+  await inDirectory(async (directory) => {
+    for (const [number, name] of ['first', 'second'].entries()) {
+      const sample = await SampleWriter.create(join(directory, `${name}.warc.gz`), 'gzip', number + 1);
+      for (const page of [1, 2, 2]) await sample.page({ uri: `http://a.example/${name}/${page}`, body: bodyOf(page) });
+      await sample.finish();
+    }
+    const names = [join(directory, 'first.warc.gz'), join(directory, 'linked.warc.gz')] as const;
+    linkSync(...names);
+    const files = filesBelow(directory).map((path) => ({ path, bytes: statSync(path).size }));
+    const assessed = await slimAssess({
+      ...runOptions(directory).options,
+      files,
+      sample: 1,
+      directory: join(directory, 'spill'),
+    });
+    assert.equal(assessed.contents.duplicates, 7);
+    assert.equal(assessed.inPlace.duplicates, 1);
+    const { options, findings } = runOptions(directory);
+    const summary = await slimRun(options);
+    assert.equal(summary.revisits, assessed.inPlace.duplicates);
+    assert.equal(summary.filesAside, 2);
+    assert.deepEqual(
+      findings.map(({ code, file }) => [code, file]),
+      names.map((name) => ['slim-file-linked', name]),
+    );
+    assert.equal(statSync(names[0]).ino, statSync(names[1]).ino);
+  });
+});
 
 test('an assessment tells apart what a run in place saves, which leaves ARC files, and what one that converts them does', async () => {
   await inDirectory(async (directory) => {
