@@ -7,7 +7,7 @@
  *   plan-0.tsv ...     number of the file TAB number of the original's file TAB offset TAB the planned duplicate as JSON LF
  * ```
  */
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { assert, type Finding } from '../base/index.ts';
@@ -35,7 +35,7 @@ export type PlanOptions = {
   /** Id that the original will have, when it is not the one in the manifest. */
   readonly originalId: (file: string, offset: number) => string | undefined;
   readonly digestBytes?: number | undefined;
-  /** Takes originals as the manifest describes them, without looking: they are out of reach. */
+  /** Takes originals that are out of reach as the manifest describes them. */
   readonly trustOriginals?: boolean | undefined;
   readonly onFinding: (finding: Finding) => void;
 };
@@ -185,7 +185,7 @@ async function check(group: Group, options: PlanOptions): Promise<OriginalVerdic
     const place = { offset: originalOffset, length: originalLength };
     return { ...place, uri: originalUri, date: originalDate, digest, payloadBytes };
   });
-  if (options.trustOriginals) {
+  if (options.trustOriginals && (group.file === '' || !existsSync(options.pathOf(group.file)))) {
     return group.clusters.map(([duplicate]) => {
       const { originalDeclaredDigest, digest } = duplicate!;
       return { isFine: true, digestText: originalDeclaredDigest || digest, codings: null };
@@ -204,7 +204,7 @@ function plannedOf(
   options: PlanOptions,
 ): PlannedDuplicate {
   const { offset, length, uri, date, digest, payloadBytes } = duplicate;
-  const isOutside = !options.trustOriginals && options.numberOf(duplicate.originalFile) === undefined;
+  const isOutside = verdict.codings !== null && options.numberOf(duplicate.originalFile) === undefined;
   const original: PlannedOriginal = {
     uri: duplicate.originalUri,
     date: duplicate.originalDate,

@@ -80,7 +80,7 @@ export type SlimRunOptions = SlimWatch & {
 
 export type ResolvedInput = {
   readonly manifests: readonly string[];
-  /** Originals are out of reach, on another machine: they are taken as the manifests describe them. */
+  /** Originals that are out of reach, on another machine, are taken as the manifests describe them. */
   readonly trustOriginals: boolean;
 };
 

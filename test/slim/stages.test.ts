@@ -346,6 +346,32 @@ describe('slim by stages', () => {
     );
   });
 
+  test('originals that are taken as manifests describe them are looked at all the same where they can be', async () => {
+    const directory = mkdtempSync(join(base, 'trusted-'));
+    const [here, gone] = [join(directory, 'a.warc.gz'), join(directory, 'b.warc.gz')] as const;
+    for (const [number, path] of [here, gone, join(directory, 'c.warc.gz')].entries()) {
+      const sample = await SampleWriter.create(path, 'gzip', number + 1);
+      const pages = path === here ? [1] : path === gone ? [2] : [1, 2];
+      for (const page of pages) await sample.page({ uri: `http://a.example/${number}/${page}`, body: bodyOf(page) });
+      await sample.finish();
+    }
+    const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+    await sum(directory, summed);
+    await resolve([summed], resolved);
+    // The one is on another machine, the other was overwritten since.
+    rmSync(gone);
+    writeFileSync(here, readFileSync(join(directory, 'c.warc.gz')).subarray(0, 1000));
+    const inputs = [{ path: join(directory, 'c.warc.gz'), root: directory }];
+    const { options, findings } = runOptions(directory, { inputs });
+    await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
+    assert.deepEqual(
+      findings.map(({ code, file }) => [code, file]),
+      [['slim-original-unusable', here]],
+    );
+    const types = (await readAll([join(directory, 'c.warc.gz')])).map(({ type }) => type);
+    assert.deepEqual(types, ['warcinfo', 'response', 'request', 'revisit', 'request']);
+  });
+
   test('what is no manifest is refused by name', async () => {
     const text = join(base, 'no-manifest.txt');
     writeFileSync(text, 'this is not\na manifest\n');
