@@ -120,7 +120,7 @@ export class Clusters {
 
   /** Compares payloads until every cluster holds one content. Says how many records had the digest of another content. */
   async compare(pool: SlimPool, onFinding: (finding: Finding) => void): Promise<number> {
-    let collisions = 0;
+    let [collisions, unreadable] = [0, 0];
     for (let extension = 0; ; extension++) {
       const different: { place: PayloadPlace; extension: number }[] = [];
       for await (const { item, result } of inOrder(this.#comparisons(extension), pool.ahead, (comparisons) =>
@@ -132,7 +132,7 @@ export class Clusters {
             if (verdict === 'same') continue;
             const isUnreadable = verdict === 'unreadable';
             // One that cannot be read joins no cluster: it gets a number that is nobody else's.
-            different.push({ place, extension: isUnreadable ? -1 - different.length : extension + 1 });
+            different.push({ place, extension: isUnreadable ? -++unreadable : extension + 1 });
             const code = isUnreadable ? 'slim-original-unusable' : 'slim-collision';
             onFinding(slimFinding(code, place.file, place.offset));
             if (!isUnreadable) collisions++;

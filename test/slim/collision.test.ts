@@ -1,13 +1,13 @@
 /** Contents that share a digest and are not the same are never merged (I7). Digests are made to collide by letting only their first bytes count. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { slimRefs, slimResolve, slimRun, slimSum } from '../../src/slim/index.ts';
 import { capturesOf, readAll, storedAs } from './archived-captures.ts';
-import { writeSampleCollection } from './sample-collection.ts';
-import { filesBelow, runOptions } from './slim-options.ts';
+import { bodyOf, SampleWriter, writeSampleCollection } from './sample-collection.ts';
+import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
 async function inCollection(seed: number, body: (directory: string) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-slim-'));
@@ -47,6 +47,31 @@ test('a digest with known collisions is never trusted alone', async () => {
       const { options } = runOptions(directory, { algorithm, verify: 'digest' });
       await assert.rejects(slimRun(options), { code: 'BAD_ARGUMENT' });
     }
+  });
+});
+
+test('records that cannot be compared join no cluster, however many rounds it takes to see that', async () => {
+  await inDirectory(async (directory) => {
+    const names = ['1', '1-again', '2', '2-again'];
+    for (const [number, name] of names.entries()) {
+      const sample = await SampleWriter.create(join(directory, `${name}.warc.gz`), 'gzip', number + 1);
+      await sample.page({
+        uri: `http://a.example/${name}`,
+        body: bodyOf(Number(name[0]), 300_000).subarray(0, 300_000),
+      });
+      await sample.finish();
+    }
+    const watch = { onFinding: () => {}, onFailure: assert.fail };
+    const [manifest, resolved] = [join(directory, 'manifest'), join(directory, 'resolved')];
+    const how = { algorithm: 'md5', trustHeaders: false, keepEmpty: false, workers: 1, digestBytes: 0 } as const;
+    await slimSum({ ...watch, ...how, files: filesBelow(directory), out: manifest, format: 'parquet' });
+    // The first record of each content cannot be read to its end any more, so nothing can be said of the second.
+    for (const name of ['1', '2']) {
+      const path = join(directory, `${name}.warc.gz`);
+      truncateSync(path, statSync(path).size - 20_000);
+    }
+    const options = { manifests: [manifest], out: resolved, verify: 'bytes', format: 'parquet', workers: 1 } as const;
+    assert.equal((await slimResolve({ ...watch, ...options })).duplicates, 0);
   });
 });
 
