@@ -11,7 +11,7 @@ import { packLinks, unpackLinks } from './document-links.ts';
 import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
 import { packText } from './packed-text.ts';
 import { type RankOptions, type RankReport, rankPages } from './rank.ts';
-import { indexForm } from './token-form.ts';
+import { bodyForm, indexForm } from './token-form.ts';
 import { hashOfKey, TargetHashes, targetWords } from './url-hash.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
 
@@ -123,6 +123,7 @@ export class IndexWriter {
   }
 
   #addDocument(entry: IndexEntry, page: Page, tally: IndexTally): number {
+    const body = bodyForm(page.text);
     const { lastInsertRowid } = this.#statements.putDocument.run(
       entry.digest,
       entry.overflow,
@@ -132,7 +133,7 @@ export class IndexWriter {
       entry.content!.size,
       page.publishedAt ?? null,
       page.modifiedAt ?? null,
-      page.isTruncated ? 1 : 0,
+      page.isTruncated || !body.isWhole ? 1 : 0,
       page.charset,
       page.title,
     );
@@ -145,7 +146,7 @@ export class IndexWriter {
       indexForm(page.title),
       indexForm(page.headings.join('\n')),
       indexForm(page.description),
-      indexForm(page.text),
+      body.form,
     );
     tally.wordsMs += this.#stopwatch() - start;
     tally.documents++;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foldedForm, indexForm, matchForm } from './token-form.ts';
+import { bodyForm, FORM_LENGTH_MAX, foldedForm, indexForm, matchForm } from './token-form.ts';
 
 test('scripts without blanks become overlapping pairs with the last character behind', () => {
   assert.equal(indexForm('図書館 online').trim().replace(/ +/g, ' '), '図書 書館 館 online');
@@ -12,6 +12,22 @@ test('scripts without blanks become overlapping pairs with the last character be
 test('a run of millions of letters without a blank takes its form as a short one does', () => {
   for (const letter of ['図', '\u{20000}', 'ก'])
     assert.ok(indexForm(letter.repeat(4 * 1024 * 1024)).includes(` ${letter}${letter} `));
+});
+
+test('a long text takes the form that it would take in one', () => {
+  const line = `${'An old book, 国会図書館. '.repeat(40)}\n`;
+  const text = line.repeat(300);
+  assert.deepEqual(bodyForm(text), { form: indexForm(text), isWhole: true });
+  const astral = ` ${'\u{20000}'.repeat(200_000)}`;
+  assert.ok(!/[\ud800-\udbff](?![\udc00-\udfff])/.test(bodyForm(astral).form));
+});
+
+test('a text whose form grows is cut where it would take too much room, and it is told', () => {
+  for (const letters of ['図', 'ﷺ', '㌖']) {
+    const { form, isWhole } = bodyForm(letters.repeat(8_000_000));
+    assert.equal(isWhole, false);
+    assert.ok(form.length >= FORM_LENGTH_MAX && form.length < 1.5 * FORM_LENGTH_MAX, letters);
+  }
 });
 
 test('words of a query take the same form, with one character as the beginning of a pair', () => {

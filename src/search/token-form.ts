@@ -94,6 +94,30 @@ export function indexForm(text: string): string {
   return plain.replace(UNSEGMENTED, (run) => ` ${pairs(run, true).join(' ')} `);
 }
 
+/** FTS5 holds all words of a document in memory, some hundred bytes for each that is new: worst are pairs of letters, of which so many characters make below a gibibyte. */
+export const FORM_LENGTH_MAX = 8 * 1024 * 1024;
+const PIECE_LENGTH = 64 * 1024;
+
+/** A text of any length as it goes into the index, as far as there is room: letters of scripts without blanks take three characters each, and some signs stand for whole words. */
+export function bodyForm(text: string): { readonly form: string; readonly isWhole: boolean } {
+  let [form, at] = ['', 0];
+  while (at < text.length && form.length < FORM_LENGTH_MAX) {
+    const end = pieceEnd(text, at);
+    form += indexForm(text.slice(at, end));
+    at = end;
+  }
+  return { form, isWhole: at >= text.length };
+}
+
+/** Behind a line where there is one, else behind a whole character. */
+function pieceEnd(text: string, at: number): number {
+  const end = at + PIECE_LENGTH;
+  if (end >= text.length) return text.length;
+  const line = text.lastIndexOf('\n', end - 1) + 1;
+  if (line > at) return line;
+  return text.codePointAt(end - 1)! > 0xffff ? end + 1 : end;
+}
+
 /**
  * A word or phrase as an FTS5 string with everything in it one phrase; undefined when it has no letter or digit. `isPrefix` asks for words that begin so.
  */
