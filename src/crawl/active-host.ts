@@ -7,6 +7,7 @@ import type { CrawlSettings } from './settings.ts';
 
 /** How many URLs are read from the queue at once, for each request that may be under way. */
 const READ_AHEAD = 32;
+const LONG_WAIT_MS = 4000;
 
 export type Taken = QueuedUrl & { readonly rank: number };
 
@@ -47,6 +48,18 @@ export class ActiveHost {
     const hasMore = this.#ahead.length > 0 || !this.#isDrained;
     // Of a host that is given up there is nothing to wait for.
     return Math.max(this.pace.isGivenUp ? 0 : this.pace.readyAt, hasMore ? 0 : waits);
+  }
+
+  /** Whether there is nothing to do here but to wait, for longer than this. */
+  waits(now: EpochMs, ms = LONG_WAIT_MS): boolean {
+    const { readyAt } = this;
+    return readyAt > now + ms && readyAt < Number.POSITIVE_INFINITY && this.pace.running === 0;
+  }
+
+  /** Leaves what was read ahead in the queue, to be read again. */
+  rest(): void {
+    const unread = this.#ahead.filter(({ rank }) => !this.#busy.has(rank));
+    if (unread.length > 0) this.refill(unread[0]!.rank);
   }
 
   /** The next URL, left where it is. `beforeRead` is called before the queue is read. */

@@ -1,17 +1,29 @@
-/** The hosts of a crawl that are held in memory, a bounded number. The others wait in the frontier, and come in as these are done. */
+/**
+ * The hosts of a crawl that are held in memory, a bounded number. The others wait in the frontier, and come in as these are done.
+ *
+ * When there is no room, a host that must not be asked for long gives its place up and rests until its time has come. When that has come and there is still no room, those that have to wait at all
+ * make way.
+ */
+import type { EpochMs } from '../base/index.ts';
 import { ActiveHost } from './active-host.ts';
 import type { Frontier } from './frontier.ts';
 import type { Paces } from './paces.ts';
 import type { CrawlSettings } from './settings.ts';
 
 const ACTIVE_HOSTS_MAX = 256;
+const RESTING_HOSTS_MAX = 16_384;
 
 export class ActiveHosts {
   readonly #frontier: Frontier;
   readonly #settings: CrawlSettings;
   readonly #paces: Paces;
   readonly #byName = new Map<string, ActiveHost>();
+  /** Those that rest, the longest first, and until when. */
+  readonly #resting = new Map<string, { readonly host: ActiveHost; readonly until: EpochMs }>();
+  /** Of all of them. */
   readonly #ids = new Set<number>();
+  /** When the first of those that rest is to be woken. */
+  #wakeAt: EpochMs = Number.POSITIVE_INFINITY;
   /** Whether the frontier may have hosts that are not here. */
   #mayHaveMore = true;
   /** The frontier was looked through up to this one. */
@@ -25,7 +37,7 @@ export class ActiveHosts {
   }
 
   get(name: string): ActiveHost | undefined {
-    return this.#byName.get(name);
+    return this.#byName.get(name) ?? this.#resting.get(name)?.host;
   }
 
   /** All of them, each time beginning with another, so that none is always the last. */
@@ -35,10 +47,19 @@ export class ActiveHosts {
     for (let index = 0; index < hosts.length; index++) yield hosts[(first + index) % hosts.length]!;
   }
 
-  /** Takes in hosts that wait, while there is room. Says whether there were any. */
-  fill(): boolean {
-    let isMore = false;
-    while (this.#mayHaveMore && this.#ids.size < ACTIVE_HOSTS_MAX) {
+  /** When another can be taken in. */
+  get wakeAt(): EpochMs {
+    return this.#isFull ? Number.POSITIVE_INFINITY : this.#wakeAt;
+  }
+
+  get #isFull(): boolean {
+    return this.#byName.size >= ACTIVE_HOSTS_MAX;
+  }
+
+  /** Takes in hosts that have rested, and hosts that wait, while there is room. Says whether there were any. */
+  fill(now: EpochMs): boolean {
+    let isMore = this.wakeAt <= now && this.#wake(now);
+    while (this.#mayHaveMore && !this.#isFull) {
       const found = this.#frontier.waitingHosts(this.#lastId, ACTIVE_HOSTS_MAX);
       if (found.length === 0) {
         // Once round, the next look begins at the first host again, when something new was queued.
@@ -46,7 +67,7 @@ export class ActiveHosts {
         this.#lastId = -1;
       }
       for (const { id, name } of found) {
-        if (this.#ids.size >= ACTIVE_HOSTS_MAX) break;
+        if (this.#isFull) break;
         this.#lastId = id;
         if (this.#ids.has(id)) continue;
         this.#ids.add(id);
@@ -57,33 +78,73 @@ export class ActiveHosts {
     return isMore;
   }
 
+  /** Lets a host rest, when it has to wait and others may need its place. Says whether it does. */
+  rest(host: ActiveHost, now: EpochMs): boolean {
+    if (!this.#isFull || this.#resting.size >= RESTING_HOSTS_MAX) return false;
+    if (!host.waits(now, this.#wakeAt <= now ? 0 : undefined)) return false;
+    host.rest();
+    this.#byName.delete(host.name);
+    this.#restUntil(host, host.readyAt);
+    return true;
+  }
+
+  #restUntil(host: ActiveHost, until: EpochMs): void {
+    this.#resting.set(host.name, { host, until });
+    this.#wakeAt = Math.min(this.#wakeAt, until);
+  }
+
+  /** Ends the rest of those whose time has come, as far as there is room. Says whether there were any. */
+  #wake(now: EpochMs): boolean {
+    let isAny = false;
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+    for (const [name, { host, until }] of this.#resting) {
+      if (until > now || this.#isFull) {
+        this.#wakeAt = Math.min(this.#wakeAt, until);
+        continue;
+      }
+      this.#resting.delete(name);
+      this.#byName.set(name, host);
+      isAny = true;
+    }
+    return isAny;
+  }
+
   retire({ id, name, pace }: ActiveHost): void {
     this.#ids.delete(id);
     this.#byName.delete(name);
+    this.#resting.delete(name);
     this.#paces.keep(name, pace);
   }
 
   /** Something was queued for a host, at this rank. */
   refill(name: string, rank: number): void {
-    const host = this.#byName.get(name);
-    if (host) host.refill(rank);
-    else this.#mayHaveMore = true;
+    const host = this.get(name);
+    if (!host) {
+      this.#mayHaveMore = true;
+      return;
+    }
+    host.refill(rank);
+    // It may have rested for a single URL that has to wait.
+    const rest = this.#resting.get(name);
+    if (rest && host.readyAt < rest.until) this.#restUntil(host, host.readyAt);
   }
 
   /** Whether anything is left to do, here or in the whole of the frontier. */
-  hasWork(): boolean {
+  hasWork(now: EpochMs): boolean {
     for (const host of [...this.#byName.values()]) {
       if (!host.isIdle) return true;
       this.retire(host);
     }
     this.#lookAnew();
-    this.fill();
+    this.fill(now);
     return this.#ids.size > 0;
   }
 
   /** Leaves all hosts to the frontier, which gives out other URLs from now on. */
   clear(): void {
     for (const host of [...this.#byName.values()]) this.retire(host);
+    for (const { host } of [...this.#resting.values()]) this.retire(host);
+    this.#wakeAt = Number.POSITIVE_INFINITY;
     this.#lookAnew();
   }
 

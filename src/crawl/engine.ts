@@ -102,7 +102,7 @@ export class Engine {
     this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures);
     this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
-    this.#paces = new Paces(settings);
+    this.#paces = new Paces(settings, this.#clock);
     this.#hosts = new ActiveHosts(this.frontier, settings, this.#paces);
     this.#notes = new Notes({
       state,
@@ -197,7 +197,7 @@ export class Engine {
       this.#tellProgress();
       if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
         this.#notes.write();
-        if (!this.#hosts.hasWork()) break;
+        if (!this.#hosts.hasWork(this.#clock())) break;
         continue;
       }
       await this.#sleep(nextAt);
@@ -240,7 +240,7 @@ export class Engine {
   /** Starts what can be started, and says when more can be. */
   #startAll(): EpochMs {
     let nextAt = Number.POSITIVE_INFINITY;
-    this.#hosts.fill();
+    this.#hosts.fill(this.#clock());
     for (let isBusy = true; isBusy && this.#hasRoom(); ) {
       isBusy = false;
       nextAt = Number.POSITIVE_INFINITY;
@@ -249,11 +249,11 @@ export class Engine {
         if (this.#isFull()) return Number.POSITIVE_INFINITY;
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
-        else nextAt = Math.min(nextAt, host.readyAt);
+        else if (!this.#hosts.rest(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
       }
-      if (this.#hosts.fill()) isBusy = true;
+      if (this.#hosts.fill(this.#clock())) isBusy = true;
     }
-    return nextAt;
+    return Math.min(nextAt, this.#hosts.wakeAt);
   }
 
   #hasRoom(): boolean {
@@ -273,6 +273,8 @@ export class Engine {
   /** Starts one request to a host, if one may go out now. What is forbidden is settled on the way. */
   #startOne(host: ActiveHost): boolean {
     const now = this.#clock();
+    // Where nothing is left, there is nothing to wait for.
+    if (host.waits(now)) host.peek(now, () => this.#notes.write());
     for (let settled = 0; settled < SETTLED_AT_ONCE_MAX && host.readyAt <= now; settled++) {
       const next = host.peek(now, () => this.#notes.write());
       if (!next) return false;

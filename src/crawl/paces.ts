@@ -1,4 +1,5 @@
 /** The paces of hosts by name: whoever asks a host, for the crawl or for a page that is being rendered, keeps to the same one. */
+import type { Clock } from '../base/index.ts';
 import { Pace } from './pace.ts';
 import type { CrawlSettings } from './settings.ts';
 
@@ -6,10 +7,12 @@ const REMEMBERED_MAX = 2048;
 
 export class Paces {
   readonly #settings: CrawlSettings;
+  readonly #clock: Clock;
   readonly #byHost = new Map<string, Pace>();
 
-  constructor(settings: CrawlSettings) {
+  constructor(settings: CrawlSettings, clock: Clock) {
     this.#settings = settings;
+    this.#clock = clock;
   }
 
   of(host: string): Pace {
@@ -25,11 +28,12 @@ export class Paces {
     this.#byHost.set(host, pace);
   }
 
-  /** Those that nobody has used for longest go first; one in use stays, and one of a host that is to be left alone. */
+  /** Those that nobody has used for longest go first; one in use stays, and one of a host that is to be left alone, for a while or for good. */
   #forget(): void {
     if (this.#byHost.size < REMEMBERED_MAX) return;
+    const now = this.#clock();
     for (const [host, pace] of this.#byHost) {
-      if (pace.running === 0 && !pace.isGivenUp) this.#byHost.delete(host);
+      if (pace.running === 0 && pace.readyAt <= now && !pace.isGivenUp) this.#byHost.delete(host);
       if (this.#byHost.size < REMEMBERED_MAX / 2) return;
     }
   }

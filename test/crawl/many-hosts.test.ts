@@ -1,0 +1,66 @@
+/** Hosts that wait for long, when there are more of them than are held in memory at a time. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type CrawlOptions, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
+import { makeArchive } from '../archive/trial-archive.ts';
+import { html, TestWeb } from './test-web.ts';
+
+const SETTINGS: Partial<CrawlSettings> = { scope: 'list', delayMs: 0, retries: 1, retryDelayMs: 0, allowPrivate: true };
+/** So long that a crawl which waits for it is stopped before. */
+const HOLD_SECONDS = 600;
+const STOPPED_MS = 30_000;
+
+/** A web of many hosts, and an archive whose clock can be put forward. */
+async function manyHosts(t: TestContext, count: number) {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  let aheadMs = 0;
+  const archive = await makeArchive(t, { clock: () => Date.now() + aheadMs });
+  const hosts = Array.from({ length: count }, (_, number) => `h${number}.test`);
+  return {
+    web,
+    hosts,
+    letHoursPass: () => (aheadMs += 2 * HOLD_SECONDS * 1000),
+    crawl: (settings: Partial<CrawlSettings> = {}, options: CrawlOptions = {}) =>
+      crawl(
+        archive,
+        hosts.map((host) => web.url(host)),
+        { ...SETTINGS, ...settings },
+        { resolve: web.resolve, signal: AbortSignal.timeout(STOPPED_MS), ...options },
+      ),
+  };
+}
+
+for (const path of ['/', '/robots.txt'])
+  test(`hosts whose ${path} is to be had later keep no others waiting, and are asked again when they may be`, async (t) => {
+    const { web, hosts, letHoursPass, crawl } = await manyHosts(t, 300);
+    const early: string[] = [];
+    const asked = new Set<string>();
+    for (const host of hosts) {
+      web.put(host, '/', html(host, ''));
+      web.at(host, path, (_, response, end) => {
+        const isAgain = asked.has(host);
+        if (isAgain && asked.size < hosts.length) early.push(host);
+        asked.add(host);
+        response.writeHead(isAgain ? 200 : 503, { 'retry-after': String(HOLD_SECONDS), 'content-type': 'text/html' });
+        end();
+        response.end(isAgain ? 'User-agent: *' : '');
+      });
+    }
+    let refused = 0;
+    const onSeedTrouble = () => {
+      // Not before the pause has begun.
+      if (++refused === hosts.length) setImmediate(letHoursPass);
+    };
+    const { outcome, counts } = await crawl({}, { onSeedTrouble });
+    assert.equal(asked.size, hosts.length);
+    assert.deepEqual(early, []);
+    assert.deepEqual([outcome, counts.pages, counts.retried, counts.failed], ['done', 300, 300, 0]);
+  });
+
+test('a crawl ends without the pause that its last answer asks for', async (t) => {
+  const { web, hosts, crawl } = await manyHosts(t, 1);
+  web.put(hosts[0]!, '/', 'later', { 'retry-after': String(HOLD_SECONDS) }, 503);
+  const { outcome, counts } = await crawl({ retries: 0 });
+  assert.deepEqual([outcome, counts.statuses], ['done', { 503: 1 }]);
+});
