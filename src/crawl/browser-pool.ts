@@ -1,4 +1,5 @@
 /** The browsers of a crawl: started when they are needed, used for one page at a time, renewed after many pages and when one has come to grief. */
+import { removeLeftovers } from './browser-leftovers.ts';
 import { findBrowser } from './browser-path.ts';
 import { type BrowserOptions, BrowserProcess } from './browser-process.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -23,6 +24,7 @@ export class BrowserPool {
   /** Starts the first browser, so that a machine that cannot is found out before anything is fetched. */
   static async open({ browserPath, browserSandbox, browserBytesMax, browsers }: CrawlSettings): Promise<BrowserPool> {
     const path = await findBrowser(browserPath);
+    await removeLeftovers();
     const isSandboxed = browserSandbox && process.env.PINAKES_BROWSER_SANDBOX !== 'off';
     const pool = new BrowserPool({ path, isSandboxed, bytesMax: browserBytesMax }, Math.max(1, browsers));
     pool.#idle.push(await pool.#start());

@@ -5,8 +5,10 @@
  * held, such as sockets, goes to a proxy that does not exist, and names do not resolve. It is driven over a pipe: when this process dies, however it
  * dies, the pipe closes and the browser ends.
  */
+import { rm } from 'node:fs/promises';
 import type { Browser, CDPSession } from 'playwright-core';
 import { PinakesError } from '../base/index.ts';
+import { makeBrowserDirectory, markProfile } from './browser-leftovers.ts';
 import { MemoryWatch } from './browser-memory.ts';
 
 /** What a held request says of itself (`Fetch.requestPaused`). */
@@ -62,6 +64,7 @@ export class BrowserProcess {
   readonly browser: Browser;
   readonly #session: CDPSession;
   readonly #pid: number | undefined;
+  readonly #directory: string;
   readonly #watch: MemoryWatch;
   /** Pages that are open, by target: the one that is rendered, and what it opened. */
   readonly windows = new Set<string>();
@@ -72,10 +75,17 @@ export class BrowserProcess {
   /** Whether it was ended since it took too much memory. */
   isOverfull = false;
 
-  private constructor(browser: Browser, session: CDPSession, pid: number | undefined, bytesMax: number) {
+  private constructor(
+    browser: Browser,
+    session: CDPSession,
+    pid: number | undefined,
+    directory: string,
+    bytesMax: number,
+  ) {
     this.browser = browser;
     this.#session = session;
     this.#pid = pid;
+    this.#directory = directory;
     const processes = async () => (await session.send('SystemInfo.getProcessInfo')).processInfo.map(({ id }) => id);
     this.#watch = new MemoryWatch(processes, bytesMax, () => {
       this.isOverfull = true;
@@ -88,11 +98,14 @@ export class BrowserProcess {
     // Loaded when it is needed: nobody else shall pay for it.
     const { chromium } = await import('playwright-core');
     let browser: Browser | undefined;
+    let directory: string | undefined;
     try {
+      directory = await makeBrowserDirectory();
       browser = await chromium.launch({
         executablePath: path,
         chromiumSandbox: isSandboxed,
         args: FLAGS,
+        artifactsDir: directory,
         // Nobody has clicked: what opens windows all the same is blocked, as it is for readers.
         ignoreDefaultArgs: ['--disable-popup-blocking'],
         timeout: START_MS_MAX,
@@ -103,11 +116,13 @@ export class BrowserProcess {
       const session = await browser.newBrowserCDPSession();
       const { processInfo } = await session.send('SystemInfo.getProcessInfo');
       const pid = processInfo.find(({ type }) => type === 'browser')?.id;
-      const process = new BrowserProcess(browser, session, pid, bytesMax);
+      await markProfile((await session.send('SystemInfo.getInfo')).commandLine, directory);
+      const process = new BrowserProcess(browser, session, pid, directory, bytesMax);
       await process.#hold();
       return process;
     } catch (cause) {
       await browser?.close().catch(() => {});
+      if (directory !== undefined) await removeDirectory(directory);
       const said = cause instanceof Error ? cause.message : String(cause);
       const code = isSandboxed && SANDBOX_TROUBLE.test(said) ? 'BROWSER_SANDBOX' : 'BROWSER_FAILED';
       throw new PinakesError(code, { where: path, detail: lastWords(said), cause });
@@ -176,6 +191,7 @@ export class BrowserProcess {
     await Promise.race([closing, late]);
     clearTimeout(timer);
     if (this.browser.isConnected()) this.kill();
+    await removeDirectory(this.#directory);
   }
 
   kill(): void {
@@ -185,6 +201,10 @@ export class BrowserProcess {
       // It was gone already.
     }
   }
+}
+
+function removeDirectory(directory: string): Promise<void> {
+  return rm(directory, { recursive: true, force: true }).catch(() => {});
 }
 
 const FRAMING = /^[\s=|-]*$|<launching>|Call log|Browser logs|^browserType\.launch: Target page/;

@@ -7,7 +7,9 @@ const HOUR_MS = 3600_000;
 
 test('what is known of a host outlasts thousands of others, while it is used, waits or is given up', () => {
   const paces = new Paces(CRAWL_DEFAULTS, () => 0);
-  const [busy, lost, waiting, active] = ['busy.test', 'lost.test', 'waiting.test', 'active.test'].map((host) => paces.of(host));
+  const [busy, lost, waiting, active] = ['busy.test', 'lost.test', 'waiting.test', 'active.test'].map((host) =>
+    paces.of(host),
+  );
   lost!.refuse(0, 2 * HOUR_MS);
   waiting!.refuse(0, HOUR_MS);
   for (let number = 0; number < 5000; number++) {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { createArchive, openArchive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
@@ -150,6 +151,49 @@ test('a crawler that is killed leaves no browser behind, and the next one goes o
   assert.equal(web.requests(host, '/next').length, 1);
   assert.ok((await allCaptures(archive)).some(({ url }) => url === `${seed}slow.gif`));
   assert.deepEqual(await audit(archive), []);
+});
+
+test('what the browser of a killed crawler left in the temporary directory goes with the next crawl, and nothing else does', {
+  skip,
+}, async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const [directory, temporary] = [await temporaryDirectory(t), await temporaryDirectory(t)];
+  await createArchive(directory);
+  const host = '127.0.0.1';
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  web.put(host, '/', shell(`document.body.innerHTML += '<img src="/a.gif">'`));
+  web.at(host, '/a.gif', () => reach());
+  const program = new URL('browser-crawling-child.ts', import.meta.url).pathname;
+  const settings = JSON.stringify(await browserSettings());
+  const start = () =>
+    spawn(process.execPath, [program, directory, `http://${host}:${web.port}/`, settings], {
+      stdio: 'inherit',
+      env: { ...process.env, TMPDIR: temporary },
+    });
+  const killed = start();
+  await reached;
+  const browsers = browsersOf(killed.pid!);
+  killed.kill('SIGKILL');
+  await once(killed, 'exit');
+  await until(() => browsers.every((pid) => !isBrowser(pid)));
+  const left = readdirSync(temporary);
+  assert.ok(left.some((name) => name.startsWith('playwright_chromiumdev_profile-')));
+
+  const others = ['playwright_chromiumdev_profile-others', 'playwright-artifacts-others', 'unlike'];
+  for (const name of others) mkdirSync(join(temporary, name));
+  // Another process that runs has one too.
+  const mark = readdirSync(temporary).find((name) => name.startsWith('pinakes-browser-'))!;
+  const running = mark.replace(String(killed.pid), String(process.pid));
+  mkdirSync(join(temporary, running));
+  mkdirSync(join(temporary, 'playwright_chromiumdev_profile-running', running), { recursive: true });
+  web.put(host, '/a.gif', picture('a'), GIF);
+  const next = start();
+  assert.deepEqual(await once(next, 'exit'), [0, null]);
+  assert.deepEqual(
+    readdirSync(temporary).sort(),
+    [...others, running, 'playwright_chromiumdev_profile-running'].sort(),
+  );
 });
 
 test('an interrupted crawl stops at once, with its browser, and can be resumed', { skip }, async (t) => {
