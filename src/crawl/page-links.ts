@@ -1,9 +1,11 @@
 /** Reads the links out of a response, from the bytes that passed by on their way to the store, or from what the archive has. */
 import { bareMime } from '../base/index.ts';
 import {
+  isAppManifest,
   isPageMime,
   type Link,
   linksOfHeaders,
+  linksOfManifest,
   PAGE_BYTES_MAX,
   readPage,
   readSitemap,
@@ -40,8 +42,9 @@ export type SitemapReading = {
 export type Content = { readonly bytes: Uint8Array; readonly isWhole: boolean };
 
 /** Whether links may be in a response with this head. */
-export function mayHaveLinks(head: HttpHead): boolean {
-  return isPageMime(mimeOf(head));
+export function mayHaveLinks(url: string, head: HttpHead): boolean {
+  const mime = mimeOf(head);
+  return isPageMime(mime) || isAppManifest(mime, url);
 }
 
 export function mimeOf(head: HttpHead): string {
@@ -74,12 +77,11 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   const isNofollow = head.fields.some(
     ({ name, value }) => name.toLowerCase() === 'x-robots-tag' && robotsTagDirectives(value).nofollow,
   );
-  if (bytes.length === 0 || !mayHaveLinks(head)) return { links: named, isNofollow, isWhole: true };
+  if (bytes.length === 0 || !mayHaveLinks(url, head)) return { links: named, isNofollow, isWhole: true };
+  const mime = mimeOf(head);
+  if (isAppManifest(mime, url)) return { links: [...named, ...linksOfManifest(bytes, url)], isNofollow, isWhole };
   const contentType = head.get('content-type');
-  const page = await readPage(
-    { bytes, mime: mimeOf(head), url, ...(contentType !== undefined && { contentType }) },
-    { text: false },
-  );
+  const page = await readPage({ bytes, mime, url, ...(contentType !== undefined && { contentType }) }, { text: false });
   return {
     links: page ? (named.length === 0 ? page.links : [...named, ...page.links]) : named,
     isNofollow: isNofollow || (page?.robots.nofollow ?? false),

@@ -145,7 +145,7 @@ export class Visitor {
     earlier: Capture | undefined,
     { onReceived, recordFields }: VisitOptions,
   ): Promise<Visited> {
-    const isRead = hasContent(exchange.status) && (item.role === 'sitemap' || mayHaveLinks(exchange.head));
+    const isRead = hasContent(exchange.status) && (item.role === 'sitemap' || mayHaveLinks(item.url, exchange.head));
     const body = await ReceivedBody.receive(exchange, (bytes) => onReceived(exchange, bytes));
     const notModified = exchange.status === 304 ? earlier : undefined;
     const { capture, isNew } = await this.#captures.store(exchange, body, notModified, recordFields);
@@ -249,7 +249,8 @@ export class Visitor {
     });
     if (learned.unread !== undefined) return learned;
     const isWhole = learned.sitemap?.isWhole ?? learned.reading!.isWhole;
-    if (truncated && mayHaveLinks(source.head)) return { ...learned, unread: `the body was cut: ${truncated}` };
+    if (truncated && mayHaveLinks(item.url, source.head))
+      return { ...learned, unread: `the body was cut: ${truncated}` };
     return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
   }
 

@@ -1,13 +1,12 @@
 /** JSON Feed (jsonfeed.org) as a page, like the other feeds. */
 import type { FeedTarget } from './feed.ts';
 import { HtmlReader } from './html-reader.ts';
+import { arrayOf, type JsonObject, objectOf, stringOf } from './json-value.ts';
 import { tidyText } from './link.ts';
 import { parsePageDate } from './page-date.ts';
 
-type Item = Readonly<Record<string, unknown>>;
-
 export function collectJsonFeed(source: string, target: FeedTarget): void {
-  let feed: Item;
+  let feed: JsonObject;
   try {
     feed = objectOf(JSON.parse(source));
   } catch {
@@ -21,16 +20,16 @@ export function collectJsonFeed(source: string, target: FeedTarget): void {
     target.links.add(stringOf(feed.next_url), 'feed', false);
     target.links.add(stringOf(feed.icon), 'icon', false);
   }
-  for (const item of Array.isArray(feed.items) ? feed.items.slice(0, 10_000) : []) readItem(objectOf(item), target);
+  for (const item of arrayOf(feed.items, 10_000)) readItem(objectOf(item), target);
 }
 
-function readItem(item: Item, target: FeedTarget): void {
+function readItem(item: JsonObject, target: FeedTarget): void {
   const title = tidyText(stringOf(item.title), 500);
   if (target.wantsLinks) {
     target.links.add(stringOf(item.url), 'anchor', false, title);
     target.links.add(stringOf(item.external_url), 'anchor', false, title);
     target.links.add(stringOf(item.image), 'image', false);
-    for (const attachment of Array.isArray(item.attachments) ? item.attachments.slice(0, 100) : []) {
+    for (const attachment of arrayOf(item.attachments, 100)) {
       target.links.add(stringOf(objectOf(attachment).url), 'media', false);
     }
   }
@@ -43,12 +42,4 @@ function readItem(item: Item, target: FeedTarget): void {
     target.text.break();
     target.text.add(line);
   }
-}
-
-function objectOf(value: unknown): Item {
-  return value !== null && typeof value === 'object' ? (value as Item) : {};
-}
-
-function stringOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -157,6 +157,8 @@ export function putUpEverything(web: TestWeb): {
   page('/in-sitemap', 'sitemap');
   page('/in-second-sitemap', 'second sitemap');
   page('/in-feed', 'feed');
+  page('/app-start', 'start');
+  page('/app-shortcut', 'shortcut');
   page('/refreshed', 'refreshed');
   page('/base/relative', 'relative');
 
@@ -219,6 +221,9 @@ function putUpLinks(web: TestWeb, site: string, expect: Expect): void {
     '/inline.png',
     '/poster.png',
     '/imported.png',
+    '/app/icon.png',
+    '/app/screen.png',
+    '/app/shortcut.png',
   ];
   for (const [index, path] of picturePaths.entries()) {
     web.put(site, path, Buffer.concat([picture, Buffer.from([index])]), { 'content-type': 'image/png' });
@@ -237,6 +242,13 @@ function putUpLinks(web: TestWeb, site: string, expect: Expect): void {
     '<rss version="2.0"><channel><title>f</title><link>/</link><item><link>/in-feed</link></item></channel></rss>',
     { 'content-type': 'application/rss+xml' },
   );
+  const manifest = {
+    start_url: '/app-start',
+    icons: [{ src: 'icon.png' }, null],
+    screenshots: [{ src: '/app/screen.png' }],
+    shortcuts: [{ url: '/app-shortcut', icons: [{ src: 'shortcut.png' }] }],
+  };
+  web.put(site, '/app/manifest.json', JSON.stringify(manifest), { 'content-type': 'application/json' });
   web.put(site, '/robots.txt', `User-agent: *\nDisallow: /private/\nSitemap: ${web.url(site, '/sitemap.xml')}\n`, {
     'content-type': 'text/plain',
   });
@@ -257,6 +269,7 @@ function putUpLinks(web: TestWeb, site: string, expect: Expect): void {
     '/imported.css',
     '/script.js',
     '/feed.xml',
+    '/app/manifest.json',
     '/robots.txt',
     '/sitemap.xml',
     '/sitemap-2.xml',
@@ -295,7 +308,7 @@ function putUpLinks(web: TestWeb, site: string, expect: Expect): void {
     ...trouble.map((name) => `<a href="/${name}">${name}</a>`),
   ].join('\n');
   const head =
-    '<link rel="stylesheet" href="/style.css"><link rel="alternate" type="application/rss+xml" href="/feed.xml">';
+    '<link rel="stylesheet" href="/style.css"><link rel="alternate" type="application/rss+xml" href="/feed.xml"><link rel="manifest" href="/app/manifest.json">';
   web.put(site, '/', html('home', body, head), { link: '</linked-by-header>; rel="next"' });
   web.put(site, '/with-base', html('base', '<a href="relative">x</a>', '<base href="/base/">'));
   web.put(site, '/refreshing', html('refreshing', '', '<meta http-equiv="refresh" content="0; url=/refreshed">'));
