@@ -82,10 +82,12 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   if (isAppManifest(mime, url)) return { links: [...named, ...linksOfManifest(bytes, url)], isNofollow, isWhole };
   const contentType = head.get('content-type');
   const page = await readPage({ bytes, mime, url, ...(contentType !== undefined && { contentType }) }, { text: false });
+  // Something of which nothing is read has nothing more in it.
+  if (!page) return { links: named, isNofollow, isWhole: true };
   return {
-    links: page ? (named.length === 0 ? page.links : [...named, ...page.links]) : named,
-    isNofollow: isNofollow || (page?.robots.nofollow ?? false),
-    isWhole: isWhole && page?.isTruncated !== true,
+    links: named.length === 0 ? page.links : [...named, ...page.links],
+    isNofollow: isNofollow || page.robots.nofollow,
+    isWhole: isWhole && !page.isTruncated,
   };
 }
 

@@ -76,3 +76,12 @@ test('a page beyond all bounds is read as far as they reach, and told', async (t
   ]);
   assert.equal(report.known, 1 + 5);
 });
+
+test('a large file of which nothing is read is whole, whatever it is called', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const film = Buffer.concat([Buffer.from('RIFF'), Buffer.alloc(17 * 1024 * 1024, 1)]);
+  web.put(SITE, '/film', film, { 'content-type': 'application/octet-stream' });
+  const report = await crawlOnly(t, web, ['/film']);
+  assert.deepEqual(report.partlyReadUrls, []);
+});
