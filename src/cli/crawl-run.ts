@@ -6,6 +6,7 @@ import {
   type CrawlOptions,
   type CrawlProgress,
   type CrawlReport,
+  CrawlState,
   crawl,
   dueCrawls,
   emulate,
@@ -15,6 +16,7 @@ import {
   removeSchedule,
   resumeCrawl,
   runScheduled,
+  runsOf,
   schedules,
 } from '../crawl/index.ts';
 import { openingOptions } from './archive-command.ts';
@@ -60,7 +62,7 @@ export async function crawlCommand(
       `${collection}: next at ${formatW3cDate(due)}, by \`pinakes serve\` or \`pinakes crawl --due\``,
     );
   }
-  const shown = new Shown(context);
+  const shown = new Shown(context, archive);
   const crawlOptions = shown.options();
   const report = options.resume
     ? await resumeCrawl(archive, collection, settings, crawlOptions)
@@ -79,9 +81,11 @@ function collectionOf({ collection, again, resume }: CrawlCommandOptions): strin
 /** What is shown of a crawl: a line that moves while it runs, and its report. */
 class Shown {
   readonly #context: CommandContext;
+  readonly #archive: Archive;
 
-  constructor(context: CommandContext) {
+  constructor(context: CommandContext, archive: Archive) {
     this.#context = context;
+    this.#archive = archive;
   }
 
   options(): CrawlOptions {
@@ -97,9 +101,17 @@ class Shown {
     const { terminal } = this.#context;
     terminal.clearStatus();
     if (json) await terminal.json(report);
-    else await terminal.line(summary(report));
+    else await terminal.line(summary(report, this.#takesAnyCertificate(report)));
     if (report.outcome === 'interrupted') return EXIT_INTERRUPTED;
     return hasReachedNothing(report) ? EXIT_FOUND : EXIT_FINE;
+  }
+
+  /** Whether the crawl did so, by what it was told now or had been told before. */
+  #takesAnyCertificate({ collection }: CrawlReport): boolean {
+    const state = CrawlState.open(this.#archive.directory);
+    const [run] = runsOf(state, collection, 1);
+    state.close();
+    return run?.settings.anyCertificate ?? false;
   }
 }
 
@@ -116,17 +128,8 @@ function progressLine(progress: CrawlProgress): string {
   return parts.filter((part) => part !== '').join('  ');
 }
 
-function summary({
-  counts,
-  outcome,
-  limit,
-  elapsedMs,
-  pagesPerSecond,
-  queued,
-  collection,
-  failedUrls,
-  partlyReadUrls,
-}: CrawlReport): string {
+function summary(report: CrawlReport, takesAnyCertificate: boolean): string {
+  const { counts, outcome, limit, elapsedMs, pagesPerSecond, queued, collection, failedUrls, partlyReadUrls } = report;
   const seconds = (elapsedMs / 1000).toFixed(1);
   const lines = [
     `${counted(counts.captures, 'capture')} of ${counted(counts.pages, 'page')} and what they need, ${formatBytes(counts.bytes)}, in ${seconds} s (${pagesPerSecond} pages/s)`,
@@ -159,7 +162,7 @@ function summary({
       lines.push(
         '  loopback and private addresses are refused; --allow-private lets a crawl of your own network connect',
       );
-    if (counts.failures.certificate || counts.failures.tls)
+    if ((counts.failures.certificate || counts.failures.tls) && !takesAnyCertificate)
       lines.push(
         '  certificates that cannot be verified, and TLS before 1.2, are refused; --any-certificate takes them',
       );
@@ -198,7 +201,7 @@ async function runDue(context: CommandContext, archive: Archive, options: CrawlC
   let crawls = 0;
   context.report?.({ crawls });
   for (const schedule of dueCrawls(archive)) {
-    const shown = new Shown(context);
+    const shown = new Shown(context, archive);
     try {
       const report = await runScheduled(archive, schedule, shown.options());
       context.report?.(++crawls === 1 ? report : { crawls });

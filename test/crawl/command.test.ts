@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { CrawlReport } from '../../src/crawl/index.ts';
+import { openArchive } from '../../src/archive/index.ts';
+import { seededIds, seededRandom } from '../../src/base/index.ts';
+import { type CrawlReport, crawl } from '../../src/crawl/index.ts';
 import { temporaryDirectory } from '../archive/trial-archive.ts';
 import { linesOf, startPinakes } from '../journeys/pinakes-process.ts';
 import { html, TestWeb } from './test-web.ts';
@@ -71,6 +75,26 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   assert.deepEqual((await run(cwd, 'crawl', '--again', 'nothing')).code, 2);
   assert.equal((await run(cwd, 'crawl', 'ftp://a.test/')).code, 2);
   assert.match((await run(cwd, 'verify')).out, /0 errors/);
+});
+
+test('a way out is proposed only to who has not taken it', async (t) => {
+  // It speaks no TLS at all.
+  const server = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const seed = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const cwd = await temporaryDirectory(t);
+  await run(cwd, 'init', 'archive');
+  const archive = await openArchive(join(cwd, 'archive'), { clock: Date.now, newId: seededIds(seededRandom(1)) });
+  for (const anyCertificate of [false, true]) {
+    const settings = { collection: String(anyCertificate), allowPrivate: true, retries: 0, anyCertificate };
+    await crawl(archive, [seed], settings);
+  }
+  await archive.close();
+  assert.match((await run(cwd, 'crawl', '--again', 'false')).out, /1 tls\).*--any-certificate takes them/s);
+  const { out } = await run(cwd, 'crawl', '--again', 'true');
+  assert.match(out, /1 failed \(1 tls\)/);
+  assert.doesNotMatch(out, /any-certificate/);
 });
 
 test('of a seed that cannot be reached the person learns at once, though it is tried again', async (t) => {
