@@ -31,6 +31,7 @@ import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import { steadyClock } from './steady-clock.ts';
 import { type VisitOptions, Visitor } from './visit.ts';
+import { WallCookies } from './wall-cookies.ts';
 
 /** Visits that have received everything and wait for the store to acknowledge it and for their links to be read: how many, and how many bytes, may be in memory. */
 const UNACKNOWLEDGED_MAX = 768;
@@ -98,7 +99,8 @@ export class Engine {
     this.#robots = new RobotsCache(state, settings.productToken);
     this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
     const isAgain = run.kind === 'again';
-    this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, isAgain });
+    const cookies = new WallCookies();
+    this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, cookies, isAgain });
     this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures);
     this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
@@ -110,6 +112,7 @@ export class Engine {
       frontier: this.frontier,
       hosts: this.#hosts,
       tally: this.tally,
+      cookies,
       clock: this.#clock,
       calendar: archive.clock,
     });

@@ -8,6 +8,7 @@
  * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page that is named at a smaller depth than before has that from
  * then on, and with `readsAgain` one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
  */
+import type { EpochMs } from '../base/index.ts';
 import { hostName, keyHash, pageHash } from './frontier-url.ts';
 import { type HostRow, HostRows } from './host-rows.ts';
 import {
@@ -51,6 +52,9 @@ const NEARER = `UPDATE url SET depth = ? WHERE host = ? AND key = ? AND page = ?
   RETURNING run, state`;
 const DEPTH_OF = 'SELECT depth FROM url WHERE host = ? AND key = ? AND page = ?';
 const REQUEUE = `UPDATE url SET state = ${STATE_QUEUED}, tries = ${READ_AGAIN} WHERE host = ? AND key = ? AND page = ?`;
+const ASK_AGAIN = `UPDATE url SET state = ${STATE_QUEUED}, hops = ?, tries = 0
+  WHERE host = ? AND key = ? AND page = ? AND run = ? AND state = ${STATE_DONE} AND status BETWEEN 300 AND 399 AND verified <= ?
+  RETURNING role, depth`;
 const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
 
 const QUEUE_COLUMNS = 4;
@@ -189,6 +193,15 @@ export class Frontier {
   #readAgain(host: HostRow, offer: Offer, key: number, page: number): void {
     this.#state.run(REQUEUE, host.id, key, page);
     this.#enqueue(host, offer, key, page);
+  }
+
+  /** Queues a URL that led elsewhere again, to be asked for again, unless this run did so after a time. To be called within `transaction`. Says whether it is queued. */
+  askAgain(url: string, hops: number, time: EpochMs): boolean {
+    const host = this.#hosts.get(hostName(url));
+    const [key, page] = [keyHash(url), pageHash(url)];
+    const row = this.#state.get<{ role: number; depth: number }>(ASK_AGAIN, hops, host.id, key, page, this.#run, time);
+    if (row) this.#enqueue(host, { url, role: ROLES[row.role]!, depth: row.depth, hops }, key, page);
+    return row !== undefined;
   }
 
   /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */

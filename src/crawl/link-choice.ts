@@ -10,7 +10,7 @@ import type { Scope } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
 import { trapOf } from './trap.ts';
 
-const REDIRECTS_MAX = 20;
+export const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
 export type ChoiceParts = {
   readonly frontier: Frontier;

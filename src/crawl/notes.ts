@@ -6,15 +6,16 @@ import type { Clock, EpochMs } from '../base/index.ts';
 import type { ActiveHost, Taken } from './active-host.ts';
 import type { ActiveHosts } from './active-hosts.ts';
 import type { Frontier } from './frontier.ts';
-import { hostName } from './frontier-url.ts';
+import { frontierUrl, hostName } from './frontier-url.ts';
 import type { QueuedUrl } from './known-url.ts';
-import { type ChoiceParts, offerLinks, offerSitemap } from './link-choice.ts';
-import type { Learned, Settled } from './outcome.ts';
+import { type ChoiceParts, offerLinks, offerSitemap, REDIRECTS_MAX } from './link-choice.ts';
+import type { Learned, Settled, Visited } from './outcome.ts';
 import type { Tally } from './report.ts';
 import type { RobotsRules } from './robots-rules.ts';
 import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
 import type { CrawlState } from './state.ts';
+import type { WallCookies } from './wall-cookies.ts';
 
 /** Outcomes that may wait to be noted, and the links they bring. */
 const UNNOTED_MAX = 256;
@@ -27,6 +28,7 @@ export type NotesParts = {
   readonly frontier: Frontier;
   readonly hosts: ActiveHosts;
   readonly tally: Tally;
+  readonly cookies: WallCookies;
   /** For how long notes wait. */
   readonly clock: Clock;
   /** The day it is, by which endless calendars are known. */
@@ -120,10 +122,20 @@ export class Notes {
         const known = from ? settlement : { ...settlement, item: frontier.admit(item) };
         if (frontier.settle(known, from?.rank, run.settings.lifetimeMs))
           choice.onQueued(hostName(item.url), frontier.lastRank);
+        if (outcome.kind === 'visited') this.#askAgain(choice, outcome);
       }
       noteCounts(state, run, tally.counts);
     });
     for (const { from } of unnoted) from?.host.settled(from.rank);
+  }
+
+  /** Where a redirect leads to what was asked for without a cookie, that is asked for with it. */
+  #askAgain({ frontier, onQueued }: ChoiceParts, { redirect, settlement }: Visited): void {
+    const url = redirect === undefined ? undefined : frontierUrl(redirect);
+    const since = url === undefined ? undefined : this.#parts.cookies.sinceFor(url);
+    const { hops } = settlement.item;
+    if (since !== undefined && hops < REDIRECTS_MAX && frontier.askAgain(url!, hops + 1, since))
+      onQueued(hostName(url!), frontier.lastRank);
   }
 
   #choice(): ChoiceParts {

@@ -36,6 +36,7 @@ import { LATER, retryAfterMs } from './pace.ts';
 import { mayHaveLinks, mimeOf } from './page-links.ts';
 import { ReceivedBody } from './received-body.ts';
 import { type CrawlSettings, heedsDepth } from './settings.ts';
+import type { WallCookies } from './wall-cookies.ts';
 
 type Unread = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 
@@ -71,6 +72,7 @@ export type VisitorParts = {
   readonly fetcher: Fetcher;
   readonly links: LinkReader;
   readonly settings: CrawlSettings;
+  readonly cookies: WallCookies;
   /** Whether the collection was crawled before: then only what has changed is read. */
   readonly isAgain: boolean;
 };
@@ -81,16 +83,18 @@ export class Visitor {
   readonly #fetcher: Fetcher;
   readonly #links: LinkReader;
   readonly #settings: CrawlSettings;
+  readonly #cookies: WallCookies;
   readonly #isAgain: boolean;
   /** Visits by URL, where pages are rendered. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
-  constructor({ archive, captures, fetcher, links, settings, isAgain }: VisitorParts) {
+  constructor({ archive, captures, fetcher, links, settings, cookies, isAgain }: VisitorParts) {
     this.#archive = archive;
     this.#captures = captures;
     this.#fetcher = fetcher;
     this.#links = links;
     this.#settings = settings;
+    this.#cookies = cookies;
     this.#isAgain = isAgain;
   }
 
@@ -111,12 +115,16 @@ export class Visitor {
   async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     const isReadAgain = item.tries === READ_AGAIN;
     if (options.maybeDone || isReadAgain) {
-      const capture = await this.#captures.findDone(item.url);
+      const capture = await this.#captures.findDone(item.url, isReadAgain ? undefined : item.verified);
       const recovered = capture && (await this.#recover(item, capture, options.maybeDone === 'asked'));
       if (recovered) return isReadAgain ? readAgain(recovered) : recovered;
     }
     const earlier = item.captured === undefined ? undefined : await this.#captures.earlier(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
+    const cookie = this.#cookies.fieldFor(item.url);
+    // A page in a browser may have cookies of its own.
+    if (cookie !== undefined && !fields.some(({ name }) => /^cookie$/i.test(name)))
+      fields.push({ name: 'Cookie', value: cookie });
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;
@@ -157,6 +165,8 @@ export class Visitor {
     const learns = (isRead || isUnmodified) && !(isSame && this.#isAgain);
     const kept = isRead && learns ? body.whole : undefined;
     const { head } = exchange;
+    const redirect = redirectOf(item.url, exchange.status, head);
+    if (redirect !== undefined) this.#cookies.take(item.url, head, this.#archive.clock());
     const source = async () => (kept ? { head, bytes: kept, isDecoded: false, isWhole: true } : this.#unread(capture));
     return {
       kind: 'visited',
@@ -167,7 +177,7 @@ export class Visitor {
       mime: mimeOf(exchange.head),
       bytes: body.bytes,
       truncated,
-      redirect: redirectOf(item.url, exchange.status, exchange.head),
+      redirect,
       learn: learns ? (onlyUntold) => this.#learn(item, source, truncated, onlyUntold) : learnNothing,
       isAtHand: kept !== undefined || !learns,
       isRecovered: false,

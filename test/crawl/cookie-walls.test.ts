@@ -1,0 +1,98 @@
+/** Sites that redirect whoever comes without their cookie. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type CrawlSettings, crawl } from '../../src/crawl/index.ts';
+import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
+import { html, TestWeb } from './test-web.ts';
+
+const SITE = 'site.test';
+const PAGES = ['/', '/one', '/two'];
+
+async function walled(t: TestContext) {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const links = [...PAGES.slice(1), web.url('other.test', '/picture')];
+  const body = html('home', `${links.map((path) => `<a href="${path}">x</a>`).join('')}<img src="${links.at(-1)}">`);
+  return {
+    web,
+    /** A page that has another answer for who comes without a cookie of this name. */
+    put: (path: string, without: (path: string, name: string) => Record<string, string>, name = 'wall') =>
+      web.at(SITE, path, ({ headers }, response, end) => {
+        const isIn = headers.cookie?.includes(`${name}=`) ?? false;
+        response.writeHead(isIn ? 200 : 302, { 'content-type': 'text/html', ...(isIn ? {} : without(path, name)) });
+        end();
+        response.end(isIn ? body : '');
+      }),
+    crawl: (settings: Partial<CrawlSettings> = {}) =>
+      crawl(
+        archive,
+        [web.url(SITE)],
+        { allowPrivate: true, delayMs: 0, retries: 0, ...settings },
+        { resolve: web.resolve },
+      ),
+    statuses: async () => {
+      const captures = (await allCaptures(archive)).filter(({ url }) =>
+        PAGES.some((path) => url === web.url(SITE, path)),
+      );
+      return captures.map(({ url, status }) => `${new URL(url).pathname} ${status}`).sort();
+    },
+  };
+}
+
+test('a site that redirects every page to itself until its cookie comes back is captured', async (t) => {
+  const { web, put, crawl, statuses } = await walled(t);
+  for (const path of PAGES) put(path, () => ({ location: path, 'set-cookie': 'wall=up; Path=/; HttpOnly' }));
+  const { outcome, counts } = await crawl();
+  assert.deepEqual(await statuses(), ['/ 200', '/ 302', '/one 200', '/two 200']);
+  assert.deepEqual([outcome, counts.pages], ['done', 4]);
+  assert.deepEqual(new Set(web.requests('other.test').map(({ fields }) => fields.cookie)), new Set([undefined]));
+});
+
+for (const [who, onPage, onGate] of [
+  ['the page', 'wall=up', 'else=1'],
+  ['the gate', 'else=1', 'wall=up'],
+] as const)
+  test(`a site that sends pages by way of a gate is captured, when ${who} sets the cookie`, async (t) => {
+    const { web, put, crawl, statuses } = await walled(t);
+    for (const path of PAGES) put(path, () => ({ location: `/gate?to=${path}`, 'set-cookie': onPage }));
+    web.at(SITE, '/gate', ({ url }, response, end) => {
+      response.writeHead(302, { location: url!.split('=')[1]!, 'set-cookie': onGate });
+      end();
+      response.end();
+    });
+    await crawl();
+    assert.deepEqual(await statuses(), ['/ 200', '/ 302', '/one 200', '/two 200']);
+  });
+
+test('a site that wants ever other cookies does not keep the crawl', async (t) => {
+  const { web, put, crawl } = await walled(t);
+  let number = 0;
+  put('/', () => ({ location: '/', 'set-cookie': `n${number++}=1` }), 'never');
+  const { outcome } = await crawl();
+  assert.equal(outcome, 'done');
+  assert.ok(web.requests(SITE, '/').length <= 21);
+});
+
+test('cookies of pages, and such as are for others or are over, are not sent', async (t) => {
+  const { web, crawl } = await walled(t);
+  web.put(SITE, '/', html('home', '<a href="/moved">x</a><a href="/two">x</a>'), { 'set-cookie': 'page=1' });
+  web.at(SITE, '/moved', (_, response, end) => {
+    const cookies = [
+      'a=1; Domain=test',
+      'b=1; Domain=other.test',
+      'c=1; Max-Age=0',
+      'd=1; Secure',
+      'e=1; Domain=.SITE.test',
+    ];
+    response.writeHead(302, { location: '/one', 'set-cookie': cookies });
+    end();
+    response.end();
+  });
+  for (const path of ['/one', '/two']) web.put(SITE, path, html(path, ''));
+  await crawl({ concurrency: 1 });
+  assert.deepEqual(
+    ['/', '/moved', '/one'].map((path) => web.requests(SITE, path)[0]!.fields.cookie),
+    [undefined, undefined, 'e=1'],
+  );
+});
