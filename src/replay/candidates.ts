@@ -12,7 +12,7 @@ import { answersReading, type Exchange } from './exchange-key.ts';
 
 const PAGE_SIZE = 16;
 const SECOND_MS = 999;
-/** How many are looked at for one of the very URL. */
+/** How many are looked at for one of the very URL, and for one that was read. */
 const HELD_MAX = 64;
 
 export type Wanted = {
@@ -31,7 +31,10 @@ export function candidatesFor(
   wanted: Wanted,
   siblings: readonly Capture[] | undefined,
 ): AsyncIterable<Capture> | Iterable<Capture> {
-  if (!siblings) return ownFirst(scanned(archive, wanted), wanted);
+  if (!siblings) {
+    const candidates = ownFirst(scanned(archive, wanted), wanted);
+    return wanted.exchange ? candidates : sentLast(archive, candidates, wanted, () => true);
+  }
   const ordered = inOrder(siblings, wanted);
   if (ordered.length < 2) return ordered;
   const candidates = isOwn(ordered[0]!, wanted.url) ? ordered : ownFirst(ordered, wanted);
@@ -55,8 +58,10 @@ async function* sentLast(
       isInSecond = false;
       yield* held.splice(0);
     }
-    if (mayBeSent(capture) && !(await answersReading(archive, capture))) held.push(capture);
+    const isAsked = held.length < HELD_MAX && mayBeSent(capture);
+    if (isAsked && !(await answersReading(archive, capture))) held.push(capture);
     else yield capture;
+    if (held.length === HELD_MAX) yield* held.splice(0);
   }
   yield* held;
 }
@@ -99,8 +104,17 @@ function distanceOf({ time }: Capture, { at, side }: Wanted): number {
   return side === 'notAfter' && isNewer(time, at) ? Number.MAX_SAFE_INTEGER / 2 + time - at : Math.abs(time - at);
 }
 
+/** All captures of the key, the best by time first. */
+export function nearestFirst(
+  archive: Archive,
+  wanted: Wanted,
+  siblings: readonly Capture[] | undefined,
+): AsyncIterable<Capture> | Iterable<Capture> {
+  return siblings ? inOrder(siblings, wanted) : scanned(archive, wanted);
+}
+
 /** The best by time first; of one time the last. */
-export function inOrder(captures: readonly Capture[], wanted: Wanted): Capture[] {
+function inOrder(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const latestFirst = captures.toReversed();
   if (wanted.at === undefined || latestFirst.length < 2) return latestFirst;
   return latestFirst.sort((a, b) => distanceOf(a, wanted) - distanceOf(b, wanted) || a.time - b.time);

@@ -10,13 +10,15 @@
 import type { Archive, Retrieved } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
-import { candidatesFor, inOrder, isSame, type Wanted } from './candidates.ts';
+import { candidatesFor, isSame, nearestFirst, type Wanted } from './candidates.ts';
 import type { Capture } from './capture.ts';
-import { capturesOfExchange } from './exchange-key.ts';
+import { type Exchange, relationTo } from './exchange-key.ts';
 import { releaseBody } from './payload-body.ts';
 
 /** How many captures are looked at before the best of those seen is taken. */
 const CANDIDATES_MAX = 64;
+/** The requests of how many captures are read for one that was the same. Pages ask the same address for many things, `/graphql`. */
+const REQUESTS_MAX = 256;
 /** How far redirections are followed, and those of how many captures. */
 const HOPS_MAX = 10;
 const FOLLOWED_MAX = 8;
@@ -47,7 +49,7 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
   let circle: readonly Capture[] | undefined;
   let count = 0;
   let followed = 0;
-  for await (const capture of await answersTo(archive, wanted, siblings)) {
+  for await (const capture of answersTo(archive, wanted, siblings)) {
     if (++count > CANDIDATES_MAX) break;
     const rank = rankOf(capture);
     if (rank === 'unusable') continue;
@@ -67,21 +69,37 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
   return circle && { capture: circle[0]!, retrieved: await archive.open(circle[0]!), siblings, circle };
 }
 
-/** To what was sent, the answer to the very same; else whatever the URL has that is not known to answer another method. */
-async function answersTo(
+function answersTo(
   archive: Archive,
   wanted: Wanted,
   siblings: readonly Capture[] | undefined,
-): Promise<AsyncIterable<Capture> | Iterable<Capture>> {
+): AsyncIterable<Capture> | Iterable<Capture> {
   const { exchange, key } = wanted;
-  if (!siblings || !exchange || key === exchange.key) return candidatesFor(archive, wanted, siblings);
-  const { same, others } = await capturesOfExchange(archive, inOrder(siblings, wanted), exchange);
-  if (same.length > 0) return same;
-  return candidatesFor(
-    archive,
-    wanted,
-    siblings.filter((capture) => !others.has(capture)),
-  );
+  if (!exchange || key === exchange.key) return candidatesFor(archive, wanted, siblings);
+  return answersToSent(archive, wanted, exchange, siblings);
+}
+
+/** To what was sent, the answers to the very same; where there is none, whatever the URL has that is not known to answer another method. */
+async function* answersToSent(
+  archive: Archive,
+  wanted: Wanted,
+  exchange: Exchange,
+  siblings: readonly Capture[] | undefined,
+): AsyncGenerator<Capture> {
+  const others: Capture[] = [];
+  let isAnswered = false;
+  let count = 0;
+  for await (const capture of nearestFirst(archive, wanted, siblings)) {
+    if (++count > REQUESTS_MAX) break;
+    const relation = await relationTo(exchange, archive, capture);
+    if (relation === 'other') others.push(capture);
+    if (relation !== 'answer') continue;
+    isAnswered = true;
+    yield capture;
+  }
+  if (isAnswered) return;
+  for await (const capture of candidatesFor(archive, wanted, siblings))
+    if (!others.some((other) => isSame(other, capture))) yield capture;
 }
 
 /** The captures on the way when following a redirection leads back to it; undefined when it leads elsewhere. */

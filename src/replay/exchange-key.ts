@@ -12,25 +12,19 @@ import type { Capture } from './capture.ts';
 const REQUEST_BYTES_MAX = 1024 * 1024;
 /** Keys hold no more of a body than this can show. */
 const BODY_BYTES_MAX = 64 * 1024;
-const CANDIDATES_MAX = 16;
 
 /** What a request that sent something is known by. */
 export type Exchange = { readonly method: string; readonly key: UrlKey };
 
-/** Those of the captures that answer such an exchange, in their order; and those that answer what was sent by another method, which is no answer to it. */
-export async function capturesOfExchange(
-  archive: Archive,
-  captures: readonly Capture[],
+/** Whether a capture answers such an exchange, or what was sent by another method, which is no answer to it; undefined when it may. */
+export async function relationTo(
   { method, key }: Exchange,
-): Promise<{ readonly same: readonly Capture[]; readonly others: ReadonlySet<Capture> }> {
-  const same: Capture[] = [];
-  const others = new Set<Capture>();
-  for (const capture of captures.slice(0, CANDIDATES_MAX)) {
-    const request = await requestOf(archive, capture);
-    if (request?.key === key) same.push(capture);
-    else if (request && request.method !== method && isSending(request.method)) others.add(capture);
-  }
-  return { same, others };
+  archive: Archive,
+  capture: Capture,
+): Promise<'answer' | 'other' | undefined> {
+  const request = await requestOf(archive, capture);
+  if (request?.key === key) return 'answer';
+  return request && request.method !== method && isSending(request.method) ? 'other' : undefined;
 }
 
 /** Whether a capture may answer a link; those to requests that sent something, or asked for the head alone, do not. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { utf8 } from '../../src/base/index.ts';
 import { shownAround } from '../../src/replay/index.ts';
 import { type SiteFile, SPRING, SUMMER } from '../browser/sample-site.ts';
 import { type Answered, ReplayTrial } from './replay-trial.ts';
@@ -170,4 +171,36 @@ test('a script that calls back by a name made for the occasion is found, and cal
   assert.equal(await asked(`?q=a&callback=${encodeURIComponent('alert(1);x999')}`), 404);
   assert.match(String(await asked('?q=c&callback=$$cb_777')), /\$\$cb_777\(\{"got":"c"\}\)/);
   assert.equal(await asked(`?q=a&callback=a${'1'.repeat(50_000)}-`), 404, 'a name without an end takes no time');
+});
+
+test('of very many captures of a URL, too, each way of asking gets its own', async (t) => {
+  const trial = await ReplayTrial.with(t, []);
+  const url = 'http://many.example/graphql';
+  const fields = { 'content-type': 'application/json', 'sec-fetch-dest': 'empty' };
+  const store = (method: string, time: number, body: string, sent = '') =>
+    trial.archive.store({
+      kind: 'http',
+      url,
+      time,
+      responseHead: utf8('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n'),
+      body: utf8(body),
+      request: utf8(
+        `${method} /graphql HTTP/1.1\r\nHost: many.example\r\nContent-Type: application/json\r\n\r\n${sent}`,
+      ),
+    });
+  const post = async (at: number) => {
+    const body = utf8(`{"page":${at}}`);
+    return (await trial.ask({ url, at: SPRING, method: 'POST', body, isFromPage: true, fields })).text;
+  };
+  const read = async (at: number) => (await trial.ask({ url, at, isFromPage: true, fields })).text;
+  await store('GET', SPRING - 5000, '"the explorer"');
+  for (let at = 0; at < 24; at++) await store('POST', SPRING + at * 1000, `"answer ${at}"`, `{"page":${at}}`);
+  assert.equal(await post(23), '"answer 23"', 'however far behind the page');
+  for (let at = 24; at < 60; at++) await store('POST', SPRING + at * 1000, `"answer ${at}"`, `{"page":${at}}`);
+  assert.equal(await read(SPRING - 1000), '"the explorer"');
+  assert.equal(await read(SPRING + 20_000), '"answer 20"', 'of the very second that is asked for');
+  assert.equal(await post(0), '"answer 0"');
+  assert.equal(await post(59), '"answer 59"');
+  for (let at = 60; at < 130; at++) await store('DELETE', SPRING + at, `"gone ${at}"`);
+  assert.equal(await post(1000), '"answer 0"', 'nearest of those that may be meant');
 });
