@@ -56,6 +56,24 @@ export const SHARED_MENDS = `
     };
   }
 
+  // Wombat's sockets pretend to be open, and pages wait for what never comes. The browser's own fail, since the policy lets them reach nothing; but some
+  // browsers then tell of the error only, and where replay is served by HTTPS one without encryption would be an error of the script.
+  function failing(Socket) {
+    return Socket && new Proxy(Socket, {
+      construct: function (made, values, target) {
+        var all = Array.from(values);
+        if (all.length > 0) all[0] = String(all[0]).replace(/^\\s*ws:/i, 'wss:');
+        var socket = Reflect.construct(made, all, target);
+        var isClosed = false;
+        socket.addEventListener('close', function () { isClosed = true; });
+        socket.addEventListener('error', function () {
+          setTimeout(function () { isClosed || socket.dispatchEvent(new CloseEvent('close', { code: 1006 })); });
+        });
+        return socket;
+      }
+    });
+  }
+
   // import(), with what else it is given; names without a place are a matter of import maps.
   function importer(linkOf) {
     var withOptions;

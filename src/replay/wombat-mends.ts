@@ -12,6 +12,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
     mendModules(methods);
     mendStyles(methods);
     mendSandboxes(methods);
+    mendSockets(methods);
     mendAddresses(methods);
     mendSelectors(methods);
     mendWindows(methods);
@@ -107,6 +108,12 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
         },
         set: function (value) { sandbox.set.call(this, withOrigin(String(value))); }
       }));
+    };
+  }
+
+  function mendSockets(methods) {
+    methods.initWSOverride = function () {
+      this.$wbwindow.WebSocket = failing(this.$wbwindow.WebSocket);
     };
   }
 

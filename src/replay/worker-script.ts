@@ -54,7 +54,9 @@ ${SHARED_MENDS}
   }
 
   self.WBWombat = function WBWombat(info) {
+    var Socket = self.WebSocket;
     var wombat = new Wombat(info);
+    self.WebSocket = failing(Socket);
     mendLocation(info);
     mendAddress(self.Response, 'url', info.prefix);
     mendAddress(self.Request, 'url', info.prefix);

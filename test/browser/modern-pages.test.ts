@@ -136,6 +136,24 @@ test('workers see the addresses of the original', async (t) => {
   });
 });
 
+test('a socket, which nothing in an archive answers, fails as on a web that cannot be reached', async (t) => {
+  const watch = `(tell) => {
+    const events = [];
+    const socket = new WebSocket('ws://live.example/feed', ['chat']);
+    events.push(socket instanceof WebSocket, WebSocket.CLOSED);
+    socket.addEventListener('open', () => events.push('open'));
+    socket.onerror = () => events.push('error');
+    socket.onclose = (event) => tell([...events, 'close', event.code, event.wasClean, socket.readyState]);
+  }`;
+  const page = html(`<script>
+    (${watch})((events) => { done.page = events; });
+    new Worker('/worker.js').onmessage = (event) => { done.worker = event.data; };
+    </script>`);
+  const { done } = await found(t, [page, script('/worker.js', `(${watch})(postMessage)`)], ['page', 'worker']);
+  const failure = [true, 3, 'error', 'close', 1006, false, 3];
+  assert.deepEqual(done, { page: failure, worker: failure });
+});
+
 test('scripts read the fields that the original was sent with, but for its cookies', async (t) => {
   const page = html(`<script>
     fetch('/list.json').then((reply) => { done.fetch = [reply.headers.get('X-Total'), reply.headers.get('content-type'), reply.headers.get('link'), [...reply.headers.keys()]]; });
