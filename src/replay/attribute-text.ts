@@ -60,7 +60,7 @@ export function decodeAttribute(raw: string, isXml: boolean): string {
 }
 
 /** A value as it stands between quotes of this kind; an unquoted or missing one brings its own. */
-export function encodeAttribute(value: string, quote: number): string {
+export function encodeAttribute(value: string, quote?: number): string {
   const escaped = value.includes('&') ? value.replaceAll('&', '&amp;') : value;
   const safe = escaped.includes('<') ? escaped.replaceAll('<', '&lt;') : escaped;
   if (quote === QUOTE_SINGLE) return safe.replaceAll("'", '&#39;');

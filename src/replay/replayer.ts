@@ -12,6 +12,7 @@ import { callingBack, captureBesideBuster } from './cache-buster.ts';
 import type { Capture } from './capture.ts';
 import { type Chosen, chooseCapture } from './capture-choice.ts';
 import { contentKind } from './content-kind.ts';
+import { documentPage, isViewed } from './document-page.ts';
 import type { Exchange } from './exchange-key.ts';
 import { LinkRewriter } from './link-rewriter.ts';
 import {
@@ -191,6 +192,12 @@ export class Replayer {
       await releaseBody(body);
       return { status, fields: [...fields, ...this.#security.resource], body: undefined, capture };
     }
+    if (kind === 'bytes' && isForFrame(request) && isViewed(contentType, status, head)) {
+      await releaseBody(body);
+      const page = utf8(documentPage(capture, this.#pageHead(request, capture)));
+      fields.push(['Content-Type', 'text/html; charset=utf-8'], ['Content-Length', String(page.length)]);
+      return { status, fields: [...fields, ...this.#security.document], body: page, capture };
+    }
     if (kind === 'bytes') {
       if (contentType !== '') fields.push(['Content-Type', safeValue(contentType)]);
       if (isRaw && codings.length > 0) fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
@@ -296,6 +303,10 @@ function askerOf({ fields }: ReplayRequest): { destination: string | undefined; 
 /** Whether a window or a frame wants a page, by following a link or because a person asked. */
 function isNavigation(request: ReplayRequest): boolean {
   return isPageModifier(request.modifier) && !isSubresource(request);
+}
+
+function isForFrame(request: ReplayRequest): boolean {
+  return isNavigation(request) && /^i?frame$/.test(request.fields('sec-fetch-dest') ?? '');
 }
 
 const PAGE_DESTINATIONS: ReadonlySet<string> = new Set(['document', 'iframe', 'frame']);

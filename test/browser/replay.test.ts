@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
 import test from 'node:test';
 import type { Frame, Page } from 'playwright-core';
 import { screenshot, until } from './chromium.ts';
@@ -263,5 +264,32 @@ test('the banner names a page that is not here, or cannot be shown, once a link 
   await page.waitForURL(`${uiOrigin}/web/20200401100000/http://gaps.example/in`);
   await until(() => address.inputValue(), /^http:\/\/gaps\.example\/in$/);
   await page.frameLocator('iframe').getByText('It leads to http://gaps.example/out and from there back').waitFor();
+  assert.deepEqual(record.outsideRequests, []);
+});
+
+test('a PDF document that the browser does not show in a sandbox can be had from the page around it', async (t) => {
+  const url = 'https://site.example/papers/r%C3%A9sum%C3%A9.pdf?v=1&w=2';
+  const bytes = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF');
+  const { page, frame, record } = await opened(
+    t,
+    [
+      {
+        url: 'https://site.example/',
+        body: '<title>home</title><a href="/papers/r\u00e9sum\u00e9.pdf?v=1&amp;w=2">r</a>',
+      },
+      { url, type: 'application/pdf', body: bytes },
+    ],
+    '/web/20200401100000/https://site.example/',
+  );
+  await frame.click('a');
+  const link = frame.locator('a[download]');
+  assert.equal(await link.textContent(), 'r\u00e9sum\u00e9.pdf');
+  assert.match(await frame.locator('object').innerText(), /does not show PDF/);
+  const downloading = page.waitForEvent('download');
+  await link.click();
+  const download = await downloading;
+  assert.equal(download.suggestedFilename(), 'r\u00e9sum\u00e9.pdf');
+  assert.deepEqual(await buffer(await download.createReadStream()), bytes);
+  await until(async () => page.url(), /r%C3%A9sum%C3%A9\.pdf\?v=1&w=2$/);
   assert.deepEqual(record.outsideRequests, []);
 });
