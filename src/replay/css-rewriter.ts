@@ -2,7 +2,8 @@
  * Rewrites the links of style sheets: `url()`, `src()`, `@import`, and the strings of `image-set()`. Works on the tokens of the CSS standard, which
  * every text has, so that broken rules do not matter; everything but the links stays as it is, byte for byte.
  *
- * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time: `a[href*="_/https://example.org"]`.
+ * Selectors of whole links, `a[href^="https://example.org"]`, mean links of the archive that have them behind a time: `a[href*="_/https://example.org"]`. Those
+ * of links from the root of a site, `a[href^="/blog"]`, are taken to mean the site that the style sheet is of.
  */
 import { string, tokenize, tokenTypes, url } from 'css-tree';
 import type { LinkRewriter } from './link-rewriter.ts';
@@ -51,12 +52,12 @@ export function rewriteCss(text: string, links: LinkRewriter): string {
         const selector = SELECTOR.exec(text.slice(Math.max(0, start - SELECTOR_CHARACTERS_MAX), start));
         if (selector) {
           const [all, name, how, space] = selector as unknown as [string, string, string, string];
-          const value = string.decode(text.slice(start, end));
-          if (!/^https?:/i.test(value)) break;
+          const meant = meantBy(string.decode(text.slice(start, end)), how, links);
+          if (!meant) break;
           const at = start - space.length - how.length;
-          if (how === '^=' && name.toLowerCase() === 'href') put(start - all.length, start - all.length, WHOLE_LINK);
+          if (name.toLowerCase() === 'href') put(start - all.length, start - all.length, meant.guard);
           put(at, at + how.length, how === '=' ? '$=' : '*=');
-          if (how === '^=') put(start, end, string.encode(`_/${value}`));
+          put(start, end, string.encode(meant.part));
           break;
         }
         if (isName(rule) || !takesLink(functions.at(-1), rule)) break;
@@ -74,7 +75,18 @@ const DEPTH_MAX = 64;
 const SELECTOR = /\[\s*(href|src)\s*(\^?=)(\s*)$/i;
 /** Links that were whole begin with the origin of replay, those of the site itself with a slash. It weighs nothing in the order of rules. */
 const WHOLE_LINK = ':where([href^="http"])';
+const SITE_LINK = ':where(:not([href^="http"]))';
 const SELECTOR_CHARACTERS_MAX = 40;
+
+/** What links of the archive have in them that a selector finds by how they begin, or by all of them; undefined where links stay as they are. */
+function meantBy(value: string, how: string, links: LinkRewriter): { guard: string; part: string } | undefined {
+  if (/^https?:/i.test(value)) return { guard: how === '=' ? '' : WHOLE_LINK, part: `_/${value}` };
+  // How all links of a site begin they begin here too.
+  if (!value.startsWith('/') || (how === '^=' && /^\/\/?$/.test(value))) return undefined;
+  // As they are written in the page; the modifier ends with the underscore.
+  const link = links.rewrite(value, 'mp_');
+  return link === undefined ? undefined : { guard: SITE_LINK, part: link.slice(link.indexOf('_/')) };
+}
 
 function plainName(name: string): string {
   const lower = name.toLowerCase();

@@ -203,9 +203,10 @@ test('scripts set parts of addresses, and read those of the original', async (t)
 
 const LINKED = `<!doctype html><title>links</title>
   <style>a { color: rgb(0, 0, 0) } a[href^="http"] { color: rgb(1, 1, 1) } a[href^="http://other.example"] { color: rgb(2, 2, 2) }
-    a[href^="https://"] { color: rgb(3, 3, 3) } a:not([href^="http://"]):not([href^="https://"]) { color: rgb(4, 4, 4) }</style>
-  <p id=menu><a id=about href="/about">a</a><a href="/about/us">a</a></p><a href=page2>p</a><a id=other href="http://other.example/x">x</a>
-  <a id=own href="http://site.example/x">x</a><a id=safe href="https://other.example/x">x</a><a id=home href="http://site.example">h</a><a href="/caf\u00e9">c</a><a href="/d.pdf">pdf</a><a href="#top">t</a><img src="/i.png"><form action="/go"></form>`;
+    a[href^="https://"] { color: rgb(3, 3, 3) } a:not([href^="http://"]):not([href^="https://"]) { color: rgb(4, 4, 4) }
+    #menu a[href^="/about/"] { color: rgb(5, 5, 5) } #menu ~ a[href="/caf\u00e9"] { color: rgb(6, 6, 6) } #menu ~ a[href^="/x"] { color: rgb(7, 7, 7) }</style>
+  <p id=menu><a id=about href="/about">a</a><a id=us href="/about/us">a</a></p><a href=page2>p</a><a id=other href="http://other.example/x">x</a>
+  <a id=own href="http://site.example/x">x</a><a id=safe href="https://other.example/x">x</a><a id=home href="http://site.example">h</a><a id=cafe href="/caf\u00e9">c</a><a href="/d.pdf">pdf</a><a href="#top">t</a><img src="/i.png"><form action="/go"></form>`;
 
 const COUNTS: Readonly<Record<string, number>> = {
   'a[href="/about"]': 1,
@@ -238,8 +239,11 @@ test('selectors of scripts and style sheets find links by what the page wrote', 
   assert.deepEqual(await frame.evaluate(counts), COUNTS);
   const found = `[about.matches('[href="/about"]'), !!about.closest('a[href^="/ab"]'), menu.querySelector('[href="/about/us"]').textContent]`;
   assert.deepEqual(await frame.evaluate(found), [true, true, 'a']);
-  const colours = `[about, other, own, safe].map((link) => getComputedStyle(link).color).join()`;
-  assert.equal(await frame.evaluate(colours), 'rgb(4, 4, 4),rgb(2, 2, 2),rgb(1, 1, 1),rgb(3, 3, 3)');
+  const colours = `[about, other, own, safe, us, cafe].map((link) => getComputedStyle(link).color).join()`;
+  assert.equal(
+    await frame.evaluate(colours),
+    'rgb(4, 4, 4),rgb(2, 2, 2),rgb(1, 1, 1),rgb(3, 3, 3),rgb(5, 5, 5),rgb(6, 6, 6)',
+  );
   const looks = `[document.querySelectorAll, about.matches].every((own) => /^[^{]+\\{\\s*\\[native \\w/.test(own))`;
   assert.equal(await frame.evaluate(looks), true, 'as old libraries want it');
   for (const wrong of ['a[', 'a[href="/about" x]', ''])
