@@ -97,9 +97,14 @@ export const WINDOW_MENDS = `
       document.documentElement.removeChild(copy);
     }
 
-    function clicked(win, event, isLast) {
-      var link = event.composedPath().find(isLink);
+    // Those that the page let come to their end.
+    var ended = new WeakSet();
+
+    function clicked(win, event, isLast, known) {
+      var link = known || event.composedPath().find(isLink);
       if (!link) return;
+      if (isLast) ended.add(event);
+      else setTimeout(function () { if (!ended.has(event)) clicked(win, event, true, link); });
       var way = settle(win, link, 'target');
       var url = typeof link.href === 'string' ? link.href : '';
       var isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.defaultPrevented;
