@@ -12,9 +12,7 @@ const WEB = '/web/20240301120000';
 function body(code: string, kind: ScriptKind = 'classic'): string {
   const text = rewriteScript(code, kind, links());
   const wrapped = /^.*?\{(?:let \w+=[^;]*;)*\{((?:globalThis\.\w+=\w+;)*)(.*)\n\}\}$/s.exec(text);
-  return wrapped
-    ? wrapped[1]! + wrapped[2]!
-    : text.replace(/^const _____WB.*?globalThis\[name\]\};(?:let \w+=[^;]*;)*/s, '');
+  return wrapped ? wrapped[1]! + wrapped[2]! : text.replace(/^const _____WB.*?\[name\]\};(?:let \w+=[^;]*;)*/s, '');
 }
 
 const THIS = '_____WB$wombat$check$this$function_____(this)';

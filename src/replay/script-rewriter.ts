@@ -21,7 +21,17 @@ import { type ScanHandler, type ScannedName, ScriptScanner } from './script-scan
 
 export type ScriptKind = 'classic' | 'module' | 'worker' | 'module-worker' | 'handler';
 
-const STAND_INS = ['window', 'self', 'document', 'location', 'top', 'parent', 'frames', 'opener'] as const;
+const STAND_INS = [
+  'window',
+  'globalThis',
+  'self',
+  'document',
+  'location',
+  'top',
+  'parent',
+  'frames',
+  'opener',
+] as const;
 const STAND_IN_SET: ReadonlySet<string> = new Set(STAND_INS);
 /** In a pattern that takes something apart, what stands before a name that it declares. */
 const BEFORE_BOUND_NAME: ReadonlySet<string> = new Set(['{', '[', ',', ':', '...']);
@@ -31,8 +41,9 @@ const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
 /** Scripts without any of these need nothing. */
-const MENTIONS = /\b(?:window|self|document|location|top|parent|frames|opener|this|postMessage|import|export)\b/;
-const MENTIONS_STAND_IN = /\b(?:window|self|document|location|top|parent|frames|opener)\b/;
+const MENTIONS =
+  /\b(?:window|globalThis|self|document|location|top|parent|frames|opener|this|postMessage|import|export)\b/;
+const MENTIONS_STAND_IN = /\b(?:window|globalThis|self|document|location|top|parent|frames|opener)\b/;
 
 type Patch = { readonly from: number; readonly to: number; readonly text: string };
 
@@ -94,8 +105,9 @@ class ScriptRewriting {
     const declarations = names.map((name) => `let ${name}=${ASSIGN}("${name}");`).join('');
     if (this.#isModule) {
       return (
-        `const ${ASSIGN}=(name)=>{const w=globalThis._wb_wombat;` +
-        `return(w&&w.local_init&&w.local_init(name))||globalThis[name]};${declarations}${body}`
+        // Here all names of the window may be those of the module.
+        `const ${ASSIGN}=(name)=>{const w=typeof _wb_wombat==="object"&&_wb_wombat;` +
+        `return(w&&w.local_init&&w.local_init(name))||Function("return this")()[name]};${declarations}${body}`
       );
     }
     const handedOut = this.#handedOut.map((name) => `globalThis.${name}=${name};`).join('');

@@ -92,6 +92,19 @@ test('modules know their own address, import data, and are made by scripts', asy
   });
 });
 
+test('what scripts call globalThis is the window that they see', async (t) => {
+  const seen = `[globalThis.location.href, globalThis.document.URL, globalThis === window, globalThis.top === top, typeof globalThis.fetch]`;
+  const page = html(`
+    <script>done.classic = ${seen}; globalThis.set = 1; async function handed() { return globalThis.set + set }</script>
+    <script>handed().then((sum) => { done.handed = sum; });</script>
+    <script>(function (globalThis) { done.own = globalThis })('own')</script>
+    <script type="module">done.inline = ${seen};</script>
+    <script type="module" src="/main.js"></script>`);
+  const { done } = await found(t, [page, script('/main.js', `done.main = ${seen};`)], ['handed', 'inline', 'main']);
+  const expected = [`${SITE}/`, `${SITE}/`, true, true, 'function'];
+  assert.deepEqual(done, { classic: expected, handed: 2, own: 'own', inline: expected, main: expected });
+});
+
 const PLACE = `[location.href, location.origin, location.pathname, String(self.location), self.origin, location instanceof WorkerLocation, new URL('/x', location).href]`;
 
 test('workers see the addresses of the original', async (t) => {
