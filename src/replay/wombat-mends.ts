@@ -13,6 +13,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
     mendStyles(methods);
     mendSandboxes(methods);
     mendSockets(methods);
+    mendStorage(methods);
     mendAddresses(methods);
     mendSelectors(methods);
     mendWindows(methods);
@@ -114,6 +115,27 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   function mendSockets(methods) {
     methods.initWSOverride = function () {
       this.$wbwindow.WebSocket = failing(this.$wbwindow.WebSocket);
+    };
+    var prepare = methods.initHTTPOverrides;
+    methods.initHTTPOverrides = function () {
+      var own = this.$wbwindow.EventSource;
+      prepare.call(this);
+      // Its constants.
+      if (own) Object.setPrototypeOf(this.$wbwindow.EventSource, own);
+    };
+  }
+
+  // A storage holds texts, and pages ask for 'true' and '1'. The one that wombat makes is the same in all its windows.
+  function mendStorage(methods) {
+    var isMended = false;
+    var prepare = methods.initStorageOverride;
+    methods.initStorageOverride = function () {
+      prepare.call(this);
+      if (isMended) return;
+      isMended = true;
+      var storage = this.$wbwindow.Storage.prototype;
+      var set = storage.setItem;
+      storage.setItem = function setItem(name, value) { return set.call(this, name, String(value)); };
     };
   }
 

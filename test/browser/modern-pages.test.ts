@@ -105,6 +105,20 @@ test('what scripts call globalThis is the window that they see', async (t) => {
   assert.deepEqual(done, { classic: expected, handed: 2, own: 'own', inline: expected, main: expected });
 });
 
+test('what a page keeps in its storage is text, and sources of events have their constants', async (t) => {
+  const page = html(`<script>
+    localStorage.setItem('seen', true);
+    localStorage.setItem('count', 1);
+    sessionStorage.none = null;
+    done.storage = [localStorage.getItem('seen') === 'true', localStorage.count + 1, sessionStorage.getItem('none'), localStorage.getItem('absent'), localStorage.length];
+    const source = new EventSource('/events');
+    source.onmessage = (event) => { source.close(); done.source = [event.data, source.readyState === EventSource.CLOSED, source instanceof EventSource]; };
+    </script>`);
+  const events: SiteFile = { url: `${SITE}/events`, type: 'text/event-stream', body: 'data: hello\n\n' };
+  const { done } = await found(t, [page, events], ['storage', 'source']);
+  assert.deepEqual(done, { storage: [true, '11', 'null', null, 2], source: ['hello', true, true] });
+});
+
 const PLACE = `[location.href, location.origin, location.pathname, String(self.location), self.origin, location instanceof WorkerLocation, new URL('/x', location).href]`;
 
 test('workers see the addresses of the original', async (t) => {
