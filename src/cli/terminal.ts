@@ -121,6 +121,11 @@ export function printable(text: string): string {
   });
 }
 
+/** A word of a command that is shown to be typed, as a shell has to read it. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** `1 file`, `2 files`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

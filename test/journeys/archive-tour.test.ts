@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,6 +23,20 @@ test('an archive is made, files are added, and a page is given back as it was', 
   assert.match(revisit, /^WARC\/1\.1\r\nWARC-Type: revisit\r\n/);
   assert.match(revisit, /Date: Sat, 02 Mar 2024 10:00:00 GMT/);
   assert.equal((await pinakes(at, 'get', 'http://cdn.example.test/copy?id=7')).out, PAGE);
+});
+
+test('what init says to do next can be typed as it stands, whatever the directory is called', async (t) => {
+  const at = scratch(t);
+  await writeSample(join(at, 'a.warc.gz'));
+  const { err } = pinakesProcess(at, 'init', "the library's $HOME; archive");
+  const [, add, name] = /^Next: (pinakes add .*) FILES\.\.\. {3}\(or (export .*) first\)\n$/.exec(err) ?? [];
+  const shell = (script: string) =>
+    spawnSync('sh', ['-c', `pinakes() { "$LAUNCHER" "$@"; }; ${script}`], {
+      cwd: at,
+      env: { ...process.env, LAUNCHER },
+    });
+  assert.match(shell(`${add} a.warc.gz`).stdout.toString(), /^1 file: 5 new captures\n/, err);
+  assert.match(shell(`${name}; pinakes add a.warc.gz`).stdout.toString(), /^1 file, 1 of them added before/, err);
 });
 
 test('get takes the capture nearest to a time, and the part that is asked for', async (t) => {
