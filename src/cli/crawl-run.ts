@@ -45,9 +45,8 @@ export async function crawlCommand(
   const collection = collectionOf(options);
   if (options.every === 'never') {
     const had = removeSchedule(archive, collection);
-    await context.terminal.line(
-      had ? `${collection} is not crawled again by itself any more` : `${collection} had no schedule`,
-    );
+    const sentence = had ? `${collection} is not crawled again by itself any more` : `${collection} had no schedule`;
+    await (options.json ? context.terminal.json({ collection, isRemoved: had }) : context.terminal.line(sentence));
     return EXIT_FINE;
   }
   // Before a schedule is noted for a crawl that is then refused.
@@ -136,23 +135,23 @@ function summary(report: CrawlReport, takesAnyCertificate: boolean): string {
     `${counts.new} new, ${counts.unchanged} unchanged (${counts.notModified} by the server's word), ${counts.duplicate} held already`,
   ];
   const told: [number, string][] = [
-    [counts.rendered, 'rendered in a browser'],
-    [counts.screenshots, 'screenshots'],
-    [counts.refused, 'requests of pages refused, such as sockets'],
-    [counts.redirects, 'redirects'],
-    [counts.gone, 'gone'],
-    [counts.expunged, 'captures expunged'],
-    [counts.truncated, 'truncated'],
-    [counts.partlyRead, 'read in part'],
-    [counts.retried, 'tried again'],
-    [counts.forbidden, 'forbidden by robots.txt'],
-    [counts.nofollow, 'links not to be followed'],
-    [counts.outOfScope, 'links out of scope'],
-    [counts.trapped, 'in traps'],
-    [counts.skipped, 'of kinds not wanted'],
-    [counts.recovered, 'recovered from before the interruption'],
+    [counts.rendered, `${counts.rendered} rendered in a browser`],
+    [counts.screenshots, counted(counts.screenshots, 'screenshot')],
+    [counts.refused, `${counted(counts.refused, 'request')} of pages refused, such as sockets`],
+    [counts.redirects, counted(counts.redirects, 'redirect')],
+    [counts.gone, `${counts.gone} gone`],
+    [counts.expunged, `${counted(counts.expunged, 'capture')} expunged`],
+    [counts.truncated, `${counts.truncated} truncated`],
+    [counts.partlyRead, `${counts.partlyRead} read in part`],
+    [counts.retried, `${counts.retried} tried again`],
+    [counts.forbidden, `${counts.forbidden} forbidden by robots.txt`],
+    [counts.nofollow, `${counted(counts.nofollow, 'link')} not to be followed`],
+    [counts.outOfScope, `${counted(counts.outOfScope, 'link')} out of scope`],
+    [counts.trapped, `${counts.trapped} in traps`],
+    [counts.skipped, `${counts.skipped} of kinds not wanted`],
+    [counts.recovered, `${counts.recovered} recovered from before the interruption`],
   ];
-  const more = told.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  const more = told.filter(([count]) => count > 0).map(([, what]) => what);
   if (more.length > 0) lines.push(more.join(', '));
   if (counts.failed > 0) {
     const reasons = Object.entries(counts.failures).map(([reason, count]) => `${count} ${reason}`);
@@ -185,7 +184,9 @@ async function listSchedules(
   archive: Archive,
   { json }: CrawlCommandOptions,
 ): Promise<number> {
-  for (const { collection, every, due, last, seeds } of schedules(archive)) {
+  const all = schedules(archive);
+  if (all.length === 0 && !json) terminal.say('No crawl is scheduled; `pinakes crawl URL --every day` repeats one.');
+  for (const { collection, every, due, last, seeds } of all) {
     const times = { due: formatW3cDate(due), ...(last !== undefined && { last: formatW3cDate(last) }) };
     if (json) await terminal.json({ collection, every, ...times, seeds });
     else await terminal.line(`${collection}  ${every}  next ${times.due}${times.last ? `, last ${times.last}` : ''}`);

@@ -67,6 +67,11 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
   assert.deepEqual([nameless.code, nameless.out], [2, '']);
   assert.match(nameless.err, /^pinakes: crawl: .*name a URL to begin with, or a collection with --again/);
   assert.match((await run(cwd, 'crawl', '--schedules')).out, /^site {2}0 3 \* \* \* {2}next/, 'as it was');
+  const ended = await run(cwd, 'crawl', '--every', 'never', '--collection', 'site', '--json');
+  assert.deepEqual(JSON.parse(ended.out), { collection: 'site', isRemoved: true });
+  const none = await run(cwd, 'crawl', '--schedules');
+  assert.deepEqual([none.code, none.out], [0, '']);
+  assert.match(none.err, /^No crawl is scheduled/);
 
   const refused = await run(cwd, 'crawl', seed, '--collection', 'other');
   assert.equal(refused.code, 1);
