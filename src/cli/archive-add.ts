@@ -90,10 +90,10 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
   const lines = [captures.join(', ')];
   if (isInPlace) {
     lines.push(
-      `${report.duplicates} of them have a content that the archive held (${formatBytes(report.duplicateBytes)}); nothing was copied`,
+      `${report.duplicates} of them ${report.duplicates === 1 ? 'has' : 'have'} a content that the archive held (${formatBytes(report.duplicateBytes)}); nothing was copied`,
     );
   } else {
-    const saved = `${report.duplicates} kept as revisits, ${formatBytes(report.duplicateBytes)} of payload not stored again`;
+    const saved = `${report.duplicates} kept as ${report.duplicates === 1 ? 'a revisit' : 'revisits'}, ${formatBytes(report.duplicateBytes)} of payload not stored again`;
     lines.push(`${saved}; ${formatBytes(inputBytes)} read, ${formatBytes(storedBytes)} written`);
   }
   if (report.deletedSince > 0)

@@ -61,7 +61,7 @@ async function compact(
   progress.end();
   await say(
     `${counted(report.segments, 'segment')} written anew: ${formatBytes(report.bytesBefore)} before, ${formatBytes(report.bytesAfter)} after; ` +
-      `${counted(report.promoted, 'revisit')} became holders, ${report.repointed} were pointed anew`,
+      `${counted(report.promoted, 'revisit')} became ${report.promoted === 1 ? 'a holder' : 'holders'}, ${report.repointed} ${report.repointed === 1 ? 'was' : 'were'} pointed anew`,
   );
   sayStaying(terminal, report, options);
   for (const { segment, why } of report.damaged)

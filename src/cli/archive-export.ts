@@ -98,19 +98,22 @@ async function exportRecords(
   if (options.json) await terminal.json({ file: path, format, ...report, damage: damage.listed });
   else {
     await terminal.line(
-      `${path}: ${counted(report.captures, 'capture')}, ${counted(report.companions, 'record')} that go with them, ${formatBytes(report.bytes)}`,
+      `${path}: ${counted(report.captures, 'capture')} with ${counted(report.companions, 'accompanying record')}, ${formatBytes(report.bytes)}`,
     );
-    if (report.expanded > 0) await terminal.line(`${counted(report.expanded, 'revisit')} became full records`);
+    if (report.expanded > 0)
+      await terminal.line(
+        `${counted(report.expanded, 'revisit')} became ${report.expanded === 1 ? 'a full record' : 'full records'}`,
+      );
     if (report.extras > 0)
       await terminal.line(
-        `${counted(report.extras, 'record')} from outside the slice, because "not modified" revisits lean on them`,
+        `${counted(report.extras, 'record')} from outside the slice, because "not modified" revisits lean on ${report.extras === 1 ? 'it' : 'them'}`,
       );
     if (report.captures === 0) terminal.say('No capture is meant by this; the file holds only its warcinfo record.');
   }
   damage.end();
   if (report.unresolved > 0)
     terminal.say(
-      `${counted(report.unresolved, 'revisit')} could not be made self-contained: their content is not in the archive, or is damaged. They are in the file as revisits.`,
+      `${counted(report.unresolved, 'revisit')} could not be made a full record, because the content is not in the archive or is damaged; the file has what the archive has.`,
     );
   return report.unresolved === 0 && damage.count === 0 ? EXIT_FINE : EXIT_FOUND;
 }

@@ -40,7 +40,7 @@ export class DamageTally {
     if (this.count > SHOWN_MAX) this.#terminal.say(`... and ${this.count - SHOWN_MAX} more`);
     if (this.count === 0) return;
     const damaged = `${counted(this.#damaged, 'damaged record')} in the ${this.#goal}`;
-    const leftOut = `${counted(this.#leftOut, 'damaged record')} left out, because nothing of them can be used`;
+    const leftOut = `${counted(this.#leftOut, 'damaged record')} left out, because nothing usable can be read`;
     const parts = [this.#damaged > 0 ? damaged : '', this.#leftOut > 0 ? leftOut : ''].filter((part) => part !== '');
     const again = this.#goal === 'index' ? ' Then `pinakes index --rebuild` reads it again.' : '';
     this.#terminal.say(`${parts.join('; ')}. ${ADVICE}${again}`);

@@ -21,7 +21,8 @@ export async function searchIndex(
   try {
     const report = await indexer.catchUp({
       signal,
-      onProgress: ({ tally, records }) => count.update(`${records} records, ${tally.documents} contents read`),
+      onProgress: ({ tally, records }) =>
+        count.update(`${counted(records, 'record')}, ${counted(tally.documents, 'content')} read`),
       onDamage: damage.add,
     });
     count.end();

@@ -136,9 +136,10 @@ const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  while (value >= 1000 && unit < UNITS.length - 1) {
+  // What would be rounded up to 1000 is one of the next unit.
+  while (value >= 999.5 && unit < UNITS.length - 1) {
     value /= 1000;
     unit++;
   }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+  return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
 }

@@ -252,3 +252,19 @@ test('a body that decodes to gigabytes is printed piece by piece, and its reader
     assert.deepEqual(await exit, [0, null], args.join(' '));
   }
 });
+
+test('one of something is told as one', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'a-site-whose-page-is-larger-than-a-revisit', 1);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', '--collection', 'first', 'one.warc.gz');
+  const again = (await pinakes(at, 'add', '--collection', 'second', 'one.warc.gz')).out;
+  assert.match(again, /^1 file: 1 new capture\n1 kept as a revisit, /);
+  const alone = (await pinakes(at, 'export', '--collection', 'second', '--self-contained', 'second.warc.gz')).out;
+  assert.match(
+    alone,
+    /^second\.warc\.gz: 1 capture with 0 accompanying records, .*\n1 revisit became a full record\n$/,
+  );
+  await pinakes(at, 'delete', '--collection', 'first', '--yes');
+  assert.match((await pinakes(at, 'compact')).out, /; 1 revisit became a holder, 0 were pointed anew\n$/);
+});
