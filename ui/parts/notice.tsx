@@ -30,9 +30,12 @@ export function FaultNotice({ error, onRetry }: { error: ApiError; onRetry?: () 
   );
 }
 
-export function Note({ title, children }: { title: string; children?: ComponentChildren }) {
+type NoteProperties = { readonly title: string; readonly isBad?: boolean; readonly children?: ComponentChildren };
+
+export function Note({ title, isBad = false, children }: NoteProperties) {
   return (
-    <div class="notice">
+    <div class={isBad ? 'notice bad' : 'notice'}>
+      {isBad && <Icon name="wrong" />}
       <div>
         <p class="notice-title">{title}</p>
         {children}

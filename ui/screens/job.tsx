@@ -111,7 +111,7 @@ function Fault({ job }: { job: Job }) {
   const error = job.error!;
   const [where, advice] = [faultPlace(error), faultAdvice(error)];
   return (
-    <Note title={faultSentence(error)}>
+    <Note title={faultSentence(error)} isBad>
       {where && <p class="notice-where">{where}</p>}
       {advice && <p>{withCode(advice)}</p>}
     </Note>
