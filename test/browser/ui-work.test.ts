@@ -313,9 +313,9 @@ suite('work with the web page', () => {
     await page.getByRole('link', { name: 'Jobs' }).first().click();
     await page.getByRole('button', { name: /^Export/ }).click();
     await page.getByLabel(/^Format/).selectOption('wacz');
-    await page.getByRole('textbox', { name: 'Collection' }).last().fill('library-2024');
+    await page.getByRole('combobox', { name: 'Collection' }).selectOption('library-2024');
     await page.getByRole('button', { name: 'Export', exact: true }).click();
-    await page.getByText('13 captures were written').waitFor();
+    await page.getByText('Written: 13 captures').waitFor();
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: /^Download library-\d{14}\.wacz$/ }).click();
     assert.match((await downloading).suggestedFilename(), /\.wacz$/);
@@ -329,6 +329,7 @@ suite('work with the web page', () => {
     await page.getByRole('link', { name: 'Delete this collection' }).click();
     await page.getByRole('button', { name: 'Show what would go' }).click();
     await page.getByRole('heading', { name: '13 captures would go' }).waitFor();
+    assert.equal(await page.evaluate<string>('document.activeElement.id'), 'preview', 'it is read out');
     const button = page.getByRole('button', { name: 'Delete 13 captures' });
     assert.equal(await button.isDisabled(), true);
     await page.getByLabel(/to confirm/).fill('delete 12');

@@ -20,3 +20,18 @@ test('kinds that the page does not know are shown whole', () => {
   const { first, rest } = presented('gather', { properties: { a: {}, b: {} } });
   assert.deepEqual([Object.keys(first.properties!), Object.keys(rest.properties!)], [['a', 'b'], []]);
 });
+
+test('an export and a verification are asked for in words, and collections are chosen from those that there are', () => {
+  const server = {
+    format: { enum: ['warc.gz', 'warc.zst', 'warc', 'wacz', 'cdxj', 'cdx', 'parquet'] },
+    selection: { properties: { from: { description: 'A W3C date, or `2024`.' } } },
+  };
+  const { format, selection } = presented('export', { properties: server }, ['spring']).first.properties!;
+  assert.deepEqual(Object.keys(format!.names!), server.format.enum);
+  assert.deepEqual(selection!.properties!.collection!.enum, ['spring']);
+  assert.doesNotMatch(JSON.stringify(selection), /W3C|timestamp|`/);
+  const depth = { enum: ['quick', 'full'], description: '`quick` does not hash payloads.' };
+  const verify = presented('verify', { properties: { depth } }).first.properties!;
+  assert.deepEqual(Object.keys(verify.depth!.names!).sort(), depth.enum.toSorted());
+  assert.doesNotMatch(JSON.stringify(verify), /`|hash/);
+});

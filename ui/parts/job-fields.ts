@@ -1,5 +1,6 @@
 /** How the fields of jobs are shown: which come first, what they are called, and what to say of them. What is not named here is shown as the server describes it. */
 import type { Schema } from '../api/replies.ts';
+import { selectionSchema } from './selection-schema.ts';
 
 type Presentation = {
   /** All others are folded away. Without it, all are shown. */
@@ -104,18 +105,46 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
   },
   export: {
     fields: {
-      selfContained: { title: 'Stands alone' },
-      capturesOnly: { title: 'Captures only' },
+      format: {
+        names: {
+          'warc.gz': 'WARC, packed with gzip (.warc.gz)',
+          'warc.zst': 'WARC, packed with zstd (.warc.zst)',
+          warc: 'WARC, not packed (.warc)',
+          wacz: 'WACZ, a package with its index (.wacz)',
+          cdxj: 'only the index, CDXJ (.cdxj)',
+          cdx: 'only the index, CDX (.cdx)',
+          parquet: 'a table of the captures (.parquet)',
+        },
+      },
+      selfContained: {
+        title: 'Stands alone',
+        description: 'Captures that lean on others get their contents too. For WARC and WACZ.',
+      },
+      capturesOnly: { title: 'Captures only', description: 'Without the requests and the metadata of the crawler.' },
+      title: { description: 'What the file is called inside. Without it: the name of the archive.' },
+    },
+  },
+  verify: {
+    fields: {
+      depth: {
+        description: 'Reading every content finds all damage, and takes as long as reading all files.',
+        unset: 'as usual: every content too',
+        names: { full: 'every content too', quick: 'files and catalog, not the contents' },
+      },
     },
   },
 };
 
 /** The schema of a kind in two parts: what is asked first, and what only some want to set. */
-export function presented(kind: string, schema: Schema): { readonly first: Schema; readonly rest: Schema } {
+export function presented(
+  kind: string,
+  schema: Schema,
+  collections: readonly string[] = [],
+): { readonly first: Schema; readonly rest: Schema } {
   const { first, fields } = PRESENTATIONS[kind] ?? { fields: {} };
   const all = Object.entries(schema.properties ?? {}).map(([name, field]): [string, Schema] => [
     name,
-    { ...field, ...fields[name] },
+    { ...field, ...(name === 'selection' ? selectionSchema(collections) : fields[name]) },
   ]);
   const isFirst = (name: string) => first === undefined || first.includes(name) || schema.required?.includes(name);
   const place = (name: string) => first?.indexOf(name) ?? 0;

@@ -1,7 +1,7 @@
 /** Starts a job of a kind. The fields are those that the server's own description of the kind has. */
 import { useMemo, useState } from 'preact/hooks';
 import { type ApiError, apiPath, post } from '../api/client.ts';
-import type { Job, Schema } from '../api/replies.ts';
+import type { Job, Schema, Stats } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
 import { navigate } from '../navigation.ts';
 import { pathTo } from '../route.ts';
@@ -31,7 +31,11 @@ export function JobForm({ kind }: { kind: string }) {
 }
 
 function KnownForm({ kind, document }: { kind: string; document: unknown }) {
-  const { first, rest } = useMemo(() => presented(kind, inputSchemaOf(document, kind)), [kind, document]);
+  const { reply: stats } = useReply<Stats>('/api/stats');
+  const { first, rest } = useMemo(() => {
+    const collections = stats?.collections.map(({ collection }) => collection);
+    return presented(kind, inputSchemaOf(document, kind), collections);
+  }, [kind, document, stats]);
   const [values, setValues] = useState<Values>(() => ({ ...defaultsOf(first), ...defaultsOf(rest) }));
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [isSending, setIsSending] = useState(false);

@@ -14,7 +14,7 @@ test('of what a report does not say, nothing is said', () => {
 test('what was found is said, and that nothing was found only when that is known', () => {
   const verified = { exitCode: 1, records: 12, segments: 2, bytes: 3000, errors: 3, warnings: 0 };
   assert.deepEqual(reportSentences('verify', verified), [
-    '12 records in 2 segments were read, 3.0 KB.',
+    'Read: 12 records in 2 segments, 3.0 KB.',
     '3 errors and 0 warnings were found; the log names them.',
   ]);
   assert.equal(reportSentences('verify', { ...verified, errors: 0 }).at(-1), 'Nothing is wrong.');
@@ -52,13 +52,13 @@ test('damage is told: in files that were added, in the file of an export, and of
   assert.equal(reportSentences('add', { ...added, errors: 0 }).length, 1);
   const exported = { captures: 3, bytes: 3000, unresolved: 0, damaged: 2, leftOut: 1 };
   assert.deepEqual(reportSentences('export', exported), [
-    '3 captures were written, 3.0 KB.',
+    'Written: 3 captures, 3.0 KB.',
     'The file has 2 damaged records, as stored or as far as readable.',
     '1 damaged record had to be left out: nothing usable is there.',
     'The log says where. Put sound copies of these segments back from a backup, and export again.',
   ]);
   assert.deepEqual(reportSentences('export', { ...exported, damaged: 0, leftOut: 0 }), [
-    '3 captures were written, 3.0 KB.',
+    'Written: 3 captures, 3.0 KB.',
   ]);
   const compacted = { segments: 0, bytesBefore: 0, bytesAfter: 0, readOnly: [], waiting: [], kept: [], damaged: [] };
   assert.deepEqual(reportSentences('compact', compacted), ['There was nothing to free.']);

@@ -101,7 +101,7 @@ export function reportSentences(kind: string, report: unknown): string[] {
       packedSentence(recordOf(facts.recompression)),
     ],
     verify: () => [
-      whole`${many('records', 'record')} in ${many('segments', 'segment')} were read, ${size('bytes')}.`,
+      whole`Read: ${many('records', 'record')} in ${many('segments', 'segment')}, ${size('bytes')}.`,
       facts.errors === 0 && facts.warnings === 0
         ? 'Nothing is wrong.'
         : whole`${many('errors', 'error')} and ${many('warnings', 'warning')} were found; the log names them.`,
@@ -112,8 +112,8 @@ export function reportSentences(kind: string, report: unknown): string[] {
     crawl: () => crawlSentences(facts),
     export: () => [
       'bytes' in facts
-        ? whole`${many('captures', 'capture')} were written, ${size('bytes')}.`
-        : whole`${many('captures', 'capture')} were written.`,
+        ? whole`Written: ${many('captures', 'capture')}, ${size('bytes')}.`
+        : whole`Written: ${many('captures', 'capture')}.`,
       isSome('unresolved')
         ? whole`${many('unresolved', 'revisit')} stayed without content, because the archive does not have it, or because it is damaged.`
         : '',

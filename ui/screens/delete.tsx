@@ -1,32 +1,16 @@
 /** Deleting: say what is meant, see what would go and what stays, confirm by typing, then watch the job. */
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type ApiError, apiPath, post } from '../api/client.ts';
-import type { DeletePreview, Job, PreviewedDelete, Schema, Selection, Stats } from '../api/replies.ts';
+import type { DeletePreview, Job, PreviewedDelete, Selection, Stats } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../navigation.ts';
 import { FaultNotice, Note } from '../parts/notice.tsx';
 import { SchemaFields } from '../parts/schema-fields.tsx';
 import { filledIn, type Values } from '../parts/schema-values.ts';
+import { selectionSchema } from '../parts/selection-schema.ts';
 import { TokenGate } from '../parts/token-gate.tsx';
 import { pathTo } from '../route.ts';
-import { counted, formatBytes, formatCount } from '../wording.ts';
-
-const text = (description?: string): Schema => ({ type: 'string', ...(description && { description }) });
-
-/** What can be said of captures; collections are chosen from those that there are. */
-const selectionSchema = (collections: readonly string[]): Schema => ({
-  type: 'object',
-  properties: {
-    collection: collections.length > 0 ? { type: 'string', enum: collections, unset: 'any' } : text(),
-    url: text('This address and no other.'),
-    prefix: text('For example https://example.org/private/, or *.example.org for a domain with all below it.'),
-    from: text('A year, or as much of a time as is meant: 2024, 20240301, 2024-03-01T10:00:00Z.'),
-    to: text('The whole of it is meant: 2024 ends with the year.'),
-    mime: text('For example text/html, or image/* for all images.'),
-    status: { type: 'integer', minimum: 0 },
-    key: text('All captures of one content, wherever they are.'),
-  },
-});
+import { counted, formatBytes } from '../wording.ts';
 
 export function DeleteScreen({ given }: { given: Readonly<Record<string, string>> }) {
   useTitle('Delete captures');
@@ -76,7 +60,7 @@ function Deletion({ given }: { given: Readonly<Record<string, string>> }) {
       >
         <fieldset class="group columns">
           <legend>Which captures</legend>
-          <p class="hint">All that is said must hold.</p>
+          <p class="hint">{schema.description}</p>
           <SchemaFields
             schema={schema}
             values={values}
@@ -91,12 +75,8 @@ function Deletion({ given }: { given: Readonly<Record<string, string>> }) {
         </button>
       </form>
       {error && <FaultNotice error={error} />}
-      {previewed &&
-        (previewed.preview.captures === 0 ? (
-          <Note title="No capture is meant by this." />
-        ) : (
-          <Confirmation key={previewed.token} previewed={previewed} />
-        ))}
+      <div role="status">{previewed?.preview.captures === 0 && <Note title="No capture is meant by this." />}</div>
+      {previewed && previewed.preview.captures > 0 && <Confirmation key={previewed.token} previewed={previewed} />}
     </>
   );
 }
@@ -104,6 +84,9 @@ function Deletion({ given }: { given: Readonly<Record<string, string>> }) {
 function Confirmation({ previewed: { preview, token, selection } }: { previewed: Previewed }) {
   const [typed, setTyped] = useState('');
   const [error, setError] = useState<ApiError | undefined>(undefined);
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Who does not see the preview appear is taken to it.
+  useEffect(() => heading.current?.focus(), []);
   const wanted = `delete ${preview.captures}`;
   const go = async () => {
     try {
@@ -115,7 +98,9 @@ function Confirmation({ previewed: { preview, token, selection } }: { previewed:
   };
   return (
     <section class="preview" aria-labelledby="preview">
-      <h2 id="preview">{counted(preview.captures, 'capture')} would go</h2>
+      <h2 id="preview" tabIndex={-1} ref={heading}>
+        {counted(preview.captures, 'capture')} would go
+      </h2>
       <Consequences preview={preview} />
       <form
         onSubmit={(event) => {
@@ -174,7 +159,9 @@ function Consequences({ preview }: { preview: DeletePreview }) {
             </li>
           ))}
           {preview.addresses > preview.examples.length && (
-            <li class="muted">and {formatCount(preview.addresses - preview.examples.length)} more addresses</li>
+            <li class="muted">
+              and {counted(preview.addresses - preview.examples.length, 'more address', 'more addresses')}
+            </li>
           )}
         </ul>
       </details>

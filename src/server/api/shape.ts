@@ -18,7 +18,8 @@ export const Timestamp = Type.String({ description: '14 digits: 20240301100000',
 
 /** A time in a question. */
 export const AskedTime = Type.String({
-  description: 'A year, a timestamp of 4 to 17 digits, or a W3C date. A range ends with the last moment that is meant.',
+  description:
+    'For example 2024, 2024-03-01, 20240301100000 or 2024-03-01T10:00:00Z. A range ends with the last moment that is meant.',
   minLength: 4,
   maxLength: 40,
 });

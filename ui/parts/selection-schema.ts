@@ -1,0 +1,22 @@
+/** Which captures are meant: the fields of the forms that ask for it. */
+import type { Schema } from '../api/replies.ts';
+
+const text = (description: string): Schema => ({ type: 'string', description });
+
+/** Collections are chosen from those that there are; as long as they are not known, their names are typed. */
+export function selectionSchema(collections: readonly string[]): Schema {
+  return {
+    type: 'object',
+    description: 'All that is said must hold.',
+    properties: {
+      collection: { type: 'string', ...(collections.length > 0 && { enum: collections, unset: 'any' }) },
+      url: text('This address and no other.'),
+      prefix: text('For example https://example.org/private/, or *.example.org for a domain with all below it.'),
+      from: text('For example 2024, 2024-03-01 or 2024-03-01T10:00:00Z, in UTC.'),
+      to: text('The whole of it is meant: 2024 ends with the year.'),
+      mime: text('For example text/html, or image/* for all images.'),
+      status: { type: 'integer', minimum: 0, description: 'For example 404.' },
+      key: text('All captures of one content, wherever they are.'),
+    },
+  };
+}
