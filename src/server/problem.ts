@@ -183,7 +183,7 @@ const STYLE =
   'html{color-scheme:light dark;--ink:#23211d;--paper:#faf8f3;--surface:#fff;--muted:#655f55;--line:#b9b1a1;--accent:#1d5c57;--accent-ink:#fff}' +
   '@media(prefers-color-scheme:dark){html{--ink:#ebe7de;--paper:#161513;--surface:#1f1d1a;--muted:#a8a195;--line:#5d564c;--accent:#82cabd;--accent-ink:#0e2421}}' +
   'body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1.25rem;color:var(--ink);background:var(--paper)}' +
-  'h1{font-size:1.7rem;line-height:1.25}h1,code,.where{overflow-wrap:anywhere}.code{color:var(--muted);font-size:.85rem}a{color:var(--accent)}' +
+  'h1{font-size:1.7rem;line-height:1.25}h1,code,a,.where{overflow-wrap:anywhere}.code{color:var(--muted);font-size:.85rem}a{color:var(--accent)}' +
   'form{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;margin:2rem 0 1rem}label{display:contents}' +
   'input,button{font:inherit;padding:.45rem .8rem;border:1px solid var(--line);border-radius:6px;background:var(--surface);color:inherit}input{flex:1 1 12rem;min-width:0}' +
   'button{background:var(--accent);border-color:var(--accent);color:var(--accent-ink);cursor:pointer}';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { utf8 } from '../../src/base/index.ts';
 import { screenshot } from './chromium.ts';
 import { checkScreen } from './screen-check.ts';
 import { SITE, storeLibrary } from './ui-archive.ts';
@@ -205,6 +206,17 @@ suite('screens', () => {
       }
       await screenshot(page, `ui-empty-search-${options === WIDE ? 'wide' : 'phone'}`);
     }
+  });
+
+  test('what is said of a missing page fits a phone, however long the addresses near it are', async () => {
+    const url = `http://long.example/${'%D7%A1'.repeat(80)}`;
+    const responseHead = utf8('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n');
+    await empty.archive.store({ kind: 'http', url, time: Date.UTC(2024, 1), responseHead, body: utf8('<p>long</p>') });
+    await using checked = await empty.open(PHONE);
+    const { page } = checked;
+    await page.goto(`${empty.server.uiUrl}/web/2024/http://long.example/missing`);
+    await page.getByRole('link', { name: url }).waitFor();
+    assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'), 0);
   });
 });
 
