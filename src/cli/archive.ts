@@ -41,7 +41,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
         'read files that were added before once more; what was deleted of them comes back',
       ).conflicts('inPlace'),
     )
-    .option('--volume <name>', 'the volume to copy to (default: where there is most room)')
+    .option('--volume <name>', 'the volume to copy to (default: spread by the room they have)')
     .action(async (paths, options) =>
       ends(
         await withArchive(context, options, 'add', async (archive) =>
@@ -70,7 +70,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .option('--collection <name>', 'the collection they belong to', 'default')
     .option('--mime <type>', 'their media type')
     .option('--mode <mode>', 'regular, compare or force-new: what counts as the same content', 'regular')
-    .option('--volume <name>', 'the volume to write to (default: where there is most room)')
+    .option('--volume <name>', 'the volume to write to (default: spread by the room they have)')
     .action(async (file, options) =>
       ends(
         await withArchive(context, options, 'put', async (archive) =>
