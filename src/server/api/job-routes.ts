@@ -34,7 +34,7 @@ function newJobSchema(kinds: readonly JobKind[]): TSchema {
 
 export function jobRoutes(tools: ApiTools): ApiRoute[] {
   const { archive, kinds, jobs, events, tickets, uploads, stopping } = tools;
-  const checks = new Map(kinds.map(({ name, input }) => [name, checkFor(input, 'body')]));
+  const checks = new Map(kinds.map(({ name, input }) => [name, checkFor(input, 'body/input')]));
   const checkedJob = (name: string, input: unknown): JobKind => {
     const kind = kinds.find((one) => one.name === name);
     if (!kind) {

@@ -1,6 +1,7 @@
 /** Checks what comes in against the schemas of a route: query texts become numbers and booleans where the schema wants those, nothing else is bent. */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { TLocalizedValidationError } from 'typebox/error';
 import { badRequest, type HttpProblem } from '../problem.ts';
 
 const ADVICE = 'The API is described at /api/openapi.json.';
@@ -10,14 +11,21 @@ export type Checked = { readonly value: unknown } | { readonly error: HttpProble
 /** A check of one part of a request: `querystring`, `params`, `body`. */
 export function checkFor(schema: TSchema, part: string): (value: unknown) => Checked {
   const validator = Compile(schema);
-  const isText = part !== 'body';
+  const isText = !part.startsWith('body');
   return (given) => {
     const value = validator.Default(isText ? validator.Convert(given) : given);
     if (validator.Check(value)) return { value };
-    const first = validator.Errors(value)[0];
+    const errors = validator.Errors(value);
+    // A name that is mistyped is both unknown and missing; the person looks for the typing error.
+    const first = errors.find(({ keyword }) => keyword === 'boolean') ?? errors[0];
     const place = `${part === 'querystring' ? 'query' : part}${first?.instancePath ?? ''}`;
-    const isUnknown = first?.keyword === 'boolean';
-    const message = isUnknown ? 'is not known here' : (first?.message ?? 'does not fit');
+    const message = first === undefined ? 'does not fit' : messageOf(first);
     return { error: badRequest(`${place} ${message}`, ADVICE, place) };
   };
+}
+
+function messageOf({ keyword, params, message }: TLocalizedValidationError): string {
+  if (keyword === 'boolean') return 'is not known here';
+  if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`;
+  return keyword === 'required' ? `must have ${params.requiredProperties.join(', ')}` : message;
 }

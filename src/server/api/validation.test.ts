@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Type } from 'typebox';
+import { closed } from './shape.ts';
+import { checkFor } from './validation.ts';
+
+const check = checkFor(closed({ url: Type.String(), order: Type.Optional(Type.Enum(['asc', 'desc'])) }), 'querystring');
+
+function refusal(given: object): string | undefined {
+  const checked = check(given);
+  return 'error' in checked ? checked.error.message : undefined;
+}
+
+test('what is wrong with a request is said in its own words', () => {
+  assert.equal(refusal({ url: 'a', order: 'asc' }), undefined);
+  assert.equal(refusal({ urll: 'a' }), 'query/urll is not known here', 'the typing error, not what lacks by it');
+  assert.equal(refusal({}), 'query must have url');
+  assert.equal(refusal({ url: 'a', order: 'up' }), 'query/order must be one of asc, desc');
+});
