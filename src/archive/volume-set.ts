@@ -56,7 +56,10 @@ export class VolumeSet {
     if (opened?.volume) return opened.volume;
     throw (
       opened?.failure ??
-      new PinakesError('VOLUME_MISSING', { where: `volume ${name}`, detail: 'the connector does not name it' })
+      new PinakesError('VOLUME_MISSING', {
+        where: `volume ${name}`,
+        detail: 'the archive has no volume of this name; `pinakes volume ls` lists them',
+      })
     );
   }
 

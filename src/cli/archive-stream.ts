@@ -79,6 +79,7 @@ export async function archiveStream(
     damage.end();
   }
   if (out !== undefined) terminal.say(`${options.out}: ${formatBytes(output.bytes)} of ${FORMATS[format].says}`);
+  if (output.bytes === 0 && damage.count === 0) terminal.say('No record is meant by this, or none is left.');
   return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
 }
 

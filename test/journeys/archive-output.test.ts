@@ -253,6 +253,19 @@ test('a body that decodes to gigabytes is printed piece by piece, and its reader
   }
 });
 
+test('a stream of nothing says so, and a volume that there is none of is no disk to be plugged in', async (t) => {
+  const at = scratch(t);
+  await sampleArchive(at);
+  const mistyped = await pinakes(at, 'stream', '--type', 'responce');
+  assert.deepEqual([mistyped.code, mistyped.out], [0, '']);
+  assert.match(mistyped.err, /^No record is meant by this, or none is left\.\n$/);
+  assert.equal((await pinakes(at, 'stream', '--type', 'response')).err, '');
+  assert.match(
+    (await pinakes(at, 'volume', 'migrate', 'mian', 'main')).err,
+    /no volume of this name.*`pinakes volume ls`/,
+  );
+});
+
 test('one of something is told as one', async (t) => {
   const at = scratch(t);
   await writeSite(join(at, 'one.warc.gz'), 'a-site-whose-page-is-larger-than-a-revisit', 1);
