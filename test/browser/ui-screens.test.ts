@@ -50,6 +50,9 @@ suite('screens', () => {
           assert.equal(await page.locator('tbody tr').count(), 14);
           const weekdays = await page.locator('.month').last().locator('.weekdays li').allTextContents();
           assert.deepEqual(weekdays, ['M', 'T', 'W', 'T', 'F', 'S', 'S']);
+          const calendar = await page.locator('.months').ariaSnapshot();
+          assert.doesNotMatch(calendar, /listitem$/m, 'days without captures are read out');
+          assert.deepEqual(calendar.match(/(?<=region ").*?(?=")/g), ['February 2024', 'March 2024']);
         },
       },
       {
@@ -116,6 +119,9 @@ suite('screens', () => {
         path: `/jobs#token=${TOKEN}`,
         look: async (page) => {
           await page.getByLabel('Files', { exact: true }).waitFor();
+          await page
+            .getByRole('button', { name: 'Crawl Fetch pages from the web into the archive.', exact: true })
+            .waitFor();
           await page.getByRole('button', { name: /^Export/ }).click();
           await page.getByLabel('Format').waitFor();
           assert.equal(new URL(page.url()).hash, '', 'the token stays in the address bar');

@@ -1,6 +1,6 @@
 /**
  * A year as twelve months. A day with captures is a button: filled when the page changed on it, a ring when no capture brought anything new; the
- * more captures, the darker. Shape and label say what the colour says.
+ * more captures, the darker. Shape and label say what the colour says. What has no captures is there for the eye only, and not read out.
  */
 import type { CalendarDay, CalendarYear } from '../api/replies.ts';
 import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../wording.ts';
@@ -52,7 +52,11 @@ function Month({ year, month, days, most, chosen, onChoose }: MonthProperties) {
   const offset = weekdayOf(`${prefix}01`);
   const hasDays = [...days.keys()].some((date) => date.startsWith(prefix));
   return (
-    <section class={hasDays ? 'month' : 'month empty'} aria-label={`${monthName(month)} ${year}`}>
+    <section
+      class={hasDays ? 'month' : 'month empty'}
+      aria-label={`${monthName(month)} ${year}`}
+      aria-hidden={!hasDays}
+    >
       <h3>{monthName(month)}</h3>
       <ol class="weekdays" aria-hidden="true">
         {WEEKDAYS.map((weekday) => (
@@ -66,13 +70,11 @@ function Month({ year, month, days, most, chosen, onChoose }: MonthProperties) {
           const date = `${prefix}${String(index + 1).padStart(2, '0')}`;
           const day = days.get(date);
           return (
-            <li key={date} style={index === 0 ? { gridColumnStart: offset + 1 } : {}}>
+            <li key={date} style={index === 0 ? { gridColumnStart: offset + 1 } : {}} aria-hidden={!day}>
               {day ? (
                 <DayButton day={day} most={most} isChosen={chosen === date} onChoose={onChoose} />
               ) : (
-                <span class="day" aria-hidden="true">
-                  {index + 1}
-                </span>
+                <span class="day">{index + 1}</span>
               )}
             </li>
           );
