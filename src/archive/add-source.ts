@@ -4,9 +4,10 @@
  * have the same samples.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
+import { equal, fileError, PinakesError } from '../base/index.ts';
 import {
   type Coding,
   convertArcHead,
@@ -63,6 +64,9 @@ type Ledger = {
   readonly deleted?: number;
 };
 
+/** What a file was when it was looked at: unless its length and times are others, it is the same still; else its samples tell. */
+export type Glimpse = { readonly size: number; readonly seen: string; readonly print: Uint8Array };
+
 /** One file while it is being added. */
 export class FileSource implements StepSource {
   readonly path: string;
@@ -71,6 +75,8 @@ export class FileSource implements StepSource {
   readonly #handle: FileHandle;
   readonly #size: number;
   readonly #seen: string;
+  /** What it was before anybody read it. */
+  readonly glimpse: Glimpse;
   readonly #note: string;
   readonly #coding: Coding;
   readonly #kind: SegmentKind;
@@ -97,7 +103,8 @@ export class FileSource implements StepSource {
     path: string,
     options: AddOptions,
     handle: FileHandle,
-    file: { readonly size: number; readonly seen: string },
+    file: Glimpse,
+    earlier: Glimpse | undefined,
     coding: Coding,
     kind: SegmentKind,
     note: string,
@@ -109,6 +116,7 @@ export class FileSource implements StepSource {
     this.#handle = handle;
     this.#size = file.size;
     this.#seen = file.seen;
+    this.glimpse = earlier ?? file;
     this.#coding = coding;
     this.#kind = kind;
     this.#note = note;
@@ -120,14 +128,16 @@ export class FileSource implements StepSource {
     this.#own = new OwnCaptures(parts.catalog);
   }
 
-  static async open(parts: AddParts, path: string, options: AddOptions): Promise<FileSource> {
+  /** `earlier`: what it was before threads began to read it. */
+  static async open(parts: AddParts, path: string, options: AddOptions, earlier?: Glimpse): Promise<FileSource> {
     try {
       const handle = await open(path, 'r');
       try {
         const { coding, dictionary } = readFileStart(path);
-        const { size, mtimeMs, ctimeMs } = await handle.stat();
-        const seen = `${resolve(path)} ${mtimeMs} ${ctimeMs}`;
+        const found = await handle.stat();
+        const { size } = found;
         const print = await fingerprintOf(handle, size);
+        const file = { size, seen: seenAs(path, found), print };
         const collectionName = options.collection ?? 'default';
         const collection = await parts.collections.number(collectionName);
         const volume = options.volume ?? (await parts.volumeChoice())(print);
@@ -142,7 +152,7 @@ export class FileSource implements StepSource {
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
         const held = options.again ? undefined : (await parts.catalog.notes(note))[note];
         const ledger = held === undefined ? undefined : (JSON.parse(held) as Ledger);
-        return new FileSource(parts, path, options, handle, { size, seen }, coding, kind, note, ledger);
+        return new FileSource(parts, path, options, handle, file, earlier, coding, kind, note, ledger);
       } catch (error) {
         await handle.close();
         throw error;
@@ -197,6 +207,8 @@ export class FileSource implements StepSource {
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
+    // The threads opened it by its path: what they found has to be of the bytes that are copied.
+    if (await isOther(this.path, this.glimpse)) throw new PinakesError('FILE_CHANGED', { where: this.path });
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
     for (let record = 0; record < batch.count; ) {
       const records: ScanFacts[] = [];
@@ -380,6 +392,24 @@ async function* whole(head: Uint8Array, spool: Spool): AsyncGenerator<Uint8Array
   yield head;
   yield* spool.stream();
   yield RECORD_TRAILER;
+}
+
+function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {
+  return `${resolve(path)} ${mtimeMs} ${ctimeMs}`;
+}
+
+/** Whether another file lies there by now, or other bytes. One that grew is the same; one that is gone is no other. */
+async function isOther(path: string, { size, seen, print }: Glimpse): Promise<boolean> {
+  const now = await stat(path).catch(() => undefined);
+  if (!now || (now.size === size && seenAs(path, now) === seen)) return false;
+  if (now.size < size) return true;
+  const handle = await open(path, 'r').catch(() => undefined);
+  if (!handle) return false;
+  try {
+    return !equal(await fingerprintOf(handle, size), print);
+  } finally {
+    await handle.close();
+  }
 }
 
 async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Array> {

@@ -8,7 +8,7 @@
 import { PinakesError } from '../base/index.ts';
 import { findingOf, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
-import { FileSource } from './add-source.ts';
+import { FileSource, type Glimpse } from './add-source.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from './record-facts.ts';
 
 export { type AddOptions, type AddParts, type AddProgress, type AddReport, emptyReport } from './add-parts.ts';
@@ -17,7 +17,7 @@ export { type AddOptions, type AddParts, type AddProgress, type AddReport, empty
 export async function addFiles(parts: AddParts, files: readonly string[], options: AddOptions): Promise<AddReport> {
   const report = emptyReport();
   const unread = await filesToRead(parts, files, options, report);
-  const scan = scanFiles(unread, {
+  const scan = scanFiles([...unread.keys()], {
     workers: options.workers ?? 2,
     fields: ARCHIVE_FIELDS,
     responseFields: CARRIED_FIELDS,
@@ -25,7 +25,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
     httpHeads: true,
     judgesDigests: true,
   });
-  const sources = new OpenSources(parts, options, report);
+  const sources = new OpenSources(parts, unread, options, report);
   /** Files in which something else than records was met; one with nothing but that is no WARC file. */
   const foreign = new Set<string>();
   let reachedBytes = 0;
@@ -63,16 +63,16 @@ async function filesToRead(
   files: readonly string[],
   options: AddOptions,
   report: AddReport,
-): Promise<string[]> {
-  const unread: string[] = [];
+): Promise<Map<string, Glimpse>> {
+  const unread = new Map<string, Glimpse>();
   for (const file of new Set(files)) {
     try {
-      const known = await knownBefore(parts, file, options);
+      const { deletedSince, glimpse } = await lookAt(parts, file, options);
       report.files++;
-      if (!known) unread.push(file);
+      if (deletedSince === undefined) unread.set(file, glimpse);
       else {
         report.filesKnown++;
-        report.deletedSince = Math.max(report.deletedSince, known.deletedSince);
+        report.deletedSince = Math.max(report.deletedSince, deletedSince);
       }
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
@@ -82,15 +82,16 @@ async function filesToRead(
   return unread;
 }
 
-/** Of a file that was added before, how many captures were deleted from the collection since. */
-async function knownBefore(
+/** What a file is; and, when it was added before, how many captures were deleted from the collection since. */
+async function lookAt(
   parts: AddParts,
   file: string,
   options: AddOptions,
-): Promise<{ readonly deletedSince: number } | undefined> {
+): Promise<{ readonly deletedSince: number | undefined; readonly glimpse: Glimpse }> {
   const source = await FileSource.open(parts, file, options);
   try {
-    return (await source.wasAdded()) ? { deletedSince: await source.deletedSince() } : undefined;
+    const deletedSince = (await source.wasAdded()) ? await source.deletedSince() : undefined;
+    return { deletedSince, glimpse: source.glimpse };
   } finally {
     await source.close();
   }
@@ -99,13 +100,15 @@ async function knownBefore(
 /** The files that are being read at the moment. What is wrong with one costs only itself (I10). */
 class OpenSources {
   readonly #parts: AddParts;
+  readonly #glimpses: ReadonlyMap<string, Glimpse>;
   readonly #options: AddOptions;
   readonly #report: AddReport;
   readonly #open = new Map<string, FileSource>();
   readonly #failed = new Set<string>();
 
-  constructor(parts: AddParts, options: AddOptions, report: AddReport) {
+  constructor(parts: AddParts, glimpses: ReadonlyMap<string, Glimpse>, options: AddOptions, report: AddReport) {
     this.#parts = parts;
+    this.#glimpses = glimpses;
     this.#options = options;
     this.#report = report;
   }
@@ -113,7 +116,8 @@ class OpenSources {
   async use(file: string, work: (source: FileSource) => Promise<void>): Promise<void> {
     if (this.#failed.has(file)) return;
     try {
-      const source = this.#open.get(file) ?? (await FileSource.open(this.#parts, file, this.#options));
+      const open = () => FileSource.open(this.#parts, file, this.#options, this.#glimpses.get(file));
+      const source = this.#open.get(file) ?? (await open());
       this.#open.set(file, source);
       await work(source);
     } catch (error) {

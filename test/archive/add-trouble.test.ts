@@ -1,6 +1,6 @@
 /** What adding says when a file changes under it, or when the archive cannot be written to: no more than was added. */
 import assert from 'node:assert/strict';
-import { truncateSync } from 'node:fs';
+import { appendFileSync, copyFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PinakesError } from '../../src/base/index.ts';
@@ -37,6 +37,43 @@ for (const workers of [0, 2])
       assert.equal(captures.filter(({ url }) => url.startsWith('http://other.')).length, 3);
       assert.deepEqual(await audit(archive), []);
     });
+
+for (const [how, replace] of [
+  ['has another put in its place', renameSync],
+  ['is written over', copyFileSync],
+] as const)
+  test(`a file that ${how} after it was read, and before it is copied, is told of, and nothing of the two is mixed`, async (t) => {
+    const archive = await makeArchive(t);
+    const directory = await temporaryDirectory(t);
+    const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
+    const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 300, 1500));
+    const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 300, 1700));
+    let isReplaced = false;
+    // The threads have read the second file by the time the first one is copied.
+    const onProgress = () => {
+      if (!isReplaced) replace(other, file);
+      isReplaced = true;
+    };
+    const { failures } = await archive.add([first, file], { workers: 2, onProgress });
+    assert.deepEqual(
+      failures.map(({ code, where }) => [code, where]),
+      [['FILE_CHANGED', file]],
+    );
+    assert.equal((await archive.verify()).errors, 0);
+    assert.equal((await archive.add([file])).captures, 300);
+    assert.deepEqual(await audit(archive), []);
+  });
+
+test('a file that goes on growing while it is added is taken as far as it was read', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
+  const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 300, 1500));
+  const onProgress = () => appendFileSync(file, 'WARC/1.1 not yet a record');
+  const { failures, captures } = await archive.add([first, file], { workers: 2, onProgress });
+  assert.deepEqual([failures, captures], [[], 1800]);
+  assert.equal((await archive.verify()).errors, 0);
+});
 
 test('a segment that may not be written to ends the add: it is no fault of the file', async (t) => {
   const archive = await makeArchive(t);
