@@ -27,7 +27,7 @@ export async function slimAssessCommand(
   const directory = spillDirectoryOf(options.work, 'assess');
   const workers = workersOf(options.workers);
   const assessment = await slimAssess({ ...watch, files, sample, algorithm, workers, directory, signal });
-  watch.endProgress();
+  await watch.end();
   if (options.json) await terminal.json({ kind: 'summary', ...assessment });
   else await tell(terminal, assessment);
   const all = [...failures, ...watch.failures];

@@ -41,7 +41,7 @@ export async function slimSumCommand(
     workers: workersOf(options.workers),
     signal,
   });
-  watch.endProgress();
+  await watch.end();
   if (options.json) await terminal.json({ kind: 'summary', out: options.out, ...report });
   else
     await terminal.line(
@@ -87,7 +87,7 @@ export async function slimResolveCommand(
   const watch = watchOf(terminal, options.json, 0);
   const workers = workersOf(options.workers);
   const report = await slimResolve({ ...watch, manifests, out, format, verify, workers, signal });
-  watch.endProgress();
+  await watch.end();
   if (options.json) await terminal.json({ kind: 'summary', out, ...report });
   else {
     const compared = report.comparedBytes ? 'compared byte by byte' : 'by digest and size';

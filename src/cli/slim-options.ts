@@ -132,7 +132,7 @@ export function spillDirectoryOf(work: string | undefined, name: string): string
   return join(work === undefined ? tmpdir() : resolve(work), `pinakes-${basename(name)}-${process.pid}`);
 }
 
-export type CollectedFailures = SlimWatch & { readonly failures: PinakesError[]; readonly endProgress: () => void };
+export type CollectedFailures = SlimWatch & { readonly failures: PinakesError[]; readonly end: () => Promise<void> };
 
 const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', rewrite: 'rewrite' };
 
@@ -141,11 +141,13 @@ export function watchOf(terminal: Terminal, json: boolean | undefined, totalByte
   const failures: PinakesError[] = [];
   let phase: SlimPhase | undefined;
   let progress: Progress | undefined;
+  let told = Promise.resolve();
   return {
     failures,
     onFinding: (finding) => {
       terminal.clearStatus();
-      if (json) void terminal.json({ kind: 'finding', ...finding });
+      // Who writes the summary hears that nothing can be written any more; the work is not broken off for it.
+      if (json) told = told.then(() => terminal.json({ kind: 'finding', ...finding })).catch(() => {});
       else terminal.say(formatFinding(finding));
     },
     onFailure: (error) => {
@@ -156,6 +158,9 @@ export function watchOf(terminal: Terminal, json: boolean | undefined, totalByte
       phase = now;
       progress?.update(bytes, note);
     },
-    endProgress: () => progress?.end(),
+    end: () => {
+      progress?.end();
+      return told;
+    },
   };
 }

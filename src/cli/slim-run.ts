@@ -63,7 +63,7 @@ async function rewrite(
   const place = { target, keptDirectory, workDirectory };
   const how = { algorithm, verify, minSavingBytes, workers, dryRun, resolved };
   const summary = await slimRun({ inputs, ...place, ...how, clock, software, signal, ...watch });
-  watch.endProgress();
+  await watch.end();
   if (json) await terminal.json({ kind: 'summary', isDone: dryRun !== true, ...summary });
   else await tell(terminal, summary, options);
   const code =
@@ -130,6 +130,7 @@ export async function slimUndoCommand(
   const workDirectory = workDirectoryOf(paths, options.work, undefined);
   const { dryRun = false } = options;
   const report = await slimUndo({ workDirectory, dryRun, onFinding: watch.onFinding, signal });
+  await watch.end();
   if (options.json) await terminal.json({ kind: 'summary', isDone: !dryRun, ...report });
   else if (dryRun)
     await terminal.line(`${counted(report.restored, 'file')} would be put back; ${report.left} could not be`);

@@ -86,6 +86,24 @@ describe('pinakes slim', () => {
     assert.deepEqual([summed.files, summed.records], [2, assessed.records]);
   });
 
+  test('findings that nobody takes do not break off a run, and at its end the output tells what became of it', {
+    skip: !existsSync('/dev/full') && 'no /dev/full',
+  }, () => {
+    cpSync(join(base, 'crawl'), join(base, 'told'), { recursive: true });
+    for (let number = 0; number < 200; number++)
+      writeFileSync(
+        join(base, `told/${number}.warc`),
+        'WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 5\r\n\r\nab',
+      );
+    const run = `"${LAUNCHER}" slim run told --in-place --json`;
+    const full = spawnSync('bash', ['-c', `${run} > /dev/full`], { cwd: base, encoding: 'utf8' });
+    assert.match(full.stderr, /^pinakes: standard output: .*\[DISK_FULL\]\n.*\n$/);
+    assert.equal(full.status, 2);
+    assert.ok(images('told').some((image, at) => !image.equals(images('crawl')[at] ?? image)));
+    const gone = spawnSync('bash', ['-c', `set -o pipefail; ${run} | head -c 9`], { cwd: base, encoding: 'utf8' });
+    assert.deepEqual([gone.status, gone.stderr], [0, '']);
+  });
+
   test('assess says where it cannot put what does not fit into memory', async () => {
     writeFileSync(join(base, 'a-file'), '');
     const { code, err } = await pinakes(base, 'slim', 'assess', 'crawl', '--work', 'a-file');
