@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { EpochMs } from '../base/index.ts';
+import { type EpochMs, fileError } from '../base/index.ts';
 
 const DAMPING = 0.85;
 const ITERATIONS_MAX = 100;
@@ -170,8 +170,14 @@ class EdgeFile {
   finish(): void {
     if (this.#filled === 0) return;
     this.#chunk.fill(0, this.#filled);
-    writeSync(this.#file, this.#chunk, 0, this.#chunk.byteLength, this.#bytes);
-    this.#bytes += this.#chunk.byteLength;
+    const { byteLength } = this.#chunk;
+    try {
+      for (let at = 0; at < byteLength; )
+        at += writeSync(this.#file, this.#chunk, at, byteLength - at, this.#bytes + at);
+    } catch (cause) {
+      throw fileError(cause, this.#path, 'writing');
+    }
+    this.#bytes += byteLength;
     this.#filled = 0;
   }
 

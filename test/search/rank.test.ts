@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { seededRandom } from '../../src/base/index.ts';
 import { EDGE_COLUMNS, edgeLine, Indexer, listEdges, openSearch } from '../../src/search/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
+import { LAUNCHER } from '../journeys/pinakes-process.ts';
 import { indexed, storePages, type TrialPage } from './trial-pages.ts';
 
 const SEED = 3;
@@ -116,4 +118,16 @@ test('all edges are listed, for tables', async (t) => {
   );
   assert.equal(EDGE_COLUMNS.length, edges[0]!.length);
   await assert.rejects(readFile(join(archive.directory, 'search.sqlite-edges')));
+});
+
+test('links for which there is no room are told, and no ranks are made of half of them', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, pages());
+  await indexed(archive);
+  await archive.close();
+  // Links are written a mebibyte at a time; everything else that ranking writes is smaller.
+  const line = `ulimit -f 900; "${LAUNCHER}" rank --archive .`;
+  const { status, stderr } = spawnSync('bash', ['-c', line], { cwd: archive.directory, encoding: 'utf8' });
+  assert.match(stderr, /^pinakes: .*search\.sqlite-edges: .*\[FILE_UNWRITABLE\]\n/);
+  assert.equal(status, 2);
 });
