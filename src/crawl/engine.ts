@@ -158,7 +158,10 @@ export class Engine {
   /** Why nothing can be had of an origin in this run. */
   #unreachable(origin: string): Unreachable | undefined {
     if (!this.#paceOf(hostName(origin)).isGivenUp) return this.#robots.unreachable(origin);
-    return { reason: 'busy', detail: 'the host refuses whatever it is asked for, or for too long' };
+    return {
+      reason: 'busy',
+      detail: 'the host refuses whatever it is asked for, or for too long, or cannot be reached',
+    };
   }
 
   offerSeeds(): void {
@@ -375,7 +378,9 @@ export class Engine {
     host.pace.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
       const isLastTry = item.tries >= run.settings.retries || host.pace.isTired;
-      const outcome = await this.#visitor.visit(item, { ...options, isLastTry, maybeDone: this.#maybeDone });
+      const onUnconnected = () => host.pace.miss(this.#clock());
+      const whole = { ...options, isLastTry, maybeDone: this.#maybeDone, onUnconnected };
+      const outcome = await this.#visitor.visit(item, whole);
       this.#lastUrl = item.url;
       if (outcome.kind === 'retry') this.#retry(host, item, outcome);
       else if (outcome.kind === 'visited') {

@@ -56,6 +56,8 @@ export type FetchFailure = {
   readonly time: EpochMs;
   readonly reason: FailureReason;
   readonly detail: string;
+  /** Whether there was no connection at all. */
+  readonly isUnconnected: boolean;
 };
 
 export type Fetcher = {

@@ -40,6 +40,7 @@ export class HttpFetcher implements Fetcher {
     const { url } = request;
     const time = this.#settings.clock();
     const { signal } = options;
+    let isUnconnected = false;
     try {
       const target = this.#targets.of(url);
       signal?.throwIfAborted();
@@ -57,7 +58,10 @@ export class HttpFetcher implements Fetcher {
       }
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#exchange(await this.#connections.open(new URL(url), signal), target, request, signal);
+          isUnconnected = true;
+          const connection = await this.#connections.open(new URL(url), signal);
+          isUnconnected = false;
+          return await this.#exchange(connection, target, request, signal);
         } catch (error) {
           if (!(error instanceof RequestUnseen) || tries >= UNSEEN_TRIES) throw error;
         }
@@ -66,7 +70,7 @@ export class HttpFetcher implements Fetcher {
       if (signal?.aborted) throw signal.reason;
       const failure = failureOf(error);
       if (failure instanceof FetchError)
-        return { kind: 'failure', url, time, reason: failure.reason, detail: failure.message };
+        return { kind: 'failure', url, time, reason: failure.reason, detail: failure.message, isUnconnected };
       throw error;
     }
   }

@@ -3,7 +3,7 @@
  *
  * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the host's response time, up to
  * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer; one that says so to everything, until the
- * next crawl. Where it may be the pages that are broken, and not the host, all are asked for, but each only once.
+ * next crawl. Where it may be the pages that are broken, and not the host, all are asked for, but each only once. A host that cannot be reached is waited for in the same way.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -17,6 +17,8 @@ const SMOOTHING = 0.25;
 const HOLD_MS_MAX = 3600_000;
 const REFUSED_URLS_MAX = 20;
 const TOO_MANY_REQUESTS = 429;
+/** Requests one after the other that found no host before it is waited for; fewer may be those of a scheme that it does not speak. */
+const MISSES_MIN = 3;
 
 export class Pace {
   readonly #settings: CrawlSettings;
@@ -28,6 +30,9 @@ export class Pace {
   #refusedUrls = 0;
   #meansAll = false;
   #askedMs = 0;
+  /** Since then too: requests that found no host, and until when it is waited for. */
+  #misses = 0;
+  #missedUntil: EpochMs = 0;
   #running = 0;
 
   constructor(settings: CrawlSettings) {
@@ -81,7 +86,16 @@ export class Pace {
     this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, HOLD_MS_MAX));
   }
 
+  /** The host could not be connected to. Of several requests at a time one counts. */
+  miss(now: EpochMs): void {
+    if (now < this.#missedUntil || ++this.#misses < MISSES_MIN) return;
+    const waitMs = this.#settings.retryDelayMs * 2 ** Math.min(this.#misses - MISSES_MIN, 10);
+    this.#missedUntil = now + waitMs;
+    this.refuse(now, waitMs);
+  }
+
   accept(): void {
+    this.#misses = 0;
     this.#refusals = 0;
     this.#refusedUrls = 0;
     this.#askedMs = 0;

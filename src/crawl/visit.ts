@@ -50,6 +50,8 @@ export type VisitOptions = {
   readonly recordFields?: readonly Field[];
   /** Called when the response is all in, and what is left is to store it. */
   readonly onReceived: (exchange: Exchange | undefined, bytes: number) => void;
+  /** Called when the host could not be connected to. */
+  readonly onUnconnected?: () => void;
 };
 
 /** What a script on a page asked for, stored. */
@@ -128,6 +130,7 @@ export class Visitor {
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;
+      if (fetched.isUnconnected && isPassing(reason)) options.onUnconnected?.();
       if (isPassing(reason) && !options.isLastTry)
         return { kind: 'retry', isBusy: false, waitMs: undefined, why: `${reason}: ${detail}` };
       return { kind: 'failed', settlement: failedSettlement(item), reason, detail };

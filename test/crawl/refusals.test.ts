@@ -210,3 +210,37 @@ test('a crawl can be interrupted while the many URLs of a host that is given up 
   assert.ok(busy < 4999, 'not all were settled');
   assert.equal(first.queued, 4999 - busy);
 });
+
+/** A site whose pages are all named by the first, and whose name leads nowhere from then on, for so long. */
+async function vanishing(t: TestContext, awayMs: number) {
+  const site = await HastySite.start(t);
+  const paths = Array.from({ length: 100 }, (_, number) => `/${number}`);
+  site.put('/', {
+    body: html('home', paths.map((path) => `<a href="${path}">x</a>`).join('')),
+    fields: { connection: 'close' },
+  });
+  for (const path of paths) site.put(path, { body: html(path, '') });
+  let asked = 0;
+  const resolve: CrawlOptions['resolve'] = (host, options, done) => {
+    const [goneAt] = site.asked.get('/')!;
+    if (goneAt === undefined || site.archive.clock() > goneAt + awayMs) return site.web.resolve(host, options, done);
+    asked++;
+    done(Object.assign(new Error('away'), { code: 'EAI_AGAIN' }), [], 0);
+  };
+  const report = await site.crawl({ robots: 'ignore', retries: 1, retryDelayMs: 10_000 }, { resolve });
+  return { report, asked };
+}
+
+test('a host that cannot be reached any more is asked ever more rarely, and then left alone for this run', async (t) => {
+  const { report, asked } = await vanishing(t, FOREVER_MS);
+  const { outcome, counts } = report;
+  const { dns = 0, busy = 0 } = counts.failures;
+  assert.deepEqual([outcome, counts.failed, dns + busy], ['done', 100, 100]);
+  assert.ok(asked < 20, `it was looked for ${asked} times`);
+});
+
+test('a host that cannot be reached for a while is waited for', async (t) => {
+  const { report } = await vanishing(t, 10 * MINUTE_MS);
+  assert.ok(report.counts.failed < 10, JSON.stringify(report.counts.failures));
+  assert.equal(report.counts.pages + report.counts.failed, 101);
+});
