@@ -152,7 +152,8 @@ async function runCrawl(
     }
     const resumedAt = archive.clock();
     const { outcome, limit } = await engine.run();
-    if (outcome === 'done' && settings.gone === 'expunge')
+    // A run that is not taken up again has no later moment for it.
+    if (outcome !== 'interrupted' && settings.gone === 'expunge')
       engine.tally.counts.expunged += await expunge(archive, state, run);
     const report = reportOf(archive, run, engine, { outcome, limit, resumedAt });
     await keepReport(archive, report);

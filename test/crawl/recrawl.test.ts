@@ -202,6 +202,21 @@ test('a page that is gone keeps its history, or is expunged where that is asked 
   assert.deepEqual([...left].sort(), ['/', '/a', '/robots.txt']);
 });
 
+test('what is gone is expunged also where a limit ends the crawl', async (t) => {
+  const site = await ChangingSite.start(t);
+  const paths = ['/a', '/b', '/c'];
+  site.put('/', front(paths));
+  for (const path of paths) site.put(path, html(path, ''));
+  await site.crawl();
+  for (const path of paths) site.remove(path);
+  for (let day = 0; day < 4; day++) {
+    site.later(1);
+    await site.again({ gone: 'expunge', pagesMax: 1 });
+  }
+  const left = new Set((await allCaptures(site.archive)).map(({ url }) => new URL(url).pathname));
+  assert.deepEqual([...left].sort(), ['/', '/robots.txt']);
+});
+
 test('what could not be verified is spared, and asked for first the next time', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/b', '/c']));
