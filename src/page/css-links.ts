@@ -15,6 +15,9 @@ export const CSS_LENGTH_MAX = 16 * 1024 * 1024;
 /** Without one of these there is no link; most style sheets inside of pages have none. */
 const MAY_HAVE_LINKS = /url\(|src\(|image(?:-set)?\(|@import/i;
 
+/** Rules whose URL is a name and is never loaded. */
+const NAMING_RULES: ReadonlySet<string> = new Set(['@namespace', '@document', '@-moz-document']);
+
 /** Adds the links of a style sheet, or of a list of declarations, to a collector. */
 export function collectCssLinks(text: string, links: LinkCollector): void {
   if (!MAY_HAVE_LINKS.test(text)) return;
@@ -28,10 +31,12 @@ export function collectCssLinks(text: string, links: LinkCollector): void {
   let isPreludeOpen = false;
   tokenize(source, (type, start, end) => {
     if (type === tokenTypes.Url) {
-      links.add(url.decode(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
+      if (!isPreludeOpen || !NAMING_RULES.has(atRule))
+        links.add(url.decode(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
     } else if (type === tokenTypes.String) {
       const isImport = isPreludeOpen && atRule === '@import';
-      if (isImport || isUrlFunction(functionName)) {
+      const isName = isPreludeOpen && NAMING_RULES.has(atRule);
+      if (isImport || (isUrlFunction(functionName) && !isName)) {
         links.add(string.decode(source.slice(start, end)), kindOf(atRule, isPreludeOpen), true);
       }
       if (isImport) isPreludeOpen = false;

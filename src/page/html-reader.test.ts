@@ -65,7 +65,7 @@ test('every kind of element gives its links, with their kinds and whether the pa
     ['<iframe data-src=lazy.html></iframe><div data-src="{{ not a url }}">', ['frame! dir/lazy.html']],
     ['<p style="background:url(\'s.png\')">', ['image! dir/s.png']],
     [
-      '<style>@import url(a.css) print; @import "b.css"; p{background:image-set("c.png" 1x)} @font-face{src:url(d.woff)} i{content:"no"}</style>',
+      '<style>@namespace url(http://www.w3.org/1999/xhtml); @namespace s url("svg"); @document url(/x) { p {} } @import url(a.css) print; @import "b.css"; p{background:image-set("c.png" 1x)} @font-face{src:url(d.woff)} i{content:"no"}</style>',
       ['style! dir/a.css', 'style! dir/b.css', 'image! dir/c.png', 'font! dir/d.woff'],
     ],
     [
