@@ -12,8 +12,6 @@ import { Pace } from './pace.ts';
 import { CRAWL_DEFAULTS } from './settings.ts';
 import { CrawlState } from './state.ts';
 
-const LIFETIME_MS = 1000;
-
 function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host: ActiveHost) => void): void {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-host-'));
   const state = CrawlState.open(directory);
@@ -77,7 +75,7 @@ test('whatever is offered and settled in whatever order, every URL is taken exac
           } else {
             const [item] = busy.splice(one.which % Math.max(1, busy.length), 1);
             if (!item) continue;
-            frontier.transaction(() => frontier.settle(failedSettlement(item), item.rank, LIFETIME_MS));
+            frontier.transaction(() => frontier.settle(failedSettlement(item), item.rank));
             host.settled(item.rank);
           }
         }

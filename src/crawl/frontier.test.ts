@@ -29,7 +29,7 @@ test('seeds are left as long as a page of depth 0 is queued, also one that a see
     frontier.transaction(() => {
       const { id } = frontier.waitingHosts(-1, 1)[0]!;
       const item = frontier.peek(id, -1, 100).find(({ url }) => url === `http://a.test/${path}`)!;
-      frontier.settle(failedSettlement(item), item.rank, 1000);
+      frontier.settle(failedSettlement(item), item.rank);
     });
   const frontier = new Frontier(state, 'default', number, 1000);
   assert.equal(frontier.hasSeedsLeft, false);
@@ -59,7 +59,7 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
   });
   const { id } = first.waitingHosts(-1, 1)[0]!;
   first.transaction(() => {
-    for (const item of first.peek(id, -1, 100)) first.settle(failedSettlement(item), item.rank, 1000);
+    for (const item of first.peek(id, -1, 100)) first.settle(failedSettlement(item), item.rank);
   });
   assert.equal(first.totals().queued, 0);
 
@@ -76,7 +76,7 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
   assert.equal(queued.length, 120);
   assert.equal(new Set(queued.map(({ rank }) => rank)).size, 120, 'no rank is given twice');
   frontier.transaction(() => {
-    for (const item of queued.slice(0, 50)) frontier.settle(failedSettlement(item), item.rank, 1000);
+    for (const item of queued.slice(0, 50)) frontier.settle(failedSettlement(item), item.rank);
   });
   assert.deepEqual(
     frontier.peek(id, -1, 1000).map(({ url }) => url),
@@ -102,7 +102,7 @@ test('of the URLs that share a key a run takes a few, whatever earlier runs took
     const queued = frontier.peek(id, -1, 1000);
     assert.equal(queued.length, 16);
     frontier.transaction(() => {
-      for (const item of queued) frontier.settle(failedSettlement(item), item.rank, 1000);
+      for (const item of queued) frontier.settle(failedSettlement(item), item.rank);
     });
     return Object.fromEntries(verdicts);
   };

@@ -321,7 +321,7 @@ export class Frontier {
    * Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. Says whether it is queued
    * again, to be read again: it was named at a smaller depth while it was under way.
    */
-  settle(settlement: Settlement, rank: number | undefined, lifetimeMs: number): boolean {
+  settle(settlement: Settlement, rank: number | undefined): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
     if (rank !== undefined) {
       this.#dequeue(item, rank);
@@ -331,7 +331,7 @@ export class Frontier {
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
     this.#state.run(
       `UPDATE url SET state = ?, status = ?, verified = coalesce(?, verified), captured = coalesce(?, captured), etag = ?, modified = ?,
-         digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?, expires = coalesce(?, expires)
+         digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?
        WHERE host = ? AND key = ? AND page = ?`,
       state,
       status,
@@ -343,7 +343,6 @@ export class Frontier {
       isChanged === undefined ? 0 : 1,
       isChanged ? 1 : 0,
       Math.max(0, watched),
-      verified === undefined ? null : verified + lifetimeMs,
       item.host,
       item.key,
       item.page,

@@ -120,8 +120,7 @@ export class Notes {
         if (outcome.kind === 'visited') offerLinks(choice, outcome, learned);
         const { settlement } = outcome;
         const known = from ? settlement : { ...settlement, item: frontier.admit(item) };
-        if (frontier.settle(known, from?.rank, run.settings.lifetimeMs))
-          choice.onQueued(hostName(item.url), frontier.lastRank);
+        if (frontier.settle(known, from?.rank)) choice.onQueued(hostName(item.url), frontier.lastRank);
         if (outcome.kind === 'visited') this.#askAgain(choice, outcome);
       }
       noteCounts(state, run, tally.counts);

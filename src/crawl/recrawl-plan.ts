@@ -62,8 +62,9 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
       UNBOUNDED,
       JSON.stringify([...run.seeds, ...run.grownSeeds]),
     );
-    const soon = now + settings.lifetimeMs * EXPIRING_SHARE;
-    const expiring = queue(1, `url.state = ${STATE_DONE} AND url.expires <= ?`, oldest, UNBOUNDED, soon);
+    // By the lifetime that is allowed now, whatever it was when the page was seen.
+    const old = now - settings.lifetimeMs * (1 - EXPIRING_SHARE);
+    const expiring = queue(1, `url.state = ${STATE_DONE} AND url.verified <= ?`, oldest, UNBOUNDED, old);
     const likelihood = `change_likelihood(url.visits, url.changes, url.watched, ${now} - coalesce(url.verified, 0)) DESC`;
     const budget = settings.fixed ? UNBOUNDED : Math.max(0, settings.budget);
     const likely = queue(

@@ -182,6 +182,16 @@ test('pages at the end of their lifetime are asked for on top of the budget', as
   assert.deepEqual((await site.again({ budget: 0 })).asked, ['/', ...paths]);
 });
 
+test('a lifetime that is given anew holds for what was seen before', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a']));
+  site.put('/a', html('a', ''));
+  await site.crawl();
+  site.later(40);
+  assert.deepEqual((await site.again({ budget: 0 })).asked, []);
+  assert.deepEqual((await site.again({ budget: 0, lifetimeMs: 30 * DAY_MS })).asked, ['/', '/a']);
+});
+
 test('a page that is gone keeps its history, or is expunged where that is asked for', async (t) => {
   const site = await ChangingSite.start(t);
   site.put('/', front(['/a', '/b']));
