@@ -9,6 +9,7 @@ import { WINDOW_MENDS } from './window-mends.ts';
 export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   function mendWombat(methods) {
     mendListeners(methods);
+    mendDates(methods);
     mendModules(methods);
     mendStyles(methods);
     mendSandboxes(methods);
@@ -26,6 +27,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
       var isPrepared = !win.postMessage || win.__orig_postMessage;
       prepare.call(this, win);
       if (isPrepared || !win.EventTarget) return;
+      this.overridePropToProxy(win.Event.prototype, 'currentTarget');
       ['addEventListener', 'removeEventListener'].forEach(function (name) {
         var original = win.EventTarget.prototype[name];
         var mended = function (type, listener, options) {
@@ -34,6 +36,25 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
         Object.defineProperty(mended, 'name', { value: name });
         win.EventTarget.prototype[name] = mended;
       });
+    };
+  }
+
+  // Called without new it gives a text, it can be extended, and what is given as undefined is given.
+  function mendDates(methods) {
+    var prepare = methods.initDateOverride;
+    methods.initDateOverride = function (timestamp) {
+      var win = this.$wbwindow;
+      var own = win.Date;
+      prepare.call(this, timestamp);
+      if (win.Date === own) return;
+      var given = win.Date;
+      win.Date = new Proxy(given, {
+        apply: function () { return String(new given()); },
+        construct: function (made, values, target) {
+          return Reflect.construct(own, values.length > 0 ? values : [given.now()], target);
+        }
+      });
+      Object.defineProperty(own.prototype, 'constructor', { value: win.Date });
     };
   }
 
