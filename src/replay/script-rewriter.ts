@@ -38,7 +38,7 @@ const BEFORE_BOUND_NAME: ReadonlySet<string> = new Set(['{', '[', ',', ':', '...
 const ASSIGN = '_____WB$wombat$assign$function_____';
 const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 /** Asks for the location only when it is there: in the default value of a parameter of this name it is not yet. */
-const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
+export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
 /** Scripts without any of these need nothing. */
 const MENTIONS =

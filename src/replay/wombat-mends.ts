@@ -3,6 +3,7 @@
  * prepares itself, have them too. Text of functions for the script of pages.
  */
 import { ADDRESS_MENDS } from './address-mends.ts';
+import { CHECK_LOCATION } from './script-rewriter.ts';
 import { SELECTOR_MENDS } from './selector-mends.ts';
 import { WINDOW_MENDS } from './window-mends.ts';
 
@@ -10,6 +11,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   function mendWombat(methods) {
     mendListeners(methods);
     mendDates(methods);
+    mendScripts(methods);
     mendModules(methods);
     mendStyles(methods);
     mendSandboxes(methods);
@@ -55,6 +57,17 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
         }
       });
       Object.defineProperty(own.prototype, 'constructor', { value: win.Date });
+    };
+  }
+
+  // Scripts that scripts make stand in a block too, where location = x would set the name and lead nowhere.
+  function mendScripts(methods) {
+    var wrap = methods.wrapScriptTextJsProxy;
+    methods.wrapScriptTextJsProxy = function (text, excludes) {
+      var led = text.replace(/(^|[\\s;{}(),:!|])location\\s*=(?![=>])/g, function (all, before) {
+        return before + 'location = ${CHECK_LOCATION}';
+      });
+      return wrap.call(this, led, excludes);
     };
   }
 

@@ -176,6 +176,24 @@ const ADDRESSES = `
     done.current = image.currentSrc;
   };`;
 
+test('a script that another one makes leads its page elsewhere', async (t) => {
+  const ways = {
+    written: `document.write('<scr' + 'ipt>location = "/there"</scr' + 'ipt>')`,
+    made: `var made = document.createElement('script'); made.text = 'if (true) location="/there"; var link = "?location=1"'; document.documentElement.append(made)`,
+    evaluated: `window.eval('location = "/there"')`,
+    declared: `var made = document.createElement('script'); made.text = '(function () { let location = "own"; document.title = [location, self.location.pathname] })()'; document.documentElement.append(made)`,
+  };
+  const names = Object.keys(ways);
+  const pages = Object.entries(ways).map(([name, code]) => ({
+    url: `${SITE}/${name}`,
+    body: `<title>${name}</title><script>${code}</script>`,
+  }));
+  const body = `<title>page</title>${names.map((name) => `<iframe src=/${name}></iframe>`).join('')}`;
+  const { frame } = await opened(t, [{ url: `${SITE}/`, body }, ...pages, THERE]);
+  const titles = async () => String(await frame.evaluate('Array.from(frames, (one) => one.document.title).join()'));
+  await until(titles, /^there,there,there,own,\/declared$/);
+});
+
 test('scripts set parts of addresses, and read those of the original', async (t) => {
   const { frame } = await opened(t, [
     { url: `${SITE}/`, body: '<!doctype html><a id=go href="/page?q=1">go</a>' },
