@@ -47,6 +47,7 @@ test('times are told in words, in UTC', () => {
   assert.equal(formatTime(w3cDate('20240303140509')), '3 March 2024, 14:05:09 UTC');
   assert.equal(formatTime('2024-03-03T14:05:09.123Z'), '3 March 2024, 14:05:09 UTC');
   assert.equal(formatDuration('2024-01-01T00:00:00Z', '2024-01-01T02:03:04Z'), '2 h 3 min');
+  assert.equal(formatDuration('2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.400Z'), 'less than 1 s');
 });
 
 test('days know their weekday, in every year that a record can have', () => {

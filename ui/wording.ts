@@ -107,6 +107,7 @@ export function w3cDate(timestamp: string): string {
 /** 4 min 10 s, between two W3C dates. */
 export function formatDuration(from: string, to: string): string {
   const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+  if (seconds === 0) return 'less than 1 s';
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;

@@ -12,6 +12,8 @@ const COLLECTION: Schema = {
   description: 'A name for what belongs together: letters, digits, dots, dashes and underscores. Without it: default.',
 };
 
+const CHOSEN = 'All that is said must hold. When nothing is said, everything is meant.';
+
 const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
   add: {
     first: ['paths', 'collection', 'inPlace'],
@@ -144,7 +146,7 @@ export function presented(
   const { first, fields } = PRESENTATIONS[kind] ?? { fields: {} };
   const all = Object.entries(schema.properties ?? {}).map(([name, field]): [string, Schema] => [
     name,
-    { ...field, ...(name === 'selection' ? selectionSchema(collections) : fields[name]) },
+    { ...field, ...(name === 'selection' ? { ...selectionSchema(collections), description: CHOSEN } : fields[name]) },
   ]);
   const isFirst = (name: string) => first === undefined || first.includes(name) || schema.required?.includes(name);
   const place = (name: string) => first?.indexOf(name) ?? 0;

@@ -12,7 +12,7 @@ export function selectionSchema(collections: readonly string[]): Schema {
       collection: { type: 'string', ...(collections.length > 0 && { enum: collections, unset: 'any' }) },
       url: text('This address and no other.'),
       prefix: text('For example https://example.org/private/, or *.example.org for a domain with all below it.'),
-      from: text('For example 2024, 2024-03-01 or 2024-03-01T10:00:00Z, in UTC.'),
+      from: text('For example 2024, 2024-03-01 or 20240301100000, in UTC.'),
       to: text('The whole of it is meant: 2024 ends with the year.'),
       mime: text('For example text/html, or image/* for all images.'),
       status: { type: 'integer', minimum: 0, description: 'For example 404.' },
