@@ -201,7 +201,9 @@ class SegmentWalk {
   /** The digest of the block is all that guards an HTTP head in a file that is not compressed. */
   async #tellDigests(head: RecordHead, { payload, block }: DigestVerdict): Promise<void> {
     const wrong = [payload === 'none' && 'WARC-Payload-Digest', block === 'none' && 'WARC-Block-Digest'];
-    const fields = wrong.filter((field) => field !== false).map((field) => `${field}: ${head.get(field)}`);
+    const fields = wrong
+      .filter((field) => field !== false)
+      .map((field) => `${field}: ${head.get(field.toLowerCase())}`);
     if (fields.length > 0) await this.#tell('digest-disagrees', head.offset, fields.join(', '));
   }
 

@@ -132,6 +132,7 @@ test('a head that changed in a plain file is told by the block digest of its rec
     told.map(({ offset }) => offset),
     [0, records[0]!.length],
   );
+  for (const { message } of told) assert.match(message, /: WARC-Block-Digest: sha1:[0-9a-f]{40}$/);
 });
 
 test('a segment that is gone is named once, with what it held', async (t) => {
