@@ -262,6 +262,8 @@ export function factsOfRecord(
     recordId: head.recordId ?? '',
     payloadDigest: block.payloadDigests[0]!.bytes,
     captureId: head.get(CAPTURE_ID_FIELD) ?? '',
+    isHttp: block.http !== undefined,
+    isArc: head.format === 'arc',
   };
   return {
     ...named,
@@ -270,8 +272,6 @@ export function factsOfRecord(
     length,
     innerOffset: head.innerOffset,
     isComplete,
-    isHttp: block.http !== undefined,
-    isArc: head.format === 'arc',
     status: block.http?.status ?? 0,
     mime: bareMime(mime ?? ''),
     payloadBytes: block.payloadBytes,
@@ -310,10 +310,12 @@ const NO_CAPTURE: CaptureFacts = { kind: undefined, time: undefined, urlKey: '' 
 
 type Named = Pick<RecordFacts, 'captureId' | 'recordId' | 'url' | 'date' | 'payloadDigest'>;
 
-function captureFacts(named: Named & { readonly type: string }): CaptureFacts {
+/** A document of an ARC file that is no HTTP message is what it becomes where it is copied: a resource. */
+function captureFacts(named: Named & Pick<RecordFacts, 'type' | 'isArc' | 'isHttp'>): CaptureFacts {
   const time = CAPTURE_KINDS.has(named.type) && named.url !== '' ? parseW3cDate(named.date) : undefined;
   if (time === undefined) return NO_CAPTURE;
-  return { kind: named.type as CaptureKind, time, urlKey: urlKey(named.url), hash: recordHash(captureIdOf(named)) };
+  const kind = named.isArc && !named.isHttp ? 'resource' : (named.type as CaptureKind);
+  return { kind, time, urlKey: urlKey(named.url), hash: recordHash(captureIdOf(named)) };
 }
 
 /**

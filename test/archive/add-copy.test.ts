@@ -1,7 +1,7 @@
 /** How adding copies, and what its revisits say of the records they lean on, through the archive's front door. */
 import assert from 'node:assert/strict';
 import { createCipheriv } from 'node:crypto';
-import { statSync, truncateSync } from 'node:fs';
+import { statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readRecords } from '../../src/warc/index.ts';
@@ -165,3 +165,21 @@ test('a revisit that is cut short and names a capture that became a revisit here
   await archive.rebuild();
   assert.deepEqual(await answers(archive), before);
 });
+
+for (const inPlace of [false, true])
+  test(`an ARC document that is no HTTP message is a resource, ${inPlace ? 'in place' : 'copied'}, before a rebuild and after it`, async (t) => {
+    const archive = await makeArchive(t);
+    const file = join(archive.directory, 'old.arc');
+    const version = '1 0 Another\nURL IP-address Archive-date Content-type Archive-length\n';
+    const answer = '20010101000000\na.example. 60 IN A 192.0.2.1\n';
+    const lines = [
+      `filedesc://old.arc 0.0.0.0 20010101000000 text/plain ${version.length}\n${version}`,
+      `dns:a.example 192.0.2.1 20010101000000 text/dns ${answer.length}\n${answer}`,
+    ];
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    await archive.add([file], { inPlace });
+    const before = await answers(archive);
+    assert.match(before.join('\n'), /^dns:a\.example \d+ resource /);
+    await archive.rebuild();
+    assert.deepEqual(await answers(archive), before);
+  });
