@@ -86,6 +86,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
   readonly #question: StreamQuestion;
   readonly #options: ArchiveStreamOptions;
   #cursor: string | undefined;
+  #mayLack = false;
   #bytesBehind = 0;
 
   constructor(origin: string, question: StreamQuestion = {}, options: ArchiveStreamOptions = {}) {
@@ -98,6 +99,11 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
   /** Where a later stream goes on: behind the last part that was handed out. Undefined before the server has answered. */
   get cursor(): string | undefined {
     return this.#cursor;
+  }
+
+  /** Whether the server has said that records may have been deleted since the stream began, which then do not come. */
+  get mayLack(): boolean {
+    return this.#mayLack;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamPart> {
@@ -133,6 +139,7 @@ export class ArchiveStream implements AsyncIterable<StreamPart> {
     try {
       const response = await ask(this.#address(), { signal: left.signal });
       if (!response.ok || !response.body) throw await refusal(response);
+      if (response.headers.has('x-pinakes-deleted')) this.#mayLack = true;
       this.#cursor ??= response.headers.get('x-pinakes-cursor') ?? undefined;
       return yield* this.#parts(response.body, signal);
     } finally {

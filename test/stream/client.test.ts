@@ -7,10 +7,14 @@ import { FRAME_BYTES_MAX, formatFrame } from '../../src/base/index.ts';
 import { ArchiveStream, StreamBrokenError, type StreamPart } from '../../src/client/index.ts';
 
 /** A server that answers with what is told, one reply after the other. */
-async function answering(t: TestContext, replies: readonly ((response: ServerResponse) => void)[]) {
+async function answering(
+  t: TestContext,
+  replies: readonly ((response: ServerResponse) => void)[],
+  fields: readonly Readonly<Record<string, string>>[] = [],
+) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
-    response.writeHead(200, { 'x-pinakes-cursor': 'begin' });
+    response.writeHead(200, { 'x-pinakes-cursor': 'begin', ...fields[asked.length] });
     replies[asked.push(request.url!) - 1]!(response);
   });
   server.listen(0, '127.0.0.1');
@@ -38,6 +42,19 @@ test('everything that can be asked of a server can be asked with its client', as
   const { origin, asked } = await answering(t, [whole]);
   await partsOf(new ArchiveStream(origin, { order: 'url', status: '4xx', key: 'main:sha256:00', resolve: true }));
   assert.equal(asked[0], '/api/stream?order=url&status=4xx&key=main%3Asha256%3A00&resolve=true&frames=true');
+});
+
+test('a stream that goes on tells whether records may have been deleted meanwhile', async (t) => {
+  const lacking = (response: ServerResponse) => response.write(formatFrame('X', 'yes'));
+  const { origin } = await answering(
+    t,
+    [(response) => response.end(formatFrame('C', '1')), lacking],
+    [{}, { 'x-pinakes-deleted': 'possible' }],
+  );
+  const stream = new ArchiveStream(origin);
+  assert.equal(stream.mayLack, false);
+  await partsOf(stream);
+  assert.equal(stream.mayLack, true);
 });
 
 test('a signal that was given up before asks for nothing', async (t) => {
