@@ -303,6 +303,26 @@ suite('work with the web page', () => {
     await checkScreen(page, record, { where: 'crawl' });
   });
 
+  test('a crawl of nothing and an addition of nothing are not begun', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(`${origin}/jobs#token=${TOKEN}`);
+    for (const [kind, start, field] of [
+      [/^Crawl/, 'Start the crawl', 'Begin with (needed)'],
+      [/^Add files of the server/, 'Add these files', 'Files or directories (needed)'],
+    ] as const) {
+      await page.getByRole('button', { name: kind }).click();
+      await page.getByRole('button', { name: start }).click();
+      await page.getByLabel(field).waitFor();
+      assert.equal(await page.evaluate<string>('document.activeElement.labels[0].textContent'), field);
+      assert.equal(new URL(page.url()).pathname, '/jobs');
+    }
+    await page.getByRole('button', { name: /^Crawl/ }).click();
+    await page.getByText('More settings').click();
+    await page.getByLabel('What to do').selectOption('again');
+    await page.getByLabel('Begin with', { exact: true }).waitFor();
+  });
+
   test('the archive is verified, and a part of it exported and downloaded', async () => {
     await using checked = await setting.open();
     const { page, record } = checked;

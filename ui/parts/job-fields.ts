@@ -1,5 +1,6 @@
 /** How the fields of jobs are shown: which come first, what they are called, and what to say of them. What is not named here is shown as the server describes it. */
 import type { Schema } from '../api/replies.ts';
+import type { Values } from './schema-values.ts';
 import { selectionSchema } from './selection-schema.ts';
 
 type Presentation = {
@@ -136,6 +137,12 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
     },
   },
 };
+
+/** What must be filled in here, besides what the server always needs: other ways to say it are for other screens, or chosen among the settings. */
+export function neededOf(kind: string, values: Values): readonly string[] {
+  if (kind === 'add') return ['paths'];
+  return kind === 'crawl' && !values.mode ? ['seeds'] : [];
+}
 
 /** The schema of a kind in two parts: what is asked first, and what only some want to set. */
 export function presented(

@@ -5,7 +5,7 @@ import type { Job, Schema, Stats } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
 import { navigate } from '../navigation.ts';
 import { pathTo } from '../route.ts';
-import { presented } from './job-fields.ts';
+import { neededOf, presented } from './job-fields.ts';
 import { recordOf } from './job-report.ts';
 import { FaultNotice, Waiting } from './notice.tsx';
 import { SchemaFields } from './schema-fields.tsx';
@@ -39,6 +39,7 @@ function KnownForm({ kind, document }: { kind: string; document: unknown }) {
   const [values, setValues] = useState<Values>(() => ({ ...defaultsOf(first), ...defaultsOf(rest) }));
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [isSending, setIsSending] = useState(false);
+  const asked = { ...first, required: [...(first.required ?? []), ...neededOf(kind, values)] };
   const start = async () => {
     setIsSending(true);
     try {
@@ -61,7 +62,7 @@ function KnownForm({ kind, document }: { kind: string; document: unknown }) {
       }}
     >
       <div class="field-grid">
-        <SchemaFields schema={first} values={values} onChange={setValues} />
+        <SchemaFields schema={asked} values={values} onChange={setValues} />
       </div>
       {Object.keys(rest.properties ?? {}).length > 0 && (
         <details class="more-settings">
