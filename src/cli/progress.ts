@@ -26,7 +26,7 @@ export class Progress {
     const share = this.#totalBytes > 0 ? Math.min(1, bytes / this.#totalBytes) : 0;
     const left = speed > 0 ? Math.max(0, (this.#totalBytes - bytes) / speed) : 0;
     const percent = `${Math.floor(share * 100)}%`.padStart(4);
-    this.#terminal.status(`${this.#label}${percent}  ${formatBytes(speed)}/s  ${formatDuration(left)} left  ${note}`);
+    this.#terminal.status(`${this.#label} ${percent}  ${formatBytes(speed)}/s  ${formatDuration(left)} left  ${note}`);
   }
 
   end(): void {
