@@ -39,7 +39,14 @@ export async function manifestSource(
     await toLines(database, path, lines, isResolved);
     isWithoutSizes = true;
     const source = linesSource([lines], columns);
-    parts.push(isResolved ? withPlaces(source) : `SELECT ${names} FROM ${source}`);
+    if (!isResolved) {
+      parts.push(`SELECT ${names} FROM ${source}`);
+      continue;
+    }
+    // Once and for all: joined anew inside of every question, it would take the memory that the question needs.
+    const placed = quoted(join(directory, `manifest-${index}.parquet`));
+    await database.run(`COPY (${withPlaces(source)}) TO ${placed} (FORMAT parquet)`);
+    parts.push(`SELECT ${names} FROM read_parquet(${placed})`);
   }
   const sql = `(${parts.join(' UNION ALL ')})`;
   return { sql, rows: await database.count(sql), isWithoutSizes };

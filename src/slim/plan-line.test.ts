@@ -25,14 +25,16 @@ function planned(offset: number): PlannedDuplicate {
   };
 }
 
-test('a plan in any order is handed out in the order of offsets, a few at a time', () => {
+test('a plan in any order is handed out in the order of offsets, each once, a few at a time', () => {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-plan-'));
   try {
     const path = join(directory, 'plan');
     const random = seededRandom(4);
     for (const count of [0, 1, 5, 3000]) {
       const offsets = Array.from({ length: count }, () => Math.floor(random() * 2 ** 45));
-      const shuffled = offsets.map((offset) => `${offset}\t${JSON.stringify(planned(offset))}\n`);
+      const shuffled = [...offsets, ...offsets.slice(0, 3)].map(
+        (offset) => `${offset}\t${JSON.stringify(planned(offset))}\n`,
+      );
       writeFileSync(path, shuffled.join(''));
       const batches = [...readPlan(path, 100)];
       assert.ok(batches.every((batch) => batch.length <= 100));

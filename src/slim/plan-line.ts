@@ -28,7 +28,7 @@ export type PlannedOriginal = {
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * The duplicates of one file in the order of their offsets, a few at a time. The plan has them in any order, one a line: `offset TAB JSON LF`. Only
+ * The duplicates of one file in the order of their offsets, each once, a few at a time. The plan has them in any order, one a line: `offset TAB JSON LF`. Only
  * offsets and places of lines are held in memory and sorted; the lines are read again as their turn comes.
  */
 export function* readPlan(path: string, countMax: number): Generator<PlannedDuplicate[]> {
@@ -40,7 +40,8 @@ export function* readPlan(path: string, countMax: number): Generator<PlannedDupl
   }
   try {
     const { offsets, places } = indexOf(descriptor);
-    const order = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a]! - offsets[b]!);
+    const sorted = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a]! - offsets[b]!);
+    const order = sorted.filter((line, at) => at === 0 || offsets[line] !== offsets[sorted[at - 1]!]);
     for (let at = 0; at < order.length; at += countMax) {
       yield Array.from(order.subarray(at, at + countMax), (line) => readLine(descriptor, places, line));
     }
