@@ -5,7 +5,7 @@
  * becomes a revisit of the capture whose validators were sent.
  */
 import type { Archive, Capture } from '../archive/index.ts';
-import { PinakesError } from '../base/index.ts';
+import { type EpochMs, PinakesError } from '../base/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
 import type { CrawlCaptures } from './crawl-captures.ts';
 import {
@@ -117,7 +117,7 @@ export class Visitor {
   async #visitAlone(item: QueuedUrl, options: VisitOptions): Promise<Outcome> {
     const isReadAgain = item.tries === READ_AGAIN;
     if (options.maybeDone || isReadAgain) {
-      const capture = await this.#captures.findDone(item.url, isReadAgain ? undefined : item.verified);
+      const capture = await this.#captures.findDone(item.url, isReadAgain ? undefined : this.#walledAt(item));
       const recovered = capture && (await this.#recover(item, capture, options.maybeDone === 'asked'));
       if (recovered) return isReadAgain ? readAgain(recovered) : recovered;
     }
@@ -148,6 +148,12 @@ export class Visitor {
       };
     }
     return this.#keep(item, fetched, earlier, options);
+  }
+
+  /** When the run asked for what led elsewhere without a cookie that it has by now: such a visit does not count. */
+  #walledAt({ url, status, verified = 0 }: QueuedUrl): EpochMs | undefined {
+    const since = status >= 300 && status < 400 ? this.#cookies.sinceFor(url) : undefined;
+    return since !== undefined && verified <= since ? verified : undefined;
   }
 
   async #keep(
@@ -275,6 +281,8 @@ export class Visitor {
       isUnmodified || (digest !== undefined && item.digest !== undefined && Buffer.compare(digest, item.digest) === 0);
     const mark = capture.kind === 'revisit' ? undefined : head.get('warc-truncated');
     const truncated = mark === 'length' || mark === 'time' || mark === 'disconnect' ? mark : undefined;
+    const redirect = http && redirectOf(item.url, capture.status, http);
+    if (redirect !== undefined) this.#cookies.take(item.url, http!, this.#archive.clock());
     const isRead = hasContent(capture.status) || isUnmodified;
     const learns = isRead && !(isSame && this.#isAgain);
     return {
@@ -286,7 +294,7 @@ export class Visitor {
       mime: capture.mime,
       bytes: 0,
       truncated,
-      redirect: http && redirectOf(item.url, capture.status, http),
+      redirect,
       learn: learns ? () => this.#learn(item, () => this.#unread(capture), truncated) : learnNothing,
       isAtHand: !learns,
       isRecovered: !isCounted,

@@ -1,7 +1,7 @@
 /** Sites that redirect whoever comes without their cookie. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type CrawlSettings, crawl } from '../../src/crawl/index.ts';
+import { type CrawlOptions, type CrawlSettings, crawl } from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
@@ -24,12 +24,12 @@ async function walled(t: TestContext) {
         end();
         response.end(isIn ? body : '');
       }),
-    crawl: (settings: Partial<CrawlSettings> = {}) =>
+    crawl: (settings: Partial<CrawlSettings> = {}, options: CrawlOptions = {}) =>
       crawl(
         archive,
         [web.url(SITE)],
         { allowPrivate: true, delayMs: 0, retries: 0, ...settings },
-        { resolve: web.resolve },
+        { resolve: web.resolve, ...options },
       ),
     statuses: async () => {
       const captures = (await allCaptures(archive)).filter(({ url }) =>
@@ -47,6 +47,20 @@ test('a site that redirects every page to itself until its cookie comes back is 
   assert.deepEqual(await statuses(), ['/ 200', '/ 302', '/one 200', '/two 200']);
   assert.deepEqual([outcome, counts.pages], ['done', 4]);
   assert.deepEqual(new Set(web.requests('other.test').map(({ fields }) => fields.cookie)), new Set([undefined]));
+});
+
+test('a crawl that was interrupted before such a wall gets behind it when it is taken up', async (t) => {
+  const { put, crawl, statuses } = await walled(t);
+  for (const path of PAGES) put(path, () => ({ location: path, 'set-cookie': 'wall=up' }));
+  const stop = new AbortController();
+  const onProgress: CrawlOptions['onProgress'] = ({ fetched }) => {
+    if (fetched > 0) stop.abort();
+  };
+  const robots = 'ignore';
+  const first = await crawl({ robots, delayMs: 60_000 }, { signal: stop.signal, onProgress });
+  assert.deepEqual([first.outcome, await statuses()], ['interrupted', ['/ 302']]);
+  assert.equal((await crawl({ robots })).outcome, 'done');
+  assert.deepEqual(await statuses(), ['/ 200', '/ 302', '/one 200', '/two 200']);
 });
 
 for (const [who, onPage, onGate] of [
