@@ -18,7 +18,9 @@ test('a long text takes the form that it would take in one', () => {
   const line = `${'An old book, 国会図書館. '.repeat(40)}\n`;
   const text = line.repeat(300);
   assert.deepEqual(bodyForm(text), { form: indexForm(text), isWhole: true });
-  const astral = ` ${'\u{20000}'.repeat(200_000)}`;
+  const paragraph = '国会図書館は東京にある。An old book; '.repeat(10_000);
+  assert.equal(bodyForm(paragraph).form, indexForm(paragraph), 'no line ends in it');
+  const astral = `a${'\u{20000}'.repeat(200_000)}`;
   assert.ok(!/[\ud800-\udbff](?![\udc00-\udfff])/.test(bodyForm(astral).form));
 });
 

@@ -97,6 +97,7 @@ export function indexForm(text: string): string {
 /** FTS5 holds all words of a document in memory, some hundred bytes for each that is new: worst are pairs of letters, of which so many characters make below a gibibyte. */
 export const FORM_LENGTH_MAX = 8 * 1024 * 1024;
 const PIECE_LENGTH = 64 * 1024;
+const BETWEEN_WORDS = /[\s\p{P}]/u;
 
 /** A text of any length as it goes into the index, as far as there is room: letters of scripts without blanks take three characters each, and some signs stand for whole words. */
 export function bodyForm(text: string): { readonly form: string; readonly isWhole: boolean } {
@@ -109,12 +110,11 @@ export function bodyForm(text: string): { readonly form: string; readonly isWhol
   return { form, isWhole: at >= text.length };
 }
 
-/** Behind a line where there is one, else behind a whole character. */
+/** Behind the last sign between words where there is one, so that no pair is missing, else behind a whole character. */
 function pieceEnd(text: string, at: number): number {
   const end = at + PIECE_LENGTH;
   if (end >= text.length) return text.length;
-  const line = text.lastIndexOf('\n', end - 1) + 1;
-  if (line > at) return line;
+  for (let to = end; to > at; to--) if (BETWEEN_WORDS.test(text[to - 1]!)) return to;
   return text.codePointAt(end - 1)! > 0xffff ? end + 1 : end;
 }
 
