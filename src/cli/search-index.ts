@@ -36,6 +36,10 @@ export async function searchIndex(
       await terminal.line(`${what}, ${counted(report.removed, 'capture')} taken out`);
       if (rank)
         await terminal.line(`ranked ${counted(rank.urls, 'page')} by ${counted(rank.links, 'link')} between them`);
+      if (report.partlyRead > 0)
+        terminal.say(
+          `Of ${counted(report.partlyRead, 'content')} only a part was taken in; docs/search.md says how much is read of one.`,
+        );
       if (report.isAnew) terminal.say('The archive was rebuilt since, so everything was gone through anew.');
     }
     return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;

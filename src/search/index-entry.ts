@@ -43,13 +43,25 @@ export type IndexTally = {
   /** Payload bytes of contents that were read. */
   bytes: number;
   textBytes: number;
+  /** Contents that go beyond what is read, or taken into the index, of one. */
+  partlyRead: number;
   /** Milliseconds in the statements that fill the full-text tables, and in everything the writer does. */
   wordsMs: number;
   busyMs: number;
 };
 
 export function emptyTally(): IndexTally {
-  return { documents: 0, captures: 0, redirects: 0, links: 0, bytes: 0, textBytes: 0, wordsMs: 0, busyMs: 0 };
+  return {
+    documents: 0,
+    captures: 0,
+    redirects: 0,
+    links: 0,
+    bytes: 0,
+    textBytes: 0,
+    partlyRead: 0,
+    wordsMs: 0,
+    busyMs: 0,
+  };
 }
 
 export function addTally(sum: IndexTally, more: IndexTally): void {

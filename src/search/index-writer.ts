@@ -124,6 +124,7 @@ export class IndexWriter {
 
   #addDocument(entry: IndexEntry, page: Page, tally: IndexTally): number {
     const body = bodyForm(page.text);
+    const isPartlyRead = page.isTruncated || !body.isWhole;
     const { lastInsertRowid } = this.#statements.putDocument.run(
       entry.digest,
       entry.overflow,
@@ -133,7 +134,7 @@ export class IndexWriter {
       entry.content!.size,
       page.publishedAt ?? null,
       page.modifiedAt ?? null,
-      page.isTruncated || !body.isWhole ? 1 : 0,
+      isPartlyRead ? 1 : 0,
       page.charset,
       page.title,
     );
@@ -152,6 +153,7 @@ export class IndexWriter {
     tally.documents++;
     tally.bytes += entry.content!.size;
     tally.textBytes += page.text.length;
+    if (isPartlyRead) tally.partlyRead++;
     return id;
   }
 

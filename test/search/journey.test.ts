@@ -33,6 +33,26 @@ test('a search says how far the index goes when it finds nothing, and always whe
   assert.match(nothing.err, /^The index is of \d{4}-\d\d-\d\dT.*Z; `pinakes index` takes in what came since\.\n$/);
 });
 
+test('a content that goes beyond what is read of one is told', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const at = join(directory, 'archive');
+  await createArchive(at);
+  const archive = await openArchive(at, trialOptions());
+  const [small, large] = trialPages(2, 2);
+  await storePages(archive, [
+    small!,
+    { ...large!, links: Array.from({ length: 100_001 }, (_, number) => `/${number}`) },
+  ]);
+  await archive.close();
+  const { code, err } = await pinakes(directory, 'index', '-a', at);
+  assert.deepEqual(
+    [code, err],
+    [0, 'Of 1 content only a part was taken in; docs/search.md says how much is read of one.\n'],
+  );
+  const [again] = await pinakesJson(directory, 'index', '-a', at, '--rebuild', '--json');
+  assert.deepEqual([again!.documents, again!.partlyRead], [2, 1]);
+});
+
 test('an archive is indexed, searched, ranked and its links written, from the command line', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
