@@ -44,6 +44,7 @@ export async function archiveDelete(
     terminal.say(described(preview, 'will go'));
     if (!(await isConfirmed(terminal))) {
       terminal.say('nothing was deleted');
+      if (options.json) await terminal.json({ isDone: false, ...preview });
       return EXIT_FINE;
     }
   }

@@ -16,7 +16,7 @@ export async function volumeLs(
   if (options.json) for (const volume of volumes) await terminal.json(described(volume));
   else {
     const rows = [
-      ['name', 'state', 'segments', 'bytes', 'free', 'path'],
+      ['name', 'state', 'segments', 'size', 'free', 'path'],
       ...volumes.map((volume) => [
         volume.name,
         stateOf(volume),

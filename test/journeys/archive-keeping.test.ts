@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
-import { linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
+import { LAUNCHER, linesOf, pinakes as pinakesProcess } from './pinakes-process.ts';
 import { JPEG, PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
 test('delete shows what would go, wants a yes, and compact takes the bytes out', async (t) => {
@@ -29,6 +30,20 @@ test('delete shows what would go, wants a yes, and compact takes the bytes out',
   assert.equal((await pinakes(at, 'verify')).code, 0);
   assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^deleted 30 captures/);
   assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^no capture is meant/);
+});
+
+test('who says no at the terminal gets in JSON what would have gone', {
+  skip: spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0 && 'no terminal to be had',
+}, async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 3);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  const line = `"${LAUNCHER}" delete --prefix http://one.test/ --json > said`;
+  const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], { cwd: at, input: 'n\n', encoding: 'utf8' });
+  assert.match(stdout, /Delete\? \[y\/N\].*nothing was deleted/s);
+  const said = JSON.parse(readFileSync(join(at, 'said'), 'utf8'));
+  assert.deepEqual([said.isDone, said.captures], [false, 3]);
 });
 
 test('delete shows each address once, with how many captures of it would go', async (t) => {
@@ -189,6 +204,7 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
   assert.equal(missing.code, 2);
   assert.match(missing.err, /volume second at .*disk2.*VOLUME_MISSING/);
   const listed = pinakesProcess(at, 'volume', 'ls');
+  assert.match(listed.out, /^name +state +segments +size +free +path\n/);
   assert.match(listed.out, /^second +missing/m);
   const verified = await pinakes(at, 'verify');
   assert.equal(verified.code, 1);
