@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { pinakesJson } from './pinakes-desk.ts';
 import { PAGE, scratch, writeSample, writeSite } from './warc-sample.ts';
 
+/** In its place the address of a site that has one page is typed. */
+const SEED = 'SEED';
+
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/json.md'), 'utf8');
 
-/** The fields that docs/json.md lists for each command, in the order of the page. */
+/** The fields that docs/json.md lists for each command, in the order of its row. */
 const told = new Map(
   Array.from(page.matchAll(/^\| `(?<command>[^`]+)` +\| (?<fields>(?:`\w+`(?:, )?)+) +\|$/gm), ({ groups }) => [
     groups!.command!,
@@ -39,6 +45,17 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   'volume ls': ['volume', 'ls'],
   'volume migrate': ['volume', 'migrate', 'main', 'second'],
   'warc convert': ['warc', 'convert', '--to', 'warc.zst', 'a.warc.gz'],
+  stats: ['stats'],
+  crawl: ['crawl', SEED, '--allow-private', '--delay', '0'],
+  'crawl --every never': ['crawl', '--every', 'never'],
+  'slim assess': ['slim', 'assess', 'files'],
+  'slim sum': ['slim', 'sum', 'files', '--out', 'sums.parquet'],
+  'slim split': ['slim', 'split', '2', 'sums.parquet', '--out', 'parts'],
+  'slim resolve': ['slim', 'resolve', 'sums.parquet', '--out', 'resolved.parquet'],
+  'slim refs': ['slim', 'refs', 'files', '--manifest', 'resolved.parquet', '--to', 'referring'],
+  'slim compare': ['slim', 'compare', 'sums.parquet', 'sums.parquet'],
+  'slim run': ['slim', 'run', 'files', '--in-place', '--keep-originals', 'kept'],
+  'slim undo': ['slim', 'undo', 'files'],
 };
 
 test('docs/json.md lists the fields that commands give', async (t) => {
@@ -46,11 +63,19 @@ test('docs/json.md lists the fields that commands give', async (t) => {
   await writeSample(join(at, 'a.warc.gz'));
   await writeSite(join(at, 'site.warc.gz'), 'site', 20);
   writeFileSync(join(at, 'page.html'), PAGE);
+  mkdirSync(join(at, 'files'));
+  await writeSite(join(at, 'files', 'site.warc.gz'), 'site', 3);
+  const site = createServer((_, response) => response.end(PAGE)).listen(0, '127.0.0.1');
+  t.after(() => site.close());
+  await once(site, 'listening');
+  const seed = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+  assert.deepEqual([...told.keys()].toSorted(), Object.keys(TYPED).toSorted(), 'rows of docs/json.md, and TYPED here');
   for (const [command, argv] of Object.entries(TYPED)) {
-    const [first] = await pinakesJson(at, ...argv, '--json');
-    assert.deepEqual(Object.keys(first!), told.get(command), command);
+    const words = argv.map((word) => (word === SEED ? seed : word));
+    const last = (await pinakesJson(at, ...words, '--json')).at(-1);
+    assert.ok(last, `pinakes ${words.join(' ')} --json prints nothing`);
+    assert.deepEqual(Object.keys(last), told.get(command), `give the row of \`${command}\` in docs/json.md its fields`);
   }
-  assert.deepEqual([...told.keys()].toSorted(), Object.keys(TYPED).toSorted());
 });
 
 test('docs/json.md lists the fields of every kind of line', async (t) => {
@@ -69,9 +94,10 @@ test('docs/json.md lists the fields of every kind of line', async (t) => {
     const kinds = new Set<unknown>();
     for (const { kind, ...fields } of await pinakesJson(at, ...argv, '--json')) {
       const list = Object.keys(fields).map((name) => `\`${name}\``);
-      assert.ok(row.includes(`\`${kind}\`: ${list.join(', ')}`), `${command}, ${kind}: ${list.join(', ')}`);
+      const wanted = `\`${kind}\`: ${list.join(', ')}`;
+      assert.ok(row.includes(wanted), `the row of \`${command}\` in docs/json.md has to say ${wanted}`);
       kinds.add(kind);
     }
-    assert.equal(kinds.size, row.match(/`: `/g)!.length, command);
+    assert.equal(kinds.size, row.match(/`: `/g)!.length, `kinds of lines that the row of \`${command}\` has`);
   }
 });
