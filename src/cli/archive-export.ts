@@ -113,7 +113,7 @@ async function exportRecords(
   damage.end();
   if (report.unresolved > 0)
     terminal.say(
-      `${counted(report.unresolved, 'revisit')} could not be made a full record, because the content is not in the archive or is damaged; the file has what the archive has.`,
+      `${counted(report.unresolved, 'revisit')} ${report.unresolved === 1 ? 'stays' : 'stay'} as such in the file, because the content is not in the archive or is damaged.`,
     );
   return report.unresolved === 0 && damage.count === 0 ? EXIT_FINE : EXIT_FOUND;
 }

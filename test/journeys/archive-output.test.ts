@@ -278,6 +278,14 @@ test('one of something is told as one', async (t) => {
     alone,
     /^second\.warc\.gz: 1 capture with 0 accompanying records, .*\n1 revisit became a full record\n$/,
   );
+  await pinakes(at, 'export', '--collection', 'second', 'lone.warc.gz');
+  await pinakes(at, 'init', 'other');
+  await pinakes(at, 'add', '-a', 'other', 'lone.warc.gz');
+  const lone = await pinakes(at, 'export', '-a', 'other', '--self-contained', 'still-lone.warc.gz');
+  assert.match(
+    lone.err,
+    /^1 revisit stays as such in the file, because the content is not in the archive or is damaged\.$/m,
+  );
   await pinakes(at, 'delete', '--collection', 'first', '--yes');
   assert.match((await pinakes(at, 'compact')).out, /; 1 revisit became a holder, 0 were pointed anew\n$/);
 });
