@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodyForm, FORM_LENGTH_MAX, foldedForm, indexForm, matchForm } from './token-form.ts';
+import { seededRandom } from '../base/index.ts';
+import { bodyForm, FORM_LENGTH_MAX, foldedForm, indexForm, matchForm, NEW_LENGTH_MAX } from './token-form.ts';
 
 test('scripts without blanks become overlapping pairs with the last character behind', () => {
   assert.equal(indexForm('図書館 online').trim().replace(/ +/g, ' '), '図書 書館 館 online');
@@ -24,11 +25,21 @@ test('a long text takes the form that it would take in one', () => {
   assert.ok(!/[\ud800-\udbff](?![\udc00-\udfff])/.test(bodyForm(astral).form));
 });
 
+test('a long text of a script without blanks is taken in whole as long as its words come again', () => {
+  const text = '国会図書館は東京にある。図書館の本は古い。'.repeat(380_000);
+  assert.equal(bodyForm(text).isWhole, true);
+});
+
 test('a text whose form grows is cut where it would take too much room, and it is told', () => {
-  for (const letters of ['図', 'ﷺ', '㌖']) {
-    const { form, isWhole } = bodyForm(letters.repeat(8_000_000));
+  const random = seededRandom(5);
+  const letters = Array.from({ length: 4_000_000 }, () => String.fromCharCode(0x4e00 + Math.floor(random() * 20_000)));
+  const ever = bodyForm(letters.join(''));
+  assert.equal(ever.isWhole, false);
+  assert.ok(ever.form.length >= NEW_LENGTH_MAX && ever.form.length < 1.2 * NEW_LENGTH_MAX);
+  for (const sign of ['ﷺ', '㌖']) {
+    const { form, isWhole } = bodyForm(sign.repeat(8_000_000));
     assert.equal(isWhole, false);
-    assert.ok(form.length >= FORM_LENGTH_MAX && form.length < 1.5 * FORM_LENGTH_MAX, letters);
+    assert.ok(form.length >= FORM_LENGTH_MAX && form.length < 1.2 * FORM_LENGTH_MAX, sign);
   }
 });
 

@@ -94,20 +94,55 @@ export function indexForm(text: string): string {
   return plain.replace(UNSEGMENTED, (run) => ` ${pairs(run, true).join(' ')} `);
 }
 
-/** FTS5 holds all words of a document in memory, some hundred bytes for each that is new: worst are pairs of letters, of which so many characters make below a gibibyte. */
-export const FORM_LENGTH_MAX = 8 * 1024 * 1024;
+/**
+ * FTS5 holds all words of a document in memory, some hundred bytes for each that is new and few for each that comes again: worst are pairs of letters, of which so many characters
+ * that are new make below a gibibyte.
+ */
+export const NEW_LENGTH_MAX = 8 * 1024 * 1024;
+/** Enough for eight million letters in pairs; some signs stand for whole words. */
+export const FORM_LENGTH_MAX = 32 * 1024 * 1024;
 const PIECE_LENGTH = 64 * 1024;
 const BETWEEN_WORDS = /[\s\p{P}]/u;
 
-/** A text of any length as it goes into the index, as far as there is room: letters of scripts without blanks take three characters each, and some signs stand for whole words. */
+/** A text of any length as it goes into the index, as far as there is room. */
 export function bodyForm(text: string): { readonly form: string; readonly isWhole: boolean } {
+  // A shorter one cannot have too many words.
+  const words = text.length > NEW_LENGTH_MAX / 4 ? new NewWords() : undefined;
   let [form, at] = ['', 0];
-  while (at < text.length && form.length < FORM_LENGTH_MAX) {
+  while (at < text.length && form.length < FORM_LENGTH_MAX && (words?.length ?? 0) < NEW_LENGTH_MAX) {
     const end = pieceEnd(text, at);
-    form += indexForm(text.slice(at, end));
+    const piece = indexForm(text.slice(at, end));
+    words?.add(piece);
+    form += piece;
     at = end;
   }
   return { form, isWhole: at >= text.length };
+}
+
+const SEEN_BITS = 25;
+
+/** How many characters of a text are in words that stand nowhere before; a few in a hundred are missed. */
+class NewWords {
+  readonly #seen = new Uint8Array(2 ** (SEEN_BITS - 3));
+  length = 0;
+
+  /** What has no blank in it counts as one word: no part of it makes less room than its length. */
+  add(form: string): void {
+    let [hash, start] = [0, 0];
+    for (let at = 0; at <= form.length; at++) {
+      // Behind the end there is a blank.
+      const code = at < form.length ? form.charCodeAt(at) : 0x20;
+      if (code > 0x20) {
+        hash = Math.imul(hash ^ code, 0x9e3779b1);
+        hash ^= hash >>> 15;
+        continue;
+      }
+      const [slot, bit] = [hash >>> (35 - SEEN_BITS), 1 << (hash & 7)];
+      if ((this.#seen[slot]! & bit) === 0) this.length += at - start + 1;
+      this.#seen[slot]! |= bit;
+      [hash, start] = [0, at + 1];
+    }
+  }
 }
 
 /** Behind the last sign between words where there is one, so that no pair is missing, else behind a whole character. */
