@@ -79,7 +79,9 @@ async function measure(site: string, pages: number, directory: string, { runs, w
   print(`  to node:http with an agent, ${speed(agent!)} pages/s    ${ratio(agent!, ours!)}`);
   if (!wget) return;
   print(`  to wget --recursive --warc-file, ${speed(typed)} pages/s    ${ratio(typed, ours!)}   (bar 3)`);
-  print(`  to wget ${WGET_LEAN.slice(-3).join(' ')} as well, ${speed(lean)} pages/s    ${ratio(lean, ours!)}`);
+  print(
+    `  to wget ${WGET_LEAN.slice(-3).join(' ')} as well, ${speed(lean)} pages/s    ${ratio(lean, ours!)}   (bar 3)`,
+  );
 }
 
 function startWay(name: WayName, site: string, pages: number, directory: string): ChildProcess {
