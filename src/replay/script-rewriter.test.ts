@@ -103,6 +103,7 @@ for (const [code, name] of [
   ['const { location } = window', 'location'],
   ['function frames() {} window', 'frames'],
   ['window; let opener', 'opener'],
+  [`x = {} / 2 + '/"'; var globalThis = this`, 'globalThis'],
 ] as const) {
   test(`${JSON.stringify(code)} keeps its own ${name}`, () => {
     const text = rewriteScript(code, 'classic', links());

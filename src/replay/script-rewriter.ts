@@ -41,9 +41,10 @@ const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
 /** Scripts without any of these need nothing. */
-const MENTIONS =
-  /\b(?:window|globalThis|self|document|location|top|parent|frames|opener|this|postMessage|import|export)\b/;
-const MENTIONS_STAND_IN = /\b(?:window|globalThis|self|document|location|top|parent|frames|opener)\b/;
+const MENTIONS = new RegExp(`\\b(?:${STAND_INS.join('|')}|this|postMessage|import|export)\\b`);
+const MENTIONS_STAND_IN = new RegExp(`\\b(?:${STAND_INS.join('|')})\\b`);
+/** What declares one, as far as can be told without reading the script. */
+const DECLARES_STAND_IN = new RegExp(`\\b(?:var|let|const|function|class|,)\\s*(${STAND_INS.join('|')})\\b`, 'g');
 
 type Patch = { readonly from: number; readonly to: number; readonly text: string };
 
@@ -107,7 +108,7 @@ class ScriptRewriting {
       return (
         // Here all names of the window may be those of the module.
         `const ${ASSIGN}=(name)=>{const w=typeof _wb_wombat==="object"&&_wb_wombat;` +
-        `return(w&&w.local_init&&w.local_init(name))||Function("return this")()[name]};${declarations}${body}`
+        `return(w&&w.local_init&&w.local_init(name))||${ASSIGN}.constructor("return this")()[name]};${declarations}${body}`
       );
     }
     const handedOut = this.#handedOut.map((name) => `globalThis.${name}=${name};`).join('');
@@ -268,8 +269,7 @@ class ScriptRewriting {
 
   /** For a script that could not be read to its end: a name that some declaration mentions anywhere is left alone. */
   #declareAllFound(): void {
-    const found = /\b(?:var|let|const|function|class|,)\s*(window|self|document|location|top|parent|frames|opener)\b/g;
-    for (const match of this.#text.matchAll(found)) this.#declared.add(match[1]!);
+    for (const match of this.#text.matchAll(DECLARES_STAND_IN)) this.#declared.add(match[1]!);
   }
 
   #put(from: number, to: number, text: string): void {

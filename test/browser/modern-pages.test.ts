@@ -100,7 +100,8 @@ test('what scripts call globalThis is the window that they see', async (t) => {
     <script>(function (globalThis) { done.own = globalThis })('own')</script>
     <script type="module">done.inline = ${seen};</script>
     <script type="module" src="/main.js"></script>`);
-  const { done } = await found(t, [page, script('/main.js', `done.main = ${seen};`)], ['handed', 'inline', 'main']);
+  const main = script('/main.js', `export class Function {} done.main = ${seen};`);
+  const { done } = await found(t, [page, main], ['handed', 'inline', 'main']);
   const expected = [`${SITE}/`, `${SITE}/`, true, true, 'function'];
   assert.deepEqual(done, { classic: expected, handed: 2, own: 'own', inline: expected, main: expected });
 });
