@@ -50,22 +50,27 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
       prepare.call(this, timestamp);
       if (win.Date === own) return;
       var given = win.Date;
+      // Pages put one of their own in its place, which may well ask for a new Date.
+      var now = given.now;
       win.Date = new Proxy(given, {
         apply: function () { return String(new given()); },
         construct: function (made, values, target) {
-          return Reflect.construct(own, values.length > 0 ? values : [given.now()], target);
+          return Reflect.construct(own, values.length > 0 ? values : [now()], target);
         }
       });
       Object.defineProperty(own.prototype, 'constructor', { value: win.Date });
     };
   }
 
-  // Scripts that scripts make stand in a block too, where location = x would set the name and lead nowhere.
+  // Scripts that scripts make stand in a block too, where location = x would set the name and lead nowhere. What they have between quotes stays as it is.
   function mendScripts(methods) {
+    var QUOTED = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?/;
+    var SET = /(^|[\\s;{}(),:!|])location\\s*=(?![=>])/;
+    var sought = new RegExp(QUOTED.source + '|' + SET.source, 'g');
     var wrap = methods.wrapScriptTextJsProxy;
     methods.wrapScriptTextJsProxy = function (text, excludes) {
-      var led = text.replace(/(^|[\\s;{}(),:!|])location\\s*=(?![=>])/g, function (all, before) {
-        return before + 'location = ${CHECK_LOCATION}';
+      var led = text.replace(sought, function (all, before) {
+        return before === undefined ? all : before + 'location = ${CHECK_LOCATION}';
       });
       return wrap.call(this, led, excludes);
     };

@@ -181,6 +181,7 @@ test('a script that another one makes leads its page elsewhere', async (t) => {
     written: `document.write('<scr' + 'ipt>location = "/there"</scr' + 'ipt>')`,
     made: `var made = document.createElement('script'); made.text = 'if (true) location="/there"; var link = "?location=1"'; document.documentElement.append(made)`,
     evaluated: `window.eval('location = "/there"')`,
+    quoted: `var made = document.createElement('script'); made.text = 'document.title = [\`<b location="\\\\\`">\`, "a location = b", window.name]; (function (location = 1) {})()'; document.documentElement.append(made)`,
     declared: `var made = document.createElement('script'); made.text = '(function () { let location = "own"; document.title = [location, self.location.pathname] })()'; document.documentElement.append(made)`,
   };
   const names = Object.keys(ways);
@@ -191,7 +192,7 @@ test('a script that another one makes leads its page elsewhere', async (t) => {
   const body = `<title>page</title>${names.map((name) => `<iframe src=/${name}></iframe>`).join('')}`;
   const { frame } = await opened(t, [{ url: `${SITE}/`, body }, ...pages, THERE]);
   const titles = async () => String(await frame.evaluate('Array.from(frames, (one) => one.document.title).join()'));
-  await until(titles, /^there,there,there,own,\/declared$/);
+  await until(titles, /^there,there,there,<b location="`">,a location = b,,own,\/declared$/);
 });
 
 test('scripts set parts of addresses, and read those of the original', async (t) => {

@@ -125,14 +125,16 @@ test('Date can be called and extended, and events tell the window and the docume
     class Day extends Date { get year() { return this.getUTCFullYear() } }
     done.date = [typeof Date(), new Date(Date()).getUTCFullYear(), new Date().getUTCFullYear(), new Date(2019, 0).getFullYear(), new Day().year, new Day(0).year,
       String(new Date(undefined)), new Date().constructor === Date, new Day() instanceof Date, Date.UTC(2000, 0)];
+    Date.now = () => new Date().getTime();
+    done.now = new Date(Date.now()).getUTCFullYear();
     addEventListener('zap', function (event) { done.event = [event.target === window, event.currentTarget === window, this === window] });
     dispatchEvent(new Event('zap'));
     document.addEventListener('zap', (event) => { done.document = [event.target === document, event.currentTarget === document] });
     document.dispatchEvent(new Event('zap'));
     </script>`);
-  const { done } = await found(t, [page], ['date', 'event', 'document']);
+  const { done } = await found(t, [page], ['date', 'now', 'event', 'document']);
   const date = ['string', 2020, 2020, 2019, 2020, 1970, 'Invalid Date', true, true, Date.UTC(2000, 0)];
-  assert.deepEqual(done, { date, event: [true, true, true], document: [true, true] });
+  assert.deepEqual(done, { date, now: 2020, event: [true, true, true], document: [true, true] });
 });
 
 const PLACE = `[location.href, location.origin, location.pathname, String(self.location), self.origin, location instanceof WorkerLocation, new URL('/x', location).href]`;
