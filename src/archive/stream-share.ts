@@ -18,6 +18,9 @@ const BYTES_MAX = 64 * 1024 * 1024;
 /** What no client is still to come by is kept for those that begin a moment later, and no longer. */
 const PASSED_BYTES_MAX = 8 * 1024 * 1024;
 
+/** Room is made by so much of the whole at once: of parcels without bytes there may be very many, and all are looked at. */
+const ROOM_PART = 1 / 64;
+
 /** What a parcel takes besides its bytes, of which it may have none. */
 const PARCEL_ROOM_BYTES = 1024;
 
@@ -59,11 +62,14 @@ export class StreamSharing {
   /** Those that stand at a place. */
   readonly #sources = new Map<string, Source>();
   #bytes = 0;
+  /** How many bytes there may be until room is made. */
+  #roomyBytes: number;
 
   constructor(archive: StreamParts, options: { readonly bytesMax?: number } = {}) {
     this.archive = archive;
     this.#bytesMax = options.bytesMax ?? BYTES_MAX;
     this.#passedBytesMax = Math.min(PASSED_BYTES_MAX, this.#bytesMax);
+    this.#roomyBytes = this.#passedBytesMax;
   }
 
   get clients(): ReadonlySet<ParcelClient> {
@@ -82,6 +88,7 @@ export class StreamSharing {
   async leave(client: ParcelClient): Promise<void> {
     this.#clients.delete(client);
     this.#sending.delete(client);
+    this.#roomyBytes = this.#passedBytesMax;
     this.#breakOff();
     if (this.#clients.size > 0) return;
     for (const [key, link] of this.#links) if (link.isRead) this.#forget(key, link);
@@ -148,7 +155,7 @@ export class StreamSharing {
     link.isRead = true;
     link.found = parcel;
     this.#bytes += roomOf(parcel);
-    if (this.#bytes > this.#passedBytesMax) this.#makeRoom(link);
+    if (this.#bytes > this.#roomyBytes) this.#makeRoom(link);
   }
 
   /** Forgets what nobody is still to come by, beyond a little of it, and then what is farthest from who comes by next, until the rest fits. */
@@ -161,10 +168,13 @@ export class StreamSharing {
     );
     // Two that nobody comes by are as far away as each other, though their difference is no number.
     held.sort((a, b) => b.away - a.away || 0);
+    const part = this.#bytesMax * ROOM_PART;
+    const neededBytesMax = this.#bytes > this.#bytesMax ? this.#bytesMax - part : this.#bytesMax;
     for (const { key, link, away } of held) {
-      if (this.#bytes <= (away === Number.POSITIVE_INFINITY ? this.#passedBytesMax : this.#bytesMax)) return;
+      if (this.#bytes <= (away === Number.POSITIVE_INFINITY ? this.#passedBytesMax : neededBytesMax)) break;
       this.#forget(key, link);
     }
+    this.#roomyBytes = Math.min(this.#bytesMax, Math.max(this.#passedBytesMax, this.#bytes + part));
   }
 
   #isNeeded(link: Link): boolean {
