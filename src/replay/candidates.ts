@@ -53,15 +53,16 @@ async function* sentLast(
 ): AsyncGenerator<Capture> {
   const held: Capture[] = [];
   let isInSecond = true;
+  let count = 0;
   for await (const capture of candidates) {
     if (isInSecond && !isOfSecond(capture, wanted)) {
       isInSecond = false;
       yield* held.splice(0);
     }
-    const isAsked = held.length < HELD_MAX && mayBeSent(capture);
+    if (++count > HELD_MAX) yield* held.splice(0);
+    const isAsked = count <= HELD_MAX && mayBeSent(capture);
     if (isAsked && !(await answersReading(archive, capture))) held.push(capture);
     else yield capture;
-    if (held.length === HELD_MAX) yield* held.splice(0);
   }
   yield* held;
 }

@@ -10,6 +10,8 @@ import type { Capture } from './capture.ts';
 
 /** How far behind an answer its request is looked for, and how much of a request is read. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
+/** Into this nearly every request fits; others are read again. Buffers for more would cost far more than the reading. */
+const REQUEST_BYTES = 16 * 1024;
 /** Keys hold no more of a body than this can show. */
 const BODY_BYTES_MAX = 64 * 1024;
 
@@ -39,14 +41,23 @@ function isSending(method: string): boolean {
 
 /** The request that stands behind a capture, and the capture's key with what it sent; undefined when there is none. */
 async function requestOf(archive: Archive, capture: Capture): Promise<Exchange | undefined> {
+  const found = await requestWithin(archive, capture, REQUEST_BYTES);
+  return found.isWhole ? found.request : (await requestWithin(archive, capture, REQUEST_BYTES_MAX)).request;
+}
+
+async function requestWithin(
+  archive: Archive,
+  capture: Capture,
+  bytesMax: number,
+): Promise<{ readonly request?: Exchange; readonly isWhole: boolean }> {
   const { segment, offset, length } = capture.place;
   const from = offset + length;
   const left = (archive.shelf.find(segment)?.bytes ?? 0) - from;
-  if (left <= 0) return undefined;
-  const records = archive.access.records({ segment, offset: from, length: Math.min(left, REQUEST_BYTES_MAX) });
+  if (left <= 0) return { isWhole: true };
+  const records = archive.access.records({ segment, offset: from, length: Math.min(left, bytesMax) });
   for await (const record of records) {
     const { head } = record;
-    if (head.type !== 'request' || head.targetUri !== capture.url) return undefined;
+    if (head.type !== 'request' || head.targetUri !== capture.url) return { isWhole: true };
     const pieces: Uint8Array[] = [];
     let size = 0;
     const scanner = new BlockScanner(head, {
@@ -56,10 +67,12 @@ async function requestOf(archive: Archive, capture: Capture): Promise<Exchange |
       },
     });
     for await (const piece of record.body()) scanner.push(piece);
+    const isWhole = record.damage.length === 0;
     const { http } = scanner.end();
     const method = http?.method?.toUpperCase();
-    if (!http || method === undefined) return undefined;
-    return { method, key: requestKey(capture.url, method, concat(pieces), http.get('content-type') ?? '') };
+    if (!http || method === undefined) return { isWhole };
+    const key = requestKey(capture.url, method, concat(pieces), http.get('content-type') ?? '');
+    return { request: { method, key }, isWhole };
   }
-  return undefined;
+  return { isWhole: left <= bytesMax };
 }

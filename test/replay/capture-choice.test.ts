@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { utf8 } from '../../src/base/index.ts';
-import { shownAround } from '../../src/replay/index.ts';
+import { firstCandidate, shownAround } from '../../src/replay/index.ts';
 import { type SiteFile, SPRING, SUMMER } from '../browser/sample-site.ts';
 import { type Answered, ReplayTrial } from './replay-trial.ts';
 
@@ -173,21 +174,24 @@ test('a script that calls back by a name made for the occasion is found, and cal
   assert.equal(await asked(`?q=a&callback=a${'1'.repeat(50_000)}-`), 404, 'a name without an end takes no time');
 });
 
+type Exchange = [method: string, time: number, body: string, sent?: string];
+
+function storeExchange({ archive }: ReplayTrial, url: string, ...[method, time, body, sent = '']: Exchange) {
+  return archive.store({
+    kind: 'http',
+    url,
+    time,
+    responseHead: utf8('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n'),
+    body: utf8(body),
+    request: utf8(`${method} / HTTP/1.1\r\nHost: many.example\r\nContent-Type: application/json\r\n\r\n${sent}`),
+  });
+}
+
 test('of very many captures of a URL, too, each way of asking gets its own', async (t) => {
   const trial = await ReplayTrial.with(t, []);
   const url = 'http://many.example/graphql';
   const fields = { 'content-type': 'application/json', 'sec-fetch-dest': 'empty' };
-  const store = (method: string, time: number, body: string, sent = '') =>
-    trial.archive.store({
-      kind: 'http',
-      url,
-      time,
-      responseHead: utf8('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n'),
-      body: utf8(body),
-      request: utf8(
-        `${method} /graphql HTTP/1.1\r\nHost: many.example\r\nContent-Type: application/json\r\n\r\n${sent}`,
-      ),
-    });
+  const store = (...exchange: Exchange) => storeExchange(trial, url, ...exchange);
   const post = async (at: number) => {
     const body = utf8(`{"page":${at}}`);
     return (await trial.ask({ url, at: SPRING, method: 'POST', body, isFromPage: true, fields })).text;
@@ -203,4 +207,24 @@ test('of very many captures of a URL, too, each way of asking gets its own', asy
   assert.equal(await post(59), '"answer 59"');
   for (let at = 60; at < 130; at++) await store('DELETE', SPRING + at, `"gone ${at}"`);
   assert.equal(await post(1000), '"answer 0"', 'nearest of those that may be meant');
+});
+
+test('large requests are known too, and of very many captures the requests of some alone are read', async (t) => {
+  const trial = await ReplayTrial.with(t, []);
+  const url = 'http://many.example/upload';
+  const sent = ['a', 'b'].map((name) => JSON.stringify({ name, data: randomBytes(40_000).toString('hex') }));
+  for (const [at, body] of sent.entries())
+    await storeExchange(trial, url, 'POST', SPRING + at * 1000, `"answer ${at}"`, body);
+  const fields = { 'content-type': 'application/json', 'sec-fetch-dest': 'empty' };
+  for (const [at, body] of sent.entries()) {
+    const { text } = await trial.ask({ url, at: SPRING, method: 'POST', body: utf8(body), isFromPage: true, fields });
+    assert.equal(text, `"answer ${at}"`);
+  }
+  for (let at = 0; at < 100; at++) await storeExchange(trial, url, 'POST', SUMMER + at * 1000, `"more ${at}"`, `${at}`);
+  const volume = trial.archive.volumes.get('main');
+  const reading = t.mock.method(volume, 'stream');
+  const seen: number[] = [];
+  await firstCandidate(trial.archive, url, SUMMER, ({ time }) => seen.push(time) === 0);
+  assert.equal(new Set(seen).size, 102, 'each comes, and once');
+  assert.ok(reading.mock.callCount() <= 66, `${reading.mock.callCount()} read`);
 });
