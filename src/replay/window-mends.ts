@@ -97,14 +97,18 @@ export const WINDOW_MENDS = `
       document.documentElement.removeChild(copy);
     }
 
-    // Those that the page let come to their end.
+    // Events that the page let come to their end. What is to be done there is done a little later for those that it did not.
     var ended = new WeakSet();
+
+    function atEnd(event, isLast, act) {
+      if (isLast) ended.add(event);
+      else setTimeout(function () { ended.has(event) || act(); });
+    }
 
     function clicked(win, event, isLast, known) {
       var link = known || event.composedPath().find(isLink);
       if (!link) return;
-      if (isLast) ended.add(event);
-      else setTimeout(function () { if (!ended.has(event)) clicked(win, event, true, link); });
+      atEnd(event, isLast, function () { clicked(win, event, true, link); });
       var way = settle(win, link, 'target');
       var url = typeof link.href === 'string' ? link.href : '';
       var isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.defaultPrevented;
@@ -115,6 +119,7 @@ export const WINDOW_MENDS = `
 
     function submitted(win, event, isLast) {
       if (!event.isTrusted) return;
+      atEnd(event, isLast, function () { submitted(win, event, true); });
       var way = settleForm(win, event.target, event.submitter);
       if (!isLast || event.defaultPrevented || way.from === win) return;
       event.preventDefault();

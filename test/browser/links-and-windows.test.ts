@@ -51,6 +51,7 @@ for (const [what, markup] of Object.entries(ASKING)) {
 const LEADING = `<a id=link target=main href=/there>go</a><a id=stopped target=main href=/there onclick="event.stopPropagation()">go</a><b id=script onclick="window.open('/there', 'main')">go</b>
   <form action=/there target=main><button id=form name=way value=form>go</button></form>
   <form action=/there method=post target=main><button id=post>go</button></form>
+  <form action=/there target=main onsubmit="event.stopPropagation()"><button id=kept name=way value=form>go</button></form>
   <form id=silent action=/there target=main><input name=action type=hidden><input name=method type=hidden></form><b id=sent onclick="document.getElementById('silent').submit()">go</b>`;
 
 test('what names a frame of the page opens there', async (t) => {
@@ -83,7 +84,7 @@ async function leadsIntoFrame(
   const shown = async () => String(await frame.evaluate(`document.querySelector('${selector}').contentDocument.title`));
   await frame.waitForSelector(selector, { state: 'attached' });
   const menu = await menuOf(frame);
-  for (const id of ['link', 'stopped', 'script', 'form', 'post', 'sent']) {
+  for (const id of ['link', 'stopped', 'script', 'form', 'kept', 'post', 'sent']) {
     await frame.evaluate(`document.querySelector('${selector}').src = '/blank'`);
     await until(shown, /^blank$/);
     await menu.click(`#${id}`);
