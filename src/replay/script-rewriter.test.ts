@@ -58,6 +58,11 @@ const CLASSIC: readonly [code: string, expected: string][] = [
   ],
   ["window; x = a\n--> 0 isn't\nthis", `window; x = a\n--> 0 isn't\n${THIS}`],
   ['window; while (n --> 0) f(this)', `window; while (n --> 0) f(${THIS})`],
+  [
+    'f(class A extends b({ class: 1 }) { location = 1; static location = 2; c() { location = 3 } }); location = 4',
+    `f(class A extends b({ class: 1 }) { location = 1; static location = 2; c() { location =${LOCATION} 3 } }); location =${LOCATION} 4`,
+  ],
+  ['f({ class: 1, a() { location = 2 } })', `f({ class: 1, a() { location =${LOCATION} 2 } })`],
 ];
 
 for (const [code, expected] of CLASSIC) {
@@ -78,6 +83,10 @@ for (const [code, expected] of [
   ],
   ['const from = "/x"; export default from', 'const from = "/x"; export default from'],
   ['window; const a = 1', 'window; const a = 1'],
+  [
+    'import { class as c } from "c"; function f() { if (c) { location = 1 } }',
+    `import { class as c } from "c"; function f() { if (c) { location =${LOCATION} 1 } }`,
+  ],
 ] as const) {
   test(`a module ${JSON.stringify(code)} is rewritten`, () => assert.equal(body(code, 'module'), expected));
 }

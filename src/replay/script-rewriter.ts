@@ -151,8 +151,8 @@ class ScriptRewriting {
     this.#put(start, end, CHECK_THIS);
   }
 
-  #onLocation({ end, before }: ScannedName): void {
-    if (this.#isWorker || before === 'var' || before === 'let' || before === 'const') return;
+  #onLocation({ end, before, isInClass }: ScannedName): void {
+    if (this.#isWorker || isInClass || before === 'var' || before === 'let' || before === 'const') return;
     const after = this.#afterSpace(end);
     const next = this.#text[after + 1];
     if (this.#text[after] !== '=' || next === '=' || next === '>') return;

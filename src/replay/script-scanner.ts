@@ -6,7 +6,13 @@
  */
 
 /** What a bracket opened. */
-type Frame = { readonly open: number; readonly isControl: boolean; readonly isFunction: boolean; isTemplate: boolean };
+type Frame = {
+  readonly open: number;
+  readonly isControl?: boolean;
+  readonly isFunction?: boolean;
+  readonly isClass?: boolean;
+  readonly isTemplate?: boolean;
+};
 
 export type ScannedName = {
   readonly name: string;
@@ -20,6 +26,8 @@ export type ScannedName = {
   readonly depth: number;
   /** How many of those are bodies of functions. */
   readonly functionDepth: number;
+  /** Whether the last of them is the body of a class. */
+  readonly isInClass: boolean;
 };
 
 export type ScanHandler = {
@@ -56,6 +64,8 @@ export class ScriptScanner {
   #isOperandBefore = false;
   #isNewLine = false;
   #functionDepth = 0;
+  /** The depths of classes whose bodies are still to begin. */
+  readonly #classDepths: number[] = [];
   /** Characters that were looked at for regular expressions which were none. */
   #wasted = 0;
   /** Whether the bracket that was closed last held the head of a control statement. */
@@ -120,8 +130,12 @@ export class ScriptScanner {
       isOnNewLine: this.#isNewLine,
       depth: this.#frames.length,
       functionDepth: this.#functionDepth,
+      isInClass: this.#frames.at(-1)?.isClass === true,
     });
     const isProperty = this.#before === '.' || this.#before === '?.';
+    // It may be a key of an object, too.
+    if (name === 'class' && !isProperty && /^\s+[\w$\\\u0080-\uffff]|^\s*\{/.test(text.slice(at, at + 16)))
+      this.#classDepths.push(this.#frames.length);
     this.#token(name, isProperty || !BEFORE_EXPRESSION.has(name));
   }
 
@@ -184,7 +198,7 @@ export class ScriptScanner {
         return;
       } else if (code === 0x24 && text.charCodeAt(at + 1) === 0x7b) {
         this.#at = at + 2;
-        this.#push({ open: 0x7b, isControl: false, isFunction: false, isTemplate: true });
+        this.#push({ open: 0x7b, isTemplate: true });
         this.#token('{', false);
         return;
       }
@@ -206,8 +220,11 @@ export class ScriptScanner {
     if (code === 0x28 || code === 0x5b || code === 0x7b) {
       this.#handler.onPunctuation?.(character, at, this.#frames.length);
       const isControl = code === 0x28 && CONTROL.has(this.#before);
-      const isFunction = code === 0x7b && (this.#before === '=>' || (this.#before === ')' && !this.#wasControl));
-      this.#push({ open: code, isControl, isFunction, isTemplate: false });
+      const isClass = code === 0x7b && this.#classDepths.at(-1) === this.#frames.length;
+      if (isClass) this.#classDepths.pop();
+      const isFunction =
+        code === 0x7b && !isClass && (this.#before === '=>' || (this.#before === ')' && !this.#wasControl));
+      this.#push({ open: code, isControl, isFunction, isClass });
       this.#token(character, false);
     } else if (code === 0x29 || code === 0x5d || code === 0x7d) {
       this.#close(code, character, at);
@@ -237,12 +254,13 @@ export class ScriptScanner {
       return;
     }
     if (frame.isFunction) this.#functionDepth--;
+    if (this.#classDepths.at(-1)! > this.#frames.length) this.#classDepths.pop();
     if (frame.isTemplate) {
       this.#template(at + 1);
       return;
     }
     this.#handler.onPunctuation?.(character, at, this.#frames.length);
-    this.#wasControl = frame.isControl;
+    this.#wasControl = frame.isControl === true;
     // Behind the head of a statement, and behind a block, an expression begins; behind other brackets it goes on.
     this.#token(character, code === 0x5d || (code === 0x29 && !frame.isControl));
   }
