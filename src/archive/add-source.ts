@@ -64,7 +64,7 @@ type Ledger = {
   readonly deleted?: number;
 };
 
-/** What a file was when it was looked at: unless its length and times are others, it is the same still; else its samples tell. */
+/** What a file was before anybody read it: unless its length and times are others, it is the same still; else its samples tell. */
 export type Glimpse = { readonly size: number; readonly seen: string; readonly print: Uint8Array };
 
 /** One file while it is being added. */
@@ -73,9 +73,6 @@ export class FileSource implements StepSource {
   readonly #parts: AddParts;
   readonly #options: AddOptions;
   readonly #handle: FileHandle;
-  readonly #size: number;
-  readonly #seen: string;
-  /** What it was before anybody read it. */
   readonly glimpse: Glimpse;
   readonly #note: string;
   readonly #coding: Coding;
@@ -103,8 +100,7 @@ export class FileSource implements StepSource {
     path: string,
     options: AddOptions,
     handle: FileHandle,
-    file: Glimpse,
-    earlier: Glimpse | undefined,
+    glimpse: Glimpse,
     coding: Coding,
     kind: SegmentKind,
     note: string,
@@ -114,9 +110,7 @@ export class FileSource implements StepSource {
     this.path = path;
     this.#options = options;
     this.#handle = handle;
-    this.#size = file.size;
-    this.#seen = file.seen;
-    this.glimpse = earlier ?? file;
+    this.glimpse = glimpse;
     this.#coding = coding;
     this.#kind = kind;
     this.#note = note;
@@ -128,16 +122,14 @@ export class FileSource implements StepSource {
     this.#own = new OwnCaptures(parts.catalog);
   }
 
-  /** `earlier`: what it was before threads began to read it. */
+  /** `earlier`: what it was before threads began to read it. What grew behind that may be unread, and is no part of what is noted as added. */
   static async open(parts: AddParts, path: string, options: AddOptions, earlier?: Glimpse): Promise<FileSource> {
     try {
       const handle = await open(path, 'r');
       try {
         const { coding, dictionary } = readFileStart(path);
-        const found = await handle.stat();
-        const { size } = found;
-        const print = await fingerprintOf(handle, size);
-        const file = { size, seen: seenAs(path, found), print };
+        const glimpse = earlier ?? (await glimpseOf(path, handle));
+        const { print } = glimpse;
         const collectionName = options.collection ?? 'default';
         const collection = await parts.collections.number(collectionName);
         const volume = options.volume ?? (await parts.volumeChoice())(print);
@@ -152,7 +144,7 @@ export class FileSource implements StepSource {
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
         const held = options.again ? undefined : (await parts.catalog.notes(note))[note];
         const ledger = held === undefined ? undefined : (JSON.parse(held) as Ledger);
-        return new FileSource(parts, path, options, handle, file, earlier, coding, kind, note, ledger);
+        return new FileSource(parts, path, options, handle, glimpse, coding, kind, note, ledger);
       } catch (error) {
         await handle.close();
         throw error;
@@ -179,7 +171,7 @@ export class FileSource implements StepSource {
 
   /** Whether the ledger is of this very file, and not only of one with the same samples. */
   #isSurely({ seen }: Ledger): boolean {
-    return this.#size <= SAMPLED_BYTES || seen === this.#seen;
+    return this.glimpse.size <= SAMPLED_BYTES || seen === this.glimpse.seen;
   }
 
   /** Captures that were deleted from the collection since the file was added. */
@@ -196,19 +188,19 @@ export class FileSource implements StepSource {
   /** A file that has something wrong with it is read again when it comes again, so that it is told again; but nothing of it is added twice. */
   async finish(report: AddReport): Promise<void> {
     // What was cut off before it was read is not there to be told of otherwise. What was added behind comes with the next add.
-    if ((await this.#handle.stat()).size < this.#size) throw new PinakesError('FILE_CHANGED', { where: this.path });
+    await this.#assertSame();
     if (this.#finished && !this.#finished.done) {
       report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
       return;
     }
     const deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection);
-    this.#ledger = { ...this.#ledger, seen: this.#seen, done: !this.#hasFindings, deleted };
+    this.#ledger = { ...this.#ledger, seen: this.glimpse.seen, done: !this.#hasFindings, deleted };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 
   async take(batch: ScanBatch, report: AddReport): Promise<void> {
     // The threads opened it by its path: what they found has to be of the bytes that are copied.
-    if (await isOther(this.path, this.glimpse)) throw new PinakesError('FILE_CHANGED', { where: this.path });
+    if (await isReplaced(this.path, this.glimpse)) throw this.#changed();
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
     for (let record = 0; record < batch.count; ) {
       const records: ScanFacts[] = [];
@@ -224,6 +216,14 @@ export class FileSource implements StepSource {
       }
       if (records.length > 0) await this.#parts.exclusive(() => this.#step(records, report));
     }
+  }
+
+  async #assertSame(): Promise<void> {
+    if (await isOther(this.path, this.#handle, this.glimpse)) throw this.#changed();
+  }
+
+  #changed(): PinakesError {
+    return new PinakesError('FILE_CHANGED', { where: this.path });
   }
 
   #isAhead({ offset, innerOffset }: RecordFacts): boolean {
@@ -247,6 +247,8 @@ export class FileSource implements StepSource {
       const { offset, innerOffset } = records.at(-1)!;
       const ledger = { ...this.#ledger, offset, innerOffset };
       draft.putNote(this.#note, JSON.stringify(ledger));
+      // What was copied has to be of the file that was read.
+      await this.#assertSame();
       await this.#parts.commit(draft);
       this.#ledger = ledger;
       this.#lastVisit = visitOf(records.at(-1)!);
@@ -278,10 +280,10 @@ export class FileSource implements StepSource {
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
   async #moveWindow(open: OpenSegment, at: number): Promise<void> {
     await this.#parts.shelf.flush(open);
-    this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, this.#size));
+    this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
     const { bytesRead } = await this.#handle.read(this.#window, 0, this.#window.length, at);
-    if (bytesRead === 0) throw new PinakesError('FILE_CHANGED', { where: this.path });
+    if (bytesRead === 0) throw this.#changed();
     this.#windowAt = at;
     this.#windowBytes = bytesRead;
   }
@@ -398,20 +400,36 @@ function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {
   return `${resolve(path)} ${mtimeMs} ${ctimeMs}`;
 }
 
-/** Whether another file lies there by now, or other bytes. One that grew is the same; one that is gone is no other. */
-async function isOther(path: string, { size, seen, print }: Glimpse): Promise<boolean> {
+async function glimpseOf(path: string, handle: FileHandle): Promise<Glimpse> {
+  const now = await handle.stat();
+  return { size: now.size, seen: seenAs(path, now), print: await fingerprintOf(handle, now.size) };
+}
+
+/** Whether another file lies there by now, or other bytes. One that is gone is no other. */
+async function isReplaced(path: string, glimpse: Glimpse): Promise<boolean> {
   const now = await stat(path).catch(() => undefined);
-  if (!now || (now.size === size && seenAs(path, now) === seen)) return false;
-  if (now.size < size) return true;
+  if (!now || isSurelySame(path, now, glimpse)) return false;
   const handle = await open(path, 'r').catch(() => undefined);
   if (!handle) return false;
   try {
-    return !equal(await fingerprintOf(handle, size), print);
+    return await isOther(path, handle, glimpse);
   } finally {
     await handle.close();
   }
 }
 
+/** Whether a file has other bytes than it had. One that grew has the same. */
+async function isOther(path: string, handle: FileHandle, glimpse: Glimpse): Promise<boolean> {
+  const now = await handle.stat();
+  if (isSurelySame(path, now, glimpse)) return false;
+  return now.size < glimpse.size || !equal(await fingerprintOf(handle, glimpse.size), glimpse.print);
+}
+
+function isSurelySame(path: string, now: Stats, { size, seen }: Glimpse): boolean {
+  return now.size === size && seenAs(path, now) === seen;
+}
+
+/** Of the first `size` bytes. */
 async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Array> {
   const hash = createHash('sha256').update(String(size));
   const piece = Buffer.alloc(FINGERPRINT_BYTES);
@@ -420,7 +438,8 @@ async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Arr
   for (let sample = 0; sample < FINGERPRINT_SAMPLES; sample++) {
     const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
     // All samples of a small file are the same.
-    if (position !== readAt) bytes = (await handle.read(piece, 0, piece.length, position)).bytesRead;
+    const length = Math.min(piece.length, size - position);
+    if (position !== readAt) bytes = (await handle.read(piece, 0, length, position)).bytesRead;
     readAt = position;
     hash.update(piece.subarray(0, bytes));
   }

@@ -1,6 +1,6 @@
 /** What adding says when a file changes under it, or when the archive cannot be written to: no more than was added. */
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, renameSync, truncateSync } from 'node:fs';
+import { appendFileSync, copyFileSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PinakesError } from '../../src/base/index.ts';
@@ -64,15 +64,43 @@ for (const [how, replace] of [
     assert.deepEqual(await audit(archive), []);
   });
 
-test('a file that goes on growing while it is added is taken as far as it was read', async (t) => {
+for (const count of [0, 2, 300])
+  test(`a file of ${count} records that grows while it is added is taken as far as it was read, and the rest when it is added again`, async (t) => {
+    const archive = await makeArchive(t);
+    const directory = await temporaryDirectory(t);
+    const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
+    const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', count, 1500));
+    const more = readFileSync(await writeForeign(join(directory, 'more.warc.gz'), pages('more', 3, 1500)));
+    let isGrown = false;
+    // The threads have most likely read the second file by the time the first one is copied.
+    const onProgress = () => {
+      if (!isGrown) appendFileSync(file, more);
+      isGrown = true;
+    };
+    const { failures, captures } = await archive.add([first, file], { workers: 2, onProgress });
+    assert.deepEqual(failures, []);
+    assert.equal(captures + (await archive.add([file])).captures, 1500 + count + 3);
+    assert.equal((await archive.verify()).errors, 0);
+  });
+
+test('a file that is written over while it is copied is told of, and nothing of the two is mixed', async (t) => {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
-  const first = await writeForeign(join(directory, 'first.warc.gz'), pages('first', 1500, 1500));
-  const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 300, 1500));
-  const onProgress = () => appendFileSync(file, 'WARC/1.1 not yet a record');
-  const { failures, captures } = await archive.add([first, file], { workers: 2, onProgress });
-  assert.deepEqual([failures, captures], [[], 1800]);
+  const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
+  const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 220, 50_000));
+  const volume = archive.volumes.get('main');
+  const append = volume.append.bind(volume);
+  volume.append = async (...given) => {
+    if (given[1] > 0) copyFileSync(other, file);
+    return append(...given);
+  };
+  const { failures } = await archive.add([file], { workers: 0 });
+  assert.deepEqual(
+    failures.map(({ code, where }) => [code, where]),
+    [['FILE_CHANGED', file]],
+  );
   assert.equal((await archive.verify()).errors, 0);
+  assert.deepEqual(await audit(archive), []);
 });
 
 test('a segment that may not be written to ends the add: it is no fault of the file', async (t) => {
