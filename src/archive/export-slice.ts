@@ -182,7 +182,7 @@ async function walkedSlice(
   const isChosen = (head: RecordHead) => chosen.has(head.offset);
   const notable = new Map<number, Standing>();
   const lost: Finding[] = [];
-  const warcinfo = new WarcinfoFinder(isChosen, archive.volumes.linked(segment.volume) === undefined);
+  const warcinfo = new WarcinfoFinder(isChosen, await archive.access.isOwn(segment));
   async function* watched(): AsyncGenerator<ReadingRecord> {
     const onUnreadable = (finding: Finding) => lost.push(finding);
     for await (const record of recordsFrom(archive, segment, 0, { signal, onUnreadable })) {

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { utf8 } from '../../src/base/index.ts';
 import { MemberEncoder, readRecords, recordParts } from '../../src/warc/index.ts';
-import { contentOf, makeArchive, temporaryDirectory } from './trial-archive.ts';
+import { response, warcinfo, writeForeign } from './foreign-file.ts';
+import { contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
 
 /** Responses of a crawler; the last one can be cut off in the middle. */
 async function writeCrawl(path: string, coding: 'gzip' | 'none', cutBytes = 0): Promise<void> {
@@ -76,3 +77,15 @@ for (const { cutBytes, isMoved } of [
       assert.ok(gunzipSync(await readFile(path)).length > 0);
     }
   });
+
+test('what a crawler said of its captures goes along with them, also when its file was moved into the archive', async (t) => {
+  const archive = await makeArchive(t);
+  const at = await temporaryDirectory(t);
+  const page = response('http://a.test/', NOON, contentOf('page'));
+  await archive.add([await writeForeign(join(at, 'crawl.warc.gz'), [warcinfo(), page])], { inPlace: true });
+  for (const name of ['linked.warc.gz', 'moved.warc.gz']) {
+    await archive.exportWarc({}, join(at, name), { software: 'pinakes/test' });
+    assert.match(gunzipSync(await readFile(join(at, name))).toString(), /software: another crawler/, name);
+    if (name === 'linked.warc.gz') await archive.migrate('linked', 'main');
+  }
+});
