@@ -31,7 +31,7 @@ export function replacementOf(warcinfo: Uint8Array): Replacement | undefined {
 const OWN_FIELDS = new Set(['software', 'format', 'ispartof', REPLACES, TOMBSTONE_BYTES]);
 
 /** Whether a warcinfo's block says only what the archive says at the beginning of its segments: of the segment, not of what was captured. */
-export function isOwnWarcinfo(warcinfo: Uint8Array): boolean {
+function isOwnWarcinfo(warcinfo: Uint8Array): boolean {
   const lines = fromUtf8(warcinfo).split(/\r?\n/);
   return lines.every((line) => line === '' || OWN_FIELDS.has(line.slice(0, line.indexOf(':')).toLowerCase()));
 }

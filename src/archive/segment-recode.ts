@@ -11,13 +11,11 @@ import type { Segment } from '../catalog/index.ts';
 import { MemberEncoder, type ReadingRecord, readRecords } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { type Member, MemberBytes } from './member-bytes.ts';
-import { isOwnWarcinfo, replacementFields } from './replacement.ts';
+import { isOwnBeginning, replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
 import { SegmentMoves } from './segment-moves.ts';
 import { discardRewritten } from './segment-rewrite.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
-
-const WARCINFO_BYTES_MAX = 64 * 1024;
 
 export type RecodeOptions = {
   readonly dictionary: Uint8Array | undefined;
@@ -173,16 +171,8 @@ class Recode {
     });
     let isFirst = true;
     for await (const record of records) {
-      const start: Uint8Array[] = [];
-      let held = 0;
-      for await (const piece of record.body()) {
-        if (!isFirst || held >= WARCINFO_BYTES_MAX) continue;
-        start.push(Buffer.from(piece));
-        held += piece.length;
-      }
-      const { head } = record;
-      const isNamed = isFirst && head.type === 'warcinfo' && head.get('warc-filename') === name.split('/').pop();
-      const isOwn = isNamed && isOwnWarcinfo(Buffer.concat(start));
+      const isOwn = isFirst && (await isOwnBeginning(record, name));
+      for await (const _ of record.body());
       isFirst = false;
       yield { record, isOwn };
     }
