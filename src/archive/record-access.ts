@@ -180,7 +180,10 @@ export class RecordAccess {
     return found;
   }
 
-  /** Whether the archive began a segment itself, as its warcinfo says: then every member in it is whole. What others wrote may end in half a record. */
+  /**
+   * Whether the archive began a segment itself, as its warcinfo says: then every member in it was whole, unless compaction took a damaged one over. What others wrote may end
+   * in half a record.
+   */
   async isOwn(segment: Segment): Promise<boolean> {
     const known = this.#own.get(segment.number);
     if (known !== undefined) return known;
