@@ -64,6 +64,25 @@ for (const [how, replace] of [
     assert.deepEqual(await audit(archive), []);
   });
 
+test('a file that another takes the place of between two ranges of it is told of, and nothing of the two is mixed', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 220, 50_000));
+  const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 210, 50_000));
+  let isReplaced = false;
+  const onProgress = () => {
+    if (!isReplaced) renameSync(other, file);
+    isReplaced = true;
+  };
+  const { failures, captures } = await archive.add([file], { workers: 0, onProgress });
+  assert.deepEqual(
+    failures.map(({ code, where }) => [code, where]),
+    [['FILE_CHANGED', file]],
+  );
+  assert.ok(captures > 0, 'what was taken in before stays');
+  assert.deepEqual(await audit(archive), []);
+});
+
 for (const count of [0, 2, 300])
   test(`a file of ${count} records that grows while it is added is taken as far as it was read, and the rest when it is added again`, async (t) => {
     const archive = await makeArchive(t);

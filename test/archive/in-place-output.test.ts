@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -76,6 +76,19 @@ for (const { cutBytes, isMoved } of [
       for (const url of expected) assert.ok(urls.includes(url), `${name} lacks ${url}`);
       assert.ok(gunzipSync(await readFile(path)).length > 0);
     }
+  });
+
+for (const isMoved of [false, true])
+  test(`a large record that lacks the end of its member is exported so that any tool reads it, ${isMoved ? 'moved into the archive' : 'in place'}`, async (t) => {
+    const archive = await makeArchive(t);
+    const at = await temporaryDirectory(t);
+    const large = response('http://a.test/large', NOON, contentOf('large', 10 * 1024 * 1024));
+    const file = await writeForeign(join(at, 'torn.warc.gz'), [large]);
+    await truncate(file, (await stat(file)).size - 5);
+    await archive.add([file], { inPlace: true });
+    if (isMoved) await archive.migrate('linked', 'main');
+    await archive.exportWarc({}, join(at, 'exported.warc.gz'), { software: 'pinakes/test', companions: false });
+    assert.ok(gunzipSync(await readFile(join(at, 'exported.warc.gz'))).includes(Buffer.from(large.block)));
   });
 
 test('what a crawler said of its captures goes along with them, also when its file was moved into the archive', async (t) => {
