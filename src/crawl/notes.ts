@@ -133,8 +133,9 @@ export class Notes {
     const url = redirect === undefined ? undefined : frontierUrl(redirect);
     const since = url === undefined ? undefined : this.#parts.cookies.sinceFor(url);
     const { hops } = settlement.item;
-    if (since !== undefined && hops < REDIRECTS_MAX && frontier.askAgain(url!, hops + 1, since))
-      onQueued(hostName(url!), frontier.lastRank);
+    if (since === undefined || hops >= REDIRECTS_MAX || !frontier.askAgain(url!, hops + 1, since)) return;
+    this.#parts.cookies.need(url!);
+    onQueued(hostName(url!), frontier.lastRank);
   }
 
   #choice(): ChoiceParts {

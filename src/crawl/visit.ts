@@ -123,7 +123,7 @@ export class Visitor {
     }
     const earlier = item.captured === undefined ? undefined : await this.#captures.earlier(item);
     const fields = [...(options.fields ?? []), ...(earlier ? validatorFields(item) : [])];
-    const cookie = this.#cookies.fieldFor(item.url);
+    const cookie = this.#cookies.fieldFor(item.url, item.hops > 0);
     // A page in a browser may have cookies of its own.
     if (cookie !== undefined && !fields.some(({ name }) => /^cookie$/i.test(name)))
       fields.push({ name: 'Cookie', value: cookie });

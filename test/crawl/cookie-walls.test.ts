@@ -110,3 +110,23 @@ test('cookies of pages, and such as are for others or are over, are not sent', a
     [undefined, undefined, 'e=1'],
   );
 });
+
+test('a page that sets a cookie on its way to another, as for a language, leaves all others as they are', async (t) => {
+  const { web, crawl } = await walled(t);
+  web.put(SITE, '/', html('home', '<a href="/german">x</a><a href="/one">x</a>'));
+  web.put(SITE, '/german', '', { location: '/', 'set-cookie': 'language=de; Path=/' }, 302);
+  web.put(SITE, '/one', html('one', '<a href="/two">x</a>'));
+  web.put(SITE, '/two', html('two', ''));
+  await crawl({ concurrency: 1 });
+  assert.deepEqual(
+    web.requests(SITE, '/two').map(({ fields }) => fields.cookie),
+    [undefined],
+  );
+});
+
+test('cookies that are nothing but long do not keep the crawl', { timeout: 30_000 }, async (t) => {
+  const { put, crawl, statuses } = await walled(t);
+  put('/', () => ({ location: '/', 'set-cookie': `odd=${' '.repeat(4000)}\xe9` }), 'never');
+  await crawl();
+  assert.deepEqual(await statuses(), ['/ 302']);
+});
