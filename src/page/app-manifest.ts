@@ -8,7 +8,11 @@ const JSON_MIMES: ReadonlySet<string> = new Set(['application/json', 'text/json'
 /** Whether this is such a manifest. Many are served as any JSON is; those are known by their name. */
 export function isAppManifest(mime: string, url: string): boolean {
   if (mime === 'application/manifest+json' || mime === 'application/x-web-app-manifest+json') return true;
-  return JSON_MIMES.has(mime) && /manifest[^/?#]*(?:[?#]|$)/i.test(url);
+  return JSON_MIMES.has(mime) && url.split(/[?#]/).some(isNamedSo);
+}
+
+function isNamedSo(path: string): boolean {
+  return path.slice(path.lastIndexOf('/')).toLowerCase().includes('manifest');
 }
 
 /** What it names. */

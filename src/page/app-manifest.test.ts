@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isAppManifest, linksOfManifest } from './app-manifest.ts';
+
+const URL = 'http://a.test/app/manifest.json';
+
+test('a manifest is known by its kind, or by the last part of its name where it is any JSON', () => {
+  const json = 'application/json';
+  for (const [mime, url, is] of [
+    ['application/manifest+json', 'http://a.test/app', true],
+    [json, URL, true],
+    [json, 'http://a.test/site.WebManifest?v=1', true],
+    [json, 'http://a.test/?rest_route=/pwa/manifest', true],
+    [json, 'http://a.test/manifest/data.json', false],
+    [json, 'http://manifest.test/', false],
+    ['text/html', URL, false],
+    // However long a name is, it is looked through once.
+    [json, `http://a.test/${'manifest'.repeat(100_000)}/data.json`, false],
+  ] as const)
+    assert.equal(isAppManifest(mime, url), is, `${mime} ${url.slice(0, 100)}`);
+});
+
+test('what is no manifest names nothing', () => {
+  for (const text of ['', '<html>', '[]', 'null', '{"icons":{"src":"a"},"shortcuts":[null,1],"start_url":1}'])
+    assert.deepEqual(linksOfManifest(Buffer.from(text), URL), []);
+});
