@@ -49,7 +49,7 @@ test('a host that has answers for pages between its refusals is not given up', a
     refused.end({ status: 429, time: time.now, latencyMs: 1 } as Exchange);
     time.now += HOUR_MS;
     const answered = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
-    answered.end({ status: 200, time: time.now, latencyMs: 1 } as Exchange);
+    answered.end({ url: PICTURE, status: 200, time: time.now, latencyMs: 1 } as Exchange);
     time.now += HOUR_MS;
   }
   assert.ok(!pace.isGivenUp);

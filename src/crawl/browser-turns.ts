@@ -4,7 +4,7 @@
  */
 import type { EpochMs } from '../base/index.ts';
 import type { Exchange } from './exchange.ts';
-import { hostName } from './frontier-url.ts';
+import { hostName, originOf } from './frontier-url.ts';
 import { LATER, type Pace } from './pace.ts';
 import type { RobotsRules } from './robots-rules.ts';
 
@@ -79,7 +79,7 @@ export class Turns {
         if (isOver) return;
         isOver = true;
         this.under--;
-        if (exchange && !LATER.has(exchange.status)) pace.accept();
+        if (exchange && !LATER.has(exchange.status)) pace.accept(originOf(exchange.url));
         pace.end(clock(), exchange);
         wake();
       },

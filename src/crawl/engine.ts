@@ -378,7 +378,7 @@ export class Engine {
     host.pace.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
       const isLastTry = item.tries >= run.settings.retries || host.pace.isTired;
-      const onUnconnected = () => host.pace.miss(this.#clock());
+      const onUnconnected = () => host.pace.miss(this.#clock(), originOf(item.url));
       const whole = { ...options, isLastTry, maybeDone: this.#maybeDone, onUnconnected };
       const outcome = await this.#visitor.visit(item, whole);
       this.#lastUrl = item.url;
@@ -431,7 +431,7 @@ export class Engine {
         // It is kept, since no further try is made. Its pause is made all the same.
         const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock());
         host.pace.refuse(now, waitMs, exchange.status);
-      } else if (exchange) host.pace.accept();
+      } else if (exchange) host.pace.accept(originOf(exchange.url));
       host.pace.end(now, exchange);
       this.#wake?.();
     };

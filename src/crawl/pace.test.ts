@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Pace, retryAfterMs } from './pace.ts';
 import { CRAWL_DEFAULTS } from './settings.ts';
 
+const ORIGIN = 'http://a.test';
 const SETTINGS = { ...CRAWL_DEFAULTS, delayMs: 1000, retryDelayMs: 500 };
 
 test('a host rests for the delay, longer when it is slow, and as long as it asks', () => {
@@ -38,7 +39,7 @@ test('refusals wait as long as the host says, else ever longer', () => {
   assert.equal(other.readyAt, 500);
   other.refuse(0, undefined);
   assert.equal(other.readyAt, 1000);
-  other.accept();
+  other.accept(ORIGIN);
   other.refuse(10_000, undefined);
   assert.equal(other.readyAt, 10_500);
 });
@@ -57,14 +58,30 @@ test('a host is given up that asks for more than an hour in all, or refuses one 
   };
   refuseMany(19);
   assert.ok(!other.isGivenUp);
-  other.accept();
+  other.accept(ORIGIN);
   refuseMany(19);
   assert.ok(!other.isGivenUp, 'an answer in between counts');
   refuseMany(1);
   assert.ok(other.isGivenUp);
-  other.accept();
+  other.accept(ORIGIN);
   refuseMany(30, 503);
   assert.ok(other.isTired && !other.isGivenUp, 'it may be the pages that are broken');
+});
+
+test('a host that cannot be reached is waited for, ever longer, and given up after some minutes', () => {
+  const pace = new Pace(CRAWL_DEFAULTS);
+  const waits: number[] = [];
+  let now = 0;
+  for (; !pace.isGivenUp; now = Math.max(now, pace.readyAt)) {
+    pace.miss(now, ORIGIN);
+    pace.miss(now, ORIGIN);
+    waits.push((pace.readyAt - now) / 1000);
+  }
+  assert.deepEqual(waits.slice(0, -1), [0, 10, 20, 40, 80, 160, 320]);
+  pace.accept(ORIGIN);
+  assert.ok(!pace.isGivenUp);
+  for (let number = 0; number < 100; number++) pace.miss(now, 'https://a.test');
+  assert.equal(pace.readyAt, now, 'it answers by the other scheme');
 });
 
 test('Retry-After is read as seconds and as a date', () => {

@@ -3,7 +3,8 @@
  *
  * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the host's response time, up to
  * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer; one that says so to everything, until the
- * next crawl. Where it may be the pages that are broken, and not the host, all are asked for, but each only once. A host that cannot be reached is waited for in the same way.
+ * next crawl. Where it may be the pages that are broken, and not the host, all are asked for, but each only once. A host that cannot be reached is
+ * waited for, ever longer, for some minutes in all: a network may be gone for so long.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -17,8 +18,9 @@ const SMOOTHING = 0.25;
 const HOLD_MS_MAX = 3600_000;
 const REFUSED_URLS_MAX = 20;
 const TOO_MANY_REQUESTS = 429;
-/** Requests one after the other that found no host before it is waited for; fewer may be those of a scheme that it does not speak. */
+/** Requests one after the other that found no host before it is waited for, and for how long it is, in all. */
 const MISSES_MIN = 3;
+const MISSED_MS_MAX = 15 * 60_000;
 
 export class Pace {
   readonly #settings: CrawlSettings;
@@ -30,9 +32,12 @@ export class Pace {
   #refusedUrls = 0;
   #meansAll = false;
   #askedMs = 0;
-  /** Since then too: requests that found no host, and until when it is waited for. */
+  /** Since then too: requests that found no host, for how long it was waited for, and until when it is. */
   #misses = 0;
+  #missedMs = 0;
   #missedUntil: EpochMs = 0;
+  /** The origin that answered last: a host may speak only one of the two schemes. */
+  #answering: string | undefined;
   #running = 0;
 
   constructor(settings: CrawlSettings) {
@@ -86,16 +91,21 @@ export class Pace {
     this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, HOLD_MS_MAX));
   }
 
-  /** The host could not be connected to. Of several requests at a time one counts. */
-  miss(now: EpochMs): void {
+  /** The host could not be connected to. Of several requests at a time one counts, and none by a scheme that it may not speak. */
+  miss(now: EpochMs, origin: string): void {
+    if (this.#answering !== undefined && this.#answering !== origin) return;
     if (now < this.#missedUntil || ++this.#misses < MISSES_MIN) return;
     const waitMs = this.#settings.retryDelayMs * 2 ** Math.min(this.#misses - MISSES_MIN, 10);
+    this.#missedMs += waitMs;
     this.#missedUntil = now + waitMs;
-    this.refuse(now, waitMs);
+    this.#readyAt = Math.max(this.#readyAt, this.#missedUntil);
   }
 
-  accept(): void {
+  /** There was an answer of an origin of the host. */
+  accept(origin: string): void {
+    this.#answering = origin;
     this.#misses = 0;
+    this.#missedMs = 0;
     this.#refusals = 0;
     this.#refusedUrls = 0;
     this.#askedMs = 0;
@@ -103,7 +113,7 @@ export class Pace {
 
   /** Whether nothing more is asked of the host in this run. */
   get isGivenUp(): boolean {
-    return (this.isTired && this.#meansAll) || this.#askedMs > HOLD_MS_MAX;
+    return (this.isTired && this.#meansAll) || this.#askedMs > HOLD_MS_MAX || this.#missedMs > MISSED_MS_MAX;
   }
 
   /** Whether one URL after the other was refused, so that further tries of the next are not worth the while. */

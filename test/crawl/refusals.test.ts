@@ -240,7 +240,20 @@ test('a host that cannot be reached any more is asked ever more rarely, and then
 });
 
 test('a host that cannot be reached for a while is waited for', async (t) => {
-  const { report } = await vanishing(t, 10 * MINUTE_MS);
+  const { report } = await vanishing(t, 5 * MINUTE_MS);
   assert.ok(report.counts.failed < 10, JSON.stringify(report.counts.failures));
   assert.equal(report.counts.pages + report.counts.failed, 101);
+});
+
+test('a host that speaks one of the two schemes is not left alone for what it is asked by the other', async (t) => {
+  const site = await HastySite.start(t);
+  const paths = Array.from({ length: 20 }, (_, number) => `/${number}`);
+  const links = paths.map((path) => `<a href="${path}">x</a>`).join('');
+  const pictures = paths
+    .map((path) => `<img src="${site.web.url(HOST, path).replace('http:', 'https:')}.gif">`)
+    .join('');
+  site.put('/', { body: html('home', links + pictures) });
+  for (const path of paths) site.put(path, { body: html(path, '') });
+  const { counts } = await site.crawl({ robots: 'ignore', retries: 1, retryDelayMs: 10_000 });
+  assert.deepEqual([counts.pages, counts.failed, counts.failures.busy], [21, 20, undefined]);
 });
