@@ -24,6 +24,7 @@ import type { CommandContext } from './command.ts';
 import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED, tellFailure } from './outcome.ts';
+import { formatDuration } from './progress.ts';
 import { counted, formatBytes, OutputFailed, printable } from './terminal.ts';
 
 export async function crawlCommand(
@@ -115,10 +116,14 @@ class Shown {
 }
 
 function progressLine(progress: CrawlProgress): string {
-  const { fetched, queued, bytes, failed, unchanged, duplicate, rendered, pagesPerSecond, hosts, url } = progress;
+  const { fetched, queued, bytes, failed, unchanged, duplicate, rendered, pagesPerSecond, hosts, waitMs, url } =
+    progress;
   const busiest = hosts.map((host) => `${host.host} ${host.queued}`).join(', ');
+  // What goes on stands first: narrow terminals cut the rest off.
+  const rate =
+    waitMs > 0 ? `waiting ${formatDuration(waitMs / 1000)} for hosts` : `${pagesPerSecond.toFixed(1)} pages/s`;
   const parts = [
-    `crawl ${fetched} fetched, ${queued} queued, ${formatBytes(bytes)}, ${pagesPerSecond.toFixed(1)} pages/s`,
+    `crawl ${fetched} fetched, ${queued} queued, ${formatBytes(bytes)}, ${rate}`,
     `${progress.new} new, ${unchanged} unchanged, ${duplicate} duplicate, ${failed} failed`,
     rendered > 0 ? `${rendered} rendered` : '',
     busiest,

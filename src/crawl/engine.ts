@@ -39,6 +39,8 @@ const UNACKNOWLEDGED_BYTES_MAX = 16 * 1024 * 1024;
 /** URLs of a host that are settled without a request before others have their turn, and whoever wants to stop the crawl: a host can have millions. */
 const SETTLED_AT_ONCE_MAX = 256;
 const PROGRESS_MS = 500;
+/** Shorter pauses than this are usual between two requests, and not told. */
+const WAIT_MS_MIN = 5000;
 /** How long visits that are under way when the time is over may still take. */
 const GRACE_MS = 5000;
 
@@ -84,6 +86,8 @@ export class Engine {
   #limit: CrawlReport['limit'];
   #progressAt: EpochMs = 0;
   #lastUrl = '';
+  /** When something can be asked for that could not be a moment ago. */
+  #nextAt: EpochMs = 0;
   /** Elapsed time counts from here: an interrupted crawl did not run in between. */
   readonly #resumedAt: EpochMs;
   readonly #stop = new AbortController();
@@ -200,6 +204,7 @@ export class Engine {
         break;
       }
       const nextAt = Math.min(this.#startTurns(), this.#startAll());
+      this.#nextAt = nextAt;
       this.#tellProgress();
       if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
         this.#notes.write();
@@ -474,7 +479,9 @@ export class Engine {
   }
 
   progress(): CrawlProgress {
-    const elapsedMs = this.#clock() - this.#resumedAt;
-    return progressOf(this.tally, this.frontier, elapsedMs, this.#lastUrl);
+    const now = this.#clock();
+    const leftMs = this.#running === 0 && this.#nextAt < Number.POSITIVE_INFINITY ? this.#nextAt - now : 0;
+    const waitMs = leftMs > WAIT_MS_MIN ? leftMs : 0;
+    return progressOf(this.tally, this.frontier, { elapsedMs: now - this.#resumedAt, waitMs, url: this.#lastUrl });
   }
 }

@@ -167,8 +167,12 @@ export class Tally {
   }
 }
 
-/** What is told of a crawl while it runs. `url`: what was fetched last. */
-export function progressOf(tally: Tally, frontier: Frontier, elapsedMs: number, url: string): CrawlProgress {
+/** What is told of a crawl while it runs. */
+export function progressOf(
+  tally: Tally,
+  frontier: Frontier,
+  { elapsedMs, waitMs, url }: Pick<CrawlProgress, 'elapsedMs' | 'waitMs' | 'url'>,
+): CrawlProgress {
   const { counts } = tally;
   const { known, queued } = frontier.totals();
   return {
@@ -184,6 +188,7 @@ export function progressOf(tally: Tally, frontier: Frontier, elapsedMs: number, 
     screenshots: counts.screenshots,
     pagesPerSecond: tally.pagesPerSecond(elapsedMs),
     elapsedMs,
+    waitMs,
     hosts: frontier.fullestHosts(5).map((host) => ({ host: host.name, queued: host.queued })),
     url,
   };

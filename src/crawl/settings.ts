@@ -150,6 +150,8 @@ export type CrawlProgress = {
   readonly screenshots: number;
   readonly pagesPerSecond: number;
   readonly elapsedMs: number;
+  /** For how long nothing will be asked for, when it is for longer than usual, since all hosts that have something left are to be left alone. */
+  readonly waitMs: number;
   /** The hosts with most to do. */
   readonly hosts: readonly { readonly host: string; readonly queued: number }[];
   /** What was fetched last. */

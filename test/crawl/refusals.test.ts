@@ -227,16 +227,19 @@ async function vanishing(t: TestContext, awayMs: number) {
     asked++;
     done(Object.assign(new Error('away'), { code: 'EAI_AGAIN' }), [], 0);
   };
-  const report = await site.crawl({ robots: 'ignore', retries: 1, retryDelayMs: 10_000 }, { resolve });
-  return { report, asked };
+  const waits: number[] = [];
+  const onProgress: CrawlOptions['onProgress'] = ({ waitMs }) => waits.push(waitMs);
+  const report = await site.crawl({ robots: 'ignore', retries: 1, retryDelayMs: 10_000 }, { resolve, onProgress });
+  return { report, asked, longestWaitMs: Math.max(...waits) };
 }
 
 test('a host that cannot be reached any more is asked ever more rarely, and then left alone for this run', async (t) => {
-  const { report, asked } = await vanishing(t, FOREVER_MS);
+  const { report, asked, longestWaitMs } = await vanishing(t, FOREVER_MS);
   const { outcome, counts } = report;
   const { dns = 0, busy = 0 } = counts.failures;
   assert.deepEqual([outcome, counts.failed, dns + busy], ['done', 100, 100]);
   assert.ok(asked < 20, `it was looked for ${asked} times`);
+  assert.ok(longestWaitMs > MINUTE_MS, 'it is told while it is waited for');
 });
 
 test('a host that cannot be reached for a while is waited for', async (t) => {

@@ -101,7 +101,8 @@ async function run(
 }
 
 function progressOf({ fetched, queued, bytes, failed, unchanged, duplicate, url, ...rest }: CrawlProgress) {
-  const { rendered, screenshots } = rest;
+  const { rendered, screenshots, waitMs } = rest;
   const detail = { queued, bytes, failed, unchanged, duplicate, new: rest.new, rendered, screenshots };
-  return { done: fetched, total: fetched + queued, unit: 'pages', message: url, detail };
+  const message = waitMs > 0 ? `waiting ${Math.ceil(waitMs / 1000)} s until a host may be asked again` : url;
+  return { done: fetched, total: fetched + queued, unit: 'pages', message, detail };
 }
