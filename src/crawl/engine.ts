@@ -108,7 +108,9 @@ export class Engine {
     this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures);
     this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
-    this.#paces = new Paces(settings, this.#clock);
+    // Who was killed left no word of when it ended.
+    const askedAt = parts.isResumed ? Math.min(run.endedAt ?? this.#resumedAt, this.#resumedAt) : undefined;
+    this.#paces = new Paces(settings, this.#clock, askedAt);
     this.#hosts = new ActiveHosts(this.frontier, settings, this.#paces);
     this.#notes = new Notes({
       state,

@@ -24,6 +24,7 @@ const MISSED_MS_MAX = 15 * 60_000;
 
 export class Pace {
   readonly #settings: CrawlSettings;
+  readonly #askedAt: EpochMs;
   #readyAt: EpochMs = 0;
   #latencyMs = 0;
   #crawlDelayMs = 0;
@@ -40,8 +41,10 @@ export class Pace {
   #answering: string | undefined;
   #running = 0;
 
-  constructor(settings: CrawlSettings) {
+  /** `askedAt`: when the host may have been asked last, by a process before this one. */
+  constructor(settings: CrawlSettings, askedAt = Number.NEGATIVE_INFINITY) {
     this.#settings = settings;
+    this.#askedAt = askedAt;
   }
 
   /** When a request may go out; infinity while as many are under way as may be. */
@@ -58,6 +61,7 @@ export class Pace {
   heedCrawlDelay(delayMs: number | undefined): void {
     if (delayMs === undefined) return;
     this.#crawlDelayMs = Math.max(this.#crawlDelayMs, Math.min(delayMs, this.#settings.crawlDelayMsMax));
+    this.#readyAt = Math.max(this.#readyAt, this.#askedAt + this.#crawlDelayMs);
   }
 
   /** Something is under way. `isAsked`: whether the host will be asked for it. */

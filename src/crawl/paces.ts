@@ -1,5 +1,5 @@
 /** The paces of hosts by name: whoever asks a host, for the crawl or for a page that is being rendered, keeps to the same one. */
-import type { Clock } from '../base/index.ts';
+import type { Clock, EpochMs } from '../base/index.ts';
 import { Pace } from './pace.ts';
 import type { CrawlSettings } from './settings.ts';
 
@@ -8,15 +8,18 @@ const REMEMBERED_MAX = 2048;
 export class Paces {
   readonly #settings: CrawlSettings;
   readonly #clock: Clock;
+  readonly #askedAt: EpochMs | undefined;
   readonly #byHost = new Map<string, Pace>();
 
-  constructor(settings: CrawlSettings, clock: Clock) {
+  /** `askedAt`: when a process before this one asked the hosts last, if one did. */
+  constructor(settings: CrawlSettings, clock: Clock, askedAt?: EpochMs) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#askedAt = askedAt;
   }
 
   of(host: string): Pace {
-    const pace = this.#byHost.get(host) ?? new Pace(this.#settings);
+    const pace = this.#byHost.get(host) ?? new Pace(this.#settings, this.#askedAt);
     this.keep(host, pace);
     return pace;
   }

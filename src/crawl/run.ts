@@ -91,7 +91,11 @@ export function beginRun(
 
 /** Takes an interrupted run up again; limits, politeness and the like may be others now. */
 export function resumeRun(state: CrawlState, run: Run, settings: CrawlSettings): Run {
-  state.run("UPDATE crawl SET state = 'running', settings = ? WHERE number = ?", JSON.stringify(settings), run.number);
+  state.run(
+    "UPDATE crawl SET state = 'running', settings = ?, ended = NULL WHERE number = ?",
+    JSON.stringify(settings),
+    run.number,
+  );
   return { ...run, state: 'running', settings };
 }
 

@@ -260,3 +260,19 @@ test('a host that speaks one of the two schemes is not left alone for what it is
   const { counts } = await site.crawl({ robots: 'ignore', retries: 1, retryDelayMs: 10_000 });
   assert.deepEqual([counts.pages, counts.failed, counts.failures.busy], [21, 20, undefined]);
 });
+
+test('a crawl that is taken up keeps to the Crawl-delay after what was asked before', async (t) => {
+  const site = await HastySite.start(t);
+  site.put('/robots.txt', { body: 'User-agent: *\nCrawl-delay: 110' });
+  site.put('/', { body: html('home', '<a href="/next">x</a>') });
+  site.put('/next', { body: html('next', '') });
+  const stop = new AbortController();
+  const onProgress: CrawlOptions['onProgress'] = ({ fetched }) => {
+    if (fetched >= 2) stop.abort();
+  };
+  const first = await site.crawl({}, { signal: stop.signal, onProgress });
+  assert.deepEqual([first.outcome, first.counts.pages], ['interrupted', 1]);
+  assert.equal((await site.crawl({})).outcome, 'done');
+  const times = new Map((await allCaptures(site.archive)).map(({ url, time }) => [new URL(url).pathname, time]));
+  assert.ok(times.get('/next')! - times.get('/')! >= 110_000);
+});
