@@ -80,8 +80,10 @@ export class ActiveHosts {
 
   /** Lets a host rest, when it has to wait and others may need its place. Says whether it does. */
   rest(host: ActiveHost, now: EpochMs): boolean {
-    if (!this.#isFull || this.#resting.size >= RESTING_HOSTS_MAX) return false;
-    if (!host.waits(now, this.#wakeAt <= now ? 0 : undefined)) return false;
+    const isWanted = this.#wakeAt <= now;
+    // One that is woken for it leaves its place among those that rest.
+    if (!this.#isFull || (this.#resting.size >= RESTING_HOSTS_MAX && !isWanted)) return false;
+    if (!host.waits(now, isWanted ? 0 : undefined)) return false;
     host.rest();
     this.#byName.delete(host.name);
     this.#restUntil(host, host.readyAt);
@@ -100,6 +102,8 @@ export class ActiveHosts {
     for (const [name, { host, until }] of this.#resting) {
       if (until > now || this.#isFull) {
         this.#wakeAt = Math.min(this.#wakeAt, until);
+        // One whose time has come is all that has to be known.
+        if (until <= now) break;
         continue;
       }
       this.#resting.delete(name);

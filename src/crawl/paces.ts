@@ -10,6 +10,7 @@ export class Paces {
   readonly #clock: Clock;
   readonly #askedAt: EpochMs | undefined;
   readonly #byHost = new Map<string, Pace>();
+  #countMax = REMEMBERED_MAX;
 
   /** `askedAt`: when a process before this one asked the hosts last, if one did. */
   constructor(settings: CrawlSettings, clock: Clock, askedAt?: EpochMs) {
@@ -33,11 +34,13 @@ export class Paces {
 
   /** Those that nobody has used for longest go first; one in use stays, and one of a host that is to be left alone, for a while or for good. */
   #forget(): void {
-    if (this.#byHost.size < REMEMBERED_MAX) return;
+    if (this.#byHost.size < this.#countMax) return;
     const now = this.#clock();
     for (const [host, pace] of this.#byHost) {
       if (pace.running === 0 && pace.readyAt <= now && !pace.isGivenUp) this.#byHost.delete(host);
-      if (this.#byHost.size < REMEMBERED_MAX / 2) return;
+      if (this.#byHost.size < REMEMBERED_MAX / 2) break;
     }
+    // Where most of them wait, it is of no use to look through them again soon.
+    this.#countMax = Math.max(REMEMBERED_MAX, 2 * this.#byHost.size);
   }
 }
