@@ -32,11 +32,11 @@ export class FilePlaces {
     return number === undefined ? resolve(file) : this.#files[number]!.path;
   }
 
-  /** The same for all names of a file that is there. */
-  markOf(file: string): string {
+  /** The same for all names of a file that is there; undefined for one that is not. */
+  markOf(file: string): string | undefined {
     const path = this.pathOf(file);
     const identity = existsSync(path) ? identityIfThere(path) : undefined;
-    return identity ? fileMark(identity) : path;
+    return identity && fileMark(identity);
   }
 }
 

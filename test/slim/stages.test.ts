@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Difference, ManifestFormat } from '../../src/slim/index.ts';
 import { slimCompare, slimRefs, slimResolve, slimRun, slimSplit, slimSum } from '../../src/slim/index.ts';
@@ -222,6 +222,54 @@ describe('slim by stages', () => {
         await sum(directory, out, 'parquet', { files: files.map((name) => join(directory, name)) });
         resolved.push(`${out}-resolved`);
         await resolve([out], resolved.at(-1)!);
+      }
+      assert.equal(await revisitsBy(directory, resolved), 1);
+    });
+
+    test('when nothing but URI and date tells which record the original is', async () => {
+      const directory = await threePages();
+      const summed = join(directory, 'summed');
+      await sum(directory, summed, 'warcsum');
+      const [x, y, z] = readFileSync(summed, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(' '));
+      // Each the duplicate of the next, and one of itself; no line has copy number 1.
+      for (const [name, pairs] of Object.entries({
+        'in-turn': [
+          [x, y],
+          [y, x],
+        ],
+        itself: [[z, z]],
+        chain: [
+          [x, z],
+          [y, x],
+        ],
+      })) {
+        const lines = pairs.map(([duplicate, original]) => [...duplicate!, 0, 2, original![3], original![4]].join(' '));
+        writeFileSync(join(directory, name), `${lines.join('\n')}\n`);
+      }
+      assert.equal(await revisitsBy(directory, [join(directory, 'in-turn')]), 0);
+      assert.equal(await revisitsBy(directory, [join(directory, 'itself')]), 0);
+      assert.equal(await revisitsBy(directory, [join(directory, 'chain')]), 1);
+    });
+
+    test('when its file is named at a path that is on another machine, and here two files have that name', async () => {
+      const directory = await threePages();
+      const paths = ['x', 'y'].map((name) => join(directory, `${name}.warc.gz`));
+      const resolved: string[] = [];
+      for (const [number, path] of paths.entries()) {
+        const elsewhere = mkdtempSync(join(base, 'a-machine-'));
+        cpSync(path, join(elsewhere, basename(path)));
+        const out = join(directory, `summed-${number}`);
+        await sum(directory, out, 'parquet', { files: [join(elsewhere, basename(path)), paths[1 - number]!] });
+        resolved.push(`${out}-resolved`);
+        await resolve([out], resolved.at(-1)!);
+        rmSync(elsewhere, { recursive: true });
+        mkdirSync(join(directory, 'another'), { recursive: true });
+        const sample = await SampleWriter.create(join(directory, 'another', basename(path)), 'gzip', number + 7);
+        await sample.page({ uri: `http://a.example/another/${number}`, body: bodyOf(number + 7) });
+        await sample.finish();
       }
       assert.equal(await revisitsBy(directory, resolved), 1);
     });
