@@ -113,12 +113,14 @@ export class Plan {
     }
   }
 
-  /** The originals that duplicates in other files will refer to, as far as it is known where they are; one may come several times. */
-  async *originalsElsewhere(files: readonly CollectionFile[]): AsyncGenerator<LeanedRecord> {
+  /**
+   * The originals that duplicates will refer to, as far as it is known where they are; one may come several times. Those in the file of the duplicate are among them: a run by
+   * manifests that are older does not see what became of it.
+   */
+  async *originals(files: readonly CollectionFile[]): AsyncGenerator<LeanedRecord> {
     for (const part of this.#parts()) {
       let last = '';
-      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
-        if (originalFile === file) continue;
+      for await (const { originalFile, rest } of this.#linesOf(part)) {
         const { original } = JSON.parse(rest.slice(rest.indexOf('\t') + 1)) as PlannedDuplicate;
         const path = files[originalFile]?.target ?? original.path;
         const place = `${original.uri}\t${original.date}`;

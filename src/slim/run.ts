@@ -201,7 +201,7 @@ class Run {
       const plan = await this.#plan();
       if (!this.#options.dryRun) {
         const run = { directory: this.#directory, startMs: this.#state.begin!.startMs };
-        const originals = plan.originalsElsewhere(this.#files);
+        const originals = plan.originals(this.#files);
         const directories = await noteLeaned(originals, this.#files, run, this.#options.onFinding);
         this.#note({ kind: 'noted', directories });
       }

@@ -226,6 +226,19 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, resolved), 1);
     });
 
+    test('when manifests of the same files are heeded one after the other', async () => {
+      const directory = await threePages();
+      const resolved: string[] = [];
+      for (const names of [['y'], ['x', 'y']]) {
+        const out = join(directory, `summed-${resolved.length}`);
+        const files = names.map((name) => join(directory, `${name}.warc.gz`));
+        await sum(directory, out, 'parquet', { files });
+        resolved.push(`${out}-resolved`);
+        await resolve([out], resolved.at(-1)!);
+      }
+      for (const manifest of resolved) assert.equal(await revisitsBy(directory, [manifest]), 1);
+    });
+
     test('when nothing but URI and date tells which record the original is', async () => {
       const directory = await threePages();
       const summed = join(directory, 'summed');
