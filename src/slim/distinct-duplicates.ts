@@ -10,13 +10,22 @@ import { type Database, quoted } from './database.ts';
 const FILES_AT_ONCE = 1000;
 const IS_ITSELF = 'coalesce(f.mark = o.mark AND m.record_offset = m.original_offset, false)';
 
-/** What SQL can read the duplicates of `source` from. `markOf` says the same of all names of a file, and nothing of one that is not here. */
+/** The files that `source` names, each name once. */
+export async function filesNamed(database: Database, source: string): Promise<string[]> {
+  const named = `(SELECT file FROM ${source} UNION SELECT original_file FROM ${source} WHERE original_file IS NOT NULL)`;
+  const files: string[] = [];
+  for await (const [file] of database.rows(['file'], named)) files.push(file!);
+  return files;
+}
+
+/** What SQL can read the duplicates of `source` from, which names `files`. `markOf` says the same of all names of a file, and nothing of one that is not here. */
 export async function distinctDuplicates(
   database: Database,
   source: string,
+  files: readonly string[],
   markOf: (file: string) => string | undefined,
 ): Promise<string> {
-  await markFiles(database, source, markOf);
+  await markFiles(database, files, markOf);
   const placed = `${source} AS m JOIN file_mark AS f ON f.file = m.file LEFT JOIN file_mark AS o ON o.file = m.original_file
     WHERE m.copy_number > 1 AND m.yields AND NOT ${IS_ITSELF}`;
   // Numbers alone, so that it stays small.
@@ -29,22 +38,22 @@ export async function distinctDuplicates(
     ANTI JOIN named_unseen AS u ON u.place = hash(d.uri, d.date))`;
 }
 
-/** Numbers the files that are named, one number for all names of a file. */
+/** Numbers the files, one number for all names of a file. */
 async function markFiles(
   database: Database,
-  source: string,
+  files: readonly string[],
   markOf: (file: string) => string | undefined,
 ): Promise<void> {
   await database.run('CREATE OR REPLACE TEMP TABLE file_mark (file VARCHAR, mark INTEGER)');
   const numbers = new Map<string, number>();
-  const values: string[] = [];
-  const named = `(SELECT file FROM ${source} UNION SELECT original_file FROM ${source} WHERE original_file IS NOT NULL)`;
-  for await (const [file] of database.rows(['file'], named)) {
-    const mark = markOf(file!);
-    const number = mark === undefined ? null : (numbers.get(mark) ?? numbers.size);
-    if (number !== null) numbers.set(mark!, number);
-    values.push(`(${quoted(file!)}, ${number})`);
+  for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
+    const values = files.slice(at, at + FILES_AT_ONCE).map((file) => {
+      const mark = markOf(file);
+      if (mark === undefined) return `(${quoted(file)}, NULL)`;
+      const number = numbers.get(mark) ?? numbers.size;
+      numbers.set(mark, number);
+      return `(${quoted(file)}, ${number})`;
+    });
+    await database.run(`INSERT INTO file_mark VALUES ${values.join(', ')}`);
   }
-  for (let at = 0; at < values.length; at += FILES_AT_ONCE)
-    await database.run(`INSERT INTO file_mark VALUES ${values.slice(at, at + FILES_AT_ONCE).join(', ')}`);
 }

@@ -10,21 +10,30 @@ export class FilePlaces {
   /** -1 for names that several files have. */
   readonly #byName = new Map<string, number>();
 
-  constructor(files: readonly CollectionFile[]) {
+  /** A file that stands among `named` with its own path is found by that alone: at another path, another machine has another file of the name. */
+  constructor(files: readonly CollectionFile[], named: readonly string[] = []) {
     this.#files = files;
     for (const [number, { path }] of files.entries()) {
       this.#byPath.set(path, number);
       const name = basename(path);
       this.#byName.set(name, this.#byName.has(name) ? -1 : number);
     }
+    for (const file of named) {
+      const number = this.#atPath(file);
+      if (number !== undefined) this.#byName.delete(basename(files[number]!.path));
+    }
   }
 
   numberOf(file: string): number | undefined {
-    const path = resolve(file);
-    const direct = this.#byPath.get(path) ?? this.#byPath.get(realOf(path));
+    const direct = this.#atPath(file);
     if (direct !== undefined) return direct;
     const named = this.#byName.get(basename(file));
     return named === -1 ? undefined : named;
+  }
+
+  #atPath(file: string): number | undefined {
+    const path = resolve(file);
+    return this.#byPath.get(path) ?? this.#byPath.get(realOf(path));
   }
 
   pathOf(file: string): string {

@@ -24,7 +24,7 @@ import {
   saveCollection,
 } from './collection.ts';
 import { Database } from './database.ts';
-import { distinctDuplicates } from './distinct-duplicates.ts';
+import { distinctDuplicates, filesNamed } from './distinct-duplicates.ts';
 import { filesOpenForWriting, identityIfThere, identityOf, namesOfOneFile } from './file-identity.ts';
 import { FilePlaces } from './file-places.ts';
 import { slimFinding } from './finding-catalogue.ts';
@@ -351,7 +351,6 @@ class Run {
   async #planFrom(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
     if (this.#state.planned.has('manifests')) return;
     const source = await manifestSource(database, resolved.manifests, this.#directory, RESOLVED_COLUMNS);
-    const places = new FilePlaces(this.#files);
     const isTaken = (number: number | undefined) =>
       number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
     const leaned = this.#leaned();
@@ -359,7 +358,9 @@ class Run {
       leaned === undefined
         ? source.sql
         : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK})`;
-    const distinct = await distinctDuplicates(database, free, (file) => places.markOf(file));
+    const named = await filesNamed(database, source.sql);
+    const places = new FilePlaces(this.#files, resolved.trustOriginals ? named : []);
+    const distinct = await distinctDuplicates(database, free, named, (file) => places.markOf(file));
     const found = await plan.add(duplicatesIn(database, distinct), {
       pool: this.#pool,
       numberOf: (file) => isTaken(places.numberOf(file)),

@@ -8,12 +8,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Difference, ManifestFormat } from '../../src/slim/index.ts';
 import { slimCompare, slimRefs, slimResolve, slimRun, slimSplit, slimSum } from '../../src/slim/index.ts';
@@ -431,6 +432,30 @@ describe('slim by stages', () => {
     );
     const types = (await readAll([join(directory, 'c.warc.gz')])).map(({ type }) => type);
     assert.deepEqual(types, ['warcinfo', 'response', 'request', 'revisit', 'request']);
+  });
+
+  test("another machine's file is not taken for the one that has its name here", async () => {
+    const directory = mkdtempSync(join(base, 'machines-'));
+    const paths = ['elsewhere', 'here'].map((name) => join(directory, name, 'crawl.warc.gz')) as [string, string];
+    for (const [number, path] of paths.entries()) {
+      mkdirSync(dirname(path));
+      const sample = await SampleWriter.create(path, 'none', number + 1);
+      for (const page of [1, 2]) await sample.page({ uri: `http://a.example/${number}/${page}`, body: bodyOf(page) });
+      await sample.finish();
+    }
+    const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+    await sum(directory, summed);
+    await resolve([summed], resolved);
+    const earlier = capturesOf(await readAll(paths));
+    const away = join(base, 'away.warc.gz');
+    renameSync(paths[0], away);
+    const { options, findings } = runOptions(join(directory, 'here'));
+    await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
+    renameSync(away, paths[0]);
+    assert.deepEqual(findings, []);
+    assert.deepEqual(capturesOf(await readAll(paths)), earlier);
+    const types = (await readAll([paths[1]])).map(({ type }) => type);
+    assert.deepEqual(types, ['warcinfo', 'revisit', 'request', 'revisit', 'request']);
   });
 
   test('what is no manifest is refused by name', async () => {
