@@ -114,17 +114,17 @@ export class Plan {
   }
 
   /**
-   * The originals that duplicates will refer to, as far as it is known where they are; one may come several times. Those in the file of the duplicate are among them: a run by
-   * manifests that are older does not see what became of it.
+   * The originals that duplicates will refer to; one may come several times. Those in the file of the duplicate are among them: a run by manifests that are older does
+   * not see what became of it. One of which it is not known where it lies comes with the path of the duplicate, beside which it may.
    */
   async *originals(files: readonly CollectionFile[]): AsyncGenerator<LeanedRecord> {
     for (const part of this.#parts()) {
       let last = '';
-      for await (const { originalFile, rest } of this.#linesOf(part)) {
+      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
         const { original } = JSON.parse(rest.slice(rest.indexOf('\t') + 1)) as PlannedDuplicate;
-        const path = files[originalFile]?.target ?? original.path;
-        const place = `${original.uri}\t${original.date}`;
-        if (path !== undefined && place !== last) yield { path, uri: original.uri, date: original.date };
+        const path = files[originalFile]?.target ?? original.path ?? files[file]!.target;
+        const place = `${path}\t${original.uri}\t${original.date}`;
+        if (place !== last) yield { path, uri: original.uri, date: original.date };
         last = place;
       }
     }

@@ -248,7 +248,7 @@ describe('slim by stages', () => {
         .trimEnd()
         .split('\n')
         .map((line) => line.split(' '));
-      // Each the duplicate of the next, and one of itself; no line has copy number 1.
+      // No line has copy number 1, which would say where the original lies.
       for (const [name, pairs] of Object.entries({
         'in-turn': [
           [x, y],
@@ -259,6 +259,7 @@ describe('slim by stages', () => {
           [x, z],
           [y, x],
         ],
+        back: [[x, y]],
       })) {
         const lines = pairs.map(([duplicate, original]) => [...duplicate!, 0, 2, original![3], original![4]].join(' '));
         writeFileSync(join(directory, name), `${lines.join('\n')}\n`);
@@ -266,6 +267,7 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, [join(directory, 'in-turn')]), 0);
       assert.equal(await revisitsBy(directory, [join(directory, 'itself')]), 0);
       assert.equal(await revisitsBy(directory, [join(directory, 'chain')]), 1);
+      assert.equal(await revisitsBy(directory, [join(directory, 'back')]), 1);
     });
 
     test('when its file is named at a path that is on another machine, and here two files have that name', async () => {
