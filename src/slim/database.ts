@@ -68,6 +68,8 @@ export class Database {
       const result = await this.#connection.stream(`SELECT ${joined} AS joined_row FROM ${from}`);
       for (;;) {
         const chunk = await result.fetchChunk();
+        // A stream that is interrupted ends as if it were whole.
+        this.expectUninterrupted();
         if (!chunk || chunk.rowCount === 0) return;
         for (const value of chunk.getColumnValues(0)) {
           yield String(value).split('\t');
