@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { Database } from './database.ts';
+import { type TestContext, test } from 'node:test';
+import { Database, quoted } from './database.ts';
 
-test('a statement that would take hours ends when it is interrupted, and so does what comes after it', async (t) => {
+async function open(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-database-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const interrupt = new AbortController();
   const database = await Database.open(directory, interrupt.signal);
   t.after(() => database.close());
+  return { database, interrupt, directory };
+}
+
+test('a statement that would take hours ends when it is interrupted, and so does what comes after it', async (t) => {
+  const { database, interrupt } = await open(t);
   const hours = '(SELECT sum(a.i * b.i % 7) AS n FROM range(10000000) AS a(i), range(10000000) AS b(i))';
   const ends = assert.rejects(database.run(`CREATE TEMP TABLE t AS SELECT * FROM ${hours}`), { name: 'AbortError' });
   setTimeout(() => interrupt.abort(), 100);
@@ -19,14 +24,33 @@ test('a statement that would take hours ends when it is interrupted, and so does
 });
 
 test('rows that are interrupted while the engine looks for the next ones do not end as if they were all', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'pinakes-database-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  const interrupt = new AbortController();
-  const database = await Database.open(directory, interrupt.signal);
-  t.after(() => database.close());
+  const { database, interrupt } = await open(t);
   const read = async () => {
     for await (const _ of database.rows(['i'], 'range(300000000000) AS t(i) WHERE i < 100000 OR i = 299999999999'));
   };
   setTimeout(() => interrupt.abort(), 500);
   await assert.rejects(read(), { name: 'AbortError' });
+});
+
+test('rows that the engine fails to give do not end as if they were all', async (t) => {
+  const { database } = await open(t);
+  const read = async () => {
+    for await (const _ of database.rows(["CASE WHEN i = 900000 THEN error('broken') END"], 'range(1000000) AS t(i)'));
+  };
+  await assert.rejects(read(), { code: 'ENGINE_FAILED' });
+});
+
+test('rows come in their order with whatever is in them, and leave nothing behind', async (t) => {
+  const { database, directory } = await open(t);
+  const values = ['', 'a \'quoted\' "word"', ' back\\slash, ', 'two\nlines', 'old line\r', '漢字'];
+  const list = values.map((value, index) => `(${index}, ${quoted(value)})`);
+  const rows: string[][] = [];
+  for await (const row of database.rows(['v', 'i', 'NULL'], `(VALUES ${list.join(', ')}) AS t(i, v) ORDER BY i DESC`))
+    rows.push(row);
+  assert.deepEqual(rows, values.map((value, index) => [value, String(index), '']).toReversed());
+  assert.deepEqual(await database.first(['v'], `(VALUES ${list.join(', ')}) AS t(i, v) ORDER BY i DESC`), ['漢字']);
+  assert.deepEqual(await database.first(['1'], 'range(0)'), []);
+  for await (const _ of database.rows(['i'], 'range(5) AS t(i)')) break;
+  for await (const _ of database.rows(['i'], 'range(0) AS t(i)')) assert.fail('there is none');
+  assert.deepEqual(readdirSync(directory), []);
 });

@@ -2,19 +2,24 @@
  * The SQL engine that sorts and joins manifests: DuckDB, in this process, within a fixed amount of memory, spilling to a directory that the
  * caller names. Nothing is kept in it: tables are made from manifests and gone when it is closed.
  */
+import { createReadStream, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { makeDirectories, PinakesError } from '../base/index.ts';
+import { assert, makeDirectories, PinakesError } from '../base/index.ts';
 
 const MEMORY_MEBIBYTES = 192;
 const THREADS = 2;
+const PIECE_BYTES = 1024 * 1024;
 
 export class Database {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
+  readonly #directory: string;
   readonly #signal: AbortSignal | undefined;
   readonly #interrupt = () => this.#connection.interrupt();
+  #results = 0;
 
-  /** `directory` takes what does not fit into memory. The signal ends also a statement that is under way. */
+  /** `directory` takes what does not fit into memory, and results on their way. The signal ends also a statement that is under way. */
   static async open(directory: string, signal?: AbortSignal): Promise<Database> {
     await makeDirectories(directory);
     // Loaded when it is needed: the engine is large, and most commands do without it.
@@ -25,12 +30,18 @@ export class Database {
       temp_directory: directory,
       preserve_insertion_order: 'false',
     });
-    return new Database(instance, await instance.connect(), signal);
+    return new Database(instance, await instance.connect(), directory, signal);
   }
 
-  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, signal: AbortSignal | undefined) {
+  private constructor(
+    instance: DuckDBInstance,
+    connection: DuckDBConnection,
+    directory: string,
+    signal: AbortSignal | undefined,
+  ) {
     this.#instance = instance;
     this.#connection = connection;
+    this.#directory = directory;
     this.#signal = signal;
     signal?.addEventListener('abort', this.#interrupt);
   }
@@ -55,35 +66,37 @@ export class Database {
   }
 
   /**
-   * The rows of a query, in pieces, so that a result of any size passes through little memory. Only one query at a time.
+   * The rows of a query, in pieces, so that a result of any size passes through little memory.
+   *
+   * They are written to a file first: a result that the engine streams ends without a word where the engine fails on the way, as if it were whole.
    *
    * All values of a row come as one text, cut apart here: fetching them one by one costs several times as much. A null is an empty text; values
    * with tabs in them do not occur in manifests.
    */
   async *rows(columns: readonly string[], from: string): AsyncGenerator<string[]> {
-    const joined = columns.map((column) => `coalesce((${column})::VARCHAR, '')`).join(` || chr(9) || `);
-    this.expectUninterrupted();
+    const path = join(this.#directory, `rows-${this.#results++}.txt`);
     try {
-      // The alias keeps an ORDER BY on the columns of the source, not on the joined text.
-      const result = await this.#connection.stream(`SELECT ${joined} AS joined_row FROM ${from}`);
-      for (;;) {
-        const chunk = await result.fetchChunk();
-        // A stream that is interrupted ends as if it were whole.
+      await this.run(
+        `COPY (${rowQuery(columns, from)}) TO ${quoted(path)} (FORMAT csv, HEADER false, DELIMITER '', QUOTE '', ESCAPE '')`,
+      );
+      for await (const line of linesOf(path)) {
         this.expectUninterrupted();
-        if (!chunk || chunk.rowCount === 0) return;
-        for (const value of chunk.getColumnValues(0)) {
-          yield String(value).split('\t');
-          this.expectUninterrupted();
-        }
+        yield valuesOf(line);
       }
-    } catch (cause) {
-      throw this.#failure(cause);
+    } finally {
+      rmSync(path, { force: true });
     }
   }
 
   async first(columns: readonly string[], from: string): Promise<string[]> {
-    for await (const row of this.rows(columns, from)) return row;
-    return [];
+    this.expectUninterrupted();
+    try {
+      const result = await this.#connection.runAndReadAll(`${rowQuery(columns, from)} LIMIT 1`);
+      const [row] = result.getRows();
+      return row ? valuesOf(String(row[0])) : [];
+    } catch (cause) {
+      throw this.#failure(cause);
+    }
   }
 
   async count(from: string): Promise<number> {
@@ -94,6 +107,29 @@ export class Database {
   #failure(cause: unknown): unknown {
     return this.#signal?.aborted ? this.#signal.reason : engineError(cause);
   }
+}
+
+/** Stands for the end of a line within a value. */
+const LINE_END = '\x1e';
+
+/** A row as one text without ends of lines. The alias keeps an ORDER BY on the columns of the source, not on this text. */
+function rowQuery(columns: readonly string[], from: string): string {
+  const joined = columns.map((column) => `coalesce((${column})::VARCHAR, '')`).join(` || chr(9) || `);
+  return `SELECT replace(${joined}, chr(10), chr(${LINE_END.charCodeAt(0)})) AS joined_row FROM ${from}`;
+}
+
+function valuesOf(line: string): string[] {
+  return (line.includes(LINE_END) ? line.replaceAll(LINE_END, '\n') : line).split('\t');
+}
+
+async function* linesOf(path: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const piece of createReadStream(path, { encoding: 'utf8', highWaterMark: PIECE_BYTES })) {
+    const lines = `${rest}${piece}`.split('\n');
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  assert(rest === '', 'the engine ends every line');
 }
 
 /** A text as a literal of SQL. */
