@@ -3,7 +3,7 @@
  * those that differ get the next extension and form clusters among themselves, until none differs any more.
  */
 import type { Finding } from '../base/index.ts';
-import { type Database, quoted } from './database.ts';
+import { type Database, PARQUET, quoted } from './database.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import { LEANED_MARK } from './leaning-notes.ts';
 import type { PayloadComparison, PayloadPlace } from './payload-comparison.ts';
@@ -76,7 +76,7 @@ export class Clusters {
       SELECT hash(uri, time_ms // 1000) AS place, hash(record_id) AS id, record_id IS NOT NULL AS has_id,
         time_ms IS NOT NULL AS has_place, hash(digest, payload_bytes) AS content
       FROM ${source} WHERE ${HAS_CONTENT}
-    ) TO ${quoted(keysPath)} (FORMAT parquet)`);
+    ) TO ${quoted(keysPath)} (${PARQUET})`);
     const keys = `read_parquet(${quoted(keysPath)})`;
     const parts = Math.ceil(((await this.#database.count(keys)) + 1) / KEYS_AT_ONCE);
     for (let part = 0; part < parts; part++) {

@@ -11,6 +11,9 @@ const MEMORY_MEBIBYTES = 192;
 const THREADS = 2;
 const PIECE_BYTES = 1024 * 1024;
 
+/** How the engine writes its tables. Who reads them holds whole groups of rows in memory, and addresses can be long. */
+export const PARQUET = 'FORMAT parquet, ROW_GROUP_SIZE 16384';
+
 export class Database {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;

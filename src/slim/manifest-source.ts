@@ -6,7 +6,7 @@ import { closeSync, createReadStream, openSync, readSync, writeFileSync } from '
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileError, isDigestOfNothing, PinakesError, parseDigest } from '../base/index.ts';
-import { type Database, quoted } from './database.ts';
+import { type Database, PARQUET, quoted } from './database.ts';
 import { linesSource, MANIFEST_COLUMNS, type ManifestColumn, RESOLVED_COLUMNS } from './manifest-column.ts';
 import { manifestLineOf } from './warcsum-text.ts';
 
@@ -45,7 +45,7 @@ export async function manifestSource(
     }
     // Once and for all: joined anew inside of every question, it would take the memory that the question needs.
     const placed = quoted(join(directory, `manifest-${index}.parquet`));
-    await database.run(`COPY (${withPlaces(source)}) TO ${placed} (FORMAT parquet)`);
+    await database.run(`COPY (${withPlaces(source)}) TO ${placed} (${PARQUET})`);
     parts.push(`SELECT ${names} FROM read_parquet(${placed})`);
   }
   const sql = `(${parts.join(' UNION ALL ')})`;

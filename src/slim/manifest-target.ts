@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:
 import { dirname } from 'node:path';
 import { fileError, syncDirectory } from '../base/index.ts';
 import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
-import { type Database, quoted } from './database.ts';
+import { type Database, PARQUET, quoted } from './database.ts';
 import { WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS, warcsumLine } from './warcsum-text.ts';
 
 export type ManifestFormat = 'parquet' | 'warcsum';
@@ -19,7 +19,7 @@ export async function writeManifest(
   isResolved: boolean,
 ): Promise<void> {
   if (format === 'parquet') {
-    await database.run(`COPY (${rows}) TO ${quoted(path)} (FORMAT parquet, COMPRESSION zstd)`);
+    await database.run(`COPY (${rows}) TO ${quoted(path)} (${PARQUET}, COMPRESSION zstd)`);
   } else {
     await writeText(database, rows, path, isResolved);
   }

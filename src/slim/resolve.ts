@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DigestAlgorithm } from '../base/index.ts';
 import { isCollisionProne } from '../base/index.ts';
 import { Clusters, pointersIn } from './clusters.ts';
-import { type Database, quoted } from './database.ts';
+import { type Database, PARQUET, quoted } from './database.ts';
 import { manifestSource } from './manifest-source.ts';
 import { type ManifestFormat, putManifest, writeManifest } from './manifest-target.ts';
 import { RESOLVE_STATEMENT } from './resolve-statement.ts';
@@ -52,7 +52,7 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
         );
         if (comparedBytes) collisions += await clusters.compare(pool, options.onFinding);
         const part = join(directory, `resolved-${prefix}.parquet`);
-        await database.run(`COPY (${RESOLVE_STATEMENT}) TO ${quoted(part)} (FORMAT parquet)`);
+        await database.run(`COPY (${RESOLVE_STATEMENT}) TO ${quoted(part)} (${PARQUET})`);
         parts.push(part);
       }
     } finally {
