@@ -138,3 +138,25 @@ test('an engine can be closed twice', () => {
   engine.close();
   engine.close();
 });
+
+test('an engine that was given back begins anew for the next, one that failed is none, and none is used by two', () => {
+  const scroll = Buffer.from('a scroll, and a scroll, and a scroll');
+  const encoded = deflateRawSync(scroll);
+  const output = new Uint8Array(100);
+  for (const input of [encoded.subarray(0, 5), Buffer.from([0xff, 0xff, 0xff])]) {
+    const first = inflateRawHandle();
+    first.write(input, 0, input.length, output, 0, output.length);
+    assert.equal(first.failure !== undefined, input[0] === 0xff);
+    first.close();
+    first.close();
+    const engines = [inflateRawHandle(), inflateRawHandle()];
+    for (const engine of engines) engine.write(encoded, 0, 5, output, 0, output.length);
+    for (const engine of engines) {
+      engine.reset();
+      assert.deepEqual(run(engine, encoded, 7, 10), scroll);
+    }
+    assert.throws(() => first.write(encoded, 0, 5, output, 0, output.length), /given back/);
+    assert.throws(() => first.reset(), /given back/);
+    for (const engine of engines) engine.close();
+  }
+});

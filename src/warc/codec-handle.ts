@@ -39,6 +39,25 @@ type NativeHandle = {
 
 type Engine = { _handle: NativeHandle; _writeState: Uint32Array };
 
+/** Engines that nobody uses, for the next who needs one of their kind. */
+class Spares {
+  readonly #engines: Engine[] = [];
+
+  take(): Engine | undefined {
+    const engine = this.#engines.pop();
+    engine?._handle.reset();
+    return engine;
+  }
+
+  /** Says whether there is room for it. */
+  keep(engine: Engine): boolean {
+    return this.#engines.length < SPARES_MAX && this.#engines.push(engine) > 0;
+  }
+}
+
+const SPARES_MAX = 4;
+const GIVEN_BACK = 'an engine that was given back is not used';
+
 export class CodecHandle {
   /** Input bytes taken by the last write. */
   consumed = 0;
@@ -46,31 +65,42 @@ export class CodecHandle {
   produced = 0;
   /** What the engine said when the last write failed; undefined when it did not. */
   failure: string | undefined;
+  readonly #engine: Engine;
   readonly #handle: NativeHandle;
   readonly #state: Uint32Array;
+  readonly #spares: Spares | undefined;
+  #hasFailed = false;
+  #isClosed = false;
 
-  constructor(engine: unknown) {
+  /** `spares` gets the engine when it is closed, unless it has failed. */
+  constructor(engine: unknown, spares?: Spares) {
     const { _handle: handle, _writeState: state } = engine as Engine;
     assert(
       typeof handle?.writeSync === 'function' && typeof handle.reset === 'function' && state instanceof Uint32Array,
       'the zlib of this Node has another shape; use the Node that the package brings',
     );
+    this.#engine = engine as Engine;
     this.#handle = handle;
     this.#state = state;
+    this.#spares = spares;
     handle.onerror = (message) => {
       this.failure = message;
+      this.#hasFailed = true;
     };
   }
 
   /** Begins anew. Only deflate engines can be used again after a failure; of the others a fresh one must take its place. */
   reset(): void {
+    assert(!this.#isClosed, GIVEN_BACK);
     this.failure = undefined;
     this.#handle.reset();
   }
 
-  /** Frees the engine's memory now; the garbage collector does not see how much that is. */
+  /** Frees the engine's memory now, unless it is spare; the garbage collector does not see how much that is. */
   close(): void {
-    this.#handle.close();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#hasFailed || !this.#spares?.keep(this.#engine)) this.#handle.close();
   }
 
   /** Moves what it can from input[from, to) to output[at, room); see `consumed`, `produced` and `failure`. */
@@ -83,6 +113,7 @@ export class CodecHandle {
     room: number,
     flush: number = constants.Z_NO_FLUSH,
   ): void {
+    assert(!this.#isClosed, GIVEN_BACK);
     this.failure = undefined;
     this.#handle.writeSync(flush, input, from, to - from, output, at, room - at);
     if (this.failure !== undefined) {
@@ -146,8 +177,14 @@ export function decodePrefix(
   }
 }
 
-export function inflateRawHandle(options: ZlibOptions = {}): CodecHandle {
-  return new CodecHandle(createInflateRaw(options));
+const spareInflaters = new Spares();
+
+/**
+ * These are used again, since a thread that is ended while it makes an engine takes the whole program with it: Node asserts that an engine which it clears away was made to its end
+ * (nodejs `CompressionStream::Close`). A thread that scans would make some for every range of a file.
+ */
+export function inflateRawHandle(): CodecHandle {
+  return new CodecHandle(spareInflaters.take() ?? createInflateRaw(), spareInflaters);
 }
 
 export function inflateHandle(options: ZlibOptions = {}): CodecHandle {
