@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { openArchive } from '../src/archive/index.ts';
-import { seededIds, seededRandom } from '../src/base/index.ts';
+import { limitHeapGrowth, limitYoungSpace, seededIds, seededRandom } from '../src/base/index.ts';
 import { startServer } from '../src/server/index.ts';
 
 const [kind, ...rest] = process.argv.slice(2);
@@ -35,6 +35,9 @@ async function serveArchive(directory: string): Promise<string> {
     for (const bytes of found) reads.bytes += bytes.length;
     return found;
   };
+  // As `pinakes serve` does.
+  limitHeapGrowth();
+  limitYoungSpace();
   const server = await startServer({
     archive,
     host: '127.0.0.1',

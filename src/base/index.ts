@@ -1,4 +1,4 @@
-/** base: digests, times, bytes, limits, errors, threads, media types, files that exist, durable names, tests by foreign expressions. Imports no other room. */
+/** base: digests, times, bytes, limits, the growth of the heap, errors, threads, media types, files that exist, durable names, tests by foreign expressions. Imports no other room. */
 export * from './assert.ts';
 export * from './bytes.ts';
 export * from './digest.ts';
@@ -8,6 +8,7 @@ export * from './existing-file.ts';
 export * from './fenced-test.ts';
 export * from './finding.ts';
 export * from './frame.ts';
+export * from './heap-growth.ts';
 export * from './limits.ts';
 export * from './make-directories.ts';
 export * from './mime.ts';

@@ -1,10 +1,10 @@
 /** `pinakes add`: takes WARC, ARC and WACZ files in, by copying what is new or, with `--in-place`, where they lie. */
 import type { AddReport, Archive } from '../archive/index.ts';
+import { limitHeapGrowth, limitYoungSpace } from '../base/index.ts';
 import { type InputFile, inputFiles } from '../warc/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { FindingTally } from './finding-tally.ts';
-import { limitHeapGrowth, limitYoungSpace } from './heap-growth.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { counted, formatBytes } from './terminal.ts';

@@ -1,7 +1,7 @@
 /** `pinakes crawl`: fetches sites into the archive, again and again, and stores only what is new. */
 import { resolve } from 'node:path';
 import { type Archive, openArchive } from '../archive/index.ts';
-import { formatW3cDate, PinakesError } from '../base/index.ts';
+import { formatW3cDate, limitHeapGrowth, PinakesError } from '../base/index.ts';
 import {
   type CrawlOptions,
   type CrawlProgress,
@@ -22,7 +22,6 @@ import {
 import { openingOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
-import { limitHeapGrowth } from './heap-growth.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED, tellFailure } from './outcome.ts';
 import { formatDuration } from './progress.ts';
 import { counted, formatBytes, OutputFailed, printable } from './terminal.ts';
