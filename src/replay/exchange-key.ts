@@ -3,7 +3,7 @@
  * stands in the request record behind the answer, as nearly all crawlers write it. So the candidates are few, and their requests tell which is meant.
  */
 import type { Archive } from '../archive/index.ts';
-import { concat, copyOf } from '../base/index.ts';
+import { concat, copyOf, Recent } from '../base/index.ts';
 import { requestKey, type UrlKey } from '../url/index.ts';
 import { BlockScanner } from '../warc/index.ts';
 import type { Capture } from './capture.ts';
@@ -14,6 +14,9 @@ const REQUEST_BYTES_MAX = 1024 * 1024;
 const REQUEST_BYTES = 16 * 1024;
 /** Keys hold no more of a body than this can show. */
 const BODY_BYTES_MAX = 64 * 1024;
+/** How much is kept of the requests that were read lately, in characters of their keys. */
+const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
+const OVERHEAD_CHARACTERS = 256;
 
 /** What a request that sent something is known by. */
 export type Exchange = { readonly method: string; readonly key: UrlKey };
@@ -39,21 +42,33 @@ function isSending(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD';
 }
 
+type Found = { readonly request?: Exchange; readonly isWhole: boolean };
+
+/** By the place of the capture: what stands behind it never changes. Who asks for what is not there would have hundreds of records read each time. */
+const KEPT = new WeakMap<Archive, Recent<string, Found>>();
+
 /** The request that stands behind a capture, and the capture's key with what it sent; undefined when there is none. */
 async function requestOf(archive: Archive, capture: Capture): Promise<Exchange | undefined> {
-  const found = await requestWithin(archive, capture, REQUEST_BYTES);
-  return found.isWhole ? found.request : (await requestWithin(archive, capture, REQUEST_BYTES_MAX)).request;
+  const { segment, offset, length } = capture.place;
+  const { volume, name, bytes = 0 } = archive.shelf.find(segment) ?? {};
+  const left = bytes - offset - length;
+  if (left <= 0) return undefined;
+  const kept = KEPT.get(archive) ?? new Recent(KEPT_CHARACTERS_MAX, charactersOf);
+  KEPT.set(archive, kept);
+  const key = `${volume}:${name}:${offset}`;
+  let found = kept.get(key) ?? (await requestWithin(archive, capture, left, REQUEST_BYTES));
+  if (!found.isWhole) found = await requestWithin(archive, capture, left, REQUEST_BYTES_MAX);
+  if (found.isWhole) kept.keep(key, found);
+  return found.request;
 }
 
-async function requestWithin(
-  archive: Archive,
-  capture: Capture,
-  bytesMax: number,
-): Promise<{ readonly request?: Exchange; readonly isWhole: boolean }> {
+function charactersOf({ request }: Found): number {
+  return OVERHEAD_CHARACTERS + (request?.key.length ?? 0);
+}
+
+async function requestWithin(archive: Archive, capture: Capture, left: number, bytesMax: number): Promise<Found> {
   const { segment, offset, length } = capture.place;
   const from = offset + length;
-  const left = (archive.shelf.find(segment)?.bytes ?? 0) - from;
-  if (left <= 0) return { isWhole: true };
   const records = archive.access.records({ segment, offset: from, length: Math.min(left, bytesMax) });
   for await (const record of records) {
     const { head } = record;

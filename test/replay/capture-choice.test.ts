@@ -228,3 +228,19 @@ test('large requests are known too, and of very many captures the requests of so
   assert.equal(new Set(seen).size, 102, 'each comes, and once');
   assert.ok(reading.mock.callCount() <= 66, `${reading.mock.callCount()} read`);
 });
+
+test('who asks again for what was never sent has no request read a second time', async (t) => {
+  const trial = await ReplayTrial.with(t, []);
+  const url = 'http://many.example/api';
+  for (let at = 0; at < 80; at++)
+    await storeExchange(trial, url, 'POST', SPRING + at * 1000, `"answer ${at}"`, `{"page":${at}}`);
+  const fields = { 'content-type': 'application/json', 'sec-fetch-dest': 'empty' };
+  const post = async (body: string) =>
+    (await trial.ask({ url, at: SPRING, method: 'POST', body: utf8(body), isFromPage: true, fields })).text;
+  assert.equal(await post('{"page":1000}'), '"answer 0"');
+  const reading = t.mock.method(trial.archive.volumes.get('main'), 'stream');
+  assert.equal(await post('{"page":1001}'), '"answer 0"');
+  assert.equal(reading.mock.callCount(), 0);
+  await storeExchange(trial, url, 'POST', SUMMER, '"new"', '{"page":1000}');
+  assert.equal(await post('{"page":1000}'), '"new"', 'what came since is found');
+});
