@@ -12,6 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import { createGzip, gzipSync } from 'node:zlib';
 import type { Archive } from '../archive/index.ts';
+import { takesGzip } from './accept-encoding.ts';
 import type { Guard } from './api/guard.ts';
 import { type CdxDialect, isDialect } from './cdx-dialect.ts';
 import { cdxWriter } from './cdx-output.ts';
@@ -92,7 +93,7 @@ export class CdxRoute {
       return;
     }
     const writer = cdxWriter(query);
-    const isCompressed = query.mayCompress && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    const isCompressed = query.mayCompress && takesGzip(request);
     let out: Writable | undefined;
     let resumeKey: string | undefined;
     let isEmpty = true;

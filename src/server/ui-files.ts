@@ -9,6 +9,7 @@ import { join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fileError } from '../base/index.ts';
+import { takesGzip } from './accept-encoding.ts';
 import { namesTag } from './file-reply.ts';
 import { endReply } from './reply-end.ts';
 
@@ -70,7 +71,7 @@ export class UiFiles {
   /** The page may show frames of the origin of replay and of no other. */
   send(request: IncomingMessage, response: ServerResponse, path: string, replayOrigin: string): void {
     const file = this.#files.get(path)!;
-    const isPacked = file.packed !== undefined && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    const isPacked = file.packed !== undefined && takesGzip(request);
     const body = isPacked ? file.packed! : file.bytes;
     const fields = {
       ...fieldsOf(file, replayOrigin),
