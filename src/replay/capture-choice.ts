@@ -4,7 +4,7 @@
  * The one of the asked second when there is one; else the nearest. For a link in a page it is the newest that is not newer, so that a reader goes through
  * a site as it was; but a crawl fetches what a page links to after the page, so a capture of the hours that follow is not newer, only nearer or farther.
  * Passed over for the next best: revisits whose content is not held, records that are no answer of a server, answers without
- * content (304), parts of a content (206), preflights, and redirections that lead back to themselves and would do so for ever: those of a URL to itself,
+ * content (304), parts of a content (206 that is not all of it), preflights, and redirections that lead back to themselves and would do so for ever: those of a URL to itself,
  * which share a key with what they lead to, and circles over other URLs, which on the web ended because a cookie was set on the way.
  */
 import type { Archive, Retrieved } from '../archive/index.ts';
@@ -58,7 +58,8 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
       continue;
     }
     const retrieved = await archive.open(capture);
-    const isPassedOver = isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
+    if (isPart(capture, retrieved)) spare ??= capture;
+    const isPassedOver = isPart(capture, retrieved) || isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
     const isFollowed = !isPassedOver && isRedirection(capture) && followed++ < FOLLOWED_MAX;
     const members = isFollowed ? await circleFrom(archive, capture, retrieved, wanted.side) : undefined;
     if (!isPassedOver && !members) return { capture, retrieved, siblings };
@@ -132,10 +133,11 @@ async function firstAnswer(
   for await (const capture of candidatesFor(archive, wanted, await archive.catalog.capturesOf(wanted.key))) {
     if (++count > CANDIDATES_MAX) return undefined;
     if (rankOf(capture) !== 'good') continue;
-    if (!isRedirection(capture)) return { capture, target: undefined };
+    if (!isKnownByRecord(capture)) return { capture, target: undefined };
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
-    if (!isSelfRedirect(capture, retrieved)) return { capture, target: targetOf(capture, retrieved) };
+    if (!isPart(capture, retrieved) && !isSelfRedirect(capture, retrieved))
+      return { capture, target: isRedirection(capture) ? targetOf(capture, retrieved) : undefined };
   }
   return undefined;
 }
@@ -172,7 +174,7 @@ export async function captureAt(
   return last && { capture: last, siblings };
 }
 
-/** Whether a capture is shown for its own time, and no other in its place. Only of redirections the record is read for that. */
+/** Whether a capture is shown for its own time, and no other in its place. */
 export async function isShown(archive: Archive, capture: Capture): Promise<boolean> {
   return (await standingOf(archive, capture)) === 'shown';
 }
@@ -180,10 +182,11 @@ export async function isShown(archive: Archive, capture: Capture): Promise<boole
 async function standingOf(archive: Archive, capture: Capture): Promise<'shown' | 'spare' | 'circle' | 'never'> {
   const rank = rankOf(capture);
   if (rank !== 'good') return rank === 'spare' ? 'spare' : 'never';
-  if (!isRedirection(capture)) return 'shown';
+  if (!isKnownByRecord(capture)) return 'shown';
   try {
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
+    if (isPart(capture, retrieved)) return 'spare';
     if (isSelfRedirect(capture, retrieved)) return 'never';
     return (await circleFrom(archive, capture, retrieved, 'either')) ? 'circle' : 'shown';
   } catch (error) {
@@ -202,12 +205,23 @@ function rankOf(capture: Capture): 'good' | 'spare' | 'unusable' {
   if (!isMemento(capture)) return 'unusable';
   if (capture.kind === 'revisit') return 'good';
   if (capture.kind === 'conversion') return 'spare';
-  return capture.status === 304 || capture.status === 206 || (capture.status >= 100 && capture.status < 200)
-    ? 'spare'
-    : 'good';
+  return capture.status === 304 || (capture.status >= 100 && capture.status < 200) ? 'spare' : 'good';
 }
 
-export function isRedirection({ status }: Capture): boolean {
+/** Of redirections and parts the record alone tells whether they are shown. */
+export function isKnownByRecord(capture: Capture): boolean {
+  return isRedirection(capture) || capture.status === 206;
+}
+
+/** Whether an answer is less than the content: players ask for `bytes=0-`, and get all of it as a part. */
+function isPart({ status }: Capture, { http, holderHttp }: Retrieved): boolean {
+  if (status !== 206) return false;
+  const range = http?.get('content-range') ?? holderHttp?.get('content-range') ?? '';
+  const [, last, size] = /^\s*bytes\s+0-(\d+)\/(\d+)\s*$/i.exec(range) ?? [];
+  return size === undefined || Number(last) + 1 !== Number(size);
+}
+
+function isRedirection({ status }: Capture): boolean {
   return status >= 300 && status <= 399 && status !== 304;
 }
 

@@ -3,7 +3,7 @@ import { type Archive, rangeOfKey } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { keyRange, urlKey } from '../url/index.ts';
 import type { Capture, CaptureRange } from './capture.ts';
-import { captureAt, isRedirection, isShown } from './capture-choice.ts';
+import { captureAt, isKnownByRecord, isShown } from './capture-choice.ts';
 
 export type Neighbours = {
   readonly first: Capture | undefined;
@@ -14,7 +14,7 @@ export type Neighbours = {
 
 /** How many are looked up at once; nearly always the first is shown. */
 const PAGE_SIZE = 4;
-/** How many redirections are read before none is named. */
+/** How many records are read before none is named. */
 const READ_MAX = 64;
 
 /**
@@ -53,7 +53,7 @@ async function firstShown(
   for await (const page of pages)
     for (const capture of page) {
       if (await isShown(archive, capture)) return capture;
-      if (isRedirection(capture) && ++read >= READ_MAX) return undefined;
+      if (isKnownByRecord(capture) && ++read >= READ_MAX) return undefined;
     }
   return undefined;
 }

@@ -244,3 +244,23 @@ test('who asks again for what was never sent has no request read a second time',
   await storeExchange(trial, url, 'POST', SUMMER, '"new"', '{"page":1000}');
   assert.equal(await post('{"page":1000}'), '"new"', 'what came since is found');
 });
+
+test('a part that is all of the content is shown as it is, a part of it only where there is nothing else', async (t) => {
+  const url = 'http://film.example/film.mp4';
+  const part = (body: string, range: string, time: number): SiteFile => {
+    return { url, type: 'video/mp4', status: '206 Partial Content', fields: [`Content-Range: ${range}`], body, time };
+  };
+  const trial = await ReplayTrial.with(t, [
+    part('lm', 'bytes 2-3/4', SPRING),
+    part('film', 'bytes 0-3/4', SPRING + 2 * MINUTE),
+    part('fi', 'bytes 0-1/4', SPRING + 3 * MINUTE),
+    { url, type: 'text/plain', status: '404 Not Found', body: 'gone', time: SUMMER },
+  ]);
+  const shown = async (at: number) => (await trial.ask({ url, at, modifier: 'oe_' })).text;
+  assert.equal(await shown(SPRING), 'film');
+  assert.equal(await shown(SPRING + 3 * MINUTE), 'film');
+  assert.equal(await shown(SUMMER), 'gone');
+  const around = await shownAround(trial.archive, url, SUMMER);
+  assert.equal(around?.neighbours.previous?.time, SPRING + 2 * MINUTE);
+  assert.equal(around?.neighbours.first?.time, SPRING + 2 * MINUTE);
+});
