@@ -36,8 +36,8 @@ export async function migrateVolume(
   toName: string,
   options: MigrateOptions = {},
 ): Promise<MigrateReport> {
-  const from = archive.volumes.get(fromName);
-  const to = archive.volumes.get(toName);
+  const from = archive.volumes.named(fromName);
+  const to = archive.volumes.named(toName);
   const isLinked = archive.volumes.linked(fromName) !== undefined;
   if (fromName === toName)
     throw new PinakesError('BAD_ARGUMENT', {

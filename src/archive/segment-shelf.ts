@@ -149,6 +149,7 @@ export class SegmentShelf {
     if (found) return found;
     const id = kindId(kind);
     const open = this.#open.get(id);
+    this.#options.volumes.named(kind.volume);
     const fresh = await this.begin(kind, []);
     if (open) this.#full.push(open);
     this.#open.set(id, fresh);

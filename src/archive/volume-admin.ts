@@ -130,7 +130,7 @@ function isWithin(path: string, directory: string): boolean {
 /** Makes a volume read-only or writable. Segments that were being written to are sealed first. */
 export async function setVolumeWritable(archive: VolumeAdminParts, name: string, writable: boolean): Promise<void> {
   const setting = archive.connector.volumes.find((volume) => volume.name === name);
-  if (!setting) throw refused(name, 'the archive has no such volume; `pinakes volume ls` lists them');
+  if (!setting) throw archive.volumes.unknown(name);
   if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
   if (setting.writable === writable) return;
   const changed: VolumeSetting = { ...setting, writable };

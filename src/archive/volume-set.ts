@@ -63,6 +63,17 @@ export class VolumeSet {
     );
   }
 
+  /** One that a person names: what is not in the connector was mistyped, and no disk is away. */
+  named(name: string): Volume {
+    if (!this.#opened.has(name)) throw this.unknown(name);
+    return this.get(name);
+  }
+
+  unknown(name: string): PinakesError {
+    const detail = `it has ${[...this.#opened.keys()].join(', ')}`;
+    return new PinakesError('VOLUME_UNKNOWN', { where: `volume ${name}`, detail });
+  }
+
   /** The volume in which files lie that were added in place. */
   linked(name: string): LinkedVolume | undefined {
     const volume = this.#opened.get(name)?.volume;

@@ -257,6 +257,7 @@ export const ERROR_CATALOGUE = {
     'the volume may only be read',
     'Make it writable with `pinakes volume set NAME writable`, and on the disk; or write to another volume.',
   ),
+  VOLUME_UNKNOWN: entry('the archive has no volume of this name', '`pinakes volume ls` lists those that there are.'),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;

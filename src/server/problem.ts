@@ -90,6 +90,7 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   NO_RECORD: 404,
   RECORD_DAMAGED: 502,
   SNAPSHOT_MISSING: 404,
+  VOLUME_UNKNOWN: 404,
 };
 
 /** The problem that an error is to a client. `isFault` tells whether the operator should hear of it. */

@@ -331,9 +331,12 @@ test('contents are stored in a volume that is asked for, and one that is not kno
   const stored = await archive.store({ kind: 'bytes', time, body: Buffer.from(contentOf(900)) }, { volume: 'second' });
   assert.match(stored.key, /^second:sha256:/);
   await assert.rejects(archive.store({ kind: 'bytes', time, body: Buffer.from(contentOf(901)) }, { volume: 'third' }), {
-    code: 'VOLUME_MISSING',
-    message: /volume third/,
+    code: 'VOLUME_UNKNOWN',
+    message: /volume third.*it has main, second/,
   });
+  await assert.rejects(archive.migrate('mian', 'second'), { code: 'VOLUME_UNKNOWN', message: /it has main, second/ });
+  await assert.rejects(archive.migrate('main', 'secnod'), { code: 'VOLUME_UNKNOWN' });
+  await assert.rejects(archive.setVolumeWritable('mian', false), { code: 'VOLUME_UNKNOWN' });
   assert.equal(segmentFiles(join(directory, 'second')).length, 1);
   await archive.close();
 });

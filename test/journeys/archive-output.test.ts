@@ -262,7 +262,7 @@ test('a stream of nothing says so, and a volume that there is none of is no disk
   assert.equal((await pinakes(at, 'stream', '--type', 'response')).err, '');
   assert.match(
     (await pinakes(at, 'volume', 'migrate', 'mian', 'main')).err,
-    /no volume of this name.*`pinakes volume ls`/,
+    /no volume of this name.*`pinakes volume ls`/s,
   );
 });
 
