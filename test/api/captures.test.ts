@@ -299,10 +299,16 @@ test('a host with a port and no scheme finds what a whole URL finds', async (t) 
     [{ url: 'localhost:18099/git.html' }, 2],
     [{ prefix: 'www.a.test:80/images/' }, 1],
     [{ mime: 'text/*' }, 3],
+    [{ status: 200 }, 3],
+    [{ status: '200' }, 3],
+    [{ status: '2xx' }, 3],
+    [{ status: '404,5xx' }, 0],
   ] as const) {
     const { preview } = (await one.call('/api/deletes/preview', { json: { selection } })).json;
     assert.equal((preview as { captures: number }).captures, captures);
   }
-  const refused = await one.call('/api/deletes/preview', { json: { selection: { mime: 'html' } } });
-  assert.deepEqual([refused.status, (refused.json.error as { code: string }).code], [400, 'BAD_ARGUMENT']);
+  for (const selection of [{ mime: 'html' }, { status: '2x' }, { status: '200 OR size>0' }]) {
+    const refused = await one.call('/api/deletes/preview', { json: { selection } });
+    assert.deepEqual([refused.status, (refused.json.error as { code: string }).code], [400, 'BAD_ARGUMENT']);
+  }
 });

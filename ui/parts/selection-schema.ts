@@ -15,7 +15,7 @@ export function selectionSchema(collections: readonly string[]): Schema {
       from: text('For example 2024, 2024-03-01 or 20240301100000, in UTC.'),
       to: text('The whole of it is meant: 2024 ends with the year.'),
       mime: text('For example text/html, or image/* for all images.'),
-      status: { type: 'integer', minimum: 0, description: 'For example 404.' },
+      status: text('For example 404, or 4xx for all from 400 to 499.'),
       key: text('All captures of one content, wherever they are.'),
     },
   };

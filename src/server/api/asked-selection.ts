@@ -14,7 +14,7 @@ export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
 /** The selection that a question asks for. A collection that is not there is refused: nobody means nothing. */
 export function selectionOf(archive: Archive, asked: AskedSelection & { readonly query?: string }): Selection {
   const { collection, url, prefix, key, from, to, mime, status } = asked;
-  const query = archive.askedQuery({ mime, query: asked.query });
+  const query = archive.askedQuery({ mime, status: status?.toString(), query: asked.query });
   return {
     ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
     ...(url !== undefined && { url }),
@@ -22,7 +22,6 @@ export function selectionOf(archive: Archive, asked: AskedSelection & { readonly
     ...(key !== undefined && { block: parseContentKey(key) }),
     ...(from !== undefined && { from: askedTime(from, 'start') }),
     ...(to !== undefined && { to: askedTime(to, 'end') }),
-    ...(status !== undefined && { status }),
     ...(query !== undefined && { query }),
   };
 }

@@ -59,7 +59,11 @@ export const Selection = closed(
         description: 'A media type: text/html, or image/* for all of a kind.',
       }),
     ),
-    status: Type.Optional(Type.Integer({ minimum: 0, maximum: 999 })),
+    status: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: 999 }), Type.String({ minLength: 1, maxLength: 300 })], {
+        description: 'An HTTP status: 404, or "4xx" for all from 400 to 499; several with commas between them.',
+      }),
+    ),
   },
   'Which captures are meant. All that is given must hold.',
 );
