@@ -67,7 +67,7 @@ ${SHARED_MENDS}${WOMBAT_MENDS}
     for (var count = 0; own && count < 3; count++) {
       var before = own.previousSibling;
       own.parentNode.removeChild(own);
-      own = before && before.nodeName.toLowerCase() === 'script' && /^\\/static\\//.test(before.getAttribute('src')) ? before : null;
+      own = before && before.nodeName.toLowerCase() === 'script' && /^(?:https?:\\/\\/[^/]*)?\\/static\\//.test(before.getAttribute('src')) ? before : null;
     }
   }
 

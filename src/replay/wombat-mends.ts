@@ -3,18 +3,20 @@
  * prepares itself, have them too. Text of functions for the script of pages.
  */
 import { ADDRESS_MENDS } from './address-mends.ts';
+import { MADE_MENDS } from './made-mends.ts';
 import { CHECK_LOCATION } from './script-rewriter.ts';
 import { SELECTOR_MENDS } from './selector-mends.ts';
 import { WINDOW_MENDS } from './window-mends.ts';
 
-export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
+export const WOMBAT_MENDS = `${ADDRESS_MENDS}${MADE_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   function mendWombat(methods) {
     mendListeners(methods);
     mendDates(methods);
     mendScripts(methods);
     mendModules(methods);
     mendStyles(methods);
-    mendSandboxes(methods);
+    mendFrames(methods);
+    mendMade(methods);
     mendSockets(methods);
     mendStorage(methods);
     mendAddresses(methods);
@@ -87,9 +89,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
 
     function moduleText(wombat, script, text) {
       if (!/^\\s*module\\s*$/i.test(script.type) || text.indexOf(ASSIGN) >= 0) return text;
-      var linked = text.replace(/(\\bfrom\\s*|\\bimport\\s*)(["'])((?:https?:|\\.{0,2}\\/)[^"'\\s]*)\\2/g, function (all, before, quote, link) {
-        return before + quote + wombat.rewriteUrl(new wombat.URL(link, document.baseURI).href, false, 'esm_') + quote;
-      });
+      var linked = withModuleLinks(wombat, text, 'esm_');
       var names = [];
       if (wombat.skipWrapScriptTextBasedOnText(linked, names)) return linked;
       var declared = STAND_INS.filter(function (name) {
@@ -122,19 +122,22 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   }
 
   // A frame without an origin cannot be replayed. The server gives those of the page one, scripts make others.
-  function mendSandboxes(methods) {
+  function mendFrames(methods) {
     function withOrigin(value) {
       return /\\ballow-scripts\\b/i.test(value) && !/\\ballow-same-origin\\b/i.test(value) ? value + ' allow-same-origin' : value;
     }
     var prepare = methods.initElementGetSetAttributeOverride;
     methods.initElementGetSetAttributeOverride = function () {
       prepare.call(this);
+      var wombat = this;
       var element = this.$wbwindow.Element.prototype;
       var frame = this.$wbwindow.HTMLIFrameElement.prototype;
       var set = element.setAttribute;
       element.setAttribute = function setAttribute(name, value) {
-        var isSandbox = this.localName === 'iframe' && /^sandbox$/i.test(name);
-        return set.call(this, name, isSandbox ? withOrigin(String(value)) : value);
+        if (this.localName !== 'iframe') return set.call(this, name, value);
+        if (/^sandbox$/i.test(name)) value = withOrigin(String(value));
+        if (/^srcdoc$/i.test(name)) value = preparedDocument(wombat, String(value));
+        return set.call(this, name, value);
       };
       var sandbox = Object.getOwnPropertyDescriptor(frame, 'sandbox');
       Object.defineProperty(frame, 'sandbox', Object.assign({}, sandbox, {

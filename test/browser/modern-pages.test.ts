@@ -1,7 +1,7 @@
 /** What pages of today do, in the archive: messages, modules, workers and what they learn of themselves. Each script tells what it found in `done`. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { PIXEL, type SiteFile } from './sample-site.ts';
+import { PIXEL, type SiteFile, SUMMER } from './sample-site.ts';
 import { openSite, setStage } from './served-archive.ts';
 
 const stage = setStage();
@@ -178,6 +178,52 @@ test('workers see the addresses of the original', async (t) => {
     shared: `${SITE}/jobs/shared.js`,
     nested: `${SITE}/jobs/inner.js`,
     blob: [SITE, 'blob:', `${SITE}/data.json`],
+  });
+});
+
+test('frames and workers that scripts make from text are of the archive, and of the time of the page', async (t) => {
+  const asking = (told: string) =>
+    `fetch('https://cdn.example/data.json').then((reply) => reply.json()).then((data) => ${told}, (error) => ${told.replace('data.value', 'String(error)')})`;
+  const framed = (name: string) =>
+    `<!doctype html><p><img src="https://cdn.example/pixel.png"><script>${asking(
+      `parent.postMessage({ ${name}: [data.value, document.compatMode, document.images[0].src, document.scripts.length] }, '*')`,
+    )}</script>`;
+  const page = html(`<p><script>
+    addEventListener('message', (event) => Object.assign(done, event.data));
+    const blobOf = (text, type) => URL.createObjectURL(new Blob([text], { type }));
+    const frame = (prepare) => { const made = document.createElement('iframe'); prepare(made); document.body.append(made); };
+    const run = (name, worker) => {
+      worker.onmessage = (event) => { done[name] = event.data; };
+      worker.onerror = (event) => { done[name] = 'error: ' + event.message; };
+    };
+    const texts = ${JSON.stringify(Object.fromEntries(['set', 'attribute', 'markup', 'blob'].map((name) => [name, framed(name)]))).replaceAll('<', '\\u003c')};
+    frame((made) => { made.srcdoc = texts.set; });
+    frame((made) => { made.setAttribute('srcdoc', texts.attribute); });
+    document.body.insertAdjacentHTML('beforeend', '<iframe srcdoc="' + texts.markup.replaceAll('"', '&quot;') + '"></iframe>');
+    frame((made) => { made.src = blobOf(texts.blob, 'text/html'); });
+    run('classic', new Worker(blobOf(${JSON.stringify(asking('postMessage(data.value)'))}, 'text/javascript')));
+    const code = "import { part } from '${SITE}/part.js'; const { later } = await import('${SITE}/later.js'); postMessage([part, later, location.origin])";
+    run('module', new Worker(blobOf(code, 'text/javascript'), { type: 'module' }));
+    </script>`);
+  const data = (value: string): SiteFile => {
+    return { url: 'https://cdn.example/data.json', type: 'application/json', body: JSON.stringify({ value }) };
+  };
+  const files: SiteFile[] = [
+    page,
+    data('spring'),
+    { ...data('summer'), time: SUMMER },
+    { url: 'https://cdn.example/pixel.png', type: 'image/png', body: PIXEL },
+    script('/part.js', `export const part = location.origin + ' part';`),
+    script('/later.js', `export const later = 'later';`),
+    { ...script('/later.js', `export const later = 'later in summer';`), time: SUMMER },
+  ];
+  const ways = ['set', 'attribute', 'markup', 'blob'];
+  const { done } = await found(t, files, [...ways, 'classic', 'module']);
+  const seen = ['spring', 'CSS1Compat', 'https://cdn.example/pixel.png', 1];
+  assert.deepEqual(done, {
+    ...Object.fromEntries(ways.map((way) => [way, seen])),
+    classic: 'spring',
+    module: [`${SITE} part`, 'later', SITE],
   });
 });
 
