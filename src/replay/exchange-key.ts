@@ -12,8 +12,8 @@ import type { Capture } from './capture.ts';
 const REQUEST_BYTES_MAX = 1024 * 1024;
 /** Into this nearly every request fits; others are read again. Buffers for more would cost far more than the reading. */
 const REQUEST_BYTES = 16 * 1024;
-/** Keys hold no more of a body than this can show. */
-const BODY_BYTES_MAX = 64 * 1024;
+/** Pages can send no more. A part of a body is no JSON and no form any more, and would have another key than the whole. */
+const BODY_BYTES_MAX = 1024 * 1024;
 /** How much is kept of the requests that were read lately, in characters of their keys. */
 const KEPT_CHARACTERS_MAX = 4 * 1024 * 1024;
 const OVERHEAD_CHARACTERS = 256;
