@@ -8,7 +8,8 @@ import { fromLatin1 } from '../base/index.ts';
 
 export type FormPart = { readonly name: string; readonly value: string };
 
-const BOUNDARY = /;\s*boundary=(?:"([^"]+)"|([^\s;,"]+))/i;
+/** Standards allow 70 characters. Very long ones would take very long to look for. */
+const BOUNDARY = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;,"]{1,200})(?![^\s;,"]))/i;
 const DISPOSITION = /^content-disposition:[^\r\n]*?;\s*name=(?:"([^"\r\n]*)"|([^\s;"\r\n]+))/im;
 
 /** Parts beyond this many are not read by the field's indexers. */

@@ -191,6 +191,19 @@ test('a query of a body is cut at 4096 characters and never inside one', () => {
   assert.equal(requestBodyQuery(bytes('x'.repeat(5000)), 'image/png').length, 4096);
 });
 
+test('JSON of very many values gives as much of them as a query holds, and is none when what is behind the cut is none', () => {
+  const list = Array.from({ length: 3000 }, (_, at) => `{"a":"\u00e9${at}"}`).join(',');
+  const whole = Array.from({ length: 3000 }, (_, at) => `${at === 0 ? 'a' : `a.${at + 1}_`}=%C3%A9${at}`).join('&');
+  assert.equal(requestBodyQuery(bytes(`[${list}]`), 'application/json'), whole.slice(0, 4096));
+  assert.equal(requestBodyQuery(bytes(`[${list},{"a":"\\ud800"}]`), 'application/json'), '');
+});
+
+test('a boundary beyond all reason is none', () => {
+  const boundary = 'X'.repeat(5000);
+  const body = bytes(`--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--${boundary}--`);
+  assert.match(requestBodyQuery(body, `multipart/form-data; boundary=${boundary}`), /^__wb_post_data=/);
+});
+
 test('JSON nested beyond all reason is no JSON, and harms nothing', () => {
   const deep = `{"a":${'['.repeat(200_000)}`;
   assert.equal(requestBodyQuery(bytes(deep), 'application/json'), '');

@@ -94,10 +94,14 @@ function jsonQuery(body: Uint8Array): string | undefined {
   const lines = whole || !text.includes('\n') ? [whole] : text.split('\n').map(jsonLeaves);
   const values = new Map<string, string>();
   const counts = new Map<string, number>();
+  let characters = 0;
   for (const leaves of lines) {
     if (!leaves) return undefined;
     for (const { name, value } of leaves) {
       if (!name.isWellFormed() || !value.isWellFormed()) return undefined;
+      // What comes behind the cut is only looked at.
+      if (characters > QUERY_CHARACTERS_MAX) continue;
+      characters += name.length + value.length;
       values.set(freeName(name, values, counts), value);
     }
   }
