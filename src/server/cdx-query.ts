@@ -109,6 +109,9 @@ function parseTarget(parameters: URLSearchParams, dialect: CdxDialect): Target {
   if (!url && urlKey && dialect === 'outbackcdx') return { url: urlKey, ranges: [onlyKey(urlKey)], isExact: true };
   if (!url)
     throw badRequest('the parameter url is missing', 'Ask for /cdx?url=example.org, or example.org/* for all below.');
+  // A star alone, which would be a host of that name.
+  if (/^(?:https?:\/\/)?\*$/i.test(url) && matchType !== 'exact')
+    return { url, ranges: [{ from: '', to: '\u{10ffff}' }], isExact: false };
   if (matchType === 'range' && dialect === 'outbackcdx')
     return { url, ranges: [{ from: urlKeyOf(url), to: '\u{10ffff}' }], isExact: false };
   if (matchType !== undefined && matchType !== 'default') {

@@ -38,6 +38,9 @@ test('questions to the CDX server', async (t) => {
     assert.equal((await lines('url=*.site.test')).length, 14);
     assert.equal((await lines('url=site.test&matchType=domain')).length, 14);
     assert.equal((await lines('url=site.test/daily*&matchType=exact')).length, 0);
+    assert.equal((await lines('url=*')).length, 15);
+    assert.equal((await lines('url=*&matchType=prefix&collapse=urlkey')).length, 4);
+    assert.equal((await lines('url=*&matchType=exact')).length, 0);
   });
 
   await t.test('times bound the answer, short ones padded down and up', async () => {
