@@ -179,6 +179,21 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${MADE_MENDS}${SELECTOR_MENDS}${WIN
       var set = storage.setItem;
       storage.setItem = function setItem(name, value) { return set.call(this, name, String(value)); };
     };
+    // Databases outlast the page, and one capture would show what a later one put there; so each time has its own. Wombat deletes none.
+    var prepareDatabases = methods.initIndexedDBOverride;
+    methods.initIndexedDBOverride = function () {
+      var win = this.$wbwindow;
+      if (!win.IDBFactory) return;
+      var origin = this.wb_orig_origin;
+      var remove = win.IDBFactory.prototype.deleteDatabase;
+      var owner = ((win.__WB_replay_top || win).wbinfo || this.wb_info).timestamp + '-' + origin;
+      this.wb_orig_origin = owner;
+      prepareDatabases.call(this);
+      this.wb_orig_origin = origin;
+      win.IDBFactory.prototype.deleteDatabase = function deleteDatabase(name) {
+        return remove.call(this, 'wb-' + owner + '-' + name);
+      };
+    };
   }
 
   // Newer ways for text to become a style sheet or a part of the page.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { PIXEL, type SiteFile, SUMMER } from './sample-site.ts';
-import { openSite, setStage } from './served-archive.ts';
+import { openSite, replayFrame, setStage } from './served-archive.ts';
 
 const stage = setStage();
 
@@ -118,6 +118,35 @@ test('what a page keeps in its storage is text, and sources of events have their
   const events: SiteFile = { url: `${SITE}/events`, type: 'text/event-stream', body: 'data: hello\n\n' };
   const { done } = await found(t, [page, events], ['storage', 'source']);
   assert.deepEqual(done, { storage: [true, '11', 'null', null, 2], source: ['hello', true, true] });
+});
+
+test('what a page keeps in a database shows in no capture of another time', async (t) => {
+  const page = html(`<script>
+    const opening = indexedDB.open('notes');
+    opening.onupgradeneeded = () => opening.result.createObjectStore('notes');
+    opening.onsuccess = () => {
+      const notes = opening.result.transaction('notes', 'readwrite').objectStore('notes');
+      const reading = notes.get('note');
+      reading.onsuccess = () => {
+        notes.put(new Date().toISOString().slice(0, 7), 'note').onsuccess = () => { done.note = reading.result ?? 'none'; };
+      };
+    };
+    function remove() {
+      opening.result.close();
+      return new Promise((resolve) => { indexedDB.deleteDatabase('notes').onsuccess = () => indexedDB.databases().then((all) => resolve(all.length)); });
+    }</script>`);
+  const { page: window, uiOrigin } = await found(t, [page, { ...page, time: SUMMER }], ['note']);
+  const note = async (stamp: string) => {
+    await window.goto(`${uiOrigin}/web/${stamp}/${SITE}/`);
+    const frame = await replayFrame(window);
+    await frame.waitForFunction(`typeof done !== 'undefined' && 'note' in done`);
+    return { frame, note: await frame.evaluate('done.note') };
+  };
+  assert.equal((await note('20200701100000')).note, 'none');
+  const { frame, note: own } = await note('20200401100000');
+  assert.equal(own, '2020-04');
+  assert.equal(await frame.evaluate('remove()'), 0);
+  assert.equal((await note('20200401100000')).note, 'none');
 });
 
 test('Date can be called and extended, and events tell the window and the document that scripts see', async (t) => {
