@@ -46,6 +46,7 @@ type Picked = Omit<Chosen, 'circle'> & { readonly circle?: readonly Capture[] };
 async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefined> {
   const siblings = await archive.catalog.capturesOf(wanted.key);
   let spare: Capture | undefined;
+  let part: Capture | undefined;
   let circle: readonly Capture[] | undefined;
   let count = 0;
   let followed = 0;
@@ -58,7 +59,10 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
       continue;
     }
     const retrieved = await archive.open(capture);
-    if (isPart(capture, retrieved)) spare ??= capture;
+    if (isPart(capture, retrieved)) {
+      spare ??= capture;
+      if (hasByte(retrieved, wanted.fromByte)) part ??= capture;
+    }
     const isPassedOver = isPart(capture, retrieved) || isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
     const isFollowed = !isPassedOver && isRedirection(capture) && followed++ < FOLLOWED_MAX;
     const members = isFollowed ? await circleFrom(archive, capture, retrieved, wanted.side) : undefined;
@@ -66,7 +70,8 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
     circle ??= members;
     await releaseBody(retrieved.payload);
   }
-  if (spare) return { capture: spare, retrieved: await archive.open(spare), siblings };
+  const last = part ?? spare;
+  if (last) return { capture: last, retrieved: await archive.open(last), siblings };
   return circle && { capture: circle[0]!, retrieved: await archive.open(circle[0]!), siblings, circle };
 }
 
@@ -214,11 +219,25 @@ export function isKnownByRecord(capture: Capture): boolean {
 }
 
 /** Whether an answer is less than the content: players ask for `bytes=0-`, and get all of it as a part. */
-function isPart({ status }: Capture, { http, holderHttp }: Retrieved): boolean {
+function isPart({ status }: Capture, retrieved: Retrieved): boolean {
   if (status !== 206) return false;
-  const range = http?.get('content-range') ?? holderHttp?.get('content-range') ?? '';
-  const [, last, size] = /^\s*bytes\s+0-(\d+)\/(\d+)\s*$/i.exec(range) ?? [];
-  return size === undefined || Number(last) + 1 !== Number(size);
+  const held = heldRange(retrieved);
+  return !held || held.from > 0 || held.to < held.size;
+}
+
+function hasByte(retrieved: Retrieved, byte: number | undefined): boolean {
+  const held = byte === undefined ? undefined : heldRange(retrieved);
+  return held !== undefined && held.from <= byte! && byte! < held.to;
+}
+
+/** `to` is exclusive, `size` that of the whole content. */
+export type HeldRange = { readonly from: number; readonly to: number; readonly size: number };
+
+/** Which part of its content an answer has; undefined when it does not say. */
+export function heldRange({ http, holderHttp }: Retrieved): HeldRange | undefined {
+  const field = http?.get('content-range') ?? holderHttp?.get('content-range') ?? '';
+  const [, from, last, size] = /^\s*bytes\s+(\d+)-(\d+)\/(\d+)\s*$/i.exec(field) ?? [];
+  return size === undefined ? undefined : { from: Number(from), to: Number(last) + 1, size: Number(size) };
 }
 
 function isRedirection({ status }: Capture): boolean {

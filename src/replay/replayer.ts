@@ -10,7 +10,7 @@ import { requestKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
 import { callingBack, captureBesideBuster } from './cache-buster.ts';
 import type { Capture } from './capture.ts';
-import { type Chosen, chooseCapture } from './capture-choice.ts';
+import { type Chosen, chooseCapture, type HeldRange, heldRange } from './capture-choice.ts';
 import { contentKind } from './content-kind.ts';
 import { documentPage, isViewed } from './document-page.ts';
 import type { Exchange } from './exchange-key.ts';
@@ -120,10 +120,11 @@ export class Replayer {
     const key = urlKey(url);
     const exchange = exchangeOf(request);
     if (!exchange) {
-      const chosen = await chooseCapture(this.#archive, { key, url, at, side });
+      const fromByte = firstByte(request);
+      const chosen = await chooseCapture(this.#archive, { key, url, at, side, fromByte });
       if (chosen || isNavigation(request) || request.modifier === 'id_') return chosen;
       const meant = await captureBesideBuster(this.#archive, key, at);
-      return meant && chooseCapture(this.#archive, { key: meant.urlKey, url: meant.url, at, side });
+      return meant && chooseCapture(this.#archive, { key: meant.urlKey, url: meant.url, at, side, fromByte });
     }
     const filed = await chooseCapture(this.#archive, { key: exchange.key, url, at, side, exchange });
     return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchange });
@@ -203,7 +204,8 @@ export class Replayer {
       if (isRaw && codings.length > 0) fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
       const isDocument = /xml|html/.test(bareMime(contentType));
       fields.push(...(isRaw ? this.#security.raw : isDocument ? this.#security.document : this.#security.resource));
-      return this.#bytes(request, { status, fields, body, capture }, isRaw || codings.length === 0);
+      const held = head?.status === 206 ? heldRange(retrieved) : undefined;
+      return this.#bytes(request, { status, fields, body, capture }, isRaw || codings.length === 0, held);
     }
     fields.push(['Content-Type', rewrittenType(kind)]);
     fields.push(
@@ -248,9 +250,18 @@ export class Replayer {
     request: ReplayRequest,
     answer: ReplayResponse & { readonly capture: Capture; readonly body: Body },
     isStored: boolean,
+    held?: HeldRange,
   ): Promise<ReplayResponse> {
     const { body, capture, fields } = answer;
     const size = body instanceof Uint8Array ? body.length : isStored ? await this.#sizeOf(capture) : undefined;
+    const isPart = held && isStored && size === held.to - held.from && size < held.size;
+    const asked = byteRange(isPart && request.method !== 'HEAD' ? request.fields('range') : undefined, held?.size ?? 0);
+    if (isPart && asked.kind === 'part' && isWithin(asked.from, held)) {
+      // Without a tag: to players, parts with different ones are not of one content.
+      const [from, to] = [asked.from, Math.min(asked.to, held.to)];
+      fields.push(['Content-Range', `bytes ${from}-${to - 1}/${held.size}`], ['Content-Length', String(to - from)]);
+      return { status: 206, fields, body: cut(body, from - held.from, to - held.from), capture };
+    }
     const tag =
       isStored && capture.block ? `"${toHex(capture.block.digest).slice(0, 32)}~${capture.block.overflow}"` : undefined;
     if (tag) fields.push(['ETag', tag]);
@@ -280,8 +291,7 @@ export class Replayer {
     }
     const { from, to } = range;
     fields.push(['Content-Range', `bytes ${from}-${to - 1}/${size}`], ['Content-Length', String(to - from)]);
-    const part = body instanceof Uint8Array ? body.subarray(from, to) : partOf(body, from, to);
-    return { status: 206, fields, body: part, capture };
+    return { status: 206, fields, body: cut(body, from, to), capture };
   }
 
   async #sizeOf({ block }: Capture): Promise<number | undefined> {
@@ -322,6 +332,20 @@ const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 function exchangeOf({ url, method, requestBody, fields }: ReplayRequest): Exchange | undefined {
   if (PLAIN_METHODS.has(method)) return undefined;
   return { method, key: requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '') };
+}
+
+/** The first byte that is asked for, when the request counts from the start. */
+function firstByte({ fields }: ReplayRequest): number | undefined {
+  const from = /^bytes=\s*(\d+)\s*-/i.exec(fields('range') ?? '')?.[1];
+  return from === undefined ? undefined : Number(from);
+}
+
+function isWithin(byte: number, { from, to }: HeldRange): boolean {
+  return from <= byte && byte < to;
+}
+
+function cut(body: Body, from: number, to: number): Body {
+  return body instanceof Uint8Array ? body.subarray(from, to) : partOf(body, from, to);
 }
 
 /** Whether a time of whole seconds means this capture. */

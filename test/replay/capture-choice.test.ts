@@ -266,3 +266,26 @@ test('a part that is all of the content is shown as it is, a part of it only whe
   assert.equal(around?.neighbours.previous?.time, SPRING + 2 * MINUTE);
   assert.equal(around?.neighbours.first?.time, SPRING + 2 * MINUTE);
 });
+
+test('a player that asks for a content of which there are but parts gets each in its place', async (t) => {
+  const url = 'http://film.example/film.mp4';
+  const film = Buffer.alloc(3_000_000, 'abcdefg');
+  const parts = [0, 400_000, 2_000_000].map((from, at, all): SiteFile => {
+    const body = film.subarray(from, all[at + 1] ?? film.length);
+    const fields = [`Content-Range: bytes ${from}-${from + body.length - 1}/${film.length}`];
+    return { url, type: 'video/mp4', status: '206 Partial Content', fields, body, time: SPRING + at * MINUTE };
+  });
+  const trial = await ReplayTrial.with(t, parts);
+  const got: Buffer[] = [];
+  for (let from = 0; from < film.length; ) {
+    const part = await trial.ask({ url, at: SPRING, modifier: 'oe_', fields: { range: `bytes=${from}-` } });
+    const end = from + part.bytes.length - 1;
+    assert.deepEqual([part.status, part.field('content-range')], [206, `bytes ${from}-${end}/${film.length}`]);
+    assert.deepEqual([part.field('content-length'), part.field('etag')], [String(part.bytes.length), undefined]);
+    got.push(part.bytes);
+    from = end + 1;
+  }
+  assert.deepEqual([got.length, Buffer.concat(got).equals(film)], [3, true]);
+  const middle = await trial.ask({ url, at: SPRING, modifier: 'oe_', fields: { range: 'bytes=1000000-1000006' } });
+  assert.deepEqual([middle.text, middle.field('content-range')], ['bcdefga', `bytes 1000000-1000006/${film.length}`]);
+});
