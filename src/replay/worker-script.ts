@@ -42,6 +42,26 @@ ${SHARED_MENDS}
     });
   }
 
+  // Under the names that they have in the page: those of its time and of its site.
+  function mendDatabases(info) {
+    var factory = self.IDBFactory && self.IDBFactory.prototype;
+    if (!factory) return;
+    var stamp = /\\/web\\/(\\d*)/.exec(place.protocol === 'blob:' ? info.prefixMod : place.href)[1];
+    var prefix = 'wb-' + stamp + '-' + new URL(info.originalURL).origin + '-';
+    ['open', 'deleteDatabase'].forEach(function (name) {
+      var own = factory[name];
+      factory[name] = function (database, version) { return own.call(this, prefix + database, version); };
+    });
+    var databases = factory.databases;
+    factory.databases = function () {
+      return databases.call(this).then(function (all) {
+        return all.filter(function (one) { return one.name.startsWith(prefix); }).map(function (one) {
+          return { name: one.name.slice(prefix.length), version: one.version };
+        });
+      });
+    };
+  }
+
   function mendWorkers(wombat) {
     var Inner = self.Worker;
     if (!Inner) return;
@@ -61,6 +81,7 @@ ${SHARED_MENDS}
     mendAddress(self.Response, 'url', info.prefix);
     mendAddress(self.Request, 'url', info.prefix);
     mendAddress(self.XMLHttpRequest, 'responseURL', info.prefix);
+    mendDatabases(info);
     mendWorkers(wombat);
     giveBackFields();
     self.____wb_rewrite_import__ = importer(function (name, base) { return wombat.rewriteURL(new URL(name, base).href); });

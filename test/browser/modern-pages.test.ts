@@ -1,7 +1,7 @@
 /** What pages of today do, in the archive: messages, modules, workers and what they learn of themselves. Each script tells what it found in `done`. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { PIXEL, type SiteFile, SUMMER } from './sample-site.ts';
+import { PIXEL, type SiteFile, SPRING, SUMMER } from './sample-site.ts';
 import { openSite, replayFrame, setStage } from './served-archive.ts';
 
 const stage = setStage();
@@ -147,6 +147,26 @@ test('what a page keeps in a database shows in no capture of another time', asyn
   assert.equal(own, '2020-04');
   assert.equal(await frame.evaluate('remove()'), 0);
   assert.equal((await note('20200401100000')).note, 'none');
+});
+
+test('workers share the databases of their page', async (t) => {
+  const code = `
+    const opening = indexedDB.open('shared');
+    opening.onsuccess = () => {
+      const reading = opening.result.transaction('notes').objectStore('notes').get('note');
+      reading.onsuccess = async () => postMessage([reading.result, (await indexedDB.databases()).map(({ name }) => name)]);
+    };
+    opening.onupgradeneeded = () => postMessage('another database');`;
+  const page = html(`<script>
+    const opening = indexedDB.open('shared', 3);
+    opening.onupgradeneeded = () => opening.result.createObjectStore('notes').put('kept', 'note');
+    opening.onsuccess = () => {
+      const ways = { script: '/worker.js', blob: URL.createObjectURL(new Blob([${JSON.stringify(code)}], { type: 'text/javascript' })) };
+      for (const name in ways) new Worker(ways[name]).onmessage = (event) => { done[name] = event.data; };
+    };</script>`);
+  const worker = { ...script('/worker.js', code), time: SPRING + 60_000 };
+  const { done } = await found(t, [page, worker], ['script', 'blob']);
+  assert.deepEqual(done, { script: ['kept', ['shared']], blob: ['kept', ['shared']] });
 });
 
 test('Date can be called and extended, and events tell the window and the document that scripts see', async (t) => {
