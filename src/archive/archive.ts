@@ -36,7 +36,7 @@ import {
 import { parseContentKey } from './content-key.ts';
 import { type DeleteOptions, type DeletePreview, type DeleteReport, deleteCaptures, previewDelete } from './delete.ts';
 import { Exclusive } from './exclusive.ts';
-import { exportCdxj } from './export-cdxj.ts';
+import { type CdxjExportOptions, exportCdxj } from './export-cdxj.ts';
 import type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
 import { exportWacz, type WaczExportReport } from './export-wacz.ts';
 import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
@@ -58,7 +58,7 @@ import { resolveLater } from './resolve-later.ts';
 import { Retrieval, type Retrieved, type RetrievedContent, type RetrieveOptions } from './retrieve.ts';
 import { SegmentShelf } from './segment-shelf.ts';
 import type { Selection } from './selection.ts';
-import { type ArchiveStats, archiveStats } from './stats.ts';
+import { type ArchiveStats, archiveStats, type StatsOptions } from './stats.ts';
 import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './store.ts';
 import { RecordStream, type StreamParts, type StreamQuery } from './stream.ts';
 import { type StreamPiece, streamJson, streamWarc } from './stream-output.ts';
@@ -332,9 +332,9 @@ export class Archive implements StreamParts {
   }
 
   /** What a deletion would take, of what there is now or of what `seen` has. */
-  async previewDelete(selection: Selection, options: Pick<DeleteOptions, 'seen'> = {}): Promise<DeletePreview> {
+  async previewDelete(selection: Selection, options: DeleteOptions = {}): Promise<DeletePreview> {
     await using view = options.seen ? undefined : await this.catalog.view();
-    return await previewDelete(this, selection, options.seen ?? view!);
+    return await previewDelete(this, selection, options.seen ?? view!, options);
   }
 
   delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
@@ -437,8 +437,12 @@ export class Archive implements StreamParts {
   }
 
   /** Lines of an index of the captures that a selection means; CDXJ, unless another format is given. */
-  exportCdxj(selection: Selection, format?: Parameters<typeof exportCdxj>[2]): AsyncGenerator<string> {
-    return exportCdxj(this, selection, format);
+  exportCdxj(
+    selection: Selection,
+    format?: Parameters<typeof exportCdxj>[2],
+    options: CdxjExportOptions = {},
+  ): AsyncGenerator<string> {
+    return exportCdxj(this, selection, format, options);
   }
 
   async exportParquet(
@@ -451,7 +455,7 @@ export class Archive implements StreamParts {
     return exportParquet(this, selection, path, options);
   }
 
-  stats(options: { signal?: AbortSignal } = {}): Promise<ArchiveStats> {
+  stats(options: StatsOptions = {}): Promise<ArchiveStats> {
     return archiveStats(this, options);
   }
 

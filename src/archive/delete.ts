@@ -42,6 +42,7 @@ export async function previewDelete(
   archive: StreamParts,
   selection: Selection,
   view: CatalogView,
+  options: Omit<DeleteOptions, 'seen'> = {},
 ): Promise<DeletePreview> {
   const preview: DeletePreview = {
     captures: 0,
@@ -69,6 +70,8 @@ export async function previewDelete(
         if (preview.addresses <= EXAMPLES_MAX) preview.exampleCaptures[preview.addresses - 1]!++;
         if (block) yield blockId(block);
       }
+      options.signal?.throwIfAborted();
+      options.onProgress?.(preview.captures);
     }
   }
   // Captures of one content come in any order; sorted, outside of memory, they come together (I9).
@@ -108,6 +111,8 @@ export type DeleteOptions = {
   readonly signal?: AbortSignal;
   /** What was seen: only captures that this view of the catalog has are deleted, and none that came in since. */
   readonly seen?: CatalogView;
+  /** How many captures it has come to. */
+  readonly onProgress?: (captures: number) => void;
 };
 
 /** Deletes the captures that the selection means. */
@@ -125,6 +130,7 @@ export async function deleteCaptures(
       const done = await archive.exclusive(() => deleteStep(archive, step));
       captures += done.captures;
       contents += done.contents;
+      options.onProgress?.(captures);
     }
   }
   return { captures, contents };

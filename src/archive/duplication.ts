@@ -39,17 +39,17 @@ type Count = {
 export async function countDuplication(
   catalog: CatalogView,
   scratch: string,
-  signal?: AbortSignal,
+  onPage: (captures: number) => void,
 ): Promise<CollectionDuplication[]> {
   const counts = new Map<number, Count>();
-  const lines = sortLines(walk(catalog, counts, signal), { directory: scratch });
+  const lines = sortLines(walk(catalog, counts, onPage), { directory: scratch });
   const groups = grouped(lines);
   // Sorting reads everything before it hands out the first line; only then is it known which collection comes before which.
   const first = await groups.next();
   const previous = previousOf(counts);
   if (!first.done) addContents(counts, previous, first.value);
   for await (const group of groups) addContents(counts, previous, group);
-  await countUrls(catalog, counts, previous, signal);
+  await countUrls(catalog, counts, previous, onPage);
   return [...counts]
     .map(([collection, count]) => {
       const isFirst = previous.get(collection) === undefined;
@@ -67,10 +67,10 @@ export async function countDuplication(
 async function* walk(
   catalog: CatalogView,
   counts: Map<number, Count>,
-  signal: AbortSignal | undefined,
+  onPage: (captures: number) => void,
 ): AsyncGenerator<string> {
   for await (const page of catalog.captures({})) {
-    signal?.throwIfAborted();
+    onPage(page.length);
     for (const { collection, time, block } of page) {
       const count = countOf(counts, collection, time);
       count.captures++;
@@ -127,7 +127,7 @@ async function countUrls(
   catalog: CatalogView,
   counts: Map<number, Count>,
   previous: ReadonlyMap<number, number | undefined>,
-  signal: AbortSignal | undefined,
+  onPage: (captures: number) => void,
 ): Promise<void> {
   let key = '';
   let having = new Set<number>();
@@ -142,7 +142,7 @@ async function countUrls(
     }
   };
   for await (const page of catalog.captures({})) {
-    signal?.throwIfAborted();
+    onPage(page.length);
     for (const { urlKey, collection } of page) {
       if (urlKey !== key) {
         settle();

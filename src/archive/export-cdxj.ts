@@ -9,16 +9,28 @@ import { type CdxEntry, formatCdxjLine, NO_EXTRA, sortLines } from '../warc/inde
 import { type Selection, selectCaptures } from './selection.ts';
 import type { StreamParts } from './stream.ts';
 
+export type CdxjExportOptions = {
+  readonly signal?: AbortSignal;
+  /** How many captures are gathered, before the first line comes. */
+  readonly onProgress?: (captures: number) => void;
+};
+
 /** The lines, without line ends. */
 export async function* exportCdxj(
   archive: StreamParts,
   selection: Selection,
   format: (entry: CdxEntry) => string = formatCdxjLine,
+  options: CdxjExportOptions = {},
 ): AsyncGenerator<string> {
   async function* lines(): AsyncGenerator<string> {
     await using view = await archive.catalog.view();
-    for await (const page of selectCaptures(view, selection))
+    let captures = 0;
+    for await (const page of selectCaptures(view, selection)) {
+      options.signal?.throwIfAborted();
       for (const capture of page) yield format(cdxEntryOf(archive, capture));
+      captures += page.length;
+      options.onProgress?.(captures);
+    }
   }
   yield* sortLines(lines(), { directory: archive.scratch });
 }

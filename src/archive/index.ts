@@ -15,6 +15,7 @@ export { type Connector, type Policies, parseConnector, readConnector, type Volu
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
 export { type Damage, type DamageGoal, formatDamage, formatOutputDamage, type OutputDamage } from './damage.ts';
 export type { DeleteOptions, DeletePreview, DeleteReport } from './delete.ts';
+export type { CdxjExportOptions } from './export-cdxj.ts';
 export type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
 export type { WaczExportReport } from './export-wacz.ts';
 export type { WarcExportOptions, WarcExportReport } from './export-warc.ts';
@@ -30,7 +31,7 @@ export { type Retrieved, type RetrievedContent, type RetrieveOptions, soundPaylo
 export { CURSOR_LIFE_MS } from './segment-lineage.ts';
 export { keyRanges, type Selection, selectCaptures } from './selection.ts';
 export { SharedStream, type SharedStreamOptions } from './shared-stream.ts';
-export type { ArchiveStats, CollectionStats } from './stats.ts';
+export type { ArchiveStats, CollectionStats, StatsOptions } from './stats.ts';
 export type { Stored, StoreInput, StoreMode, StoreOptions } from './store.ts';
 export { RecordStream, type StreamOrder, type StreamParts, type StreamQuery } from './stream.ts';
 export { type LineExtension, type StreamPiece, streamJson, streamWarc } from './stream-output.ts';

@@ -1,6 +1,7 @@
 /** Rows as a Parquet table, for whoever has rows and not the engine. Written beside its place and put there whole; within a fixed amount of memory. */
 import { mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { type DuckDBAppender, DuckDBInstance, DuckDBTimestampMillisecondsValue } from '@duckdb/node-api';
 import { fileError, refuseExisting } from '../base/index.ts';
 
@@ -52,8 +53,10 @@ async function fill(
       for (const [at, value] of row.entries()) append(appender, columns[at]!.type, value);
       appender.endRow();
       if (++count % FLUSH_ROWS > 0) continue;
-      signal?.throwIfAborted();
       appender.flushSync();
+      // Rows come without waiting for anything, and so would let nothing else happen, an interrupt neither.
+      await setImmediate();
+      signal?.throwIfAborted();
     }
     appender.closeSync();
     await connection.run(`COPY rows TO '${table.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`);

@@ -31,19 +31,32 @@ export type ArchiveStats = {
   readonly collections: readonly CollectionStats[];
 };
 
-export async function archiveStats(
-  archive: StreamParts,
-  options: { readonly signal?: AbortSignal | undefined } = {},
-): Promise<ArchiveStats> {
+export type StatsOptions = {
+  readonly signal?: AbortSignal | undefined;
+  /** How far it is, from 0 to 1. */
+  readonly onProgress?: ((share: number) => void) | undefined;
+};
+
+/** How often the captures are gone through: once here, twice to count duplicates. */
+const WALKS = 3;
+
+export async function archiveStats(archive: StreamParts, options: StatsOptions = {}): Promise<ArchiveStats> {
   const { catalog, collections, scratch } = archive;
   await using view = await catalog.view();
   const totals = await view.totals();
   const segments = await view.segments();
   const storedBytes = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   const deadBytes = segments.reduce((sum, segment) => sum + segment.deadBytes, 0);
-  const revisitedBytes = await payloadBytesOfRevisits(view, options.signal);
+  let passed = 0;
+  /** Called for every page of captures that a walk comes to. */
+  const onPage = (captures: number) => {
+    options.signal?.throwIfAborted();
+    passed += captures;
+    options.onProgress?.(passed / (WALKS * totals.captures));
+  };
+  const revisitedBytes = await payloadBytesOfRevisits(view, onPage);
   const storedPayloadBytes = totals.payloadBytes - revisitedBytes;
-  const duplication = await countDuplication(view, scratch, options.signal);
+  const duplication = await countDuplication(view, scratch, onPage);
   return {
     captures: totals.captures,
     blocks: totals.blocks,
@@ -62,10 +75,10 @@ export async function archiveStats(
   };
 }
 
-async function payloadBytesOfRevisits(view: CatalogView, signal: AbortSignal | undefined): Promise<number> {
+async function payloadBytesOfRevisits(view: CatalogView, onPage: (captures: number) => void): Promise<number> {
   let bytes = 0;
   for await (const page of view.captures({})) {
-    signal?.throwIfAborted();
+    onPage(page.length);
     const revisits = page.filter(({ kind, block }) => kind === 'revisit' && block !== undefined);
     for (const block of await view.getBlocks(revisits.map(({ block }) => block!))) bytes += block?.size ?? 0;
   }

@@ -4,6 +4,7 @@ import { PinakesError } from '../base/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
+import { RunningCount } from './running-count.ts';
 import { counted, formatBytes, printable, type Terminal } from './terminal.ts';
 
 export type SelectionOptions = {
@@ -34,7 +35,13 @@ export async function archiveDelete(
   }
   // What comes in while the person looks at it was seen by nobody, and stays.
   await using seen = await archive.catalog.view();
-  const preview = await archive.previewDelete(selection, { seen });
+  const counting = new RunningCount(terminal, 'delete');
+  const preview = await archive.previewDelete(selection, {
+    signal,
+    seen,
+    onProgress: (captures) => counting.update(`${counted(captures, 'capture')} found`),
+  });
+  counting.end();
   if (preview.captures === 0 || options.dryRun) {
     if (options.json) await terminal.json({ isDone: false, ...preview });
     else await terminal.line(described(preview, 'would go'));
@@ -49,7 +56,13 @@ export async function archiveDelete(
     }
   }
   await begins?.();
-  const report = await archive.delete(selection, { signal, seen });
+  const deleting = new RunningCount(terminal, 'delete');
+  const report = await archive.delete(selection, {
+    signal,
+    seen,
+    onProgress: (captures) => deleting.update(`${captures} of ${counted(preview.captures, 'capture')}`),
+  });
+  deleting.end();
   tell?.(report);
   if (options.json) await terminal.json({ isDone: true, ...report });
   else {

@@ -149,11 +149,19 @@ async function exportIndex(
 ): Promise<number> {
   const { terminal, signal } = context;
   const { header, line } = formatterOf(format);
+  const count = new RunningCount(terminal, 'export');
+  const gathering = {
+    signal,
+    onProgress: (captures: number) => count.update(`${counted(captures, 'capture')} gathered`),
+  };
   async function* lines(): AsyncGenerator<string> {
     if (header !== undefined) yield header;
-    for await (const one of archive.exportCdxj(selection, line)) {
+    let written = 0;
+    for await (const one of archive.exportCdxj(selection, line, gathering)) {
       signal.throwIfAborted();
       yield one;
+      // On standard output the lines themselves are to be seen.
+      if (path !== undefined && ++written % 1000 === 0) count.update(`${counted(written, 'line')} written`);
     }
   }
   if (path === undefined && options.json) {
@@ -170,6 +178,7 @@ async function exportIndex(
     return EXIT_FINE;
   }
   const written = await writeLines(pathFrom(context, path), lines(), options.force === true);
+  count.end();
   const captures = written - (header === undefined ? 0 : 1);
   context.report?.({ file: path, format, captures });
   if (options.json) await terminal.json({ file: path, format, captures });

@@ -4,6 +4,7 @@ import { formatW3cDate } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
+import { RunningCount } from './running-count.ts';
 import { formatBytes } from './terminal.ts';
 
 export async function archiveStats(
@@ -11,7 +12,9 @@ export async function archiveStats(
   archive: Archive,
   options: ArchiveCommandOptions,
 ): Promise<number> {
-  const stats = await archive.stats({ signal });
+  const count = new RunningCount(terminal, 'stats');
+  const stats = await archive.stats({ signal, onProgress: (share) => count.update(`${Math.floor(100 * share)}%`) });
+  count.end();
   if (options.json) {
     const collections = stats.collections.map((one) => ({
       ...one,

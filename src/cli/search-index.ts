@@ -6,15 +6,17 @@ import type { CommandContext } from './command.ts';
 import { DamageTally } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
+import { watchedRank } from './search-rank.ts';
 import { counted, formatBytes } from './terminal.ts';
 
 export type IndexCommandOptions = ArchiveCommandOptions & { readonly rebuild?: boolean; readonly rank?: boolean };
 
 export async function searchIndex(
-  { terminal, signal }: CommandContext,
+  context: CommandContext,
   archive: Archive,
   options: IndexCommandOptions,
 ): Promise<number> {
+  const { terminal, signal } = context;
   const indexer = await Indexer.open(archive, undefined, { isAnew: options.rebuild === true });
   const count = new RunningCount(terminal, 'index');
   const damage = new DamageTally(terminal, 'index');
@@ -28,7 +30,7 @@ export async function searchIndex(
     count.end();
     damage.end();
     const hasChanged = report.captures + report.redirects + report.removed > 0;
-    const rank = options.rank !== false && hasChanged ? await indexer.rank() : undefined;
+    const rank = options.rank !== false && hasChanged ? await watchedRank(context, indexer) : undefined;
     const { wordsMs: _, busyMs: __, ...told } = report;
     if (options.json) await terminal.json({ ...told, ...(rank && { rank }) });
     else {

@@ -3,12 +3,13 @@ import { open, rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { writeParquet } from '../archive/index.ts';
 import { fileError, formatW3cDate, PinakesError, refuseExisting } from '../base/index.ts';
-import { EDGE_COLUMNS, edgeLine, listEdges } from '../search/index.ts';
+import { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from '../search/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE } from './outcome.ts';
+import { RunningCount } from './running-count.ts';
 import { limitOf, openIndexOf, sayHowFar } from './search-query.ts';
-import { counted, printable } from './terminal.ts';
+import { counted, printable, type Terminal } from './terminal.ts';
 
 export type LinksCommandOptions = ArchiveCommandOptions & {
   readonly direction: 'in' | 'out';
@@ -26,7 +27,7 @@ export async function searchLinks(
   const search = await openIndexOf(options.archive);
   try {
     if (options.out !== undefined) {
-      const edges = await writeEdges(options.archive, options.out, options.force === true, signal);
+      const edges = await writeEdges(terminal, options, options.out, signal);
       if (options.json) await terminal.json({ edges });
       else await terminal.line(`${counted(edges, 'link')} written to ${options.out}`);
       sayHowFar(terminal, search, false);
@@ -56,7 +57,12 @@ export async function searchLinks(
   }
 }
 
-async function writeEdges(archive: string, path: string, force: boolean, signal: AbortSignal): Promise<number> {
+async function writeEdges(
+  terminal: Terminal,
+  { archive, force = false }: LinksCommandOptions,
+  path: string,
+  signal: AbortSignal,
+): Promise<number> {
   const ending = extname(path).toLowerCase();
   if (ending !== '' && ending !== '.csv' && ending !== '.parquet')
     throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'links are written as .csv or .parquet' });
@@ -73,7 +79,7 @@ async function writeEdges(archive: string, path: string, force: boolean, signal:
       'BIGINT',
     ] as const;
     const columns = EDGE_COLUMNS.map((name, at) => ({ name, type: types[at]! }));
-    return writeParquet(path, columns, listEdges(archive), { force, signal });
+    return writeParquet(path, columns, watched(listEdges(archive), terminal), { force, signal });
   }
   await refuseExisting(path, force);
   const part = `${path}.part`;
@@ -83,7 +89,7 @@ async function writeEdges(archive: string, path: string, force: boolean, signal:
   try {
     let edges = 0;
     let lines = [EDGE_COLUMNS.join(',')];
-    for (const edge of listEdges(archive)) {
+    for (const edge of watched(listEdges(archive), terminal)) {
       lines.push(edgeLine(edge));
       edges++;
       if (lines.length < 5000) continue;
@@ -100,5 +106,18 @@ async function writeEdges(archive: string, path: string, force: boolean, signal:
     throw fileError(cause, path, 'writing');
   } finally {
     await file.close();
+  }
+}
+
+function* watched(edges: Iterable<Edge>, terminal: Terminal): Generator<Edge> {
+  const count = new RunningCount(terminal, 'links');
+  let written = 0;
+  try {
+    for (const edge of edges) {
+      yield edge;
+      if (++written % 1000 === 0) count.update(`${counted(written, 'link')} written`);
+    }
+  } finally {
+    count.end();
   }
 }

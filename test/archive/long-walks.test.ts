@@ -1,0 +1,60 @@
+/** Going through everything takes long in a large archive: who waits is told how far it is, and can have it stopped. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, writeParquet } from '../../src/archive/index.ts';
+import { contentOf, makeArchive, NOON, page } from './trial-archive.ts';
+
+const CAPTURES = 12;
+
+async function filledArchive(t: TestContext): Promise<Archive> {
+  const archive = await makeArchive(t);
+  for (let n = 0; n < CAPTURES; n++) await archive.store(page(`http://a.test/${n}`, NOON, contentOf(`${n % 5}`)));
+  return archive;
+}
+
+async function linesOf(lines: AsyncIterable<string>): Promise<number> {
+  let count = 0;
+  for await (const _ of lines) count++;
+  return count;
+}
+
+test('statistics, deletions and index lines tell how far they are', async (t) => {
+  const archive = await filledArchive(t);
+  const told: number[] = [];
+  const onProgress = (now: number) => void told.push(now);
+  const last = () => told.splice(0).at(-1);
+  await archive.stats({ onProgress });
+  assert.equal(last(), 1);
+  assert.equal(await linesOf(archive.exportCdxj({}, undefined, { onProgress })), CAPTURES);
+  assert.equal(last(), CAPTURES);
+  await archive.previewDelete({ prefix: 'http://a.test/1' }, { onProgress });
+  assert.equal(last(), 3);
+  await archive.delete({ prefix: 'http://a.test/1' }, { onProgress });
+  assert.equal(last(), 3);
+});
+
+test('statistics, previews of deletions and index lines stop when they are called off', async (t) => {
+  const archive = await filledArchive(t);
+  const signal = AbortSignal.abort();
+  const isAbort = { name: 'AbortError' };
+  await assert.rejects(archive.stats({ signal }), isAbort);
+  await assert.rejects(archive.previewDelete({ prefix: 'http://a.test/1' }, { signal }), isAbort);
+  await assert.rejects(linesOf(archive.exportCdxj({}, undefined, { signal })), isAbort);
+});
+
+test('a table whose rows come without a pause is called off by what happens meanwhile, and leaves nothing behind', async (t) => {
+  const { directory } = await makeArchive(t);
+  const stop = new AbortController();
+  function* rows() {
+    setImmediate(() => stop.abort());
+    for (let n = 0; n < 200_000; n++) yield [n];
+  }
+  const columns = [{ name: 'n', type: 'BIGINT' }] as const;
+  const before = await readdir(directory);
+  await assert.rejects(writeParquet(join(directory, 'n.parquet'), columns, rows(), { signal: stop.signal }), {
+    name: 'AbortError',
+  });
+  assert.deepEqual(await readdir(directory), before);
+});
