@@ -29,7 +29,8 @@ export async function archiveStats(
     terminal.say('Take files in with `pinakes add`.');
     return EXIT_FINE;
   }
-  for (const line of [...totalsOf(stats), '', ...tableOf(stats.collections)]) await terminal.line(line);
+  for (const line of [...totalsOf(stats), '', ...tableOf(stats.collections)])
+    await terminal.line(terminal.typable(line));
   return EXIT_FINE;
 }
 

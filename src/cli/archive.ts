@@ -24,6 +24,10 @@ export function addSelection(command: Command): Command {
 }
 
 export function registerArchive(program: Command, context: CommandContext, ends: (code: number) => void): void {
+  program.hook('preAction', (_, action) => {
+    if (action.getOptionValueSource('archive') === 'cli') context.terminal.namedArchive = action.opts().archive;
+  });
+
   archiveCommand(program, 'init', 'make an archive')
     .argument('[directory]', 'where (default: the directory that --archive names)')
     .option('--name <name>', 'what the archive is called (default: the name of its directory)')

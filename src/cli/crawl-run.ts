@@ -100,7 +100,7 @@ class Shown {
     const { terminal } = this.#context;
     terminal.clearStatus();
     if (json) await terminal.json(report);
-    else await terminal.line(summary(report, this.#takesAnyCertificate(report)));
+    else await terminal.line(terminal.typable(summary(report, this.#takesAnyCertificate(report))));
     if (report.outcome === 'interrupted') return EXIT_INTERRUPTED;
     return hasReachedNothing(report) ? EXIT_FOUND : EXIT_FINE;
   }

@@ -85,7 +85,7 @@ class RemoteTerminal extends Terminal {
 
   override say(text: string): void {
     this.clearStatus();
-    this.writeError(Buffer.from(`${text}\n`));
+    this.writeError(Buffer.from(`${this.typable(text)}\n`));
   }
 
   override status(text: string): void {

@@ -45,7 +45,10 @@ export async function snapshotRm(
 ): Promise<number> {
   await archive.snapshots.remove(name);
   if (options.json) await terminal.json({ name, isRemoved: true });
-  else await terminal.line(`snapshot ${name} is given up; \`pinakes compact\` may now take out what it kept`);
+  else {
+    await terminal.line(`snapshot ${name} is given up`);
+    terminal.say('`pinakes compact` may now take out what it kept.');
+  }
   return EXIT_FINE;
 }
 

@@ -21,6 +21,8 @@ export class OutputFailed extends Error {
 
 export class Terminal {
   readonly isInteractive: boolean = process.stderr.isTTY === true;
+  /** The archive that was named on the command line. */
+  namedArchive: string | undefined;
   #hasStatus = false;
   #failure: OutputFailed | undefined;
 
@@ -56,7 +58,14 @@ export class Terminal {
   /** Says something to the person. */
   say(text: string): void {
     this.clearStatus();
-    process.stderr.write(`${text}\n`);
+    process.stderr.write(`${this.typable(text)}\n`);
+  }
+
+  /** Commands that a text advises, such as `pinakes index`, as they can be typed: with the archive, when the person had to name it. */
+  typable(text: string): string {
+    if (this.namedArchive === undefined) return text;
+    const where = printable(`--archive ${shellWord(this.namedArchive)}`);
+    return text.replace(/`(pinakes (?!warc |slim )[^`]+)`/g, (_, command) => `\`${command} ${where}\``);
   }
 
   /** Shows a line that the next one replaces; only where a person is looking. */

@@ -32,6 +32,19 @@ test('delete shows what would go, wants a yes, and compact takes the bytes out',
   assert.match((await pinakes(at, 'delete', '--collection', 'default', '--yes')).out, /^no capture is meant/);
 });
 
+test('a command that is advised can be typed as it stands: it names the archive when that was named', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init', "the reader's");
+  const named = pinakesProcess(at, 'search', 'flood', '--archive', "the reader's");
+  assert.match(named.err, /^ {2}Run `pinakes index --archive 'the reader'\\''s'`, which makes it/m);
+  assert.match(
+    pinakesProcess(at, 'snapshot', 'ls', '-a', "the reader's").err,
+    /`pinakes snapshot create NAME --archive 'the reader'\\''s'` names/,
+  );
+  assert.match(pinakesProcess(join(at, "the reader's"), 'search', 'x', '-a', '.').err, /`pinakes index --archive \.`/);
+  assert.match(pinakesProcess(at, 'search', 'flood').err, /with `pinakes init`, or name/);
+});
+
 test('who says no at the terminal gets in JSON what would have gone', {
   skip: spawnSync('script', ['-qec', 'true', '/dev/null']).status !== 0 && 'no terminal to be had',
 }, async (t) => {

@@ -20,7 +20,7 @@ test('a search says how far the index goes when it finds nothing, and always whe
   // As an `index` leaves it that was interrupted before its first batch.
   await (await Indexer.open(archive)).close();
   await archive.close();
-  const unfinished = /may lack pages of the archive; `pinakes index` takes them in/;
+  const unfinished = /may lack pages of the archive; `pinakes index --archive \S+` takes them in/;
   assert.match((await search('number')).err, unfinished);
   assert.match((await search('number', '--json')).err, unfinished);
   assert.match((await pinakes(directory, 'links', '-a', at, '--out', join(directory, 'all.csv'))).err, unfinished);
@@ -30,7 +30,10 @@ test('a search says how far the index goes when it finds nothing, and always whe
   assert.doesNotMatch(found.err, /pinakes index/);
   const nothing = await search('zebra');
   assert.deepEqual([nothing.code, nothing.out], [0, 'nothing found\n']);
-  assert.match(nothing.err, /^The index is of \d{4}-\d\d-\d\dT.*Z; `pinakes index` takes in what came since\.\n$/);
+  assert.match(
+    nothing.err,
+    /^The index is of \d{4}-\d\d-\d\dT.*Z; `pinakes index --archive \S+` takes in what came since\.\n$/,
+  );
 });
 
 test('a content that goes beyond what is read of one is told', async (t) => {
