@@ -103,7 +103,7 @@ async function tell(terminal: Terminal, page: SearchPage): Promise<void> {
     await terminal.line(printable(item.title || item.url));
     await terminal.line(`  ${printable(item.url)}`);
     await terminal.line(
-      `  ${formatW3cDate(item.time)}, ${item.status}, ${counted(item.captures, 'capture')}${versions}, cited by ${item.inlinks}`,
+      `  ${formatW3cDate(item.time)}, ${item.status === 0 ? '' : `${item.status}, `}${counted(item.captures, 'capture')}${versions}, cited by ${item.inlinks}`,
     );
     await terminal.line(`  ${marked(item)}`);
   }
