@@ -7,6 +7,7 @@ import {
   formatPercent,
   formatTime,
   kindOfContent,
+  noun,
   shortened,
   shownUrl,
   spanWords,
@@ -93,4 +94,9 @@ test('addresses and media types are shortened to what tells them apart', () => {
   assert.equal(kindOfContent('image/png'), 'PNG image');
   assert.equal(kindOfContent('application/ld+json'), 'JSON');
   assert.equal(kindOfContent(''), 'unknown');
+});
+
+test('a noun beside its number is in the plural unless there is one', () => {
+  assert.deepEqual([noun(0, 'capture'), noun(1, 'capture'), noun(2, 'capture')], ['captures', 'capture', 'captures']);
+  assert.equal(noun(1, 'kept as a revisit', 'kept as revisits'), 'kept as a revisit');
 });

@@ -6,7 +6,12 @@ export function formatCount(count: number): string {
 }
 
 export function counted(count: number, singular: string, plural: string = `${singular}s`): string {
-  return `${formatCount(count)} ${count === 1 ? singular : plural}`;
+  return `${formatCount(count)} ${noun(count, singular, plural)}`;
+}
+
+/** The word for so many, where the number stands by itself. */
+export function noun(count: number, singular: string, plural: string = `${singular}s`): string {
+  return count === 1 ? singular : plural;
 }
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB', 'PB'];

@@ -109,7 +109,7 @@ suite('search screens', () => {
         const url = 'http://evil.example/';
         await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body }, {});
         const wide = utf8(
-          `<title>${'sesquipedalian '.repeat(60)}</title><p dir="rtl">\u0627\u0644\u0645\u0643\u062a\u0628\u0629 shelf</p>`,
+          `<title>${'sesquipedalian '.repeat(60)}</title><p dir="rtl">\u0627\u0644\u0645\u0643\u062a\u0628\u0629 shelf</p><a href="${ENDLESS}x">to the end of the shelf</a><img src="/a.png">`,
         );
         for (const url of [ARABIC, ENDLESS])
           await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body: wide }, {});
@@ -246,6 +246,15 @@ suite('search screens', () => {
       assert.match((await title.textContent())!, /^long\.example\/.{150,}\u2026.*end$/);
       assert.match((await title.getAttribute('title'))!, /^long\.example\/.{1200,}end$/);
       await checkScreen(page, record, { where: 'captures of a long address' });
+
+      await page.goto(`${setting.server.uiUrl}/links?${new URLSearchParams({ url: ENDLESS, direction: 'out' })}`);
+      await text(page, '2 links in its latest version');
+      const { height } = (await page.getByText('to the end of the shelf').boundingBox())!;
+      assert.ok(height < 30, `the text of the link takes ${height} pixels, more than a line`);
+      // On a phone a label without anything behind it would puzzle.
+      const textless = page.locator('.links tr').filter({ hasText: 'a.png' }).locator('td[data-label=Text]');
+      assert.equal(await textless.isVisible(), options === WIDE);
+      await checkScreen(page, record, { where: 'links of a long address' });
     }
   });
 

@@ -8,7 +8,7 @@ import { Chart } from '../parts/chart.tsx';
 import type { Draw } from '../parts/drawing.ts';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { pathTo } from '../route.ts';
-import { formatBytes, formatCount, formatPercent, formatSpan, monthName } from '../wording.ts';
+import { formatBytes, formatCount, formatPercent, formatSpan, monthName, noun } from '../wording.ts';
 import { Figure } from './home.tsx';
 
 export function CollectionScreen({ name }: { name: string }) {
@@ -44,8 +44,8 @@ function Detail({ collection }: { collection: Collection }) {
   return (
     <>
       <dl class="figures">
-        <Figure label="captures" value={formatCount(captures)} />
-        <Figure label="kept as revisits" value={formatCount(revisits)} />
+        <Figure label={noun(captures, 'capture')} value={formatCount(captures)} />
+        <Figure label={noun(revisits, 'kept as a revisit', 'kept as revisits')} value={formatCount(revisits)} />
         <Figure label="as captured" value={formatBytes(payloadBytes)} />
         <Figure label="distinct within it" value={formatBytes(uniquePayloadBytes)} />
         <Figure label="on disk" value={formatBytes(storedBytes)} />

@@ -10,7 +10,7 @@ import { FaultNotice, Waiting } from '../parts/notice.tsx';
 import { Savings } from '../parts/savings.tsx';
 import { UrlSearch } from '../parts/url-search.tsx';
 import { pathTo } from '../route.ts';
-import { counted, formatCount, formatSpan, formatTime } from '../wording.ts';
+import { counted, formatCount, formatSpan, formatTime, noun } from '../wording.ts';
 
 const RECENT = 5;
 const CARDS = 8;
@@ -46,8 +46,8 @@ function Holdings({ stats }: { stats: Stats }) {
       <section aria-labelledby="holdings">
         <h2 id="holdings">What it holds</h2>
         <dl class="figures">
-          <Figure label="captures" value={formatCount(stats.captures)} />
-          <Figure label="distinct contents" value={formatCount(stats.blocks)} />
+          <Figure label={noun(stats.captures, 'capture')} value={formatCount(stats.captures)} />
+          <Figure label={noun(stats.blocks, 'distinct content')} value={formatCount(stats.blocks)} />
           {first && last && <Figure label="captured" value={formatSpan(first, last)} />}
         </dl>
         <Savings stats={stats} />

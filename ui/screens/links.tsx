@@ -99,8 +99,8 @@ function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction:
                 <bdi dir="ltr">{shortened(shownUrl(one.url), TEXT_MOST)}</bdi>
               </a>
             </th>
-            <td data-label="Text">
-              <bdi>{shortened(one.text, TEXT_MOST)}</bdi>
+            <td data-label="Text" class="link-text">
+              {one.text !== '' && <bdi>{shortened(one.text, TEXT_MOST)}</bdi>}
             </td>
             <td data-label="Kind">
               {KINDS[one.kind] ?? one.kind}
