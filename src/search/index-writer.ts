@@ -10,7 +10,7 @@ import { openForWriting } from './database.ts';
 import { packLinks, unpackLinks } from './document-links.ts';
 import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
 import { packText } from './packed-text.ts';
-import { type RankOptions, type RankReport, rankPages } from './rank.ts';
+import { edgesFile, type RankOptions, type RankReport, rankPages } from './rank.ts';
 import { bodyForm, indexForm } from './token-form.ts';
 import { hashOfKey, TargetHashes, targetWords } from './url-hash.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
@@ -293,7 +293,7 @@ export class IndexWriter {
   /** Computes ranks and citation counts anew; searches see them all at once. */
   async rank(options: RankOptions = {}): Promise<RankReport> {
     this.#begin();
-    const { report, digest } = rankPages(this.#database, `${this.#path}-edges`, options);
+    const { report, digest } = rankPages(this.#database, edgesFile(this.#path), options);
     await this.commit({ ranked: String(this.#batch), ranking: digest });
     return report;
   }

@@ -10,6 +10,7 @@
  * through anew: contents stay, captures are claimed one by one, and those that nobody claims leave.
  */
 import { hash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
 import { PinakesError, parseW3cDate } from '../base/index.ts';
@@ -22,7 +23,7 @@ import { type IndexTarget, IndexThread } from './index-thread.ts';
 import { takeIndexTurn } from './index-turn.ts';
 import { IndexView } from './index-view.ts';
 import { IndexWriter } from './index-writer.ts';
-import type { RankOptions, RankReport } from './rank.ts';
+import { edgesFile, type RankOptions, type RankReport } from './rank.ts';
 import { RankingShelf } from './ranking-shelf.ts';
 
 type Capture = Retrieved['capture'];
@@ -111,6 +112,8 @@ export class Indexer {
     let target: IndexTarget | undefined;
     try {
       if (isAnew) await dropIndex(archive.directory);
+      // Left by a ranking that was killed; it can be as large as the index.
+      await rm(edgesFile(path), { force: true });
       target = stopwatch === undefined ? await IndexThread.start(path) : new IndexWriter(path, stopwatch);
       return new Indexer(archive, target, new IndexView(path), endTurn);
     } catch (error) {
@@ -434,6 +437,7 @@ export class Indexer {
     try {
       this.#view.close();
       await this.#target.close();
+      await rm(edgesFile(join(this.#archive.directory, SEARCH_FILE)), { force: true });
     } finally {
       this.#endTurn();
     }

@@ -24,6 +24,11 @@ export type RankOptions = {
   readonly tolerance?: number;
 };
 
+/** The file that edges are gathered in, beside the index. */
+export function edgesFile(index: string): string {
+  return `${index}-edges`;
+}
+
 export type RankReport = { readonly urls: number; readonly links: number; readonly iterations: number };
 
 /** Computes ranks and citation counts and puts them into the database, in the transaction at hand. `scratch` is a file that may be written. Also gives a digest of the result. */

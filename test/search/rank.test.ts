@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { seededRandom } from '../../src/base/index.ts';
@@ -118,6 +119,18 @@ test('all edges are listed, for tables', async (t) => {
   );
   assert.equal(EDGE_COLUMNS.length, edges[0]!.length);
   await assert.rejects(readFile(join(archive.directory, 'search.sqlite-edges')));
+});
+
+test('what a ranking that was killed or broken off had gathered does not stay', async (t) => {
+  const archive = await makeArchive(t);
+  const edges = join(archive.directory, 'search.sqlite-edges');
+  await writeFile(edges, 'left behind');
+  const indexer = await Indexer.open(archive);
+  assert.equal(existsSync(edges), false, 'by the next one');
+  await writeFile(edges, 'at it');
+  await indexer.abandon();
+  await indexer.close();
+  assert.equal(existsSync(edges), false, 'by its own end');
 });
 
 test('links for which there is no room are told, and no ranks are made of half of them', async (t) => {
