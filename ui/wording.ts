@@ -1,4 +1,5 @@
 /** Numbers, sizes and times as people read them. All times are UTC, as in the records. */
+import { readableHost } from './readable-host.ts';
 
 /** 12 345 with a narrow space, the same for every reader. */
 export function formatCount(count: number): string {
@@ -120,7 +121,8 @@ export function formatDuration(from: string, to: string): string {
 
 /** An address as shown: without what every address has, and readable. */
 export function shownUrl(url: string): string {
-  return readableUrl(url.replace(/^https?:\/\//i, '').replace(/^([^/]+)\/$/, '$1'));
+  const bare = url.replace(/^https?:\/\//i, '').replace(/^([^/]+)\/$/, '$1');
+  return readableUrl(bare.replace(/^[^/?#]+/, readableHost));
 }
 
 /**

@@ -113,6 +113,10 @@ suite('search screens', () => {
         );
         for (const url of [ARABIC, ENDLESS])
           await archive.store({ kind: 'http', url, time: Date.UTC(2024, 0, 1), responseHead, body: wide }, {});
+        for (const name of ['xn--bcherei-n2a', 'a', 'b', 'c', 'd', 'e', 'f', 'g']) {
+          const entry = { url: `http://${name}.example/`, time: Date.UTC(2024, 0, 2), responseHead };
+          await archive.store({ kind: 'http', ...entry, body: utf8(`<title>${name}</title>bookcase`) }, {});
+        }
         for (let page = 0; page < MANY; page++) {
           const entry = { url: `http://many.example/${page}`, time: Date.UTC(2024, 0, 2), responseHead };
           await archive.store({ kind: 'http', ...entry, body: utf8(`<title>Drawer ${page}</title>index card`) }, {});
@@ -278,6 +282,26 @@ suite('search screens', () => {
     const urls = await page.locator('.result-url').allTextContents();
     assert.equal(new Set(urls).size, MANY);
     assert.equal(await page.getByRole('button', { name: 'Show more results' }).count(), 0);
+  });
+
+  test('every site that was found can be chosen, by its name in its own script', async () => {
+    for (const options of [WIDE, PHONE]) {
+      await using checked = await setting.open(options);
+      const { page, record } = checked;
+      await page.goto(setting.server.uiUrl + search({ q: 'bookcase' }));
+      await heading(page, '8 results');
+      const sites = page.locator('.facets details').filter({ hasText: 'Site' });
+      if ((await sites.getAttribute('open')) === null) await sites.locator('summary').click();
+      assert.equal(await sites.getByRole('link').count(), 6);
+      await sites.getByRole('button', { name: 'Show 2 more' }).click();
+      await sites.getByRole('button', { name: 'Show fewer', expanded: true }).waitFor();
+      assert.equal(await sites.getByRole('link').count(), 8);
+      await checkScreen(page, record, { where: 'all sites' });
+      await sites.getByRole('link', { name: 'b\u00fccherei.example' }).click();
+      await heading(page, '1 result');
+      assert.equal(await page.locator('.result-url').textContent(), 'b\u00fccherei.example');
+      assert.equal(new URL(page.url()).searchParams.get('site'), 'xn--bcherei-n2a.example');
+    }
   });
 
   test('markup in what was found stays text', async () => {

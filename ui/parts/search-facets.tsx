@@ -1,5 +1,7 @@
 /** How the results divide, each part a link that narrows them to it; and what they are narrowed to already, each with a way back. */
+import { useState } from 'preact/hooks';
 import type { SearchPage } from '../api/replies.ts';
+import { readableHost } from '../readable-host.ts';
 import { type AskedSearch, FACETS, type FacetName, pathTo } from '../route.ts';
 import { formatCount, kindOfContent } from '../wording.ts';
 import { Icon } from './icon.tsx';
@@ -19,6 +21,7 @@ const LANGUAGES =
 
 export function shownValue(name: FacetName, value: string): string {
   if (name === 'type') return kindOfContent(value);
+  if (name === 'site') return readableHost(value);
   if (name !== 'language') return value;
   try {
     return LANGUAGES?.of(value) ?? value;
@@ -57,26 +60,41 @@ export function FacetList({ facets, asked }: { facets: NonNullable<SearchPage['f
       {useful.map((name) => (
         <details key={name} open={!isNarrow}>
           <summary>{LABELS[name]}</summary>
-          <ul>
-            {ordered(name, facets[name])
-              .slice(0, SHOWN)
-              .map(({ value, count }) => (
-                <li key={value}>
-                  <a href={pathTo.search({ ...asked, filters: { ...asked.filters, [name]: value } })}>
-                    {shownValue(name, value)}
-                  </a>{' '}
-                  <span class="muted">{formatCount(count)}</span>
-                </li>
-              ))}
-          </ul>
+          <FacetValues name={name} values={facets[name]} asked={asked} />
         </details>
       ))}
     </aside>
   );
 }
 
-/** Years in their order, the rest by their counts. */
-function ordered<Value extends { readonly value: string }>(name: FacetName, values: readonly Value[]): Value[] {
-  const list = values.slice(0, SHOWN);
-  return name === 'year' ? list.sort((a, b) => b.value.localeCompare(a.value)) : list;
+type FacetValuesProperties = {
+  readonly name: FacetName;
+  readonly values: NonNullable<SearchPage['facets']>[FacetName];
+  readonly asked: AskedSearch;
+};
+
+function FacetValues({ name, values, asked }: FacetValuesProperties) {
+  const [isWhole, setIsWhole] = useState(false);
+  const shown = isWhole ? values : values.slice(0, SHOWN);
+  // Years in their order, the rest by their counts.
+  const list = name === 'year' ? [...shown].sort((a, b) => b.value.localeCompare(a.value)) : shown;
+  return (
+    <>
+      <ul>
+        {list.map(({ value, count }) => (
+          <li key={value}>
+            <a href={pathTo.search({ ...asked, filters: { ...asked.filters, [name]: value } })}>
+              {shownValue(name, value)}
+            </a>{' '}
+            <span class="muted">{formatCount(count)}</span>
+          </li>
+        ))}
+      </ul>
+      {values.length > SHOWN && (
+        <button type="button" class="plain" aria-expanded={isWhole} onClick={() => setIsWhole(!isWhole)}>
+          {isWhole ? 'Show fewer' : `Show ${formatCount(values.length - SHOWN)} more`}
+        </button>
+      )}
+    </>
+  );
 }

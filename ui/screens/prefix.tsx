@@ -5,6 +5,7 @@ import { useList } from '../api/request.ts';
 import { useTitle } from '../navigation.ts';
 import { AddressTitle } from '../parts/address-title.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
+import { readableHost } from '../readable-host.ts';
 import { pathTo } from '../route.ts';
 import { formatCount, formatShortDay, kindOfContent, readableUrl, shortened, shownUrl } from '../wording.ts';
 
@@ -13,7 +14,7 @@ const PAGE = 100;
 const ADDRESS_MOST = 300;
 
 export function PrefixScreen({ prefix }: { prefix: string }) {
-  const shown = readableUrl(prefix.replace(/^https?:\/\//i, ''));
+  const shown = readableUrl(prefix.replace(/^https?:\/\//i, '').replace(/^[^/?#]+/, readableHost));
   useTitle(`Addresses under ${shown}`);
   const list = useList<UrlSummary>(apiPath('urls', { prefix, limit: PAGE }));
   const isEmpty = list.items.length === 0 && !list.isLoading && !list.error;

@@ -1,0 +1,68 @@
+/**
+ * Names of hosts in their own script: `xn--mnchen-3ya.de` is shown as `münchen.de`, where nobody can take the name for another. A label stays as it is when it mixes scripts,
+ * when all of its letters look like Latin ones, or when it is written from right to left, which would turn what stands beside it around.
+ */
+
+const WRITINGS: readonly RegExp[] = [
+  // Without the i that has no dot.
+  /^[-0-9a-z\u00df-\u00f6\u00f8-\u0130\u0132-\u017e]+$/,
+  /^[-0-9\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30fc]+$/u,
+  /^[-0-9\p{Script=Hangul}]+$/u,
+  /^[-0-9\p{Script=Devanagari}]+$/u,
+  /^[-0-9\p{Script=Bengali}]+$/u,
+  /^[-0-9\p{Script=Tamil}]+$/u,
+  /^[-0-9\p{Script=Thai}]+$/u,
+  /^(?=.*[^-0-9асԁеһіјӏорԛѕԝхуъьҽпгѵѡ])[-0-9\p{Script=Cyrillic}]+$/u,
+  /^(?=.*[^-0-9αγηικνορστυχω])[-0-9\p{Script=Greek}]+$/u,
+];
+
+export function readableHost(host: string): string {
+  return host.replace(/(^|[.@])(xn--[-a-z0-9]+)/gi, (_, before: string, label: string) => {
+    const letters = lettersOf(label.slice('xn--'.length).toLowerCase());
+    return WRITINGS.some((writing) => writing.test(letters)) && isNameOf(letters, label)
+      ? before + letters
+      : before + label;
+  });
+}
+
+/** Whether a browser would make the label of the letters again: there are labels that no letters lead to. */
+function isNameOf(letters: string, label: string): boolean {
+  try {
+    return new URL(`http://${letters}/`).hostname === label.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+/** What a label stands for (RFC 3492, section 6.2); nothing, when it stands for nothing. */
+function lettersOf(label: string): string {
+  const dash = label.lastIndexOf('-');
+  const letters = [...label.slice(0, Math.max(0, dash))];
+  let [code, place, bias] = [128, 0, 72];
+  for (let at = dash + 1; at < label.length; ) {
+    const before = place;
+    for (let weight = 1, k = 36; ; k += 36) {
+      const digit = (Number.parseInt(label[at++] ?? '', 36) + 26) % 36;
+      place += digit * weight;
+      const threshold = Math.min(Math.max(k - bias, 1), 26);
+      // Also for what is no digit.
+      if (!(digit >= threshold)) break;
+      weight *= 36 - threshold;
+    }
+    const count = letters.length + 1;
+    bias = nextBias(place - before, count, before === 0);
+    code += Math.floor(place / count);
+    place %= count;
+    if (!(code <= 0x10ffff)) return '';
+    letters.splice(place++, 0, String.fromCodePoint(code));
+  }
+  return letters.join('');
+}
+
+function nextBias(step: number, count: number, isFirst: boolean): number {
+  let rest = Math.floor(step / (isFirst ? 700 : 2));
+  rest += Math.floor(rest / count);
+  let k = 0;
+  for (; rest > 455; k += 36) rest = Math.floor(rest / 35);
+  return k + Math.floor((36 * rest) / (rest + 38));
+}
