@@ -22,6 +22,7 @@ import {
   WORK_DIRECTORY,
 } from '../slim/index.ts';
 import { inputFiles } from '../warc/index.ts';
+import { FindingTally } from './finding-tally.ts';
 import { Progress } from './progress.ts';
 import { formatFinding, type Terminal } from './terminal.ts';
 
@@ -136,19 +137,24 @@ export type CollectedFailures = SlimWatch & { readonly failures: PinakesError[];
 
 const LABELS: Record<SlimPhase, string> = { scan: 'scan', resolve: 'resolve', rewrite: 'rewrite' };
 
-/** Tells findings as they come, keeps failures for the end, and shows how far each phase is. */
+/**
+ * Tells findings as they come, keeps failures for the end, and shows how far each phase is. A person sees what slimming does or leaves whole, and the first few of each
+ * kind of what is odd in records: some crawlers write all of theirs so.
+ */
 export function watchOf(terminal: Terminal, json: boolean | undefined, totalBytes: number): CollectedFailures {
   const failures: PinakesError[] = [];
   let phase: SlimPhase | undefined;
   let progress: Progress | undefined;
   let told = Promise.resolve();
+  const odd = new FindingTally(terminal);
   return {
     failures,
     onFinding: (finding) => {
       terminal.clearStatus();
       // Who writes the summary hears that nothing can be written any more; the work is not broken off for it.
       if (json) told = told.then(() => terminal.json({ kind: 'finding', ...finding })).catch(() => {});
-      else terminal.say(formatFinding(finding));
+      else if (finding.code.startsWith('slim-')) terminal.say(formatFinding(finding));
+      else odd.add(finding);
     },
     onFailure: (error) => {
       failures.push(error);
@@ -160,6 +166,7 @@ export function watchOf(terminal: Terminal, json: boolean | undefined, totalByte
     },
     end: () => {
       progress?.end();
+      odd.end();
       return told;
     },
   };

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { digestOf, formatDigest, utf8 } from '../../src/base/index.ts';
 import { writeSampleCollection } from '../slim/sample-collection.ts';
 import { filesBelow } from '../slim/slim-options.ts';
@@ -102,6 +102,24 @@ describe('pinakes slim', () => {
     assert.ok(images('told').some((image, at) => !image.equals(images('crawl')[at] ?? image)));
     const gone = spawnSync('bash', ['-c', `set -o pipefail; ${run} | head -c 9`], { cwd: base, encoding: 'utf8' });
     assert.deepEqual([gone.status, gone.stderr], [0, '']);
+  });
+
+  test('what is odd in record after record is told a few times and then counted; with --json it is all there', async () => {
+    const at = join(base, 'repeated');
+    mkdirSync(at);
+    // Without an id, which is a warning, and with an address in brackets, which is a note.
+    const record = (n: number) =>
+      `WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: <http://odd.test/${n}>\r\n` +
+      `WARC-Date: 2024-01-01T00:00:00Z\r\nContent-Length: 5\r\n\r\nodd ${n}\r\n\r\n`;
+    writeFileSync(join(at, 'odd.warc.gz'), Buffer.concat([1, 2, 3, 4, 5, 6, 7, 8].map((n) => gzipSync(record(n)))));
+    const { code, err } = await pinakes(at, 'slim', 'assess', '.');
+    assert.equal(code, 0, err);
+    assert.equal(linesOf(err).filter((line) => /warning field-missing/.test(line)).length, 5, err);
+    assert.match(err, /\n\.\.\. and 3 more of field-missing; `pinakes warc check` tells them all\n$/);
+    assert.doesNotMatch(err, /note/);
+    const codes = (await pinakesJson(at, 'slim', 'assess', '.', '--json')).map((line) => line.code);
+    for (const one of ['field-missing', 'target-uri-bracketed'])
+      assert.equal(codes.filter((known) => known === one).length, 8, one);
   });
 
   test('assess says where it cannot put what does not fit into memory', async () => {
