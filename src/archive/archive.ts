@@ -89,6 +89,8 @@ export type ArchiveOptions = {
   /** `pinakes/0.1.0`, as written into segments. */
   readonly software?: string;
   readonly onFinding?: (finding: Finding) => void;
+  /** Told of every segment that opening had to read, because the catalog did not know it as it is. */
+  readonly onOpening?: (segment: Segment) => void;
   /** For tests: other volumes, another catalog, weaker fingerprints. */
   readonly volumes?: VolumeSet;
   readonly catalog?: Catalog;
@@ -205,7 +207,7 @@ export class Archive implements StreamParts {
     await this.snapshots.load();
     await this.collections.load();
     this.shelf.load(await this.catalog.segments());
-    await healArchive(this, this.cataloguingParts());
+    await healArchive(this, this.cataloguingParts(), this.options.onOpening);
     await resolveLater(this);
   }
 
@@ -394,9 +396,9 @@ export class Archive implements StreamParts {
     return listVolumes(this);
   }
 
-  addVolume(volume: NewVolume): Promise<void> {
+  addVolume(volume: NewVolume, options: { onProgress?: (segment: Segment) => void } = {}): Promise<void> {
     // It heals, which would take away a segment that compaction is just writing.
-    return this.#compactions.run(() => addVolume(this, volume));
+    return this.#compactions.run(() => addVolume(this, volume, options.onProgress));
   }
 
   setVolumeWritable(name: string, writable: boolean): Promise<void> {

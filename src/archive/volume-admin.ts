@@ -2,6 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
+import type { Segment } from '../catalog/index.ts';
 import type { LinkedVolume } from '../volume/index.ts';
 import { finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
@@ -63,7 +64,11 @@ export async function listVolumes(archive: VolumeAdminParts): Promise<VolumeStat
 export type NewVolume = { readonly name: string; readonly path: string; readonly isReadOnly?: boolean };
 
 /** Adds a directory as a volume. Segments that lie in it already become part of the archive. */
-export async function addVolume(archive: VolumeAdminParts, { name, path, isReadOnly }: NewVolume): Promise<void> {
+export async function addVolume(
+  archive: VolumeAdminParts,
+  { name, path, isReadOnly }: NewVolume,
+  onProgress?: (segment: Segment) => void,
+): Promise<void> {
   if (!isVolumeName(name)) throw refused(name, 'a name has lower-case letters, digits and dashes');
   if (archive.connector.volumes.some((volume) => volume.name === name))
     throw refused(name, 'there is a volume of this name already');
@@ -77,7 +82,7 @@ export async function addVolume(archive: VolumeAdminParts, { name, path, isReadO
     else await createVolume(archive.directory, setting);
     await archive.volumes.put(archive.directory, setting);
     await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
-    await healArchive(archive, archive.cataloguingParts());
+    await healArchive(archive, archive.cataloguingParts(), onProgress);
     for (const file of await archive.volumes.misnamed(name)) {
       const message = 'it is left out: names have letters, digits, full stops, dashes and underscores';
       archive.report({ code: 'segment-misnamed', level: 'warning', file: `${name}: ${file}`, offset: 0, message });

@@ -3,7 +3,8 @@ import { type Command, Option } from 'commander';
 import type { Archive, ArchiveOptions } from '../archive/index.ts';
 import { type EpochMs, type Finding, PinakesError, parseAskedTime } from '../base/index.ts';
 import type { CommandContext } from './command.ts';
-import { formatFinding } from './terminal.ts';
+import { RunningCount } from './running-count.ts';
+import { counted, formatBytes, formatFinding, type Terminal } from './terminal.ts';
 
 export type ArchiveCommandOptions = { readonly archive: string; readonly json?: boolean };
 
@@ -30,6 +31,7 @@ export async function withArchive(
   const code = await runInServer(context, options.archive);
   if (code !== undefined) return code;
   const archive = await openArchive(options.archive, openingOptions(context, purpose));
+  context.terminal.clearStatus();
   try {
     return await work(archive);
   } finally {
@@ -42,7 +44,20 @@ export function openingOptions({ terminal, clock, newId, software }: CommandCont
   const onFinding = (finding: Finding) => {
     if (finding.level === 'error' || finding.code.startsWith('segment-')) terminal.say(formatFinding(finding));
   };
-  return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding };
+  const onOpening = segmentCount(terminal, 'open');
+  return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding, onOpening };
+}
+
+/** Shows how much was read of segments that the catalog did not know. */
+export function segmentCount(terminal: Terminal, label: string): (segment: { readonly bytes: number }) => void {
+  const count = new RunningCount(terminal, label);
+  let segments = 0;
+  let bytes = 0;
+  return (segment) => {
+    segments++;
+    bytes += segment.bytes;
+    count.update(`${counted(segments, 'segment')} of ${formatBytes(bytes)} read`);
+  };
 }
 
 /** A time on the command line: 4 to 17 digits, or a date as WARC files write it. A range ends with the last moment that is meant. */

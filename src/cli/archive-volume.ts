@@ -1,7 +1,7 @@
 /** `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into another. */
 import type { Archive, VolumeStatus } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
-import type { ArchiveCommandOptions } from './archive-command.ts';
+import { type ArchiveCommandOptions, segmentCount } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
@@ -61,7 +61,11 @@ export async function volumeAdd(
 ): Promise<number> {
   const { terminal } = context;
   const before = archive.segments().length;
-  await archive.addVolume({ name, path: pathFrom(context, path), isReadOnly: options.readOnly ?? false });
+  await archive.addVolume(
+    { name, path: pathFrom(context, path), isReadOnly: options.readOnly ?? false },
+    { onProgress: segmentCount(terminal, 'volume add') },
+  );
+  terminal.clearStatus();
   const segments = archive.segments().length - before;
   if (options.json) await terminal.json({ name, segments });
   else {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Archive, writeParquet } from '../../src/archive/index.ts';
-import { contentOf, makeArchive, NOON, page } from './trial-archive.ts';
+import { type Archive, dropCatalog, openArchive, writeParquet } from '../../src/archive/index.ts';
+import { contentOf, makeArchive, NOON, page, trialOptions } from './trial-archive.ts';
 
 const CAPTURES = 12;
 
@@ -33,6 +33,25 @@ test('statistics, deletions and index lines tell how far they are', async (t) =>
   assert.equal(last(), 3);
   await archive.delete({ prefix: 'http://a.test/1' }, { onProgress });
   assert.equal(last(), 3);
+});
+
+test('segments that the catalog does not know are told as they are read, at the opening and with a new volume', async (t) => {
+  const archive = await filledArchive(t);
+  const segments = archive.segments().map(({ name, bytes }) => ({ name, bytes }));
+  await archive.close();
+  const told: { name: string; bytes: number }[] = [];
+  const tell = ({ name, bytes }: { name: string; bytes: number }) => void told.push({ name, bytes });
+  const known = await openArchive(archive.directory, { ...trialOptions(), onOpening: tell });
+  await known.close();
+  assert.deepEqual(told.splice(0), []);
+  await dropCatalog(archive.directory);
+  const unknown = await openArchive(archive.directory, { ...trialOptions(), onOpening: tell });
+  await unknown.close();
+  assert.deepEqual(told.splice(0), segments);
+  const other = await makeArchive(t);
+  const path = join(archive.directory, 'volumes', 'main');
+  await other.addVolume({ name: 'theirs', path, isReadOnly: true }, { onProgress: tell });
+  assert.deepEqual(told, segments);
 });
 
 test('statistics, previews of deletions and index lines stop when they are called off', async (t) => {
