@@ -1,7 +1,7 @@
 /** Everything that `add` takes: files, and packages whose files are laid out first. One that cannot be read costs only itself (I10). */
 import { stat } from 'node:fs/promises';
 import { type Finding, PinakesError } from '../base/index.ts';
-import { type AddOptions, type AddParts, type AddReport, addFiles, emptyReport } from './add.ts';
+import { type AddOptions, type AddParts, type AddReport, addFiles, emptyReport, isOfInput } from './add.ts';
 import { isPackage, spoolPackage } from './package-spool.ts';
 
 const WORKERS = 2;
@@ -26,7 +26,7 @@ export async function addInputs(parts: AddParts, paths: readonly string[], optio
       await addPlain();
       joinReports(report, await addPackage(parts, path, options));
     } catch (error) {
-      if (!(error instanceof PinakesError)) throw error;
+      if (!isOfInput(error, path)) throw error;
       report.failures.push(error);
     }
   }

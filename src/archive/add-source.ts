@@ -282,7 +282,7 @@ export class FileSource implements StepSource {
     await this.#parts.shelf.flush(open);
     this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
-    const { bytesRead } = await this.#handle.read(this.#window, 0, this.#window.length, at);
+    const bytesRead = await readBytes(this.path, this.#handle, this.#window, this.#window.length, at);
     if (bytesRead === 0) throw this.#changed();
     this.#windowAt = at;
     this.#windowBytes = bytesRead;
@@ -402,7 +402,7 @@ function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {
 
 async function glimpseOf(path: string, handle: FileHandle): Promise<Glimpse> {
   const now = await handle.stat();
-  return { size: now.size, seen: seenAs(path, now), print: await fingerprintOf(handle, now.size) };
+  return { size: now.size, seen: seenAs(path, now), print: await fingerprintOf(path, handle, now.size) };
 }
 
 /** Whether another file lies there by now, or other bytes. One that is gone is no other. */
@@ -422,7 +422,7 @@ async function isReplaced(path: string, glimpse: Glimpse): Promise<boolean> {
 async function isOther(path: string, handle: FileHandle, glimpse: Glimpse): Promise<boolean> {
   const now = await handle.stat();
   if (isSurelySame(path, now, glimpse)) return false;
-  return now.size < glimpse.size || !equal(await fingerprintOf(handle, glimpse.size), glimpse.print);
+  return now.size < glimpse.size || !equal(await fingerprintOf(path, handle, glimpse.size), glimpse.print);
 }
 
 function isSurelySame(path: string, now: Stats, { size, seen }: Glimpse): boolean {
@@ -430,7 +430,7 @@ function isSurelySame(path: string, now: Stats, { size, seen }: Glimpse): boolea
 }
 
 /** Of the first `size` bytes. */
-async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Array> {
+async function fingerprintOf(path: string, handle: FileHandle, size: number): Promise<Uint8Array> {
   const hash = createHash('sha256').update(String(size));
   const piece = Buffer.alloc(FINGERPRINT_BYTES);
   let readAt = -1;
@@ -439,9 +439,18 @@ async function fingerprintOf(handle: FileHandle, size: number): Promise<Uint8Arr
     const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
     // All samples of a small file are the same.
     const length = Math.min(piece.length, size - position);
-    if (position !== readAt) bytes = (await handle.read(piece, 0, length, position)).bytesRead;
+    if (position !== readAt) bytes = await readBytes(path, handle, piece, length, position);
     readAt = position;
     hash.update(piece.subarray(0, bytes));
   }
   return hash.digest();
+}
+
+/** Whatever keeps the file from being read is told of the file. */
+async function readBytes(path: string, handle: FileHandle, into: Buffer, length: number, at: number): Promise<number> {
+  try {
+    return (await handle.read(into, 0, length, at)).bytesRead;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
 }

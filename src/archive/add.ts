@@ -97,6 +97,12 @@ async function lookAt(
   }
 }
 
+/** Whether a failure is one of a file that is added, or of a place in it; what is wrong with the archive's own files ends an add. */
+export function isOfInput(error: unknown, file: string): error is PinakesError {
+  if (!(error instanceof PinakesError) || !error.where?.startsWith(file)) return false;
+  return error.where === file || /^[:!]/.test(error.where.slice(file.length));
+}
+
 /** The files that are being read at the moment. What is wrong with one costs only itself (I10). */
 class OpenSources {
   readonly #parts: AddParts;
@@ -121,8 +127,7 @@ class OpenSources {
       this.#open.set(file, source);
       await work(source);
     } catch (error) {
-      if (!(error instanceof PinakesError) || !error.code.startsWith('FILE_') || !error.where?.startsWith(file))
-        throw error;
+      if (!isOfInput(error, file)) throw error;
       this.#report.failures.push(error);
       this.#failed.add(file);
     }

@@ -3,11 +3,14 @@
  * any other file. At most one of them takes up room at a time; what a crash leaves behind goes when the archive is opened.
  */
 import { open, unlink } from 'node:fs/promises';
-import { basename, extname, join } from 'node:path';
+import { extname, join } from 'node:path';
 import { type Finding, fileError } from '../base/index.ts';
 import { openWacz } from '../warc/index.ts';
 
 const ZIP_MAGIC = Buffer.from('PK\x03\x04');
+
+/** They are named by their number: a name in a package may be too long for a file, or odd. */
+let spooledFiles = 0;
 
 /** Whether a file is a package, by its first bytes or its name. */
 export async function isPackage(path: string): Promise<boolean> {
@@ -41,7 +44,7 @@ export async function* spoolPackage(
   const wacz = await openWacz(path, { onFinding });
   try {
     for await (const warc of wacz.warcs()) {
-      const spooled = join(directory, `package-${process.pid}-${basename(warc.name)}`);
+      const spooled = join(directory, `package-${process.pid}-${++spooledFiles}`);
       try {
         await write(spooled, warc.open());
         yield { path: spooled, name: [path, ...warc.packages, warc.name].join('!') };

@@ -96,6 +96,10 @@ test('paths that lead nowhere, files that are too large and too many open files 
     assert.equal(codeOf(failure(code)), 'OPEN_FILES_LIMIT');
     assert.equal((failure(code) as PinakesError).retryable, true);
   }
+  for (const code of ['ENODEV', 'ENOTCONN', 'ENXIO', 'ESTALE', 'ETIMEDOUT']) {
+    assert.equal(codeOf(failure(code)), 'DEVICE_FAILED');
+    assert.match((failure(code) as PinakesError).message, /reason/);
+  }
 });
 
 test('what is no failure of the file system passes through unchanged', () => {

@@ -47,15 +47,20 @@ const FILE_ERRORS: Readonly<Record<string, ErrorCode>> = {
   EMFILE: 'OPEN_FILES_LIMIT',
   ENAMETOOLONG: 'FILE_UNREADABLE',
   ENFILE: 'OPEN_FILES_LIMIT',
+  ENODEV: 'DEVICE_FAILED',
   ENOENT: 'FILE_MISSING',
   ENOSPC: 'DISK_FULL',
+  ENOTCONN: 'DEVICE_FAILED',
   ENOTDIR: 'FILE_MISSING',
+  ENXIO: 'DEVICE_FAILED',
   EPERM: 'FILE_UNREADABLE',
   EROFS: 'FILE_UNWRITABLE',
+  ESTALE: 'DEVICE_FAILED',
+  ETIMEDOUT: 'DEVICE_FAILED',
 };
 
 /** Those that the catalogue's sentence does not explain; what the system says of them is told with it. */
-const NEEDS_DETAIL = new Set(['EFBIG', 'ELOOP', 'ENAMETOOLONG']);
+const NEEDS_DETAIL = new Set(['EFBIG', 'ELOOP', 'ENAMETOOLONG', 'ENODEV', 'ENOTCONN', 'ENXIO', 'ESTALE', 'ETIMEDOUT']);
 
 /** Turns a failure of the file system into an error with a code; lets everything else through unchanged. */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {

@@ -1,9 +1,11 @@
 /** What adding says when a file changes under it, or when the archive cannot be written to: no more than was added. */
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, readFileSync, renameSync, truncateSync } from 'node:fs';
+import { appendFileSync, copyFileSync, fstatSync, readFileSync, renameSync, truncateSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PinakesError } from '../../src/base/index.ts';
+import { writeWacz } from '../../src/warc/index.ts';
 import { type ForeignRecord, response, writeForeign } from './foreign-file.ts';
 import { allCaptures, audit, contentOf, makeArchive, NOON, temporaryDirectory } from './trial-archive.ts';
 
@@ -133,4 +135,67 @@ test('a segment that may not be written to ends the add: it is no fault of the f
   volume.create = create;
   assert.equal((await archive.add([file])).captures, 3);
   assert.deepEqual(await audit(archive), []);
+});
+
+for (const at of ['the beginning', 'the middle'])
+  test(`a file that the disk gives no more from ${at} on costs only itself`, async (t) => {
+    const archive = await makeArchive(t);
+    const directory = await temporaryDirectory(t);
+    const file = await writeForeign(join(directory, 'file.warc.gz'), pages('file', 200, 50_000));
+    const other = await writeForeign(join(directory, 'other.warc.gz'), pages('other', 3, 2000));
+    const handle = await open(file);
+    const { ino } = await handle.stat();
+    const reads = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const read = reads.read as (this: FileHandle, ...given: [Buffer, number, number, number]) => Promise<unknown>;
+    let isBroken = at === 'the beginning';
+    // As the system answers for a bad sector; only the samples and the copy are read this way.
+    t.mock.method(reads, 'read', async function (this: FileHandle, ...given: [Buffer, number, number, number]) {
+      if (isBroken && fstatSync(this.fd).ino === ino)
+        throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+      return read.apply(this, given);
+    });
+    const volume = archive.volumes.get('main');
+    const append = volume.append.bind(volume);
+    volume.append = async (...given) => {
+      isBroken ||= at === 'the middle';
+      return append(...given);
+    };
+    const { failures } = await archive.add([file, other], { workers: 0 });
+    assert.deepEqual(
+      failures.map(({ code, where }) => [code, where]),
+      [['DEVICE_FAILED', file]],
+    );
+    assert.equal((await allCaptures(archive)).filter(({ url }) => url.startsWith('http://other.')).length, 3);
+    volume.append = append;
+    isBroken = false;
+    assert.deepEqual((await archive.add([file, other], { workers: 0 })).failures, []);
+    assert.equal((await allCaptures(archive)).length, 203);
+    assert.deepEqual(await audit(archive), []);
+  });
+
+test('a full disk ends an add of packages too: what comes after it would only meet the same', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const warc = await writeForeign(join(directory, 'a.warc.gz'), pages('a', 3, 2000));
+  const packages = ['one', 'two'].map((name) => join(directory, `${name}.wacz`));
+  for (const path of packages)
+    await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
+  const volume = archive.volumes.get('main');
+  const create = volume.create.bind(volume);
+  const where = 'volume main, object default/a.warc.gz';
+  volume.create = () => Promise.reject(new PinakesError('DISK_FULL', { where }));
+  await assert.rejects(archive.add(packages), { code: 'DISK_FULL', where });
+  volume.create = create;
+  assert.equal((await archive.add(packages)).captures, 3);
+});
+
+test('a file in a package may have a name as long as names can be', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const warc = await writeForeign(join(directory, `${'a'.repeat(247)}.warc.gz`), pages('a', 3, 2000));
+  const path = join(directory, 'long.wacz');
+  await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
+  const { failures, captures } = await archive.add([path]);
+  assert.deepEqual([failures, captures], [[], 3]);
 });
