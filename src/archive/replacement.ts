@@ -2,7 +2,7 @@
  * How a segment that compaction wrote says which segment it takes the place of: in its warcinfo record. It also says how long the tombstones of that
  * segment were: when they have grown since, the new segment was given up, and what was deleted since still stands in it.
  */
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fromUtf8 } from '../base/index.ts';
 import type { Field, ReadingRecord } from '../warc/index.ts';
 
@@ -30,9 +30,10 @@ export function replacementOf(warcinfo: Uint8Array): Replacement | undefined {
 
 const OWN_FIELDS = new Set(['software', 'format', 'ispartof', REPLACES, TOMBSTONE_BYTES]);
 
-/** Whether a warcinfo's block says only what the archive says at the beginning of its segments: of the segment, not of what was captured. */
-function isOwnWarcinfo(warcinfo: Uint8Array): boolean {
+/** Whether a warcinfo's block says what the archive says at the beginning of its segments, and no more: of the segment, not of what was captured. */
+function isOwnWarcinfo(warcinfo: Uint8Array, collection: string): boolean {
   const lines = fromUtf8(warcinfo).split(/\r?\n/);
+  if (!lines.includes(`isPartOf: ${collection}`)) return false;
   return lines.every((line) => line === '' || OWN_FIELDS.has(line.slice(0, line.indexOf(':')).toLowerCase()));
 }
 
@@ -44,5 +45,5 @@ export async function isOwnBeginning(record: ReadingRecord, segmentName: string)
   const { head } = record;
   if (head.type !== 'warcinfo' || head.get('warc-filename') !== basename(segmentName)) return false;
   if ((head.contentLength ?? Number.POSITIVE_INFINITY) > WARCINFO_BYTES_MAX) return false;
-  return isOwnWarcinfo(await record.bytes(WARCINFO_BYTES_MAX));
+  return isOwnWarcinfo(await record.bytes(WARCINFO_BYTES_MAX), dirname(segmentName));
 }

@@ -101,26 +101,28 @@ test('the request of a capture stays when another of the same id is deleted', as
   assert.equal((await walk(archive)).filter(({ head }) => head.type === 'request').length, 1);
 });
 
-test('the warcinfo of another crawler at the beginning of a segment is kept', async (t) => {
-  const archive = await makeArchive(t);
-  await archive.close();
-  const [stays, goes] = ['stays', 'goes'].map((name) => response(urlOf(name), NOON, contentOf(name)));
-  const info = warcinfo();
-  const records: ForeignRecord[] = [
-    { ...info, record: { ...info.record, recordId: foreignId() } },
-    { ...stays!, record: { ...stays!.record, fields: [{ name: 'WARC-Warcinfo-ID', value: info.record.recordId }] } },
-    goes!,
-  ];
-  const folder = join(archive.directory, 'volumes/main');
-  await writeForeign(join(folder, 'foreign.warc.gz'), records);
-  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
-  t.after(() => again.close());
-  await again.delete({ url: urlOf('goes') });
-  assert.equal((await again.compact()).segments, 1);
-  const blocks = (await walk(again)).filter(({ head }) => head.type === 'warcinfo');
-  assert.equal(blocks.length, 2);
-  assert.ok(blocks.some(({ head }) => head.recordId === records[0]!.record.recordId));
-  await again.delete({ url: urlOf('stays') });
-  await again.compact();
-  assert.equal((await walk(again)).filter(({ head }) => head.type === 'warcinfo').length, 2);
-});
+for (const filename of [undefined, 'foreign.warc.gz'])
+  test(`the warcinfo of another crawler at the beginning of a segment is kept${filename ? ', also one that names its file' : ''}`, async (t) => {
+    const archive = await makeArchive(t);
+    await archive.close();
+    const [stays, goes] = ['stays', 'goes'].map((name) => response(urlOf(name), NOON, contentOf(name)));
+    const info = warcinfo();
+    const fields = filename === undefined ? [] : [{ name: 'WARC-Filename', value: filename }];
+    const records: ForeignRecord[] = [
+      { ...info, record: { ...info.record, recordId: foreignId(), fields } },
+      { ...stays!, record: { ...stays!.record, fields: [{ name: 'WARC-Warcinfo-ID', value: info.record.recordId }] } },
+      goes!,
+    ];
+    const folder = join(archive.directory, 'volumes/main');
+    await writeForeign(join(folder, 'foreign.warc.gz'), records);
+    const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+    t.after(() => again.close());
+    await again.delete({ url: urlOf('goes') });
+    assert.equal((await again.compact()).segments, 1);
+    const blocks = (await walk(again)).filter(({ head }) => head.type === 'warcinfo');
+    assert.equal(blocks.length, 2);
+    assert.ok(blocks.some(({ head }) => head.recordId === records[0]!.record.recordId));
+    await again.delete({ url: urlOf('stays') });
+    await again.compact();
+    assert.equal((await walk(again)).filter(({ head }) => head.type === 'warcinfo').length, 2);
+  });
