@@ -119,6 +119,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
   archiveCommand(program, 'verify', 'look for what is wrong; ends with 1 when there are errors')
     .addOption(new Option('--quick', 'structure and catalog, without hashing payloads').conflicts('full'))
     .option('--full', 'hash every payload too (the default)')
+    .option('--known <file>', 'errors that this earlier --json report tells of do not make it end with 1')
     .action(async (options) =>
       ends(
         await withArchive(context, options, 'verify', async (archive) =>

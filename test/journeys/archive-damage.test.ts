@@ -78,3 +78,45 @@ test('stream and export go on behind a damaged record, tell of it once, and end 
   const elsewhere = await pinakes(at, 'export', 'sound.warc.gz', '--url', 'http://site.test/6');
   assert.deepEqual([elsewhere.code, elsewhere.err], [0, '']);
 });
+
+test('verify tells errors of an earlier report as known, and ends with 1 only when there are others', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'site.warc.gz'), 'site', 10);
+  const file = readFileSync(join(at, 'site.warc.gz'));
+  file[file.length - 8]! ^= 1;
+  writeFileSync(join(at, 'site.warc.gz'), file);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'site.warc.gz');
+  const report = await pinakes(at, 'verify', '--json');
+  assert.equal(report.code, 1, 'the checksum is wrong as it was when the file came');
+  writeFileSync(join(at, 'report.jsonl'), report.out);
+  const known = await pinakes(at, 'verify', '--known', 'report.jsonl');
+  assert.equal(known.code, 0, known.out);
+  assert.match(known.out, /: known error record-damaged: /);
+  assert.match(known.out, /: 1 error \(1 known\), 0 warnings\n$/);
+
+  const [place] = await pinakesJson(at, 'get', 'http://site.test/3', '--json');
+  const { offset, length, segment } = place as { offset: number; length: number; segment: string };
+  const path = segmentFiles(at).find((name) => name.includes(segment))!;
+  const bytes = readFileSync(path);
+  bytes[offset + length - 8]! ^= 1;
+  writeFileSync(path, bytes);
+  const more = await pinakes(at, 'verify', '--known', 'report.jsonl', '--json');
+  assert.equal(more.code, 1);
+  const lines = more.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    lines.filter(({ known }) => known === true).map(({ code }) => code),
+    ['record-damaged'],
+  );
+  assert.ok(lines.some((line) => line.known === false && line.level === 'error' && line.offset === offset));
+  assert.equal(lines.at(-1).known, 1);
+
+  writeFileSync(join(at, 'report.jsonl'), known.out);
+  const refused = await pinakes(at, 'verify', '--known', 'report.jsonl');
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /report\.jsonl:1: .*BAD_ARGUMENT/s);
+  assert.equal((await pinakes(at, 'verify', '--known', 'none.jsonl')).code, 2);
+});
