@@ -14,6 +14,7 @@ import {
 import type { VolumeSetting } from './connector.ts';
 import { makeDirectory } from './made-directory.ts';
 import { misnamedFiles } from './misnamed-files.ts';
+import { volumeWriter } from './volume-writer.ts';
 
 type Opened = {
   readonly setting: VolumeSetting;
@@ -148,8 +149,12 @@ async function openOne(directory: string, setting: VolumeSetting, options: Volum
   }
 }
 
-function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Volume> {
+async function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Volume> {
   const path = resolve(directory, setting.path);
   if (setting.kind === 'linked') return openLinkedVolume(setting.name, path, options);
-  return openDirectoryVolume(setting.name, path, { ...options, writable: setting.writable });
+  const { writable } = setting;
+  const isWriter = writable ? await volumeWriter(directory, setting) : undefined;
+  const volume = await openDirectoryVolume(setting.name, path, { ...options, writable });
+  await isWriter?.();
+  return volume;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -378,4 +379,56 @@ test('files that are left out because of their names are named when their volume
   const report = await archive.verify({ onProblem: ({ code, segment }) => void problems.push(`${code} ${segment}`) });
   assert.deepEqual(problems, ['segment-misnamed WEB-1~host~8443.warc.gz', 'segment-misnamed a folder/one.warc']);
   assert.deepEqual([report.errors, report.warnings], [0, 2]);
+});
+
+test('a copy of an archive does not write to a volume outside of it while the archive itself does', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.close();
+  cpSync(join(directory, 'archive'), join(directory, 'copy'), { recursive: true });
+  const copy = await openSample(join(directory, 'copy'));
+  t.after(() => copy.close());
+  const shared = { code: 'VOLUME_MISSING', message: /archive writes to it; make it read-only/ };
+  assert.match(copy.volumes.failureOf('second')?.message ?? '', shared.message);
+  await assert.rejects(copy.delete({ url: SECOND[3]!.url }), shared);
+  await assert.rejects(copy.rebuild(), shared);
+  await copy.setVolumeWritable('second', false);
+  assert.deepEqual(await lostDays(copy, PAGES), []);
+  await copy.close();
+  const again = await openSample(join(directory, 'archive'));
+  t.after(() => again.close());
+  assert.deepEqual(again.volumes.failures(), []);
+  assert.deepEqual(await lostDays(again, PAGES), []);
+  assert.deepEqual(await problemsOf(again), []);
+});
+
+test('an archive does not write to a volume of another, whatever it calls it', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.close();
+  const other = await openSample(join(directory, 'other'));
+  t.after(() => other.close());
+  await assert.rejects(other.addVolume({ name: 'second', path: join(directory, 'second') }), {
+    code: 'VOLUME_MISSING',
+    message: /archive writes to it; make it read-only/,
+  });
+  await other.addVolume({ name: 'theirs', path: join(directory, 'second'), isReadOnly: true });
+  assert.deepEqual(await lostDays(other, SECOND), []);
+});
+
+test('an archive that was moved goes on writing to its volumes outside of it, and so does a copy with copies of them', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.close();
+  renameSync(join(directory, 'archive'), join(directory, 'moved'));
+  const moved = await openSample(join(directory, 'moved'));
+  assert.deepEqual(moved.volumes.failures(), []);
+  await moved.close();
+  cpSync(join(directory, 'moved'), join(directory, 'copy'), { recursive: true });
+  cpSync(join(directory, 'second'), join(directory, 'second-copy'), { recursive: true });
+  const connector = join(directory, 'copy/archive.yaml');
+  writeFileSync(connector, readFileSync(connector, 'utf8').replace('/second', '/second-copy'));
+  for (const name of ['copy', 'moved', 'copy']) {
+    const opened = await openSample(join(directory, name));
+    assert.deepEqual(opened.volumes.failures(), [], name);
+    assert.deepEqual(await lostDays(opened, PAGES), []);
+    await opened.close();
+  }
 });
