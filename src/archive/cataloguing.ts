@@ -62,7 +62,7 @@ export async function catalogueSegment(
   parts: CataloguingParts,
   segment: Segment,
   dead: ReadonlySet<number>,
-  options: { readonly bytes: number; readonly isOpen: boolean },
+  options: { readonly bytes: number; readonly isOpen: boolean; readonly onStep: (entered: Segment) => void },
 ): Promise<Segment> {
   let current = segment;
   let group: RecordFacts[] = [];
@@ -87,6 +87,7 @@ export async function catalogueSegment(
     draft.putSegment(current);
     if (dead.size > 0) draft.putNote(UNSWEPT_NOTE, 'yes');
     await parts.catalog.write(draft.batch());
+    options.onStep(current);
     group = [];
   };
   // A member can lack its last bytes though the record in it is whole: nothing may be appended behind it. That it does is told when the next one is

@@ -42,7 +42,7 @@ export type CompactOptions = {
 export type StayingSegments = {
   /** They cannot be written to. */
   readonly readOnly: string[];
-  /** They wait for a volume that is not there: tombstones of theirs may lie in it. */
+  /** They wait for a volume that is not there, or for a segment that could not be read: tombstones of theirs may lie in it, and captures that lean on them. */
   readonly waiting: string[];
   /** A snapshot keeps them. */
   readonly kept: { readonly segment: string; readonly snapshot: string }[];
@@ -95,7 +95,8 @@ function noneStaying(): StayingSegments {
 /** Notes a segment with deleted records that cannot be written anew, and says whether it is one. */
 function noteIfStaying(archive: ArchiveParts, segment: Segment, staying: StayingSegments): boolean {
   const snapshot = archive.snapshots.keeperOf(segment);
-  if (archive.volumes.failures().length > 0) staying.waiting.push(segment.name);
+  const isLacking = archive.volumes.failures().length > 0 || archive.shelf.unread.size > 0;
+  if (isLacking) staying.waiting.push(segment.name);
   else if (snapshot !== undefined) staying.kept.push({ segment: segment.name, snapshot });
   else if (!isInWritableVolume(archive, segment)) staying.readOnly.push(segment.name);
   else return false;

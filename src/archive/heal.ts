@@ -33,6 +33,7 @@ export async function healArchive(
   parts: CataloguingParts,
   onProgress?: (segment: Segment) => void,
 ): Promise<void> {
+  archive.shelf.unread.clear();
   await sparing(archive, 'exchange of segments', () => finishAdoptions(archive));
   const names = new Map(archive.shelf.all().map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
@@ -55,9 +56,13 @@ export async function healArchive(
     if (isReplacement.has(one)) continue;
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
-    const healed = await sparing(archive, whereIs(one), () =>
-      counts ? healObject(archive, parts, volume, object, known) : settleDouble(archive, volume, object),
-    );
+    // What the catalog knows all of counts, though it cannot be read now.
+    const onSpared = () => {
+      if (counts && object.bytes > (known?.bytes ?? -1)) archive.shelf.unread.add(object.name);
+    };
+    const work = () =>
+      counts ? healObject(archive, parts, volume, object, known) : settleDouble(archive, volume, object);
+    const healed = await sparing(archive, whereIs(one), work, onSpared);
     if (!healed) continue;
     names.set(healed.name, healed);
     onProgress?.(healed);
@@ -74,8 +79,8 @@ export async function healArchive(
     if (settled) onProgress?.(settled);
   }
   await finishDeletions(archive);
-  // What lies in a volume that is not there may lean on contents that nothing else refers to.
-  if (archive.volumes.failures().length === 0) await sweepBlocks(archive.catalog);
+  // What lies in a volume that is not there, or could not be read, may lean on contents that nothing else refers to.
+  if (archive.volumes.failures().length === 0 && archive.shelf.unread.size === 0) await sweepBlocks(archive.catalog);
 }
 
 function depth(replacements: ReadonlyMap<string, Written>, name: string): number {
@@ -104,6 +109,7 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
       }
     } catch (error) {
       if (!isMissing(error)) throw error;
+      archive.shelf.unread.add(volume.name);
       tell(archive, `volume ${volume.name}`, error);
     }
   }
@@ -133,11 +139,17 @@ function isBetter(one: Found, other: Found): boolean {
 }
 
 /** Does something for one segment; what is wrong with it costs only itself. */
-async function sparing<T>(archive: ArchiveParts, where: string, work: () => Promise<T>): Promise<T | undefined> {
+async function sparing<T>(
+  archive: ArchiveParts,
+  where: string,
+  work: () => Promise<T>,
+  onSpared?: () => void,
+): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof PinakesError) || !SPARED.has(error.code)) throw error;
+    if (!(error instanceof PinakesError) || !(SPARED.has(error.code) || isBadSector(error))) throw error;
+    onSpared?.();
     tell(archive, where, error);
     return undefined;
   }
@@ -154,6 +166,12 @@ const SPARED: ReadonlySet<string> = new Set([
   'OBJECT_MOVED',
   'VOLUME_MISSING',
 ]);
+
+/** Bytes that the disk does not give any more cost the segment they belong to. A disk that cannot be written to is another matter. */
+function isBadSector({ code, cause }: PinakesError): boolean {
+  const isReading = (cause as { syscall?: unknown } | undefined)?.syscall === 'read';
+  return isReading && (code === 'VOLUME_IO' || code === 'DEVICE_FAILED');
+}
 
 function isMissing(error: unknown): error is PinakesError {
   return error instanceof PinakesError && error.code === 'VOLUME_MISSING';
@@ -304,6 +322,7 @@ async function healSegment(
   segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment), {
     bytes: object.bytes,
     isOpen: !object.sealed,
+    onStep: (entered) => archive.shelf.put(entered),
   });
   if (!object.sealed && volume.writable && segment.bytes < object.bytes)
     await volume.truncate(object.name, segment.bytes);

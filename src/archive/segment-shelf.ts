@@ -72,6 +72,8 @@ export class SegmentShelf {
   readonly #open = new Map<string, OpenSegment>();
   /** Segments that are full and wait to be sealed until the catalog knows all of them. */
   #full: OpenSegment[] = [];
+  /** Those that could not be read to their end when the archive was opened. What their captures lean on is not known, so nothing that may be it can go. */
+  readonly unread = new Set<string>();
   #nextNumber = 1;
   #numbering = 0;
   #serial = 0;

@@ -124,7 +124,8 @@ class Verification {
       if (!info) return this.#lose(segment, 'segment-missing', '');
       const sizes = `${info.bytes} bytes, ${segment.bytes} in the catalog`;
       if (info.bytes < segment.bytes) await this.#tellOf(segment, 'segment-short', sizes);
-      if (info.bytes > segment.bytes) await this.#tellOf(segment, 'segment-grown', sizes);
+      const isUnread = info.bytes > segment.bytes && this.#archive.shelf.unread.has(name);
+      if (info.bytes > segment.bytes && !isUnread) await this.#tellOf(segment, 'segment-grown', sizes);
       const dead = new Set((await this.#archive.tombstones.listApplied(segment)).map(({ offset }) => offset));
       const counts = await walkSegment(this.#archive, segment, dead, {
         isFull: this.#isFull,
@@ -132,6 +133,7 @@ class Verification {
         onBytes: (bytes) => this.#options.onProgress?.({ segment: name, bytes: before + bytes }),
         signal: this.#options.signal,
       });
+      if (isUnread) await this.#tellOf(segment, 'segment-unreadable', sizes);
       this.#met.set(number, counts);
       this.#report.records += counts.records;
     } catch (error) {

@@ -84,7 +84,9 @@ function sayStaying(
     for (const name of readOnly)
       terminal.say(`${name} holds deleted records and lies in a volume that may only be read; they stay in it`);
   for (const name of waiting)
-    terminal.say(`${name} holds deleted records; they stay in it while a volume is missing (\`pinakes volume ls\`)`);
+    terminal.say(
+      `${name} holds deleted records; they stay in it while a volume is missing (\`pinakes volume ls\`) or a segment cannot be read`,
+    );
   for (const { segment, snapshot } of kept)
     terminal.say(
       `${segment} holds deleted records and belongs to the snapshot ${snapshot}; they stay until that is removed`,

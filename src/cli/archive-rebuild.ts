@@ -3,7 +3,7 @@ import { type Archive, dropCatalog, openArchive } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { type ArchiveCommandOptions, openingOptions, segmentBytes } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
-import { EXIT_FINE } from './outcome.ts';
+import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { runInServer } from './remote.ts';
 import { counted, formatBytes } from './terminal.ts';
@@ -58,5 +58,6 @@ async function rebuild(
         `${counted(totals.captures, 'capture')}, ${counted(totals.blocks, 'content')}`,
     );
   }
-  return EXIT_FINE;
+  // Those that could not be read were told of by name.
+  return archive.shelf.unread.size > 0 ? EXIT_FOUND : EXIT_FINE;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
@@ -125,4 +125,21 @@ test('an archive in a directory that may not be written to is refused with advic
   } finally {
     chmodSync(join(at, 'archive'), 0o755);
   }
+});
+
+test('a rebuild without a file that was added in place names it and ends with 1, and the file comes in when it is back', async (t) => {
+  const at = scratch(t);
+  for (const name of ['one', 'two']) await writeSite(join(at, `${name}.warc.gz`), name, 4);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  await pinakes(at, 'add', '--in-place', 'two.warc.gz');
+  renameSync(join(at, 'two.warc.gz'), join(at, 'away'));
+  const { code, out, err } = await pinakes(at, 'rebuild');
+  assert.equal(code, 1, err);
+  assert.match(out, /: 4 captures, /);
+  assert.match(err, /error segment-not-healed: .*two\.warc\.gz/);
+  assert.equal((await pinakes(at, 'verify')).code, 1);
+  renameSync(join(at, 'away'), join(at, 'two.warc.gz'));
+  assert.match((await pinakes(at, 'verify')).out, /8 captures, .*: 0 errors/);
+  assert.equal((await pinakes(at, 'rebuild')).code, 0);
 });

@@ -1,0 +1,106 @@
+/** Segments that cannot be read when the catalog is made: what they lean on stays, and the rest of the archive is there. */
+import assert from 'node:assert/strict';
+import { fstatSync, renameSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { response, revisitOf, writeForeign } from './foreign-file.ts';
+import {
+  allCaptures,
+  audit,
+  contentOf,
+  makeArchive,
+  NOON,
+  payloadAt,
+  temporaryDirectory,
+  trialOptions,
+} from './trial-archive.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+test('I5 No capture loses its content: what a file leans on that is away at a rebuild is not compacted away', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const body = contentOf('shared');
+  const original = response('http://a.example/', NOON, body);
+  const copied = await writeForeign(join(directory, 'copied.warc.gz'), [
+    original,
+    response('http://stays.example/', NOON, contentOf('stays')),
+  ]);
+  const linked = await writeForeign(join(directory, 'linked.warc.gz'), [
+    response('http://linked.example/', NOON, contentOf('linked')),
+    revisitOf(original, 'http://a.example/', NOON + DAY),
+  ]);
+  await archive.add([copied], { workers: 0 });
+  await archive.add([linked], { workers: 0, inPlace: true, collection: 'linked' });
+  assert.equal((await archive.delete({ url: 'http://a.example/', to: NOON + 1 })).captures, 1);
+  assert.deepEqual(await payloadAt(archive, 'http://a.example/'), Buffer.from(body));
+
+  await archive.close();
+  renameSync(linked, `${linked}.away`);
+  await dropCatalog(archive.directory);
+  const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  const { segments, waiting } = await without.compact();
+  assert.deepEqual([segments, waiting.length], [0, 1]);
+  await without.close();
+
+  renameSync(`${linked}.away`, linked);
+  const again = await openArchive(archive.directory, trialOptions({ seed: 3 }));
+  t.after(() => again.close());
+  assert.deepEqual(await payloadAt(again, 'http://a.example/'), Buffer.from(body));
+  assert.deepEqual((await again.compact()).waiting, []);
+  assert.deepEqual(await payloadAt(again, 'http://a.example/'), Buffer.from(body));
+  assert.equal((await again.verify()).errors, 0);
+});
+
+/** Lets the disk give no byte of a file from an offset on, as behind a bad sector, until the answer is called. */
+async function breakFile(t: TestContext, path: string, from: number): Promise<() => void> {
+  const { ino } = statSync(path);
+  const handle = await open(path);
+  const reads = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  type Given = [Buffer, number, number, number];
+  const read = reads.read as (this: FileHandle, ...given: Given) => Promise<unknown>;
+  const mocked = t.mock.method(reads, 'read', async function (this: FileHandle, ...given: Given) {
+    if (given[3] + given[2] > from && fstatSync(this.fd).ino === ino)
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+    return read.apply(this, given);
+  });
+  return () => mocked.mock.restore();
+}
+
+for (const how of ['copied', 'added in place'])
+  test(`a bad sector under a file that was ${how} costs only what is in it when the catalog is made again`, async (t) => {
+    const archive = await makeArchive(t);
+    const directory = await temporaryDirectory(t);
+    const isInPlace = how === 'added in place';
+    const pages = (name: string) =>
+      Array.from({ length: 1500 }, (_, n) => response(`http://${name}.example/${n}`, NOON, contentOf(`${name} ${n}`)));
+    const sound = await writeForeign(join(directory, 'sound.warc.gz'), pages('sound'));
+    const bad = await writeForeign(join(directory, 'bad.warc.gz'), pages('bad'));
+    await archive.add([sound], { workers: 0, collection: 'a-sound' });
+    await archive.add([bad], { workers: 0, collection: 'bad', inPlace: isInPlace });
+    await archive.delete({ url: 'http://sound.example/7' });
+    const { name, bytes } = archive.segments().find((segment) => segment.name.startsWith('bad/'))!;
+    const file = isInPlace ? bad : join(archive.directory, 'volumes/main', `${name}.open`);
+    await archive.close();
+    const mend = await breakFile(t, file, bytes - 10_000);
+    await dropCatalog(archive.directory);
+    const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+    const there = await allCaptures(without);
+    assert.equal(there.filter(({ url }) => url.startsWith('http://sound.')).length, 1499);
+    assert.equal(there.length > 1499, !isInPlace, 'what was entered before the bad sector is there');
+    const codes: string[] = [];
+    await without.verify({ onProblem: ({ code }) => void codes.push(code) });
+    assert.deepEqual(codes, ['segment-unreadable']);
+    const { segments, waiting } = await without.compact();
+    assert.deepEqual([segments, waiting.length], [0, 1]);
+    const { captures } = await without.delete({ url: 'http://bad.example/3' });
+    await without.close();
+    mend();
+    const again = await openArchive(archive.directory, trialOptions({ seed: 3 }));
+    t.after(() => again.close());
+    assert.equal((await allCaptures(again)).length, 2999 - captures);
+    assert.deepEqual(await audit(again), []);
+  });
