@@ -18,7 +18,7 @@ import { sortLines } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId, parseBlockId } from './catalog-draft.ts';
-import { isDamage } from './damage.ts';
+import { isBadSector, isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
 import { releasePayload } from './record-access.ts';
@@ -377,7 +377,7 @@ class Compaction {
     try {
       return await rewriteSegment(this.#archive, old, plan);
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamage(error) && !isBadSector(error)) throw error;
       const { damaged } = this.#report;
       if (!damaged.some(({ segment }) => segment === old.name)) damaged.push({ segment: old.name, why: error.message });
       this.#stay(plan);

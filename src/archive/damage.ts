@@ -62,3 +62,9 @@ export function damageError({ segment, offset, code, message }: Damage): Pinakes
 export function isDamage(error: unknown): error is PinakesError {
   return error instanceof PinakesError && error.code === 'RECORD_DAMAGED';
 }
+
+/** Whether the disk does not give bytes any more that it should have. That costs the segment they belong to; a disk that cannot be written to is another matter. */
+export function isBadSector(error: unknown): error is PinakesError {
+  if (!(error instanceof PinakesError) || !['DEVICE_FAILED', 'VOLUME_IO'].includes(error.code)) return false;
+  return (error.cause as { syscall?: unknown } | undefined)?.syscall === 'read';
+}

@@ -17,6 +17,7 @@ import { readRecords } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { type CataloguingParts, catalogueSegment, sweepBlocks } from './cataloguing.ts';
+import { isBadSector } from './damage.ts';
 import { finishDeletions } from './finish-delete.ts';
 import { type Replacement, replacementOf } from './replacement.ts';
 import { resolveLater } from './resolve-later.ts';
@@ -166,12 +167,6 @@ const SPARED: ReadonlySet<string> = new Set([
   'OBJECT_MOVED',
   'VOLUME_MISSING',
 ]);
-
-/** Bytes that the disk does not give any more cost the segment they belong to. A disk that cannot be written to is another matter. */
-function isBadSector({ code, cause }: PinakesError): boolean {
-  const isReading = (cause as { syscall?: unknown } | undefined)?.syscall === 'read';
-  return isReading && (code === 'VOLUME_IO' || code === 'DEVICE_FAILED');
-}
 
 function isMissing(error: unknown): error is PinakesError {
   return error instanceof PinakesError && error.code === 'VOLUME_MISSING';

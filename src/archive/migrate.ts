@@ -10,6 +10,7 @@ import { PinakesError, RunningDigest, toHex } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { Volume } from '../volume/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import { isBadSector } from './damage.ts';
 import { digestOfObject } from './segment-double.ts';
 import { appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 import { sealOpenSegments } from './volume-admin.ts';
@@ -63,7 +64,7 @@ export async function migrateVolume(
       report.bytes += moved.bytes;
       options.onProgress?.({ segment: moved.name, bytes: report.bytes });
     } catch (error) {
-      if (!(error instanceof PinakesError) || error.retryable) throw error;
+      if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;
       report.failures.push(error);
     }
   }

@@ -104,3 +104,28 @@ for (const how of ['copied', 'added in place'])
     assert.equal((await allCaptures(again)).length, 2999 - captures);
     assert.deepEqual(await audit(again), []);
   });
+
+test('compaction and migration go on behind a segment with a bad sector, which stays where it is', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  await archive.addVolume({ name: 'second', path: join(directory, 'second') });
+  for (const name of ['one', 'two']) {
+    const pages = Array.from({ length: 30 }, (_, n) =>
+      response(`http://${name}.example/${n}`, NOON, contentOf(`${name} ${n}`)),
+    );
+    const file = await writeForeign(join(directory, `${name}.warc.gz`), pages);
+    await archive.add([file], { workers: 0, collection: name, volume: 'main' });
+    await archive.delete({ url: `http://${name}.example/3` });
+  }
+  const { name } = archive.segments().find((segment) => segment.name.startsWith('one/'))!;
+  const mend = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.open`), 40_000);
+  const { segments, damaged } = await archive.compact();
+  assert.deepEqual([segments, damaged.map(({ segment }) => segment)], [1, [name]]);
+  const { segments: moved, failures } = await archive.migrate('main', 'second');
+  assert.deepEqual([moved, failures.map(({ code }) => code)], [1, ['VOLUME_IO']]);
+  mend();
+  assert.equal((await archive.migrate('main', 'second')).segments, 1);
+  assert.equal((await archive.compact()).segments, 1);
+  assert.equal((await allCaptures(archive)).length, 58);
+  assert.deepEqual(await audit(archive), []);
+});
