@@ -9,6 +9,7 @@ import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { Volume } from '../volume/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
+import { isBadSector } from './damage.ts';
 import { countDeleted } from './deletion-count.ts';
 import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from './tombstones.ts';
 
@@ -24,7 +25,12 @@ export async function finishDeletions(archive: ArchiveParts): Promise<void> {
       const isGone = segment.volume === volume.name && !bytesOf.has(segment.name);
       if ((bytes ?? 0) < appliedBytes) {
         if (!isGone) tellLost(archive, volume, segment);
-      } else if (bytes !== undefined && bytes !== appliedBytes) await finishDelete(archive, volume, segment);
+      } else if (bytes !== undefined && bytes !== appliedBytes) {
+        await finishDelete(archive, volume, segment).catch((error: unknown) => {
+          // Nothing of it was entered because of that, and it was told of.
+          if (!isBadSector(error) || !archive.shelf.unread.has(segment.name)) throw error;
+        });
+      }
     }
   }
 }

@@ -12,6 +12,7 @@ import {
   contentOf,
   makeArchive,
   NOON,
+  page,
   payloadAt,
   temporaryDirectory,
   trialOptions,
@@ -128,4 +129,26 @@ test('compaction and migration go on behind a segment with a bad sector, which s
   assert.equal((await archive.compact()).segments, 1);
   assert.equal((await allCaptures(archive)).length, 58);
   assert.deepEqual(await audit(archive), []);
+});
+
+test('a bad sector under tombstones costs only their segment when the catalog is made again, and brings nothing back', async (t) => {
+  const archive = await makeArchive(t);
+  for (const name of ['one', 'two'])
+    for (const path of ['a', 'b'])
+      await archive.store(page(`http://${name}.example/${path}`, NOON, contentOf(name + path)), { collection: name });
+  await archive.delete({ url: 'http://one.example/a' });
+  const { name } = archive.segments().find((segment) => segment.name.startsWith('one/'))!;
+  await archive.close();
+  await dropCatalog(archive.directory);
+  const mend = await breakFile(t, join(archive.directory, 'volumes/main', `${name}.tombstones.open`), 0);
+  const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  const urls = (captures: readonly { url: string }[]) => captures.map(({ url }) => url).sort();
+  assert.deepEqual(urls(await allCaptures(without)), ['http://two.example/a', 'http://two.example/b']);
+  await without.close();
+  mend();
+  const again = await openArchive(archive.directory, trialOptions({ seed: 3 }));
+  t.after(() => again.close());
+  const expected = ['http://one.example/b', 'http://two.example/a', 'http://two.example/b'];
+  assert.deepEqual(urls(await allCaptures(again)), expected);
+  assert.deepEqual(await audit(again), []);
 });
