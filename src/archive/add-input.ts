@@ -65,7 +65,9 @@ async function addPackage(parts: AddParts, path: string, options: AddOptions): P
 
 /** An error that names the file in the package, and not where it was laid out. */
 function renamed(error: PinakesError, spooled: string, name: string): PinakesError {
-  return error.where === spooled ? new PinakesError(error.code, { where: name, cause: error }) : error;
+  if (!isOfInput(error, spooled)) return error;
+  const where = name + error.where!.slice(spooled.length);
+  return new PinakesError(error.code, { where, ...(error.detail && { detail: error.detail }), cause: error });
 }
 
 /** Threads for reading these files. Starting one takes longer than reading a few megabytes. */

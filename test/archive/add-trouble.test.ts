@@ -1,6 +1,6 @@
 /** What adding says when a file changes under it, or when the archive cannot be written to: no more than was added. */
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, fstatSync, readFileSync, renameSync, truncateSync } from 'node:fs';
+import { appendFileSync, copyFileSync, fstatSync, readdirSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -198,4 +198,24 @@ test('a file in a package may have a name as long as names can be', async (t) =>
   await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
   const { failures, captures } = await archive.add([path]);
   assert.deepEqual([failures, captures], [[], 3]);
+});
+
+test('a failure in a file of a package names that file, and not where it was laid out', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const path = join(directory, 'p.wacz');
+  const warc = await writeForeign(join(directory, 'a.warc.gz'), pages('a', 200, 50_000));
+  await writeWacz(path, { software: 'test', createdMs: 0, warcs: [warc], pages: [], indexLines: [] });
+  const volume = archive.volumes.get('main');
+  const append = volume.append.bind(volume);
+  const spool = join(archive.directory, 'spool');
+  volume.append = async (...given) => {
+    for (const name of readdirSync(spool)) if (name.startsWith('package-')) truncateSync(join(spool, name), 0);
+    return append(...given);
+  };
+  const { failures } = await archive.add([path], { workers: 0 });
+  assert.deepEqual(
+    failures.map(({ code, where }) => [code, where?.replace(/:\d+$/, '')]),
+    [['FILE_CHANGED', `${path}!archive/a.warc.gz`]],
+  );
 });
