@@ -22,8 +22,12 @@ export function frontierUrl(url: string): string | undefined {
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.hostname === '' || parsed.port === '0') return undefined;
   parsed.username = '';
   parsed.password = '';
-  return normalUrl(parsed.href);
+  const [asked = ''] = parsed.href.split('#', 1);
+  return STRAY_PERCENT.test(asked) ? asked : normalUrl(asked);
 }
+
+/** Begins no escape. The normal form makes `%25` of it, which is something else to a server; browsers ask for it as it is. */
+const STRAY_PERCENT = /%(?![0-9a-f]{2})/i;
 
 /** URLs that the parser would leave as they are: an ordinary name or address, no port of few digits, and no dot segments, escapes or queries. */
 const PLAIN_URL = new RegExp(

@@ -29,7 +29,7 @@ export function isPageRole(role: Role): boolean {
 
 /** A URL that something named. */
 export type Offer = {
-  /** In normal form. */
+  /** As `frontierUrl` writes it. */
   readonly url: string;
   readonly role: Role;
   readonly depth: number;
