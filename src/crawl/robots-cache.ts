@@ -12,6 +12,10 @@ import type { CrawlState } from './state.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
 
+/** Of the next few origins, those whose files are too old to hold. So all of them go in time, without a look through all there are. */
+const FORGET_SOME = `DELETE FROM robots WHERE origin IN
+  (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE fetched < ?)`;
+
 type Remembered = { readonly rules: RobotsRules; readonly fetched: EpochMs; readonly unreachable?: Unreachable };
 
 export class RobotsCache {
@@ -50,6 +54,7 @@ export class RobotsCache {
       verdict,
       kept,
     );
+    this.#state.run(FORGET_SOME, origin, time - ROBOTS_FRESH_MS);
     return this.#remember(origin, verdict, kept, time);
   }
 
