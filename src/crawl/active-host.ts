@@ -7,6 +7,7 @@ import type { CrawlSettings } from './settings.ts';
 
 /** How many URLs are read from the queue at once, for each request that may be under way. */
 const READ_AHEAD = 32;
+/** Longer than the pauses between requests usually are: a host that makes way is read from the queue again, which one that is asked every second or two had better not be. */
 const LONG_WAIT_MS = 4000;
 
 export type Taken = QueuedUrl & { readonly rank: number };
