@@ -43,6 +43,8 @@ const PROGRESS_MS = 500;
 const WAIT_MS_MIN = 5000;
 /** How long visits that are under way when the time is over may still take. */
 const GRACE_MS = 5000;
+/** Further tries while the network may be gone: with their pauses, ever longer, some ten minutes. */
+const CUT_OFF_TRIES = 3;
 
 export type EngineParts = {
   readonly archive: Archive;
@@ -86,6 +88,8 @@ export class Engine {
   #limit: CrawlReport['limit'];
   #progressAt: EpochMs = 0;
   #lastUrl = '';
+  /** Whether a host that had answered could not be connected to, and none has answered since: it may be the network that is gone, and not the hosts. */
+  #isCutOff = false;
   /** When something can be asked for that could not be a moment ago. */
   #nextAt: EpochMs = 0;
   /** Elapsed time counts from here: an interrupted crawl did not run in between. */
@@ -330,12 +334,15 @@ export class Engine {
     return this.#parts.run.settings.robots === 'ignore' ? this.#robots.everything : this.#robots.get(origin, now);
   }
 
+  #isLastTry(tries: number): boolean {
+    return tries >= this.#parts.run.settings.retries + (this.#isCutOff ? CUT_OFF_TRIES : 0);
+  }
+
   /** Fetches the robots.txt that a URL waits for. */
   #startRobots(host: ActiveHost, url: string, now: EpochMs): void {
-    const { run } = this.#parts;
     const origin = originOf(url);
     const tries = host.robotsTries.get(origin) ?? 0;
-    const isLastTry = tries >= run.settings.retries;
+    const isLastTry = this.#isLastTry(tries);
     host.robotsUnderWay = origin;
     host.pace.begin(now);
     this.#launch(host, async (options) => {
@@ -384,8 +391,8 @@ export class Engine {
     const { run } = this.#parts;
     host.pace.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
-      const isLastTry = item.tries >= run.settings.retries || host.pace.isTired;
-      const onUnconnected = () => host.pace.miss(this.#clock(), originOf(item.url));
+      const isLastTry = this.#isLastTry(item.tries) || host.pace.isTired;
+      const onUnconnected = () => this.#miss(host, originOf(item.url));
       const whole = { ...options, isLastTry, maybeDone: this.#maybeDone, onUnconnected };
       const outcome = await this.#visitor.visit(item, whole);
       this.#lastUrl = item.url;
@@ -402,6 +409,11 @@ export class Engine {
         } else await this.#inTurn(async () => this.#notes.add(host, item, visited, await learn()));
       } else this.#notes.add(host, item, outcome);
     });
+  }
+
+  #miss({ pace }: ActiveHost, origin: string): void {
+    if (pace.hasAnswered(origin)) this.#isCutOff = true;
+    pace.miss(this.#clock(), origin);
   }
 
   /** Large pages are read one at a time, each until its links are among those to be noted. */
@@ -434,6 +446,7 @@ export class Engine {
       heldBytes = bytes;
       this.#unacknowledgedBytes += heldBytes;
       const now = this.#clock();
+      if (exchange) this.#isCutOff = false;
       if (exchange && LATER.has(exchange.status)) {
         // It is kept, since no further try is made. Its pause is made all the same.
         const waitMs = retryAfterMs(exchange.head.get('retry-after'), this.#parts.archive.clock());

@@ -95,6 +95,11 @@ export class Pace {
     this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, HOLD_MS_MAX));
   }
 
+  /** Whether this origin of the host was the one that answered last. */
+  hasAnswered(origin: string): boolean {
+    return this.#answering === origin;
+  }
+
   /** The host could not be connected to. Of several requests at a time one counts, and none by a scheme that it may not speak. */
   miss(now: EpochMs, origin: string): void {
     if (this.#answering !== undefined && this.#answering !== origin) return;

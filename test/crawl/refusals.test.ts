@@ -249,6 +249,41 @@ test('a host that cannot be reached for a while is waited for', async (t) => {
   assert.equal(report.counts.pages + report.counts.failed, 101);
 });
 
+test('while no host can be reached any more, hosts whose rules are unknown are waited for too', async (t) => {
+  const site = await HastySite.start(t);
+  const others = ['one.test', 'two.test', 'three.test'];
+  const images = others.map((host) => `<img src="${site.web.url(host, '/x.gif')}">`).join('');
+  for (const host of others) site.web.put(host, '/x.gif', 'a picture', { 'content-type': 'image/gif' });
+  site.put('/', { body: html('home', `<a href="/next">x</a>${images}`), fields: { connection: 'close' } });
+  site.put('/next', { body: html('next', '') });
+  // The network is gone once the first page is there, and comes back when the others were looked for more often than those are which are gone.
+  const looks = new Map(others.map((host) => [host, 0]));
+  const missed = Promise.withResolvers<void>();
+  const resolve: CrawlOptions['resolve'] = async (host, options, done) => {
+    const isBack = [...looks.values()].every((count) => count > 4);
+    if (isBack || (host === HOST && site.asked.get('/')!.length === 0)) return site.web.resolve(host, options, done);
+    if (host === HOST) setImmediate(missed.resolve);
+    else looks.set(host, looks.get(host)! + 1);
+    if (host !== HOST) await missed.promise;
+    done(Object.assign(new Error('away'), { code: 'EAI_AGAIN' }), [], 0);
+  };
+  const { counts } = await site.crawl({ retries: 3, retryDelayMs: 10_000 }, { resolve });
+  assert.deepEqual([counts.pages, counts.failures], [2, {}]);
+  for (const host of others) assert.equal(site.web.requests(host, '/x.gif').length, 1);
+});
+
+test('a host that was never reached is soon left, where others answer', async (t) => {
+  const site = await HastySite.start(t);
+  site.put('/', { body: html('home', '<img src="http://nowhere.invalid/x.gif">') });
+  let asked = 0;
+  const resolve: CrawlOptions['resolve'] = (host, options, done) => {
+    if (host !== 'site.test') asked++;
+    site.web.resolve(host, options, done);
+  };
+  const { counts } = await site.crawl({ retries: 3, retryDelayMs: 10_000 }, { resolve });
+  assert.deepEqual([counts.pages, counts.failures, asked], [1, { dns: 1 }, 4]);
+});
+
 test('a host that speaks one of the two schemes is not left alone for what it is asked by the other', async (t) => {
   const site = await HastySite.start(t);
   const paths = Array.from({ length: 20 }, (_, number) => `/${number}`);
