@@ -3,9 +3,11 @@ import { bareMime } from '../base/index.ts';
 import {
   isAppManifest,
   isPageMime,
+  isScriptMime,
   type Link,
   linksOfHeaders,
   linksOfManifest,
+  linksOfScript,
   PAGE_BYTES_MAX,
   readPage,
   readSitemap,
@@ -44,7 +46,7 @@ export type Content = { readonly bytes: Uint8Array; readonly isWhole: boolean };
 /** Whether links may be in a response with this head. */
 export function mayHaveLinks(url: string, head: HttpHead): boolean {
   const mime = mimeOf(head);
-  return isPageMime(mime) || isAppManifest(mime, url);
+  return isPageMime(mime) || isScriptMime(mime) || isAppManifest(mime, url);
 }
 
 export function mimeOf(head: HttpHead): string {
@@ -80,6 +82,7 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   if (bytes.length === 0 || !mayHaveLinks(url, head)) return { links: named, isNofollow, isWhole: true };
   const mime = mimeOf(head);
   if (isAppManifest(mime, url)) return { links: [...named, ...linksOfManifest(bytes, url)], isNofollow, isWhole };
+  if (isScriptMime(mime)) return { links: [...named, ...linksOfScript(bytes, url)], isNofollow, isWhole };
   const contentType = head.get('content-type');
   const page = await readPage({ bytes, mime, url, ...(contentType !== undefined && { contentType }) }, { text: false });
   // Something of which nothing is read has nothing more in it.

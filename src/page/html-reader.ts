@@ -13,6 +13,7 @@ import { collectJsonLd } from './json-ld.ts';
 import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from './link.ts';
 import { MarkupReader, type MarkupSink } from './markup.ts';
 import { MetaReader } from './meta-reader.ts';
+import { collectImportMap, collectModuleLinks, type ImportMap } from './module-links.ts';
 import { TextBuilder } from './text-builder.ts';
 
 export type HtmlParts = { readonly text: boolean; readonly links: boolean; readonly isXml?: boolean };
@@ -51,6 +52,7 @@ export class HtmlReader implements MarkupSink {
   #raw: string | undefined;
   #rawElement = '';
   #rawType = '';
+  #imports: ImportMap | undefined;
   #anchor: RawLink | undefined;
   #templates = 0;
   #isInNoscript = false;
@@ -252,10 +254,18 @@ export class HtmlReader implements MarkupSink {
     if (element === 'title') this.meta.declareTitle(decodeRawText(raw));
     else if (element === 'style') {
       if (this.#wantsLinks) collectCssLinks(raw, this.links);
-    } else if (element === 'script' && /^application\/ld\+json/i.test(this.#rawType.trim())) {
-      collectJsonLd(raw, this.#wantsLinks ? this.links : undefined, this.meta);
+    } else if (element === 'script') {
+      this.#readScript(raw, this.#rawType.trim().toLowerCase());
     } else if (OTHERWISE.has(element) && this.#wantsLinks && this.#srcdocDepth < SRCDOC_DEPTH_MAX)
       new HtmlReader({ text: false, links: true }, this.links, this.#srcdocDepth + 1).read(raw);
+  }
+
+  #readScript(text: string, type: string): void {
+    if (type.startsWith('application/ld+json'))
+      collectJsonLd(text, this.#wantsLinks ? this.links : undefined, this.meta);
+    else if (!this.#wantsLinks) return;
+    else if (type === 'importmap') this.#imports = collectImportMap(text, this.links);
+    else if (type === 'module') collectModuleLinks(text, this.links, this.#imports);
   }
 
   onText(start: number, end: number, hasEntities: boolean): void {

@@ -5,6 +5,7 @@ export { CharsetEncoder } from './charset-encoder.ts';
 export { linksOfCss } from './css-links.ts';
 export { linksOfHeaders, redirectOf } from './header-links.ts';
 export { type Link, LinkBase, type LinkKind, resolveUrl } from './link.ts';
+export { isScriptMime, linksOfScript } from './module-links.ts';
 export { OFFICE_MIMES } from './office-document.ts';
 export {
   isPageMime,

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { linksOfScript } from './module-links.ts';
+import { readPage } from './page.ts';
+
+const SCRIPT = 'http://a.test/base/assets/index.js';
+
+function named(text: string): string[] {
+  return linksOfScript(Buffer.from(text), SCRIPT).map(({ url, kind, isEmbed }) => {
+    assert.ok(isEmbed);
+    return `${kind} ${url.slice('http://a.test'.length)}`;
+  });
+}
+
+async function ofPage(html: string): Promise<string[]> {
+  const page = await readPage({ bytes: Buffer.from(html), mime: 'text/html', url: 'http://a.test/dir/' });
+  return page!.links.map(({ url, kind }) => `${kind} ${url.slice('http://a.test'.length)}`);
+}
+
+test('what a module imports and exports again is found, as written by hand and by bundlers', () => {
+  assert.deepEqual(named(`import{a as b,c}from"./one.js";import d from'../two.js';import*as e from"/three.js"`), [
+    'script /base/assets/one.js',
+    'script /base/two.js',
+    'script /three.js',
+  ]);
+  assert.deepEqual(named('import "./one.js";\nexport * from "./two.js";\nexport {\n  x,\n} from\n  "./three.js";'), [
+    'script /base/assets/one.js',
+    'script /base/assets/two.js',
+    'script /base/assets/three.js',
+  ]);
+  assert.deepEqual(named('/*! (c) */import"./one.js";'), ['script /base/assets/one.js']);
+});
+
+test('imports by a call are found where the name is written out', () => {
+  const text = 'e(()=>import("./one.js"));import( /* lazy */ `./two.js` );import(x);import("./"+x);a.import("./no.js")';
+  assert.deepEqual(named(text), ['script /base/assets/one.js', 'script /base/assets/two.js']);
+});
+
+test('names that only an import map explains, and what was taken out, are left alone in files', () => {
+  assert.deepEqual(
+    named(
+      "import a from 'react';\n// import b from './b.js';\n/**\n * import c from './c.js'\n */\nlet from = './d.js'",
+    ),
+    [],
+  );
+});
+
+test('files beside a module, and those that Vite lists for its imports, are found', () => {
+  assert.deepEqual(named('const a=new URL("logo.svg",import.meta.url).href'), ['data /base/assets/logo.svg']);
+  const lists = 'd=(m.f||(m.f=["assets/a.js","assets/a.css"]));b(()=>import("./a.js"),["./b.css"]);x=["other/c.js"]';
+  assert.deepEqual(named(lists), [
+    'script /base/assets/a.js',
+    'script /base/assets/a.js',
+    'style /base/assets/a.css',
+    'style /base/assets/b.css',
+  ]);
+});
+
+test('modules inside of a page are read, with the import map before them', async () => {
+  const html = `<script type="importmap">{"imports": {"three": "./three.js", "three/addons/": "/jsm/", "no": "bare"},
+    "scopes": {"/x/": {"three": "./old.js"}}}</script>
+    <script type="module">import * as T from 'three'; import { O } from 'three/addons/orbit.js'; import './own.js'; import 'no';</script>
+    <script>text = " from './no.js'"</script>
+    <script type="text/x-template">import './no.js'</script>
+    <link rel="modulepreload" href="/pre.js">`;
+  assert.deepEqual(await ofPage(html), [
+    'script /dir/three.js',
+    'script /dir/old.js',
+    'script /dir/three.js',
+    'script /jsm/orbit.js',
+    'script /dir/own.js',
+    'script /pre.js',
+  ]);
+  assert.deepEqual(await ofPage('<script type=importmap>{broken</script><script type=module>import "a"</script>'), []);
+});
