@@ -84,6 +84,16 @@ test('a host that cannot be reached is waited for, ever longer, and given up aft
   assert.equal(pace.readyAt, now, 'it answers by the other scheme');
 });
 
+test('a host that refuses and asks for no time, or for time that is over, gets some all the same', () => {
+  const pace = new Pace(CRAWL_DEFAULTS);
+  const waits = [undefined, 0, 0, 120_000].map((asked) => {
+    const now = Math.max(0, pace.readyAt);
+    pace.refuse(now, asked);
+    return (pace.readyAt - now) / 1000;
+  });
+  assert.deepEqual(waits, [10, 20, 40, 120]);
+});
+
 test('Retry-After is read as seconds and as a date', () => {
   assert.equal(retryAfterMs('120', 0), 120_000);
   assert.equal(retryAfterMs('Thu, 01 Jan 1970 00:01:00 GMT', 0), 60_000);

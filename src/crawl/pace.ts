@@ -90,7 +90,8 @@ export class Pace {
       this.#meansAll = lastStatus === TOO_MANY_REQUESTS || retryAfterMs !== undefined;
     }
     if (retryAfterMs !== undefined) this.#askedMs += Math.max(0, now + retryAfterMs - Math.max(now, this.#readyAt));
-    const waitMs = retryAfterMs ?? this.#settings.retryDelayMs * 2 ** this.#refusals;
+    // One that asks for no time at all, or by a clock that is behind for time that is over, has none the more.
+    const waitMs = retryAfterMs || this.#settings.retryDelayMs * 2 ** this.#refusals;
     this.#refusals = Math.min(this.#refusals + 1, 10);
     this.#readyAt = Math.max(this.#readyAt, now + Math.min(waitMs, HOLD_MS_MAX));
   }

@@ -38,6 +38,10 @@ test('the file itself may always be fetched, and sitemaps and delays are read al
   assert.equal(allows(rules, '/robots.txt'), true);
   assert.equal(rules.crawlDelayMs, 2500);
   assert.deepEqual(rules.sitemaps, ['/map.xml']);
+  const delays = ['.5', '3', '1e9', '-1', 'soon', '10 # s'].map(
+    (delay) => rulesOf(`User-agent: *\nCrawl-delay: ${delay}`).crawlDelayMs,
+  );
+  assert.deepEqual(delays, [500, 3000, 1000, undefined, undefined, 10_000]);
 });
 
 test('nothing that a server can send takes long or throws', () => {

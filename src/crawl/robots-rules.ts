@@ -110,7 +110,7 @@ class GroupReader {
   }
 
   #delay(value: string): void {
-    const seconds = Number(/^\d+(\.\d+)?/.exec(value)?.[0]);
+    const seconds = Number(/^(?:\d+(?:\.\d+)?|\.\d+)/.exec(value)?.[0]);
     if (Number.isNaN(seconds)) return;
     for (const group of this.#current) group.crawlDelaySeconds = Math.max(group.crawlDelaySeconds ?? 0, seconds);
   }
