@@ -180,6 +180,8 @@ test('the kind is told by the first bytes where the type says nothing', async ()
   assert.equal(await kindOf('\n<title>t</title><p>x', ''), 'x');
   assert.equal(await kindOf('<A HREF=/y>x</A>', ''), 'x');
   assert.equal(await kindOf('<abbr>x</abbr>', ''), undefined);
+  for (const nothing of ['', 'html', 'unk', 'no-type', '*/*', 'unknown/unknown', 'application/unknown'])
+    assert.equal(await kindOf('<!DOCTYPE html><p>x', nothing), 'x', nothing);
   assert.equal(await kindOf('GIF89a', 'application/octet-stream'), undefined);
   assert.equal(await kindOf('line one\n\n  line two ', 'text/plain; charset=utf-8'), 'line one\nline two');
   assert.equal(await kindOf('x', 'image/png'), undefined);

@@ -58,10 +58,10 @@ export const PAGE_BYTES_MAX = 32 * 1024 * 1024;
 export type PageKind = 'html' | 'xhtml' | 'feed' | 'json-feed' | 'sitemap' | 'svg' | 'css' | 'text' | 'pdf' | 'office';
 
 const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
-  '': 'unknown',
   'application/atom+xml': 'feed',
   'application/feed+json': 'json-feed',
   'application/octet-stream': 'unknown',
+  'application/unknown': 'unknown',
   'application/pdf': 'pdf',
   ...Object.fromEntries(OFFICE_MIMES.map((mime) => [mime, 'office' as const])),
   'application/rdf+xml': 'feed',
@@ -76,13 +76,20 @@ const KINDS: Readonly<Record<string, PageKind | 'xml' | 'unknown'>> = {
   'text/markdown': 'text',
   'text/plain': 'text',
   'text/xml': 'xml',
-  unk: 'unknown',
+  'unknown/unknown': 'unknown',
+  '*/*': 'unknown',
 };
+
+/** What is no media type at all (`html`, `unk`) says nothing, as to browsers (MIME Sniffing, 7). */
+function kindOf(mime: string): PageKind | 'xml' | 'unknown' | undefined {
+  const name = bareMime(mime);
+  if (!name.includes('/')) return 'unknown';
+  return Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+}
 
 /** What kind of page a media type and the first bytes make; undefined for what nothing is read from. */
 export function pageKind(mime: string, start: Uint8Array): PageKind | undefined {
-  const name = bareMime(mime);
-  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined;
+  const kind = kindOf(mime);
   if (kind !== 'xml' && kind !== 'unknown') return kind;
   const head = beginningOf(start);
   if (head.startsWith('%PDF-')) return 'pdf';
@@ -115,7 +122,7 @@ function beginningOf(start: Uint8Array): string {
 
 /** Whether something is read from contents of this type; what only the first bytes can tell counts. */
 export function isPageMime(mime: string): boolean {
-  return Object.hasOwn(KINDS, bareMime(mime));
+  return kindOf(mime) !== undefined;
 }
 
 export async function readPage(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {
