@@ -88,6 +88,11 @@ test('every kind of element gives its links, with their kinds and whether the pa
   for (const [html, expected] of cases) assert.deepEqual(told((await read(html)).links), expected, html);
 });
 
+test('a base in a template or a drawing is none of the document', async () => {
+  const page = await read('<template><base href="/no/"></template><svg><base href="/no/"/></svg><a href=a></a>');
+  assert.equal(page.base, undefined);
+});
+
 test('base holds for the whole document, and only the first', async () => {
   const page = await read('<a href=a></a><base href="/b/"><base href="/c/"><a href=b></a>');
   assert.deepEqual(told(page.links), ['anchor b/a', 'anchor b/b']);

@@ -106,7 +106,7 @@ export class HtmlReader implements MarkupSink {
     const element = this.#element;
     const attributes = this.#attributes;
     const { name } = element;
-    if (name === 'base') this.base ??= attributes.get('href');
+    if (name === 'base') this.#readBase();
     else if (name === 'meta') this.meta.readMeta(attributes, this.links);
     else if (name === 'html') this.meta.declareLanguage(attributes.get('lang') ?? attributes.get('xml:lang'));
     else if (name === 'time') this.meta.readTime(attributes);
@@ -115,6 +115,11 @@ export class HtmlReader implements MarkupSink {
     const isClosed = isSelfClosing && (this.#isXml || this.#foreign > 0);
     if (!isClosed && !element.isVoid) this.#enter(name);
     if (this.#wantsText) this.#openText(element);
+  }
+
+  /** One in a template or a drawing is none of the document. */
+  #readBase(): void {
+    if (this.#templates === 0 && this.#foreign === 0) this.base ??= this.#attributes.get('href');
   }
 
   #collectLinks(element: string): void {
