@@ -74,6 +74,8 @@ test('sitemaps are read as XML, as an index, as text, and compressed', () => {
   };
   assert.deepEqual(readSitemap(Buffer.from(xml), url), expected);
   assert.deepEqual(readSitemap(gzipSync(xml), url), expected);
+  const joined = Buffer.concat([gzipSync(xml.slice(0, 200)), gzipSync(xml.slice(200)), Buffer.alloc(10)]);
+  assert.deepEqual(readSitemap(joined, url), expected, 'of several members, with padding');
   const index = '<sitemapindex><sitemap><loc>http://example.org/s1.xml.gz</loc></sitemap></sitemapindex>';
   assert.deepEqual(readSitemap(Buffer.from(index), url), { urls: [], sitemaps: ['http://example.org/s1.xml.gz'] });
   const text = 'http://example.org/1\r\nnot a url\nhttps://example.org/2';

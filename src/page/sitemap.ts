@@ -2,6 +2,7 @@
  * Sitemaps: XML (a set of URLs, or an index of other sitemaps), plain text with a URL a line, and feeds; compressed with gzip or not. The standard's bound of 50,000 URLs and
  * 50 MB is not trusted: twice as much is read, and no more.
  */
+import { gunzipSync } from 'node:zlib';
 import type { EpochMs } from '../base/index.ts';
 import { DecodedStart } from '../warc/index.ts';
 import { decodeText } from './charset.ts';
@@ -31,6 +32,12 @@ export function readSitemap(bytes: Uint8Array, url: string): Sitemap {
 /** Takes gzip off by its magic: servers declare it in every way. */
 function inflated(bytes: Uint8Array): { content: Uint8Array; isBroken: boolean } {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return { content: bytes, isBroken: false };
+  try {
+    // All members of a file that was put together from several.
+    return { content: gunzipSync(bytes, { maxOutputLength: BYTES_MAX }), isBroken: false };
+  } catch {
+    // What is damaged or too long is read as far as it goes.
+  }
   // One byte beyond the bound tells that there is more.
   const start = new DecodedStart(['gzip'], BYTES_MAX + 1);
   start.push(bytes);
