@@ -17,7 +17,6 @@ function turnsAt(pace: Pace, rules: RobotsRules | undefined) {
     paceOf: () => pace,
     rulesOf: () => rules,
     fetchRules: async (_, turn) => turn.refuse(10 * 24 * HOUR_MS) as undefined,
-    retries: 3,
     wake: () => setImmediate(() => turns.start(16)),
   });
   return { turns, time };

@@ -21,9 +21,8 @@ export type TurnParts = {
   readonly paceOf: (host: string) => Pace;
   /** The rules of an origin, when they are known. */
   readonly rulesOf: (origin: string) => RobotsRules | undefined;
-  /** Fetches the rules of an origin within a turn; undefined when they could not be had, and the host was left alone for another try. */
-  readonly fetchRules: (origin: string, turn: Turn, isLastTry: boolean) => Promise<RobotsRules | undefined>;
-  readonly retries: number;
+  /** Fetches the rules of an origin within a turn, after so many tries; undefined when they could not be had, and the host was left alone for another. */
+  readonly fetchRules: (origin: string, turn: Turn, tries: number) => Promise<RobotsRules | undefined>;
   /** Something changed that may let others go. */
   readonly wake: () => void;
 };
@@ -119,12 +118,11 @@ export class Turns {
   }
 
   async #fetchRules(origin: string): Promise<RobotsRules | undefined> {
-    const { fetchRules, retries } = this.#parts;
     for (let tries = 0; ; tries++) {
       const turn = await this.#next(hostName(`${origin}/`), new AbortController().signal);
       if (!turn) return undefined;
       try {
-        const rules = await fetchRules(origin, turn, tries >= retries);
+        const rules = await this.#parts.fetchRules(origin, turn, tries);
         if (rules) return rules;
       } finally {
         turn.end(undefined);

@@ -130,8 +130,7 @@ export class Engine {
       clock: this.#clock,
       paceOf: (host) => this.#paceOf(host),
       rulesOf: (origin) => this.#rulesOf(origin, this.#clock()),
-      fetchRules: (origin, turn, isLastTry) => this.#fetchRules(origin, turn, isLastTry),
-      retries: settings.retries,
+      fetchRules: (origin, turn, tries) => this.#fetchRules(origin, turn, tries),
       wake: () => this.#wake?.(),
     });
     this.#renderer = parts.browsers && this.#newRenderer(parts.browsers);
@@ -368,12 +367,12 @@ export class Engine {
   }
 
   /** Fetches robots.txt for what a page asks for. */
-  async #fetchRules(origin: string, turn: Turn, isLastTry: boolean): Promise<RobotsRules | undefined> {
+  async #fetchRules(origin: string, turn: Turn, tries: number): Promise<RobotsRules | undefined> {
     this.#running++;
     try {
       const outcome = await this.#robotsVisitor.visit(origin, {
         signal: this.#stop.signal,
-        isLastTry,
+        isLastTry: this.#isLastTry(tries),
         maybeDone: this.#maybeDone,
         onReceived: (exchange) => turn.end(exchange),
       });
