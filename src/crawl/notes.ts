@@ -115,6 +115,7 @@ export class Notes {
     this.#links = 0;
     const { frontier, run, state, tally } = this.#parts;
     const choice = this.#choice();
+    const grown = this.#grownSeeds.length;
     frontier.transaction(() => {
       for (const { from, item, outcome, learned } of unnoted) {
         if (outcome.kind === 'visited') offerLinks(choice, outcome, learned);
@@ -123,6 +124,8 @@ export class Notes {
         if (frontier.settle(known, from?.rank)) choice.onQueued(hostName(item.url), frontier.lastRank);
         if (outcome.kind === 'visited') this.#askAgain(choice, outcome);
       }
+      // All of them at once: of a list of many seeds nearly every one may lead elsewhere.
+      if (this.#grownSeeds.length > grown) noteGrownSeeds(state, run, this.#grownSeeds);
       noteCounts(state, run, tally.counts);
     });
     for (const { from } of unnoted) from?.host.settled(from.rank);
@@ -139,7 +142,7 @@ export class Notes {
   }
 
   #choice(): ChoiceParts {
-    const { calendar, frontier, hosts, run, state, tally } = this.#parts;
+    const { calendar, frontier, hosts, run, tally } = this.#parts;
     return {
       frontier,
       scope: this.scope,
@@ -147,10 +150,7 @@ export class Notes {
       counts: tally.counts,
       onlyNew: run.kind === 'again',
       now: calendar(),
-      onSeedMoved: (url) => {
-        this.#grownSeeds.push(url);
-        noteGrownSeeds(state, run, this.#grownSeeds);
-      },
+      onSeedMoved: (url) => this.#grownSeeds.push(url),
       onQueued: (host, rank) => hosts.refill(host, rank),
     };
   }

@@ -16,7 +16,8 @@ export class Scope {
   readonly #exclude: readonly UrlExpression[];
   readonly #hosts = new Set<string>();
   readonly #domains = new Set<string>();
-  readonly #prefixes: string[] = [];
+  /** Beginnings of URLs by host: there may be very many. */
+  readonly #prefixes = new Map<string, Set<string>>();
   readonly #seeds = new Set<string>();
 
   constructor(settings: CrawlSettings, seeds: readonly string[]) {
@@ -30,9 +31,11 @@ export class Scope {
   addSeed(url: string): boolean {
     if (this.#seeds.has(url)) return false;
     this.#seeds.add(url);
-    this.#hosts.add(bareHost(url));
+    const host = bareHost(url);
+    this.#hosts.add(host);
     this.#domains.add(domainOf(url));
-    this.#prefixes.push(withoutScheme(url).replace(/[^/]*$/, ''));
+    const prefixes = this.#prefixes.get(host) ?? new Set();
+    this.#prefixes.set(host, prefixes.add(withoutScheme(url).replace(/[^/]*$/, '')));
     return true;
   }
 
@@ -53,7 +56,12 @@ export class Scope {
         return this.#domains.has(domainOf(url));
       case 'prefix': {
         const bare = withoutScheme(url);
-        return this.#prefixes.some((prefix) => bare.startsWith(prefix));
+        return (
+          this.#prefixes
+            .get(bareHost(url))
+            ?.values()
+            .some((prefix) => bare.startsWith(prefix)) ?? false
+        );
       }
       case 'list':
         return false;
