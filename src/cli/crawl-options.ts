@@ -5,6 +5,7 @@ import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../crawl/
 import type { ArchiveCommandOptions } from './archive-command.ts';
 
 export type CrawlCommandOptions = ArchiveCommandOptions & {
+  readonly seeds?: string;
   readonly collection?: string;
   readonly scope?: ScopeKind;
   readonly depth?: string;
@@ -50,6 +51,7 @@ const gather = (value: string, before: readonly string[] = []) => [...before, va
 
 export function addCrawlOptions(command: Command): Command {
   return command
+    .option('--seeds <file>', 'begin with the URLs in this file too, one a line')
     .option('--collection <name>', 'the collection that captures become part of')
     .addOption(
       new Option('--scope <scope>', 'what belongs to the crawl (default: host)').choices([

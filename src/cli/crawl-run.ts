@@ -1,7 +1,8 @@
 /** `pinakes crawl`: fetches sites into the archive, again and again, and stores only what is new. */
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Archive, openArchive } from '../archive/index.ts';
-import { formatW3cDate, limitHeapGrowth, PinakesError } from '../base/index.ts';
+import { fileError, formatW3cDate, limitHeapGrowth, PinakesError } from '../base/index.ts';
 import {
   type CrawlOptions,
   type CrawlProgress,
@@ -29,7 +30,7 @@ import { counted, formatBytes, OutputFailed, printable } from './terminal.ts';
 export async function crawlCommand(
   context: CommandContext,
   archive: Archive,
-  seeds: readonly string[],
+  named: readonly string[],
   options: CrawlCommandOptions,
 ): Promise<number> {
   limitHeapGrowth();
@@ -49,6 +50,7 @@ export async function crawlCommand(
     await (options.json ? context.terminal.json({ collection, isRemoved: had }) : context.terminal.line(sentence));
     return EXIT_FINE;
   }
+  const seeds = options.seeds === undefined ? named : [...named, ...(await listed(context, options.seeds))];
   // Before a schedule is noted for a crawl that is then refused.
   if (seeds.length === 0 && !options.again && !options.resume)
     throw new PinakesError('BAD_ARGUMENT', {
@@ -70,6 +72,16 @@ export async function crawlCommand(
       : await crawl(archive, seeds, settings, { ...crawlOptions, fresh: options.fresh ?? false });
   context.report?.(report);
   return shown.end(report, options);
+}
+
+/** The URLs of a list: one a line; empty lines, and those that begin with a #, are none. */
+async function listed({ directory }: CommandContext, file: string): Promise<string[]> {
+  const path = resolve(directory, file);
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw fileError(cause, file);
+  });
+  const lines = text.replace(/^\ufeff/, '').split(/\r\n?|\n/);
+  return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
 }
 
 function collectionOf({ collection, again, resume }: CrawlCommandOptions): string {

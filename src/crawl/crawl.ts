@@ -51,8 +51,7 @@ export function crawl(
     if (left && options.fresh) dropRun(state, left);
     else if (left && left.kind === 'first' && sameUrls(left.seeds, urls))
       return runCrawl(archive, state, resumeRun(state, left, whole), options, true);
-    else if (left)
-      throw new PinakesError('CRAWL_UNFINISHED', { where: whole.collection, detail: left.seeds.join(' ') });
+    else if (left) throw new PinakesError('CRAWL_UNFINISHED', { where: whole.collection, detail: someOf(left.seeds) });
     const run = beginRun(state, 'first', urls, whole, archive.clock());
     return runCrawl(archive, state, run, options, false);
   });
@@ -250,6 +249,13 @@ function seedUrl(text: string): string {
   if (url === undefined)
     throw new PinakesError('BAD_ARGUMENT', { where: text, detail: 'a seed is an http or https URL' });
   return url;
+}
+
+const SHOWN_MAX = 5;
+
+function someOf(seeds: readonly string[]): string {
+  const more = seeds.length > SHOWN_MAX ? ` and ${seeds.length - SHOWN_MAX} more` : '';
+  return seeds.slice(0, SHOWN_MAX).join(' ') + more;
 }
 
 function sameUrls(a: readonly string[], b: readonly string[]): boolean {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -141,4 +142,26 @@ test('of several crawls that are due one that cannot run keeps none from it, and
   assert.match(due.out, /^1 capture of 1 page/m);
   assert.match(due.err, /broken was due and could not be crawled:\npinakes: .*\[BAD_ARGUMENT\]/);
   assert.equal(web.requests(host, '/').length, 1);
+});
+
+test('seeds come from a list too, and one in it that is none is told before anything is asked for', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const cwd = await temporaryDirectory(t);
+  const origin = `http://127.0.0.1:${web.port}`;
+  for (const page of ['/a', '/b', '/c']) web.put('127.0.0.1', page, html(page, ''));
+  await run(cwd, 'init', 'archive');
+  const crawling = ['crawl', `${origin}/a`, '--seeds', 'seeds.txt', '--allow-private', '--delay', '0', '--json'];
+  const missing = await run(cwd, ...crawling);
+  assert.deepEqual([missing.code, /FILE_MISSING/.test(missing.err)], [2, true], missing.err);
+  await writeFile(join(cwd, 'seeds.txt'), `\ufeff# the list\r\n\r\n  ${origin}/b\r\n${origin}/c`);
+  const { code, out, err } = await run(cwd, ...crawling);
+  assert.equal(code, 0, err);
+  assert.deepEqual((JSON.parse(out) as CrawlReport).seeds, [`${origin}/a`, `${origin}/b`, `${origin}/c`]);
+  const asked = web.ledger.length;
+  await writeFile(join(cwd, 'seeds.txt'), `${origin}/b\nmailto://somebody\n`);
+  const wrong = await run(cwd, ...crawling);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /mailto:\/\/somebody.*BAD_ARGUMENT/);
+  assert.equal(web.ledger.length, asked);
 });
