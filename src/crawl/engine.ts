@@ -129,7 +129,7 @@ export class Engine {
     this.#turns = new Turns({
       clock: this.#clock,
       paceOf: (host) => this.#paceOf(host),
-      rulesOf: (origin) => this.#rulesOf(origin, this.#clock()),
+      rulesOf: (origin) => this.#rulesOf(origin),
       fetchRules: (origin, turn, tries) => this.#fetchRules(origin, turn, tries),
       wake: () => this.#wake?.(),
     });
@@ -295,7 +295,7 @@ export class Engine {
       const next = host.peek(now, () => this.#notes.write());
       if (!next) return false;
       const origin = originOf(next.url);
-      const rules = this.#rulesOf(origin, now);
+      const rules = this.#rulesOf(origin);
       // Nobody is asked for what is only read again.
       if (host.pace.isGivenUp && !(rules && next.tries === READ_AGAIN)) {
         this.#leave(host, host.take());
@@ -329,8 +329,9 @@ export class Engine {
     return isResumed ? 'resumed' : run.settings.browser === 'none' ? undefined : 'asked';
   }
 
-  #rulesOf(origin: string, now: EpochMs): RobotsRules | undefined {
-    return this.#parts.run.settings.robots === 'ignore' ? this.#robots.everything : this.#robots.get(origin, now);
+  #rulesOf(origin: string): RobotsRules | undefined {
+    const { archive, run } = this.#parts;
+    return run.settings.robots === 'ignore' ? this.#robots.everything : this.#robots.get(origin, archive.clock());
   }
 
   #isLastTry(tries: number): boolean {

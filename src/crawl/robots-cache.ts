@@ -6,15 +6,15 @@
  */
 import type { EpochMs } from '../base/index.ts';
 import type { Unreachable } from './outcome.ts';
-import { ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robots-rules.ts';
+import { isFresh, ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robots-rules.ts';
 import type { RobotsOutcome, RobotsVerdict } from './robots-visit.ts';
 import type { CrawlState } from './state.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
 
-/** Of the next few origins, those whose files are too old to hold. So all of them go in time, without a look through all there are. */
+/** Of the next few origins, those whose files do not hold any more. So all of them go in time, without a look through all there are. */
 const FORGET_SOME = `DELETE FROM robots WHERE origin IN
-  (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE fetched < ?)`;
+  (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE abs(fetched - ?) > ${ROBOTS_FRESH_MS})`;
 
 type Remembered = { readonly rules: RobotsRules; readonly fetched: EpochMs; readonly unreachable?: Unreachable };
 
@@ -36,11 +36,10 @@ export class RobotsCache {
     return this.#memory.get(origin)?.unreachable;
   }
 
-  /** The rules of an origin, when they are known and fresh. */
+  /** The rules of an origin, when they are known and fresh. `now`: by the clock that says when they were fetched. */
   get(origin: string, now: EpochMs): RobotsRules | undefined {
     const known = this.#memory.get(origin) ?? this.#load(origin);
-    if (!known || known.fetched < now - ROBOTS_FRESH_MS) return undefined;
-    return known.rules;
+    return known && isFresh(known.fetched, now) ? known.rules : undefined;
   }
 
   /** Takes in what was fetched. That rules could not be had is remembered, but not kept: the next crawl tries anew. */
@@ -54,7 +53,7 @@ export class RobotsCache {
       verdict,
       kept,
     );
-    this.#state.run(FORGET_SOME, origin, time - ROBOTS_FRESH_MS);
+    this.#state.run(FORGET_SOME, origin, time);
     return this.#remember(origin, verdict, kept, time);
   }
 

@@ -8,12 +8,17 @@
  * Seen in the wild and understood: byte order marks whole, cut short and in UTF-16, CR and LF in any order, a missing colon, a space before it,
  * misspelled `Disallow`, more behind the product token.
  */
-import { fromLatin1, utf8 } from '../base/index.ts';
+import { type EpochMs, fromLatin1, utf8 } from '../base/index.ts';
 
 /** What is read of a file; the standard asks for at least 500 KiB. */
 export const ROBOTS_BYTES_MAX = 512 * 1024;
 /** How long a file holds (RFC 9309, 2.4). */
 export const ROBOTS_FRESH_MS = 24 * 3600_000;
+
+/** Whether a file that was fetched then holds now. One of a day to come does not: the clock was wrong, and it may be as old as it likes. */
+export function isFresh(fetched: EpochMs, now: EpochMs): boolean {
+  return Math.abs(now - fetched) <= ROBOTS_FRESH_MS;
+}
 const LINE_LENGTH_MAX = 16_384;
 
 type Rule = { readonly isAllow: boolean; readonly pattern: string };

@@ -8,7 +8,7 @@ import type { Retry, Unreachable } from './outcome.ts';
 import { retryAfterMs } from './pace.ts';
 import { contentOf } from './page-links.ts';
 import { ReceivedBody } from './received-body.ts';
-import { ROBOTS_FRESH_MS } from './robots-rules.ts';
+import { isFresh } from './robots-rules.ts';
 import type { VisitOptions } from './visit.ts';
 
 const REDIRECTS_MAX = 5;
@@ -107,8 +107,7 @@ export class RobotsVisitor {
   /** What this very crawl captured; days ago, or cut, or when the host had no answer, it does not hold any more. */
   async #stored(url: string): Promise<RobotsAnswer | undefined> {
     const capture = await this.#captures.findDone(url);
-    if (!capture || capture.time < this.#archive.clock() - ROBOTS_FRESH_MS || isNoAnswer(capture.status))
-      return undefined;
+    if (!capture || !isFresh(capture.time, this.#archive.clock()) || isNoAnswer(capture.status)) return undefined;
     const stored = await this.#captures.stored(capture);
     const { http, head } = await this.#archive.open(capture);
     if (!http || isLost(head.get('warc-truncated'))) return undefined;

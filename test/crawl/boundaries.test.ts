@@ -284,6 +284,28 @@ test('a crawl goes on at its pace when the clock of the machine is set back', as
   assert.deepEqual([outcome, counts.pages], ['done', 4]);
 });
 
+test('rules are asked for once when the clock of the machine is set back by days, and those of a day to come do not hold', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  let shiftMs = 0;
+  const archive = await makeArchive(t, { clock: () => Date.now() + shiftMs });
+  web.at('site.test', '/', (_, response, end) => {
+    shiftMs -= 48 * 3600_000;
+    response.writeHead(200, { 'content-type': 'text/html' });
+    end();
+    response.end(html('home', `<a href="/a">x</a><img src="${web.url('other.test', '/x.gif')}">`));
+  });
+  web.put('site.test', '/a', html('a', ''));
+  web.put('other.test', '/x.gif', 'a picture', { 'content-type': 'image/gif' });
+  const settings = { ...QUICK, allowPrivate: true };
+  const signal = AbortSignal.timeout(10_000);
+  const { outcome, counts } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve, signal });
+  assert.deepEqual([outcome, counts.pages], ['done', 2]);
+  assert.equal(web.requests('other.test', '/x.gif').length, 1);
+  assert.equal(web.requests('other.test', '/robots.txt').length, 1);
+  assert.equal(web.requests('site.test', '/robots.txt').length, 2);
+});
+
 test('a crawl that is taken up after days asks for robots.txt anew, though it has captured it', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
