@@ -1,4 +1,4 @@
-/** page: reads HTML, style sheets, feeds, manifests of web applications, sitemaps, PDF and office documents: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
+/** page: reads HTML, style sheets, scripts, feeds, manifests of web applications, sitemaps, PDF and office documents: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
 export { isAppManifest, linksOfManifest } from './app-manifest.ts';
 export { charsetOfContentType, charsetOfLabel, decodeText, sniffCharset } from './charset.ts';
 export { CharsetEncoder } from './charset-encoder.ts';
