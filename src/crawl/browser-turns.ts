@@ -46,7 +46,7 @@ export class Turns {
     const rules = this.#parts.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
     if (!rules?.isAllowed(url)) return undefined;
     this.#parts.paceOf(hostName(url)).heedCrawlDelay(rules.crawlDelayMs);
-    return this.#next(hostName(url), signal);
+    return this.next(hostName(url), signal);
   }
 
   /** Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up there is nothing to wait for. */
@@ -86,7 +86,8 @@ export class Turns {
     };
   }
 
-  #next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
+  /** Waits until a host may be asked, whatever its rules are; undefined when it is given up. */
+  next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const queue = this.#waiting.get(host) ?? new Set();
@@ -119,7 +120,7 @@ export class Turns {
 
   async #fetchRules(origin: string): Promise<RobotsRules | undefined> {
     for (let tries = 0; ; tries++) {
-      const turn = await this.#next(hostName(`${origin}/`), new AbortController().signal);
+      const turn = await this.next(hostName(`${origin}/`), new AbortController().signal);
       if (!turn) return undefined;
       try {
         const rules = await this.#parts.fetchRules(origin, turn, tries);

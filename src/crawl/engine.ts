@@ -109,7 +109,9 @@ export class Engine {
     const isAgain = run.kind === 'again';
     const cookies = new WallCookies();
     this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, cookies, isAgain });
-    this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures);
+    this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures, (host) =>
+      this.#turns.next(host, this.#stop.signal),
+    );
     this.tally = new Tally(run.counts, run.startedAt, run.report);
     this.#resumedAt = this.#clock();
     // Who was killed left no word of when it ended.

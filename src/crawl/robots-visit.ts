@@ -1,9 +1,15 @@
-/** Visits of robots.txt files: fetched, followed where they lead, kept like everything else, and judged. */
+/**
+ * Visits of robots.txt files: fetched, followed where they lead, kept like everything else, and judged.
+ *
+ * Of many hosts the files may lead to a single one. That is asked at its own pace, and for each file once.
+ */
 import type { Archive } from '../archive/index.ts';
 import { EMPTY, type EpochMs } from '../base/index.ts';
 import type { HttpHead } from '../warc/index.ts';
+import type { Turn } from './browser-turns.ts';
 import type { CrawlCaptures } from './crawl-captures.ts';
 import { type Fetcher, isLost, isPassing, redirectOf } from './exchange.ts';
+import { hostName } from './frontier-url.ts';
 import type { Retry, Unreachable } from './outcome.ts';
 import { retryAfterMs } from './pace.ts';
 import { contentOf } from './page-links.ts';
@@ -36,17 +42,31 @@ type RobotsAnswer = {
   readonly content: Uint8Array;
   readonly time: EpochMs;
   readonly isCut: boolean;
+  /** Whether another visit fetched it. */
+  readonly isHeld: boolean;
 };
+
+type RobotsFetch = RobotsAnswer | Unreachable | RobotsRetry;
 
 export class RobotsVisitor {
   readonly #archive: Archive;
   readonly #fetcher: Fetcher;
   readonly #captures: CrawlCaptures;
+  readonly #turnAt: (host: string) => Promise<Turn | undefined>;
+  /** Files that others lead to and that are being fetched. */
+  readonly #underWay = new Map<string, Promise<RobotsFetch>>();
 
-  constructor(archive: Archive, fetcher: Fetcher, captures: CrawlCaptures) {
+  /** `turnAt` waits until a host may be asked; undefined when it is given up. */
+  constructor(
+    archive: Archive,
+    fetcher: Fetcher,
+    captures: CrawlCaptures,
+    turnAt: (host: string) => Promise<Turn | undefined>,
+  ) {
     this.#archive = archive;
     this.#fetcher = fetcher;
     this.#captures = captures;
+    this.#turnAt = turnAt;
   }
 
   /** Fetches and keeps the robots.txt of an origin. */
@@ -59,11 +79,11 @@ export class RobotsVisitor {
       return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures, bytes };
     };
     for (let redirects = 0; ; redirects++) {
-      const done = options.maybeDone ? await this.#stored(url) : undefined;
-      const answer = done ?? (await this.#fetch(url, options));
+      const done = options.maybeDone || redirects > 0 ? await this.#stored(url) : undefined;
+      const answer = done ?? (await (redirects > 0 ? this.#fetchElsewhere(url, options) : this.#fetch(url, options)));
       if ('kind' in answer) return answer;
       if ('reason' in answer) return forbid(answer);
-      captures += done ? 0 : 1;
+      captures += answer.isHeld ? 0 : 1;
       bytes += answer.bytes;
       const next = redirectOf(url, answer.status, answer.head);
       if (next !== undefined && redirects < REDIRECTS_MAX) {
@@ -79,7 +99,28 @@ export class RobotsVisitor {
     }
   }
 
-  async #fetch(url: string, options: VisitOptions): Promise<RobotsAnswer | Unreachable | RobotsRetry> {
+  async #fetchElsewhere(url: string, options: VisitOptions): Promise<RobotsFetch> {
+    const underWay = this.#underWay.get(url);
+    if (underWay) {
+      const answer = await underWay;
+      return 'status' in answer ? { ...answer, bytes: 0, isHeld: true } : answer;
+    }
+    const fetching = this.#fetchInTurn(url, options).finally(() => this.#underWay.delete(url));
+    this.#underWay.set(url, fetching);
+    return fetching;
+  }
+
+  async #fetchInTurn(url: string, options: VisitOptions): Promise<RobotsFetch> {
+    const turn = await this.#turnAt(hostName(url));
+    if (!turn) return { reason: 'busy', detail: `${url}: the host is left alone` };
+    try {
+      return await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
+    } finally {
+      turn.end(undefined);
+    }
+  }
+
+  async #fetch(url: string, options: VisitOptions): Promise<RobotsFetch> {
     const fetched = await this.#fetcher.fetch({ url }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
       const { reason } = fetched;
@@ -101,7 +142,7 @@ export class RobotsVisitor {
     const { capture } = await this.#captures.store(fetched, body, undefined);
     if (isCut() && !options.isLastTry) return again;
     const content = body.whole ? contentOf(body.whole, head, true) : (await this.#captures.stored(capture))?.content;
-    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut() };
+    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut(), isHeld: false };
   }
 
   /** What this very crawl captured; days ago, or cut, or when the host had no answer, it does not hold any more. */
@@ -112,7 +153,7 @@ export class RobotsVisitor {
     const { http, head } = await this.#archive.open(capture);
     if (!http || isLost(head.get('warc-truncated'))) return undefined;
     const content = stored?.content.bytes ?? EMPTY;
-    return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false };
+    return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false, isHeld: true };
   }
 }
 

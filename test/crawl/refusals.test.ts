@@ -312,3 +312,24 @@ test('a crawl that is taken up keeps to the Crawl-delay after what was asked bef
   const times = new Map((await allCaptures(site.archive)).map(({ url, time }) => [new URL(url).pathname, time]));
   assert.ok(times.get('/next')! - times.get('/')! >= 110_000);
 });
+
+test('a host that the robots.txt of many others lead to is asked at its pace, and for each file once', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const rules = { 'content-type': 'text/plain' };
+  web.put('rules.test', '/robots.txt', 'User-agent: *\nDisallow: /no', rules);
+  const hosts = Array.from({ length: 30 }, (_, number) => `h${number}.test`);
+  for (const [number, host] of hosts.entries()) {
+    const own = number < 5 ? `/of/${host}` : '/robots.txt';
+    web.redirect(host, '/robots.txt', web.url('rules.test', own));
+    if (number < 5) web.put('rules.test', own, 'User-agent: *\nDisallow: /no', rules);
+    web.put(host, '/', html(host, '<a href="/no">x</a>'));
+  }
+  const seeds = hosts.map((host) => web.url(host));
+  const settings = { allowPrivate: true, delayMs: 5, concurrency: 32 };
+  const { outcome, counts } = await crawl(archive, seeds, settings, { resolve: web.resolve });
+  assert.deepEqual([outcome, counts.pages, counts.forbidden, counts.captures], ['done', 30, 30, 30 + 30 + 6]);
+  assert.equal(web.requests('rules.test', '/robots.txt').length, 1);
+  assert.equal(web.concurrency.get('rules.test'), 1);
+});
