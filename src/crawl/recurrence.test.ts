@@ -21,6 +21,15 @@ test('words, spans and cron fields say when', () => {
 });
 
 test('what is none is refused', () => {
-  for (const every of ['', 'sometimes', '60 * * * *', '* * * *', '5-1 * * * *', '0 0 31 2 *', '*/0 * * * *'])
+  for (const every of [
+    '',
+    'sometimes',
+    'constructor',
+    '60 * * * *',
+    '* * * *',
+    '5-1 * * * *',
+    '0 0 31 2 *',
+    '*/0 * * * *',
+  ])
     assert.throws(() => nextTime(every, NOW), { code: 'BAD_ARGUMENT' }, every);
 });

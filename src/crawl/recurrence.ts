@@ -13,12 +13,12 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const WORDS: Readonly<Record<string, string>> = {
-  hour: '0 * * * *',
-  day: '0 3 * * *',
-  week: '0 3 * * 1',
-  month: '0 3 1 * *',
-};
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['hour', '0 * * * *'],
+  ['day', '0 3 * * *'],
+  ['week', '0 3 * * 1'],
+  ['month', '0 3 1 * *'],
+]);
 /** A leap day on a Monday comes up at least once in so long. */
 const SEARCH_YEARS = 40;
 
@@ -38,7 +38,7 @@ export function nextTime(every: string, now: EpochMs): EpochMs {
   if (period && Number(period[1]) === 0) throw notUnderstood(every, 'this is no time at all');
   if (period)
     return now + Number(period[1]) * { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY }[period[2]!.toLowerCase() as 'm']!;
-  const fields = parseFields(WORDS[every.trim().toLowerCase()] ?? every);
+  const fields = parseFields(WORDS.get(every.trim().toLowerCase()) ?? every);
   const end = now + SEARCH_YEARS * 366 * DAY;
   let time = Math.floor(now / MINUTE) * MINUTE + MINUTE;
   while (time < end) {
