@@ -2,14 +2,14 @@
  * The SQL engine that sorts and joins manifests: DuckDB, in this process, within a fixed amount of memory, spilling to a directory that the
  * caller names. Nothing is kept in it: tables are made from manifests and gone when it is closed.
  */
-import { createReadStream, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { assert, makeDirectories, PinakesError } from '../base/index.ts';
+import { makeDirectories, PinakesError } from '../base/index.ts';
+import { linesOf } from './text-lines.ts';
 
 const MEMORY_MEBIBYTES = 192;
 const THREADS = 2;
-const PIECE_BYTES = 1024 * 1024;
 
 /** How the engine writes its tables. Who reads them holds whole groups of rows in memory, and addresses can be long. */
 export const PARQUET = 'FORMAT parquet, ROW_GROUP_SIZE 16384';
@@ -123,16 +123,6 @@ function rowQuery(columns: readonly string[], from: string): string {
 
 function valuesOf(line: string): string[] {
   return (line.includes(LINE_END) ? line.replaceAll(LINE_END, '\n') : line).split('\t');
-}
-
-async function* linesOf(path: string): AsyncGenerator<string> {
-  let rest = '';
-  for await (const piece of createReadStream(path, { encoding: 'utf8', highWaterMark: PIECE_BYTES })) {
-    const lines = `${rest}${piece}`.split('\n');
-    rest = lines.pop()!;
-    yield* lines;
-  }
-  assert(rest === '', 'the engine ends every line');
 }
 
 /** A text as a literal of SQL. */

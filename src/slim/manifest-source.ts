@@ -2,12 +2,12 @@
  * Manifests on disk as something SQL can read from: Parquet as it is, text in the layout of warcsum after it was brought into lines. What is
  * not a manifest is refused by name.
  */
-import { closeSync, createReadStream, openSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileError, isDigestOfNothing, PinakesError, parseDigest } from '../base/index.ts';
 import { type Database, PARQUET, quoted } from './database.ts';
 import { linesSource, MANIFEST_COLUMNS, type ManifestColumn, RESOLVED_COLUMNS } from './manifest-column.ts';
+import { linesOf } from './text-lines.ts';
 import { manifestLineOf } from './warcsum-text.ts';
 
 export type ManifestSource = {
@@ -94,8 +94,9 @@ async function toLines(database: Database, path: string, target: string, isResol
   let number = 0;
   let pending = '';
   try {
-    for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of linesOf(path)) {
       number++;
+      const text = line.endsWith('\r') ? line.slice(0, -1) : line;
       if (text === '') continue;
       const parsed = manifestLineOf(text);
       const place = `${path}:${number}`;

@@ -7,9 +7,8 @@
  *   plan-0.tsv ...     number of the file TAB number of the original's file TAB offset TAB the planned duplicate as JSON LF
  * ```
  */
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { assert, type Finding } from '../base/index.ts';
 import type { Duplicate } from './clusters.ts';
 import { type CollectionFile, realPath } from './collection.ts';
@@ -19,6 +18,7 @@ import { type LineFileLengths, LineFiles } from './line-files.ts';
 import type { CheckedOriginal, OriginalVerdict } from './original-check.ts';
 import type { PlannedDuplicate, PlannedOriginal } from './plan-line.ts';
 import { inOrder, type SlimPool } from './slim-pool.ts';
+import { linesOf } from './text-lines.ts';
 
 const PLAN_FILE = /^plan-\d+\.tsv$/;
 const FILE_PLAN = /^duplicates-\d+\.tsv$/;
@@ -136,8 +136,7 @@ export class Plan {
   }
 
   async *#linesOf(part: number): AsyncGenerator<{ file: number; originalFile: number; rest: string }> {
-    const input = createReadStream(join(this.#directory, `plan-${part}.tsv`));
-    for await (const line of createInterface({ input })) {
+    for await (const line of linesOf(join(this.#directory, `plan-${part}.tsv`))) {
       const first = line.indexOf('\t');
       const second = line.indexOf('\t', first + 1);
       const [file, originalFile] = [Number(line.slice(0, first)), Number(line.slice(first + 1, second))];

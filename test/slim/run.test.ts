@@ -108,6 +108,20 @@ describe('a run in place over files of every compression', () => {
   });
 });
 
+test('an address may hold what some take for the end of a line', async () => {
+  await inDirectory(async (directory) => {
+    const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
+    for (const end of ['\u2028', '\u2029', '\u0085'])
+      for (const copy of [1, 2]) await sample.page({ uri: `http://a.example/${end}${copy}`, body: bodyOf(1) });
+    await sample.finish();
+    const earlier = capturesOf(await readAll(filesBelow(directory)));
+    const { options, failures } = runOptions(directory);
+    assert.equal((await slimRun(options)).revisits, 5);
+    assert.deepEqual(failures, []);
+    assert.deepEqual(capturesOf(await readAll(filesBelow(directory))), earlier);
+  });
+});
+
 test('every kept record lies in the new file byte for byte as the member it was', async () => {
   await inDirectory(async (directory) => {
     await writeSampleCollection(directory, 3);
