@@ -43,6 +43,11 @@ test('extension, copy number and original are read, and digests in base32 are br
   assert.equal(fieldsOf(`${LINE} 0 1`, RESOLVED_COLUMNS).original_uri, 'http://www.akhbarway.com/robots.txt');
 });
 
+test('one that could not be compared has an extension below zero, and takes part in nothing', () => {
+  const { extension, holds, yields } = fieldsOf(`${LINE} -3 1`, RESOLVED_COLUMNS);
+  assert.deepEqual([extension, holds, yields], ['-3', 'false', 'false']);
+});
+
 test('a row is written with blanks as %20, and an original does not name itself', () => {
   const row = ['a b.warc', '1', '2', 'http://a.test/x y', '2024-01-01T00:00:00Z', 'sha1:00'];
   assert.equal(warcsumLine(row), 'a%20b.warc 1 2 http://a.test/x%20y 2024-01-01T00:00:00Z sha1:00\n');
@@ -58,6 +63,9 @@ test('what is not such a line is refused', () => {
     LINE.replace('3901', '-1'),
     LINE.replace('sha1:aa', 'sha1:zz'),
     `${LINE} 1 2 3`,
+    `${LINE} 9999999999`,
+    `${LINE} 0 one`,
+    `${LINE}\r${LINE}`,
   ]) {
     assert.equal(manifestLineOf(text), undefined, text);
   }

@@ -33,6 +33,7 @@ function unspaced(text: string): string {
 }
 
 const DIGITS = /^\d{1,15}$/;
+const EXTENSION = /^-?\d{1,9}$/;
 
 /** A line of the layout as the line of a manifest (resolved, when it says so); undefined when it is none. */
 export function manifestLineOf(text: string): { readonly line: string; readonly isResolved: boolean } | undefined {
@@ -42,8 +43,10 @@ export function manifestLineOf(text: string): { readonly line: string; readonly 
   if (![6, 7, 8, 10].includes(fields.length) || !DIGITS.test(offset!) || !DIGITS.test(length!)) return undefined;
   const digest = parseDigest(digestText!);
   const time = parseW3cDate(date!);
-  if (!digest || !DIGITS.test(extension) || /\t/.test(text)) return undefined;
-  const holds = time !== undefined;
+  if (!digest || !EXTENSION.test(extension) || /[\t\r]/.test(text)) return undefined;
+  if (copyNumber !== '' && !DIGITS.test(copyNumber)) return undefined;
+  // Below zero is one that could not be compared, so nobody knows what it holds.
+  const holds = time !== undefined && !extension.startsWith('-');
   const line = [
     file!.replaceAll('%20', ' '),
     offset,

@@ -1,6 +1,6 @@
 /** Contents that share a digest and are not the same are never merged (I7). Digests are made to collide by letting only their first bytes count. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -50,49 +50,81 @@ test('a digest with known collisions is never trusted alone', async () => {
   });
 });
 
-test('records that cannot be compared join no cluster, however many rounds it takes to see that', async () => {
-  await inDirectory(async (directory) => {
-    const names = ['1', '1-again', '2', '2-again'];
-    for (const [number, name] of names.entries()) {
-      const sample = await SampleWriter.create(join(directory, `${name}.warc.gz`), 'gzip', number + 1);
-      await sample.page({
-        uri: `http://a.example/${name}`,
-        body: bodyOf(Number(name[0]), 300_000).subarray(0, 300_000),
-      });
-      await sample.finish();
-    }
-    const watch = { onFinding: () => {}, onFailure: assert.fail };
-    const [manifest, resolved] = [join(directory, 'manifest'), join(directory, 'resolved')];
-    const how = { algorithm: 'md5', trustHeaders: false, keepEmpty: false, workers: 1, digestBytes: 0 } as const;
-    await slimSum({ ...watch, ...how, files: filesBelow(directory), out: manifest, format: 'parquet' });
-    // The first record of each content cannot be read to its end any more, so nothing can be said of the second.
-    for (const name of ['1', '2']) {
-      const path = join(directory, `${name}.warc.gz`);
-      truncateSync(path, statSync(path).size - 20_000);
-    }
-    const options = { manifests: [manifest], out: resolved, verify: 'bytes', format: 'parquet', workers: 1 } as const;
-    assert.equal((await slimResolve({ ...watch, ...options })).duplicates, 0);
+const watch = { onFinding: () => {}, onFailure: assert.fail };
+/** Every content has the digest of every other one. */
+const COLLIDING = { algorithm: 'md5', trustHeaders: false, keepEmpty: false, workers: 1, digestBytes: 0 } as const;
+
+for (const format of ['parquet', 'warcsum'] as const) {
+  test(`records that cannot be compared join no cluster, however many rounds it takes to see that, by ${format}`, async () => {
+    await inDirectory(async (directory) => {
+      const names = ['1', '1-again', '2', '2-again'];
+      for (const [number, name] of names.entries()) {
+        const sample = await SampleWriter.create(join(directory, `${name}.warc.gz`), 'gzip', number + 1);
+        await sample.page({
+          uri: `http://a.example/${name}`,
+          body: bodyOf(Number(name[0]), 300_000).subarray(0, 300_000),
+        });
+        await sample.finish();
+      }
+      const [manifest, resolved] = [join(directory, 'manifest'), join(directory, 'resolved')];
+      await slimSum({ ...watch, ...COLLIDING, files: filesBelow(directory), out: manifest, format: 'parquet' });
+      // The first record of each content cannot be read to its end any more, so nothing can be said of the second.
+      for (const name of ['1', '2']) {
+        const path = join(directory, `${name}.warc.gz`);
+        truncateSync(path, statSync(path).size - 20_000);
+      }
+      const options = { manifests: [manifest], out: resolved, verify: 'bytes', format, workers: 1 } as const;
+      assert.equal((await slimResolve({ ...watch, ...options })).duplicates, 0);
+      const images = filesBelow(directory).map((path) => readFileSync(path));
+      const run = runOptions(directory, { digestBytes: 0 }).options;
+      const summary = await slimRefs({ ...run, resolved: { manifests: [resolved], trustOriginals: false } });
+      assert.equal(summary.duplicates, 0);
+      assert.deepEqual(
+        filesBelow(directory).map((path) => readFileSync(path)),
+        images,
+      );
+    });
   });
-});
+
+  test(`what was told apart in manifests resolved by themselves is compared again when they are resolved together, by ${format}`, async () => {
+    await inDirectory(async (directory) => {
+      const resolved: string[] = [];
+      const resolve = (manifests: readonly string[], out: string) =>
+        slimResolve({ ...watch, manifests, out, verify: 'bytes', format, workers: 1 });
+      for (const [number, pages] of [
+        [1, 2],
+        [1, 3],
+        [1, 2],
+      ].entries()) {
+        const path = join(directory, `${number}.warc.gz`);
+        const sample = await SampleWriter.create(path, 'gzip', number + 1);
+        for (const page of pages)
+          await sample.page({ uri: `http://a.example/${number}/${page}`, body: bodyOf(page).subarray(0, 3000) });
+        await sample.finish();
+        const out = join(directory, `${number}-resolved`);
+        await slimSum({ ...watch, ...COLLIDING, files: [path], out: join(directory, `${number}-sum`), format });
+        assert.equal((await resolve([join(directory, `${number}-sum`)], out)).collisions, 1);
+        resolved.push(out);
+      }
+      const { duplicates } = await resolve(resolved, join(directory, 'all'));
+      assert.equal(duplicates, 3);
+      const earlier = capturesOf(await readAll(filesBelow(directory)));
+      const run = runOptions(directory, { digestBytes: 0 }).options;
+      await slimRefs({ ...run, resolved: { manifests: [join(directory, 'all')], trustOriginals: false } });
+      const later = await readAll(filesBelow(directory));
+      assert.deepEqual(capturesOf(later), earlier);
+      assert.equal(later.filter(({ type }) => type === 'revisit').length, 3);
+    });
+  });
+}
 
 test('the stages apart tell colliding contents apart as well, by extension', async () => {
   await inCollection(11, async (directory) => {
     const earlier = await readAll(filesBelow(directory));
     const work = `${directory}-manifests`;
-    const watch = { onFinding: () => {}, onFailure: assert.fail };
     try {
       const [manifest, resolved] = [join(work, 'manifest.parquet'), join(work, 'resolved.parquet')];
-      await slimSum({
-        ...watch,
-        files: filesBelow(directory),
-        out: manifest,
-        format: 'parquet',
-        algorithm: 'md5',
-        trustHeaders: false,
-        keepEmpty: false,
-        workers: 2,
-        digestBytes: 0,
-      });
+      await slimSum({ ...watch, ...COLLIDING, files: filesBelow(directory), out: manifest, format: 'parquet' });
       // Bytes are compared although digests were asked for: MD5 is not to be trusted.
       const how = { verify: 'digest', format: 'parquet', workers: 2 } as const;
       const report = await slimResolve({ ...watch, ...how, manifests: [manifest], out: resolved });
