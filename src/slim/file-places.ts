@@ -44,6 +44,7 @@ export class FilePlaces {
   /** The same for all names of a file that is there; undefined for one that is not. */
   markOf(file: string): string | undefined {
     const path = this.pathOf(file);
+    // Also one that cannot be looked at is not there: manifests of other machines name any path.
     const identity = existsSync(path) ? identityIfThere(path) : undefined;
     return identity && fileMark(identity);
   }
