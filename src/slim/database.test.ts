@@ -40,6 +40,23 @@ test('rows that the engine fails to give do not end as if they were all', async 
   await assert.rejects(read(), { code: 'ENGINE_FAILED' });
 });
 
+test('many rows with long addresses are put in order within the memory that the engine has', async (t) => {
+  const { database } = await open(t);
+  const file = (number: string) => `'/data/crawls/crawl-' || (hash(${number}) % 997) || '.warc.gz'`;
+  const uri = (number: string) => `substr(repeat(md5((${number})::VARCHAR), 20), 1, 400)`;
+  const rows = `(SELECT hash(i) AS record_offset, ${file('i')} AS file, ${uri('i')} AS uri, ${file('i + 9')} AS original_file,
+    hash(i + 5) AS original_offset, ${uri('i + 7')} AS original_uri FROM range(200000) AS t(i))`;
+  const columns = ['file', 'record_offset', 'uri', 'original_file', 'original_offset', 'original_uri'];
+  let [count, last] = [0, ''];
+  const order = 'ORDER BY original_file, original_offset, file, record_offset';
+  for await (const row of database.rows(columns, `${rows} ${order}`)) {
+    assert.ok(row[3]! >= last);
+    last = row[3]!;
+    count++;
+  }
+  assert.equal(count, 200_000);
+});
+
 test('rows come in their order with whatever is in them, and leave nothing behind', async (t) => {
   const { database, directory } = await open(t);
   const values = ['', 'a \'quoted\' "word"', ' back\\slash, ', 'two\nlines', 'old line\r', '漢字'];

@@ -9,10 +9,11 @@ import { makeDirectories, PinakesError } from '../base/index.ts';
 import { linesOf } from './text-lines.ts';
 
 const MEMORY_MEBIBYTES = 192;
-const THREADS = 2;
+/** Each thread that sorts needs memory of its own: with a second one, a few hundred thousand rows with long addresses do not fit. */
+const THREADS = 1;
 
 /** How the engine writes its tables. Who reads them holds whole groups of rows in memory, and addresses can be long. */
-export const PARQUET = 'FORMAT parquet, ROW_GROUP_SIZE 16384';
+export const PARQUET = 'FORMAT parquet, ROW_GROUP_SIZE 4096';
 
 export class Database {
   readonly #instance: DuckDBInstance;

@@ -65,9 +65,8 @@ export async function slimResolve(options: ResolveOptions): Promise<ResolveRepor
       WHERE copy_number = 1 OR file <> original_file OR record_offset <> original_offset)`;
     const rows = await database.count(resolved);
     const duplicates = await database.count(`${resolved} WHERE copy_number > 1 AND yields`);
-    const sorted = `SELECT * FROM ${resolved} ORDER BY file, record_offset`;
     const written = join(directory, 'manifest');
-    await writeManifest(database, sorted, written, options.format, true);
+    await writeManifest(database, `SELECT * FROM ${resolved}`, written, options.format, true);
     await putManifest(written, options.out);
     return { rows, duplicates, collisions, comparedBytes };
   });
