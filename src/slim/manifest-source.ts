@@ -14,7 +14,7 @@ export type ManifestSource = {
   /** What follows FROM. */
   readonly sql: string;
   readonly rows: number;
-  /** Whether sizes are unknown, as in text. */
+  /** Whether some sizes are unknown, as in text and what was made of it. */
   readonly isWithoutSizes: boolean;
 };
 
@@ -28,7 +28,6 @@ export async function manifestSource(
   const names = columns.map(({ name }) => name).join(', ');
   const isResolved = columns === RESOLVED_COLUMNS;
   const parts: string[] = [];
-  let isWithoutSizes = false;
   for (const [index, path] of paths.entries()) {
     if (isParquet(path)) {
       await expectColumns(database, path, columns);
@@ -37,7 +36,6 @@ export async function manifestSource(
     }
     const lines = join(directory, `manifest-${index}.tsv`);
     await toLines(database, path, lines, isResolved);
-    isWithoutSizes = true;
     const source = linesSource([lines], columns);
     if (!isResolved) {
       parts.push(`SELECT ${names} FROM ${source}`);
@@ -49,7 +47,9 @@ export async function manifestSource(
     parts.push(`SELECT ${names} FROM read_parquet(${placed})`);
   }
   const sql = `(${parts.join(' UNION ALL ')})`;
-  return { sql, rows: await database.count(sql), isWithoutSizes };
+  const withoutSize = 'count(*) FILTER (digest IS NOT NULL AND payload_bytes IS NULL)';
+  const [rows, unsized] = await database.first(['count(*)', withoutSize], sql);
+  return { sql, rows: Number(rows), isWithoutSizes: Number(unsized) > 0 };
 }
 
 /**

@@ -330,6 +330,25 @@ describe('slim by stages', () => {
     assert.deepEqual([report.missing, report.added], [0, 0]);
   });
 
+  test('a manifest that was made Parquet from text knows no sizes either: it is compared without, and resolved by bytes', async () => {
+    const [text, parts] = [join(base, 'without-sizes.txt'), join(base, 'without-sizes')];
+    await sum(collection, text, 'warcsum');
+    const [part] = await slimSplit({ manifests: [text], parts: 1, out: parts, format: 'parquet' });
+    for (const [before, after] of [
+      [part!.path, part!.path],
+      [text, part!.path],
+    ] as const) {
+      const report = await slimCompare({
+        before: [before],
+        after: [after],
+        directory: join(base, 'compare'),
+        onDifference: async (difference) => assert.fail(JSON.stringify(difference)),
+      });
+      assert.ok(report.capturesAfter > 0);
+    }
+    assert.equal((await resolve([part!.path], join(base, 'without-sizes.resolved'))).comparedBytes, true);
+  });
+
   test('compare tells of a capture that is missing and of one whose content is another', async () => {
     const broken = join(base, 'broken');
     mkdirSync(broken);
