@@ -12,9 +12,11 @@ import { join } from 'node:path';
 import { assert, type Finding } from '../base/index.ts';
 import type { Duplicate } from './clusters.ts';
 import { type CollectionFile, realPath } from './collection.ts';
+import type { Database } from './database.ts';
 import { slimFinding } from './finding-catalogue.ts';
 import type { LeanedRecord } from './leaning-notes.ts';
 import { type LineFileLengths, LineFiles } from './line-files.ts';
+import { linesSource } from './manifest-column.ts';
 import type { CheckedOriginal, OriginalVerdict } from './original-check.ts';
 import type { PlannedDuplicate, PlannedOriginal } from './plan-line.ts';
 import { inOrder, type SlimPool } from './slim-pool.ts';
@@ -25,6 +27,12 @@ const FILE_PLAN = /^duplicates-\d+\.tsv$/;
 /** So many plan files at most; the plan of some collection files each is held apart by them. */
 const PLAN_FILES_MAX = 256;
 const ORIGINALS_AT_ONCE = 128;
+const PLAN_COLUMNS = [
+  { name: 'file', type: 'INTEGER' },
+  { name: 'original_file', type: 'INTEGER' },
+  { name: 'record_offset', type: 'BIGINT' },
+  { name: 'planned', type: 'VARCHAR' },
+];
 
 export type PlanOptions = {
   readonly pool: SlimPool;
@@ -81,6 +89,13 @@ export class Plan {
   checkpoint(): LineFileLengths {
     this.#lengths = this.#lines.checkpoint();
     return this.#lengths;
+  }
+
+  /** How many records the plan has duplicates for, each once, as of the last checkpoint. */
+  async count(database: Database): Promise<number> {
+    const paths = Object.keys(this.#lengths).map((name) => join(this.#directory, name));
+    if (paths.length === 0) return 0;
+    return database.count(`(SELECT DISTINCT file, record_offset FROM ${linesSource(paths, PLAN_COLUMNS)})`);
   }
 
   #put(duplicate: Duplicate, verdict: Extract<OriginalVerdict, { isFine: true }>, options: PlanOptions): void {

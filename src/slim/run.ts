@@ -351,8 +351,6 @@ class Run {
   async #planFrom(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
     if (this.#state.planned.has('manifests')) return;
     const source = await manifestSource(database, resolved.manifests, this.#directory, RESOLVED_COLUMNS);
-    const isTaken = (number: number | undefined) =>
-      number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
     const leaned = this.#leaned();
     const free =
       leaned === undefined
@@ -360,10 +358,15 @@ class Run {
         : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK})`;
     const named = await filesNamed(database, source.sql);
     const places = new FilePlaces(this.#files, resolved.trustOriginals ? named : []);
-    const distinct = await distinctDuplicates(database, free, named, (file) => places.markOf(file));
-    const found = await plan.add(duplicatesIn(database, distinct), {
+    const numberOf = (file: string) => {
+      const number = places.numberOf(file);
+      return number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
+    };
+    const markOf = (file: string) => places.markOf(file);
+    const distinct = await distinctDuplicates(database, free, named, { markOf, numberOf });
+    await plan.add(duplicatesIn(database, distinct), {
       pool: this.#pool,
-      numberOf: (file) => isTaken(places.numberOf(file)),
+      numberOf,
       pathOf: (file) => places.pathOf(file),
       originalId: (file, offset) => {
         const number = places.numberOf(file);
@@ -373,8 +376,11 @@ class Run {
       trustOriginals: resolved.trustOriginals,
       onFinding: this.#options.onFinding,
     });
-    const tally = { ...found, collisions: 0 };
-    this.#note({ kind: 'planned', source: 'manifests', plan: plan.checkpoint(), tally });
+    const lengths = plan.checkpoint();
+    // Several lines may name one record.
+    const duplicates = await database.count(`(SELECT DISTINCT file_number, record_offset FROM ${distinct})`);
+    const unusable = duplicates - (await plan.count(database));
+    this.#note({ kind: 'planned', source: 'manifests', plan: lengths, tally: { duplicates, unusable, collisions: 0 } });
   }
 
   /** What SQL can read from of the records that files elsewhere lean on. */

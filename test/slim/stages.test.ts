@@ -208,6 +208,32 @@ describe('slim by stages', () => {
       assert.equal(await revisitsBy(directory, [resolved]), 2);
     });
 
+    test('and duplicates are counted by records, not by the lines that name them or by what other machines have', async () => {
+      const directory = await threePages();
+      const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+      await sum(directory, summed);
+      await resolve([summed], resolved);
+      const elsewhere = await threePages();
+      const [other, resolvedThere] = [join(elsewhere, 'summed'), join(elsewhere, 'resolved')];
+      renameSync(join(elsewhere, 'y.warc.gz'), join(elsewhere, 'there.warc.gz'));
+      await sum(elsewhere, other);
+      await resolve([other], resolvedThere);
+      rmSync(join(elsewhere, 'x.warc.gz'));
+      const manifests = [resolved, resolved, resolvedThere];
+      const { options, findings } = runOptions(directory, { dryRun: true });
+      const summary = await slimRefs({ ...options, resolved: { manifests, trustOriginals: false } });
+      assert.deepEqual([summary.duplicates, summary.revisits, summary.stayed.original], [2, 2, 0]);
+      assert.deepEqual(findings, []);
+      // The original lies where nobody can look.
+      const inputs = [{ path: join(directory, 'y.warc.gz'), root: directory }];
+      rmSync(join(directory, 'x.warc.gz'));
+      const alone = await slimRefs({
+        ...runOptions(directory, { dryRun: true, inputs }).options,
+        resolved: { manifests, trustOriginals: false },
+      });
+      assert.deepEqual([alone.duplicates, alone.revisits, alone.stayed.original], [2, 0, 2]);
+    });
+
     test('when manifests that were resolved apart contradict one another', async () => {
       const directory = await threePages();
       const others = join(directory, 'others');
