@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { basename, dirname, extname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import {
   DIGEST_ALGORITHMS,
   type DigestAlgorithm,
@@ -128,9 +128,9 @@ export function workDirectoryOf(
   return join(isDirectory ? first : dirname(first), WORK_DIRECTORY);
 }
 
-/** A directory of its own for what does not fit into memory. */
+/** Beside what to make a directory for what does not fit into memory. */
 export function spillDirectoryOf(work: string | undefined, name: string): string {
-  return join(work === undefined ? tmpdir() : resolve(work), `pinakes-${basename(name)}-${process.pid}`);
+  return join(work === undefined ? tmpdir() : resolve(work), `pinakes-${name}`);
 }
 
 export type CollectedFailures = SlimWatch & { readonly failures: PinakesError[]; readonly end: () => Promise<void> };

@@ -4,15 +4,15 @@
  *
  * Originals of revisits that are there already are counted like others, though a run leaves them. What a revisit takes is estimated: its fields are those of the duplicate and the original, and such text deflates to a bit over half.
  */
-import { mkdirSync, rmSync } from 'node:fs';
-import { type DigestAlgorithm, digestOf, fileError, utf8 } from '../base/index.ts';
+import { type DigestAlgorithm, digestOf, utf8 } from '../base/index.ts';
 import { Clusters } from './clusters.ts';
 import { ARC_NAME } from './collection.ts';
-import { Database, quoted } from './database.ts';
+import { type Database, quoted } from './database.ts';
 import { namesOfOneFile } from './file-identity.ts';
 import { linesSource, MANIFEST_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, prefixDigitsFor } from './manifest-lines-file.ts';
 import type { SlimWatch } from './run.ts';
+import { withStageDirectory } from './stage-directory.ts';
 import { scanInto } from './sum.ts';
 
 export type AssessOptions = SlimWatch & {
@@ -21,7 +21,7 @@ export type AssessOptions = SlimWatch & {
   readonly sample: number;
   readonly algorithm: DigestAlgorithm;
   readonly workers: number;
-  /** Where to work; it is removed afterwards. */
+  /** Where to work: in a directory beside this, of its name and some letters, which is removed afterwards. */
   readonly directory: string;
   readonly signal?: AbortSignal | undefined;
 };
@@ -56,20 +56,9 @@ export type Assessment = {
 const LISTED_MAX = 20;
 
 export async function slimAssess(options: AssessOptions): Promise<Assessment> {
-  const { directory } = options;
-  try {
-    rmSync(directory, { recursive: true, force: true });
-    mkdirSync(directory, { recursive: true });
-  } catch (cause) {
-    throw fileError(cause, directory, 'writing');
-  }
-  const database = await Database.open(directory, options.signal);
-  try {
-    return await assess(options, database);
-  } finally {
-    database.close();
-    rmSync(directory, { recursive: true, force: true });
-  }
+  return withStageDirectory(options.directory, options.signal, (directory, database) =>
+    assess({ ...options, directory }, database),
+  );
 }
 
 async function assess(options: AssessOptions, database: Database): Promise<Assessment> {

@@ -9,7 +9,7 @@ import { withStageDirectory } from './stage-directory.ts';
 export type CompareOptions = {
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** Where to work. */
+  /** Where to work: in a directory beside this, of its name and some letters, which is removed afterwards. */
   readonly directory: string;
   readonly onDifference: (difference: Difference) => Promise<void>;
   readonly signal?: AbortSignal | undefined;

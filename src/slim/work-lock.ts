@@ -4,7 +4,7 @@
  *
  * The file goes with the lock, while it is held. Who had opened it before that holds a file that has no name any more, sees it, and tries again.
  */
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PinakesError } from '../base/index.ts';
@@ -34,6 +34,11 @@ export class WorkLock {
     }
   }
 
+  /** Whether somebody has it, or had it and was killed. */
+  static wasTaken(directory: string): boolean {
+    return existsSync(fileOf(directory)) && existsSync(holderFileOf(directory));
+  }
+
   private constructor(directory: string, database: DatabaseSync) {
     this.#directory = directory;
     this.#database = database;
@@ -55,7 +60,7 @@ function fileOf(directory: string): string {
   return join(directory, 'lock.sqlite');
 }
 
-/** Says who has the lock, for messages alone. */
+/** Says who has the lock, for messages; it is there once the lock was taken. */
 function holderFileOf(directory: string): string {
   return join(directory, 'lock');
 }
