@@ -2,7 +2,7 @@
  * `slim split`: parts manifests by digest, so that parts can be resolved on different machines. A cluster is never divided. Rows that only
  * point at others stand in every part, because any part may hold what they point at.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
 import { quoted } from './database.ts';
@@ -47,10 +47,23 @@ export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
       await writeManifest(database, rows, join(directory, name), format, false);
       made.push({ path: join(out, name), rows: await database.count(`(${rows})`) });
     }
-    // All or none: of parts that are too few, contents would be missing.
-    for (const name of names) await putManifest(join(directory, name), join(out, name));
+    await putAllOrNone(names, directory, out);
     return made;
   });
+}
+
+/** Of parts that are too few, contents would be missing. */
+async function putAllOrNone(names: readonly string[], directory: string, out: string): Promise<void> {
+  const put: string[] = [];
+  try {
+    for (const name of names) {
+      await putManifest(join(directory, name), join(out, name));
+      put.push(join(out, name));
+    }
+  } catch (error) {
+    for (const path of put) rmSync(path, { force: true });
+    throw error;
+  }
 }
 
 /** The first digits of the digests that a part begins with. */

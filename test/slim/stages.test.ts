@@ -423,6 +423,14 @@ describe('slim by stages', () => {
     assert.equal(readFileSync(second!.path, 'latin1').slice(0, 4), 'PAR1');
   });
 
+  test('split puts all parts or none', async () => {
+    const out = join(base, 'parts-or-none');
+    mkdirSync(join(out, 'part-0002-of-0003.parquet'), { recursive: true });
+    const split = slimSplit({ manifests: [manifest], parts: 3, out, format: 'parquet', force: true });
+    await assert.rejects(split, { code: 'FILE_IS_DIRECTORY' });
+    assert.deepEqual(readdirSync(out), ['part-0002-of-0003.parquet']);
+  });
+
   test('what lies beside a manifest is not taken for something to work in', async () => {
     const out = join(base, 'beside.parquet');
     mkdirSync(`${out}.work`);
