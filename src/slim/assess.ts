@@ -80,7 +80,8 @@ async function assess(options: AssessOptions, database: Database): Promise<Asses
   await clusters.prepare();
   await clusters.setAside(scanned.aside);
   await database.run('CREATE TEMP TABLE linked (file VARCHAR)');
-  for (const file of namesOfOneFile(chosen.map(({ path }) => path)))
+  // Among all files: the other name of a file may be one that is not read.
+  for (const file of namesOfOneFile(options.files.map(({ path }) => path)))
     await database.run(`INSERT INTO linked VALUES (${quoted(file)})`);
   const sources = clusterFiles(directory);
   await database.run(`CREATE TEMP TABLE tally (type VARCHAR, host VARCHAR, is_duplicate BOOLEAN, is_within BOOLEAN, is_in_place BOOLEAN,

@@ -91,6 +91,13 @@ test('a file that has two names in the collection is left in place, which an ass
     });
     assert.equal(assessed.contents.duplicates, 7);
     assert.equal(assessed.inPlace.duplicates, 1);
+    const sampled = await slimAssess({
+      ...runOptions(directory).options,
+      files: files.filter(({ path }) => path !== join(directory, 'second.warc.gz')),
+      sample: 0.1,
+      directory: join(directory, 'spill'),
+    });
+    assert.deepEqual([sampled.filesRead, sampled.contents.duplicates, sampled.inPlace.duplicates], [1, 1, 0]);
     const { options, findings } = runOptions(directory);
     const summary = await slimRun(options);
     assert.equal(summary.revisits, assessed.inPlace.duplicates);
