@@ -20,6 +20,7 @@ import {
   type ScanWants,
   verdictWants,
 } from '../warc/index.ts';
+import { ARC_NAME } from './collection.ts';
 import { SpanReader, type SpanRecord } from './span-reader.ts';
 
 /** Of the digests that records of ARC files declare once they are converted. */
@@ -54,6 +55,9 @@ export type OriginalVerdict =
     }
   | { readonly isFine: false; readonly reason: string };
 
+/** Revisits refer to what conversion makes of ARC records; as they are, they have no id, and indexes have them under another digest. */
+export const NOT_CONVERTED = 'it is a record of an ARC file that is not converted';
+
 /** A file that cannot be read is no failure here: nothing can lean on what is in it, and that is all. */
 export function checkOriginals(check: OriginalCheck): OriginalVerdict[] {
   let reader: SpanReader;
@@ -75,7 +79,8 @@ function checkIn(reader: SpanReader, check: OriginalCheck): OriginalVerdict[] {
     reader.read(originals, {
       wants: (index, head) => plainWants(originals[index]!, head),
       onRecord: (index, record) => {
-        const verdict = judge(originals[index]!, record, check.digestBytes);
+        const isLeft = record?.head.format === 'arc' && !ARC_NAME.test(check.file);
+        const verdict = isLeft ? no(NOT_CONVERTED) : judge(originals[index]!, record, check.digestBytes);
         if (verdict === 'unclear') unclear.push(index);
         else verdicts[index] = verdict;
       },

@@ -40,6 +40,8 @@ export type PlanOptions = {
   readonly numberOf: (file: string) => number | undefined;
   /** Where a file of the manifest lies. */
   readonly pathOf: (file: string) => string;
+  /** Why nothing may lean on the records of a file, when nothing may. */
+  readonly refusalOf?: ((file: string) => string | undefined) | undefined;
   /** Id that the original will have, when it is not the one in the manifest. */
   readonly originalId: (file: string, offset: number) => string | undefined;
   readonly digestBytes?: number | undefined;
@@ -201,6 +203,8 @@ async function check(group: Group, options: PlanOptions): Promise<OriginalVerdic
     const place = { offset: originalOffset, length: originalLength };
     return { ...place, uri: originalUri, date: originalDate, digest, payloadBytes };
   });
+  const refusal = options.refusalOf?.(group.file);
+  if (refusal !== undefined) return originals.map(() => ({ isFine: false, reason: refusal }));
   if (options.trustOriginals && (group.file === '' || !existsSync(options.pathOf(group.file)))) {
     return group.clusters.map(([duplicate]) => {
       const { originalDeclaredDigest, digest } = duplicate!;

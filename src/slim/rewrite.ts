@@ -265,6 +265,7 @@ function beginningOf(opening: Opening | undefined): Found | undefined {
 
 function isAsPlanned(planned: PlannedDuplicate, { head, payloadBytes }: Found): boolean {
   return (
+    head.format !== 'arc' &&
     head.type === 'response' &&
     head.targetUri === planned.uri &&
     head.date === planned.date &&

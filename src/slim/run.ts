@@ -14,6 +14,7 @@ import { type Clock, type DigestAlgorithm, type Finding, isCollisionProne, Pinak
 import { arcRecordId } from './arc-rewrite.ts';
 import { Clusters, duplicatesIn } from './clusters.ts';
 import {
+  ARC_NAME,
   type CollectionFile,
   type CollectionInput,
   collectionOf,
@@ -34,6 +35,7 @@ import { LEANED_MARK, leanedSource, noteLeaned, notesBeside } from './leaning-no
 import { linesSource, MANIFEST_COLUMNS, RESOLVED_COLUMNS } from './manifest-column.ts';
 import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
 import { manifestSource } from './manifest-source.ts';
+import { NOT_CONVERTED } from './original-check.ts';
 import { Plan } from './plan.ts';
 import { RunState, sameTerms } from './run-state.ts';
 import { type RunSummary, summaryOf } from './run-summary.ts';
@@ -368,6 +370,7 @@ class Run {
       pool: this.#pool,
       numberOf,
       pathOf: (file) => places.pathOf(file),
+      refusalOf: (file) => this.#refusalOf(file, places, resolved.trustOriginals),
       originalId: (file, offset) => {
         const number = places.numberOf(file);
         return number === undefined ? undefined : this.#arcId(number, offset);
@@ -381,6 +384,16 @@ class Run {
     const duplicates = await database.count(`(SELECT DISTINCT file_number, record_offset FROM ${distinct})`);
     const unusable = duplicates - (await plan.count(database));
     this.#note({ kind: 'planned', source: 'manifests', plan: lengths, tally: { duplicates, unusable, collisions: 0 } });
+  }
+
+  /** Why nothing may lean on the records of a file that manifests name. Of ARC files elsewhere it is taken on trust that they are converted as those here are. */
+  #refusalOf(file: string, places: FilePlaces, isTrusting: boolean): string | undefined {
+    const number = places.numberOf(file);
+    if (number !== undefined) {
+      return this.#state.scanned[number]!.aside === '' ? undefined : 'its file has no part in the run';
+    }
+    const isElsewhere = isTrusting && !existsSync(places.pathOf(file));
+    return ARC_NAME.test(file) && !(isElsewhere && this.#options.target !== undefined) ? NOT_CONVERTED : undefined;
   }
 
   /** What SQL can read from of the records that files elsewhere lean on. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { slimRun } from '../../src/slim/index.ts';
-import { type ArchivedRecord, readAll } from './archived-captures.ts';
-import { arcOf, bodyOf } from './sample-collection.ts';
+import { slimRefs, slimResolve, slimRun, slimSum } from '../../src/slim/index.ts';
+import { type ArchivedRecord, capturesOf, originalOf, readAll } from './archived-captures.ts';
+import { arcOf, bodyOf, SampleWriter } from './sample-collection.ts';
 import { filesBelow, inDirectory, runOptions } from './slim-options.ts';
 
 for (const algorithm of ['sha256', 'sha512', 'sha1', 'md5'] as const) {
@@ -49,3 +49,41 @@ test('an ARC file that has no part in a run is copied as it is, under the name i
     assert.deepEqual(readFileSync(join(target, 'damaged.arc')), Buffer.from(damaged));
   });
 });
+
+for (const name of ['old.arc', 'old.warc']) {
+  test(`by manifests, nothing leans on the records of an ARC file ${name} that is not converted, named in the run or not`, async () => {
+    await inDirectory(async (directory) => {
+      const paths = [join(directory, name), join(directory, 'new.warc')] as const;
+      writeFileSync(paths[0], arcOf(['http://a.example/1', 'http://a.example/2'], bodyOf(1)));
+      const sample = await SampleWriter.create(paths[1], 'none', 1);
+      await sample.page({ uri: 'http://a.example/3', body: bodyOf(1) });
+      await sample.finish();
+      const images = paths.map((path) => readFileSync(path));
+      const watch = { onFinding: () => {}, onFailure: assert.fail, workers: 1, format: 'parquet' } as const;
+      const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+      const how = { algorithm: 'sha256', trustHeaders: false, keepEmpty: false } as const;
+      await slimSum({ ...watch, ...how, files: paths, out: summed });
+      await slimResolve({ ...watch, manifests: [summed], out: resolved, verify: 'digest' });
+      for (const named of [paths, [paths[1]]]) {
+        for (const trustOriginals of [true, false]) {
+          const inputs = named.map((path) => ({ path, root: directory }));
+          const { options } = runOptions(directory, { inputs });
+          await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals } });
+          assert.deepEqual(
+            paths.map((path) => readFileSync(path)),
+            images,
+          );
+        }
+      }
+      const { options } = runOptions(directory, { target: join(directory, '.target') });
+      await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+      const later = await readAll(filesBelow(join(directory, '.target')));
+      const pages = (records: readonly ArchivedRecord[]) =>
+        capturesOf(records).filter((line) => line.startsWith('response'));
+      assert.deepEqual(pages(later), pages(await readAll(paths)));
+      const revisits = later.filter(({ type }) => type === 'revisit');
+      assert.equal(revisits.length, name === 'old.arc' ? 2 : 0);
+      for (const revisit of revisits) assert.equal(revisit.refersTo, originalOf(revisit, later)?.recordId);
+    });
+  });
+}
