@@ -87,6 +87,12 @@ export class Clusters {
     }
   }
 
+  /** The rows of `source`, of which those that cannot be pointed at hold and yield nothing. */
+  withoutAmbiguous(source: string): string {
+    const isAmbiguous = `(hash(uri, time_ms // 1000) IN (SELECT place FROM ambiguous_place) OR hash(record_id) IN (SELECT id FROM ambiguous_id))`;
+    return `(SELECT * REPLACE (holds AND NOT ${isAmbiguous} AS holds, yields AND NOT ${isAmbiguous} AS yields) FROM ${source})`;
+  }
+
   /** Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from. */
   async findReferenced(source: string, pointers: string): Promise<void> {
     await findReferenced(this.#database, source, pointers);

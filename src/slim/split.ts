@@ -1,10 +1,11 @@
 /**
  * `slim split`: parts manifests by digest, so that parts can be resolved on different machines. A cluster is never divided. Rows that only
- * point at others stand in every part, because any part may hold what they point at.
+ * point at others stand in every part, because any part may hold what they point at. Those that cannot be pointed at without doubt hold and yield nothing in any.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
+import { Clusters } from './clusters.ts';
 import { quoted } from './database.ts';
 import { manifestSource } from './manifest-source.ts';
 import { type ManifestFormat, putManifest, writeManifest } from './manifest-target.ts';
@@ -39,11 +40,16 @@ export async function slimSplit(options: SplitOptions): Promise<SplitPart[]> {
   }
   return withStageDirectory(join(out, 'split'), signal, async (directory, database) => {
     const source = await manifestSource(database, manifests, directory);
+    // Seen only here: the contents that share a place or an id go to different parts.
+    const clusters = new Clusters(database);
+    await clusters.prepare();
+    await clusters.findAmbiguous(source.sql, join(directory, 'keys.parquet'));
+    const whole = clusters.withoutAmbiguous(source.sql);
     const made: SplitPart[] = [];
     for (const [part, name] of names.entries()) {
       const start = `substr(split_part(digest, ':', 2), 1, 4)`;
       const upper = part + 1 === parts ? '' : ` AND ${start} < ${quoted(border(part + 1, parts))}`;
-      const rows = `SELECT * FROM ${source.sql} WHERE digest IS NULL OR (${start} >= ${quoted(border(part, parts))}${upper})`;
+      const rows = `SELECT * FROM ${whole} WHERE digest IS NULL OR (${start} >= ${quoted(border(part, parts))}${upper})`;
       await writeManifest(database, rows, join(directory, name), format, false);
       made.push({ path: join(out, name), rows: await database.count(`(${rows})`) });
     }

@@ -63,7 +63,7 @@ describe('pinakes slim', () => {
     const lines = Array.from(
       { length: 3000 },
       (_, number) =>
-        `a.warc.gz ${number}000 1000 http://a.example/ 2024-01-01T00:00:00Z ${formatDigest(digest(number))}\n`,
+        `a.warc.gz ${number}000 1000 http://a.example/${number} 2024-01-01T00:00:00Z ${formatDigest(digest(number))}\n`,
     );
     writeFileSync(join(base, 'long.txt'), lines.join(''));
     assert.equal(pinakesProcess(base, 'slim', 'split', '1', 'long.txt', '--out', 'long').code, 0);

@@ -96,6 +96,27 @@ describe('slim by stages', () => {
     assert.deepEqual(images(await refs(resolved, 'by-parts')), images(whole));
   });
 
+  test('split into parts, a place or a record id that several contents share is pointed at no more than in a whole run', async () => {
+    const directory = mkdtempSync(join(base, 'shared-place-'));
+    const sample = await SampleWriter.create(join(directory, 'one.warc.gz'), 'gzip', 1);
+    const date = '2023-01-01T00:00:00Z';
+    const recordId = '<urn:uuid:00000000-0000-4000-8000-000000000001>';
+    for (const page of [1, 2]) await sample.page({ uri: 'http://a.example/place', body: bodyOf(page), date });
+    for (const page of [3, 4]) await sample.page({ uri: `http://a.example/id/${page}`, body: bodyOf(page), recordId });
+    for (const page of [1, 2, 3, 4, 5, 5]) {
+      await sample.page({ uri: `http://a.example/${page}`, body: bodyOf(page) });
+    }
+    await sample.finish();
+    const [summed, out] = [join(directory, 'summed'), join(directory, 'parts')];
+    await sum(directory, summed);
+    let duplicates = 0;
+    for (const { path } of await slimSplit({ manifests: [summed], parts: 16, out, format: 'parquet' }))
+      duplicates += (await resolve([path], `${path}.resolved`)).duplicates;
+    assert.equal(duplicates, 1);
+    const { options } = runOptions(directory, { dryRun: true });
+    assert.equal((await slimRun(options)).duplicates, 1);
+  });
+
   test('text in the layout of warcsum goes through all stages, and leaves the same captures', async () => {
     const [text, resolved] = [join(base, 'manifest.txt'), join(base, 'resolved.txt')];
     await sum(collection, text, 'warcsum');
