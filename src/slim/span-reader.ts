@@ -86,7 +86,8 @@ export class SpanReader {
             scanner!.push(cursor.chunk);
             break;
           case 'end':
-            if (!cursor.tail.complete) return at;
+            // One that ends elsewhere than its span would be taken away with what stands beside it, or in part.
+            if (!cursor.tail.complete || cursor.tail.length !== spans[at]!.length) return at;
             ended = { head: cursor.head, facts: scanner!.end() };
             break;
           case 'done':

@@ -431,6 +431,34 @@ describe('slim by stages', () => {
     assert.ok(findings.some(({ code }) => code === 'slim-duplicate-differs' || code === 'slim-original-unusable'));
   });
 
+  for (const coding of ['gzip', 'none', 'zstd'] as const) {
+    test(`a manifest that takes a record for longer or shorter than it is costs none that stands beside it (${coding})`, async () => {
+      const directory = mkdtempSync(join(base, 'edited-'));
+      const sample = await SampleWriter.create(join(directory, 'one.warc'), coding, 1);
+      for (const page of [1, 1, 2, 3]) await sample.page({ uri: `http://a.example/${page}`, body: bodyOf(page) });
+      await sample.finish();
+      const earlier = capturesOf(await readAll(filesBelow(directory)));
+      const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+      await sum(directory, summed, 'warcsum');
+      await resolve([summed], resolved, 'warcsum');
+      const [first, second, third, fourth] = readFileSync(resolved, 'utf8').split('\n');
+      const [file, offset, length, ...rest] = second!.split(' ');
+      const toThird = Number(third!.split(' ')[1]) - Number(offset);
+      const toFourth = Number(fourth!.split(' ')[1]) - Number(offset);
+      for (const wrong of [toThird, toFourth, Number(length) - 40, Number(length) + 4]) {
+        writeFileSync(resolved, `${first}\n${[file, offset, wrong, ...rest].join(' ')}\n`);
+        const { options } = runOptions(directory);
+        await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+        assert.deepEqual(capturesOf(await readAll(filesBelow(directory))), earlier);
+      }
+      writeFileSync(resolved, `${first}\n${second}\n`);
+      const { options } = runOptions(directory);
+      const summary = await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: false } });
+      assert.equal(summary.revisits, 1);
+      assert.deepEqual(capturesOf(await readAll(filesBelow(directory))), earlier);
+    });
+  }
+
   test('split replaces no part that is there, unless it is told to', async () => {
     const out = join(base, 'parts-again');
     const split = (force: boolean) => slimSplit({ manifests: [manifest], parts: 2, out, format: 'parquet', force });
