@@ -238,7 +238,7 @@ class Run {
     const from = this.#state.scanned.length;
     if (from === this.#files.length && from > 0) return;
     if (this.#options.resolved) {
-      this.#takeAsTheyAre();
+      await this.#takeAsTheyAre();
       return;
     }
     const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
@@ -280,13 +280,28 @@ class Run {
   }
 
   /** Without a scan there is only what the files are now: every record is proved when its turn comes. */
-  #takeAsTheyAre(): void {
+  async #takeAsTheyAre(): Promise<void> {
     const asideOf = this.#lookAround();
+    const faulty = await this.#faultyArcs();
     const files = this.#files.map(({ path, isArc }, file): ScannedFile => {
-      const aside = asideOf(path) || (isArc && this.#options.target === undefined ? 'arc' : '');
-      return { file, identity: identityOf(path), records: 0, aside };
+      const left = isArc && this.#options.target === undefined ? 'arc' : (faulty.get(path) ?? '');
+      return { file, identity: identityOf(path), records: 0, aside: asideOf(path) || left };
     });
     this.#note({ kind: 'scanned', files, lines: {} });
+  }
+
+  /** Of ARC files to be converted, why those are not that cannot be: what cannot be read in them would be lost. */
+  async #faultyArcs(): Promise<Map<string, string>> {
+    const faulty = new Map<string, string>();
+    if (this.#options.target === undefined) return faulty;
+    const paths = this.#files.filter(({ isArc }) => isArc).map(({ path }) => path);
+    const onFile = (index: number, { aside }: { aside: string }) => {
+      if (aside !== '') faulty.set(paths[index]!, aside);
+    };
+    const { algorithm, workers, onFinding, onFailure, signal } = this.#options;
+    const how = { algorithm, workers, withArc: true, brief: true, onFinding, onFailure, signal };
+    await firstPass(paths, paths, { add: () => {}, onFile }, how);
+    return faulty;
   }
 
   /**

@@ -87,3 +87,26 @@ for (const name of ['old.arc', 'old.warc']) {
     });
   });
 }
+
+test('by manifests too, an ARC file that is damaged is copied as it is, and nothing leans on it', async () => {
+  await inDirectory(async (directory) => {
+    const [source, target] = [join(directory, 'source'), join(directory, 'target')];
+    mkdirSync(source);
+    const whole = arcOf(['http://a.example/1', 'http://a.example/2'], bodyOf(1));
+    const paths = [join(source, 'damaged.arc'), join(source, 'whole.arc')];
+    for (const path of paths) writeFileSync(path, whole);
+    const watch = { onFinding: () => {}, onFailure: assert.fail, workers: 1, format: 'parquet' } as const;
+    const [summed, resolved] = [join(directory, 'summed'), join(directory, 'resolved')];
+    const how = { algorithm: 'sha256', trustHeaders: false, keepEmpty: false } as const;
+    await slimSum({ ...watch, ...how, files: paths, out: summed });
+    await slimResolve({ ...watch, manifests: [summed], out: resolved, verify: 'digest' });
+    const damaged = whole.subarray(0, whole.length - 500);
+    writeFileSync(paths[0]!, damaged);
+    const { options, findings } = runOptions(source, { target });
+    const summary = await slimRefs({ ...options, resolved: { manifests: [resolved], trustOriginals: true } });
+    assert.deepEqual([summary.filesAside, summary.revisits], [1, 0]);
+    assert.ok(findings.some(({ code }) => code === 'slim-file-damaged'));
+    assert.deepEqual(readdirSync(target).sort(), ['.pinakes-slim', 'damaged.arc', 'whole.warc']);
+    assert.deepEqual(readFileSync(join(target, 'damaged.arc')), Buffer.from(damaged));
+  });
+});
