@@ -36,6 +36,14 @@ test('names that could be taken for others stay as they are', () => {
     'νικο.gr',
     'ספר.example',
     'مثال.example',
+    // A mark that hardly shows, letters of no language of today, digits of other scripts, parts of syllables.
+    'аррӏе\u0487.com',
+    'сосаы.com',
+    'νοϳα.com',
+    'ĸate.com',
+    '৪৪.com',
+    '๐๐.com',
+    'ᅵᅵ.com',
   ];
   for (const host of unsafe) {
     const ascii = domainToASCII(host);
@@ -52,6 +60,9 @@ test('what stands for no name stays as it is', () => {
     'xn--0',
     'example.org',
     'my-xn--mnchen-3ya.de',
+    'xn--mnchen-3ya_.de',
+    // More digits than a number has room for.
+    `xn--${'9'.repeat(400)}b.example`,
     '',
   ])
     assert.equal(readableHost(host), host);

@@ -1,27 +1,33 @@
 /**
  * Names of hosts in their own script: `xn--mnchen-3ya.de` is shown as `münchen.de`, where nobody can take the name for another. A label stays as it is when it mixes scripts,
- * when all of its letters look like Latin ones, or when it is written from right to left, which would turn what stands beside it around.
+ * when all of its letters look like Latin ones, when it has letters of no language of today, which nobody knows the look of, or when it is written from right to left, which
+ * would turn what stands beside it around.
  */
 
 const WRITINGS: readonly RegExp[] = [
-  // Without the i that has no dot.
-  /^[-0-9a-z\u00df-\u00f6\u00f8-\u0130\u0132-\u017e]+$/,
+  // Without the i that has no dot, and the q of Greenland that looks like k.
+  /^[-0-9a-z\u00df-\u00f6\u00f8-\u0130\u0132-\u0137\u0139-\u017e]+$/,
   /^[-0-9\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30fc]+$/u,
-  /^[-0-9\p{Script=Hangul}]+$/u,
+  // Whole syllables.
+  /^[-0-9\uac00-\ud7a3]+$/,
   /^[-0-9\p{Script=Devanagari}]+$/u,
   /^[-0-9\p{Script=Bengali}]+$/u,
   /^[-0-9\p{Script=Tamil}]+$/u,
   /^[-0-9\p{Script=Thai}]+$/u,
-  /^(?=.*[^-0-9асԁеһіјӏорԛѕԝхуъьҽпгѵѡ])[-0-9\p{Script=Cyrillic}]+$/u,
-  /^(?=.*[^-0-9αγηικνορστυχω])[-0-9\p{Script=Greek}]+$/u,
+  /^(?=.*[^-0-9аысԁеԍһіюјӏорԗԛѕԝхуүъьҽпг])[-0-9\u0430-\u045f\u048a-\u052f]+$/,
+  /^(?=.*[^-0-9αγηικνορστυχω])[-0-9\u0390\u03ac-\u03ce]+$/,
 ];
+/** Digits of other scripts look like other Latin ones, or like letters. */
+const LETTERS = /^[-0-9\p{L}\p{M}]+$/u;
+
+/** Names are no longer: what goes beyond stands for nothing. */
+const LABEL = /(^|[.@])(xn--[-a-z0-9]{1,59})(?![^.:])/gi;
 
 export function readableHost(host: string): string {
-  return host.replace(/(^|[.@])(xn--[-a-z0-9]+)/gi, (_, before: string, label: string) => {
+  return host.replace(LABEL, (_, before: string, label: string) => {
     const letters = lettersOf(label.slice('xn--'.length).toLowerCase());
-    return WRITINGS.some((writing) => writing.test(letters)) && isNameOf(letters, label)
-      ? before + letters
-      : before + label;
+    const isClear = LETTERS.test(letters) && WRITINGS.some((writing) => writing.test(letters));
+    return before + (isClear && isNameOf(letters, label) ? letters : label);
   });
 }
 
