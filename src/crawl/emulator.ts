@@ -77,14 +77,16 @@ async function* capturesByTime(
   source: Archive,
   onDamage: (where: string, why: string) => void,
 ): AsyncGenerator<Capture> {
+  let isFed = false;
   const stream = await source.stream({
     order: 'time',
-    // What comes, in whatever state, is told of when it is fed.
+    // What is fed, in whatever state, is told of then. A head can be so damaged that it names no capture any more.
     onDamage: ({ comes, url, segment, offset, message }) => {
-      if (comes === 'nothing') onDamage(url ?? `${segment}:${offset}`, message);
+      if (comes === 'nothing' || !isFed) onDamage(url ?? `${segment}:${offset}`, message);
     },
   });
   for await (const record of stream) {
+    isFed = false;
     const { head } = record;
     const { targetUri, time } = head;
     if (!targetUri || time === undefined) continue;
@@ -94,6 +96,7 @@ async function* capturesByTime(
         capture.place.offset === head.offset &&
         capture.place.segment === record.segment.number
       ) {
+        isFed = true;
         yield capture;
         break;
       }

@@ -131,6 +131,22 @@ test('what is damaged in an archive is not played as if it were sound, nor a rev
   assert.deepEqual(await audit(target), []);
 });
 
+test('a page whose record is damaged anywhere in its head is played or told of, and never passed over', async (t) => {
+  const source = await makeArchive(t);
+  for (const name of ['a', 'b', 'c']) await source.store(page(`http://site.test/${name}`, NOON, contentOf(name)));
+  const [, damaged] = (await walk(source)).filter(({ head }) => head.type === 'response');
+  const segment = await open(join(source.directory, 'volumes/main', `${damaged!.segment}.open`), 'r+');
+  t.after(() => segment.close());
+  const target = await makeArchive(t, { seed: 2 });
+  for (let at = 0; at < 240; at += 3) {
+    const { buffer } = await segment.read(Buffer.alloc(1), 0, 1, damaged!.offset + at);
+    await segment.write(Buffer.from([buffer[0]! ^ 0x10]), 0, 1, damaged!.offset + at);
+    const report = await emulate(target, source, { collection: `at-${at}` });
+    assert.equal(report.pages + report.damaged, 3, `damage at ${at}`);
+    await segment.write(buffer, 0, 1, damaged!.offset + at);
+  }
+});
+
 test('a page is played whatever form its date has, and wherever on earth that is', async (t) => {
   const zone = process.env.TZ;
   process.env.TZ = 'America/New_York';
