@@ -21,7 +21,7 @@ import {
   schedules,
 } from '../crawl/index.ts';
 import { openingOptions } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, pathFrom } from './command.ts';
 import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED, tellFailure } from './outcome.ts';
 import { formatDuration } from './progress.ts';
@@ -248,7 +248,9 @@ async function replay(
   const { terminal, signal } = context;
   const rate = options.rate === undefined ? undefined : numberOf(options.rate, '--rate');
   if (rate === 0) throw new PinakesError('BAD_ARGUMENT', { where: '--rate 0', detail: 'more than none is expected' });
-  const source = await openArchive(path, openingOptions(context, 'replay'));
+  // What is advised from here on is for the archive that is read.
+  terminal.namedArchive = path;
+  const source = await openArchive(pathFrom(context, path), openingOptions(context, 'replay'));
   let told = 0;
   try {
     const report = await emulate(archive, source, {

@@ -1,11 +1,12 @@
 /** What the commands say when records that they read back are damaged. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { segmentFiles } from '../archive/shelf-sample.ts';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
+import { pinakes as pinakesProcess } from './pinakes-process.ts';
 import { scratch, writeSite } from './warc-sample.ts';
 
 const URL_7 = 'http://site.test/7';
@@ -119,4 +120,15 @@ test('verify tells errors of an earlier report as known, and ends with 1 only wh
   assert.equal(refused.code, 2);
   assert.match(refused.err, /report\.jsonl:1: .*BAD_ARGUMENT/s);
   assert.equal((await pinakes(at, 'verify', '--known', 'none.jsonl')).code, 2);
+});
+
+test('what is advised when an archive that is played is damaged names that archive', async (t) => {
+  const at = scratch(t);
+  const { segment } = await damagedArchive(at);
+  await pinakes(at, 'init', 'target');
+  const play = () => pinakesProcess(at, 'crawl', '--replay', 'archive', '--archive', 'target');
+  assert.match(play().err, /1 damaged record left out; `pinakes verify --archive archive` names them/);
+  rmSync(segmentFiles(at).find((path) => path.includes(segment))!);
+  const advised = play().err.match(/`pinakes [^`]+`/g)!;
+  assert.deepEqual([...new Set(advised)], ['`pinakes rebuild --archive archive`']);
 });
