@@ -258,6 +258,8 @@ suite('search screens', () => {
       // On a phone a label without anything behind it would puzzle.
       const textless = page.locator('.links tr').filter({ hasText: 'a.png' }).locator('td[data-label=Text]');
       assert.equal(await textless.isVisible(), options === WIDE);
+      const kind = (await page.locator('td[data-label=Kind]').filter({ hasText: 'image' }).boundingBox())!;
+      assert.ok(kind.height < 50, `the kind of the link takes ${kind.height} pixels, more than a line`);
       await checkScreen(page, record, { where: 'links of a long address' });
     }
   });
