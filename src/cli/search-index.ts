@@ -29,8 +29,7 @@ export async function searchIndex(
     });
     count.end();
     damage.end();
-    const hasChanged = report.captures + report.redirects + report.removed > 0;
-    const rank = options.rank !== false && hasChanged ? await watchedRank(context, indexer) : undefined;
+    const rank = options.rank !== false && indexer.isRankDue ? await watchedRank(context, indexer) : undefined;
     const { wordsMs: _, busyMs: __, ...told } = report;
     if (options.json) await terminal.json({ ...told, ...(rank && { rank }) });
     else {

@@ -52,8 +52,14 @@ export class IndexWriter {
     for (const entry of entries) read.push({ entry, page: entry.content && (await readContent(entry, entry.content)) });
     this.#begin();
     for (const { entry, page } of read) this.#addEntry(entry, page, tally);
+    this.#noteChanged(tally.captures + tally.redirects);
     tally.busyMs = this.#stopwatch() - start;
     return tally;
+  }
+
+  /** Ranks are of what there was before, until they are computed anew, which may be broken off. */
+  #noteChanged(captures: number): void {
+    if (captures > 0) this.#statements.putState.run('unranked', 'yes');
   }
 
   #begin(): void {
@@ -216,6 +222,7 @@ export class IndexWriter {
         removed++;
       }
     }
+    this.#noteChanged(removed);
     return removed;
   }
 
@@ -227,6 +234,7 @@ export class IndexWriter {
       this.#statements.dropCapture.run(version!, time!, hash!, collection!);
       this.#shrink(Number(version));
     }
+    this.#noteChanged(rows.length);
     return rows.length;
   }
 
@@ -294,7 +302,7 @@ export class IndexWriter {
   async rank(options: RankOptions = {}): Promise<RankReport> {
     this.#begin();
     const { report, digest } = rankPages(this.#database, edgesFile(this.#path), options);
-    await this.commit({ ranked: String(this.#batch), ranking: digest });
+    await this.commit({ ranked: String(this.#batch), ranking: digest, unranked: null });
     return report;
   }
 

@@ -423,6 +423,11 @@ export class Indexer {
     }
   }
 
+  /** Whether captures came or left since ranks were computed. */
+  get isRankDue(): boolean {
+    return this.#view.state('unranked') !== undefined;
+  }
+
   /** Computes ranks and citation counts over the links of the index. */
   rank(options: RankOptions = {}): Promise<RankReport> {
     return this.#target.rank(options);

@@ -116,7 +116,7 @@ export class Indexing {
     try {
       this.#indexer = await Indexer.open(archive);
       signal.throwIfAborted();
-      const { captures, redirects, removed, damaged } = await this.#indexer.catchUp({
+      const { damaged } = await this.#indexer.catchUp({
         signal,
         batchDocuments: BATCH_DOCUMENTS,
         onProgress: ({ records, tally }) => {
@@ -124,7 +124,7 @@ export class Indexing {
           this.#status = { ...this.#status, message };
         },
       });
-      if (captures + redirects + removed > 0) {
+      if (this.#indexer.isRankDue) {
         this.#status = { ...this.#status, message: 'pages are being ranked by their links' };
         await this.#indexer.rank();
       }

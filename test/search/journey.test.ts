@@ -56,6 +56,23 @@ test('a content that goes beyond what is read of one is told', async (t) => {
   assert.deepEqual([again!.documents, again!.partlyRead], [2, 1]);
 });
 
+test('ranks that were left or broken off are made by the next index, also when nothing came since', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const at = join(directory, 'archive');
+  await createArchive(at);
+  const archive = await openArchive(at, trialOptions());
+  await storePages(archive, trialPages(3, 5));
+  await archive.close();
+  const isRanked = async (...options: string[]) =>
+    'rank' in (await pinakesJson(directory, 'index', '-a', at, '--json', ...options))[0]!;
+  assert.equal(await isRanked('--no-rank'), false);
+  assert.equal(await isRanked(), true);
+  assert.equal(await isRanked(), false);
+  assert.match((await pinakes(directory, 'delete', '-a', at, '--from', '2000', '--yes')).out, /^deleted/);
+  assert.equal(await isRanked('--no-rank'), false);
+  assert.equal(await isRanked(), true);
+});
+
 test('an archive is indexed, searched, ranked and its links written, from the command line', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
