@@ -21,8 +21,8 @@ export type Wanted = {
   /** The latest when undefined. */
   readonly at: EpochMs | undefined;
   readonly side: 'either' | 'notAfter';
-  /** The first byte that is asked for, when it is not all of them: of parts the one is meant that has it. */
-  readonly fromByte?: number | undefined;
+  /** The field Range of the request: where there are but parts, the one is meant that has the first byte of it. */
+  readonly range?: string | undefined;
   /** When the request sent something. */
   readonly exchange?: Exchange | undefined;
 };

@@ -10,6 +10,7 @@
 import type { Archive, Retrieved } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
+import { byteRange } from '../warc/index.ts';
 import { candidatesFor, isSame, nearestFirst, type Wanted } from './candidates.ts';
 import type { Capture } from './capture.ts';
 import { type Exchange, relationTo } from './exchange-key.ts';
@@ -19,6 +20,8 @@ import { releaseBody } from './payload-body.ts';
 const CANDIDATES_MAX = 64;
 /** The requests of how many captures are read for one that was the same. Pages ask the same address for many things, `/graphql`. */
 const REQUESTS_MAX = 256;
+/** How many captures are looked at for the part that has the asked bytes: a film was fetched in as many. */
+const PARTS_MAX = 256;
 /** How far redirections are followed, and those of how many captures. */
 const HOPS_MAX = 10;
 const FOLLOWED_MAX = 8;
@@ -47,11 +50,12 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
   const siblings = await archive.catalog.capturesOf(wanted.key);
   let spare: Capture | undefined;
   let part: Capture | undefined;
+  let size: number | undefined;
   let circle: readonly Capture[] | undefined;
   let count = 0;
   let followed = 0;
   for await (const capture of answersTo(archive, wanted, siblings)) {
-    if (++count > CANDIDATES_MAX) break;
+    if (++count > (wanted.range === undefined || part ? CANDIDATES_MAX : PARTS_MAX)) break;
     const rank = rankOf(capture);
     if (rank === 'unusable') continue;
     if (rank === 'spare') {
@@ -59,11 +63,14 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
       continue;
     }
     const retrieved = await archive.open(capture);
-    if (isPart(capture, retrieved)) {
+    const held = await partOf(archive, capture, retrieved);
+    if (held) {
       spare ??= capture;
-      if (hasByte(retrieved, wanted.fromByte)) part ??= capture;
+      // Of another size it is a part of another content.
+      size ??= held.size;
+      if (held.size === size && askedOf(held, wanted.range)) part ??= capture;
     }
-    const isPassedOver = isPart(capture, retrieved) || isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
+    const isPassedOver = held || isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
     const isFollowed = !isPassedOver && isRedirection(capture) && followed++ < FOLLOWED_MAX;
     const members = isFollowed ? await circleFrom(archive, capture, retrieved, wanted.side) : undefined;
     if (!isPassedOver && !members) return { capture, retrieved, siblings };
@@ -141,7 +148,7 @@ async function firstAnswer(
     if (!isKnownByRecord(capture)) return { capture, target: undefined };
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
-    if (!isPart(capture, retrieved) && !isSelfRedirect(capture, retrieved))
+    if (!(await partOf(archive, capture, retrieved)) && !isSelfRedirect(capture, retrieved))
       return { capture, target: isRedirection(capture) ? targetOf(capture, retrieved) : undefined };
   }
   return undefined;
@@ -191,7 +198,7 @@ async function standingOf(archive: Archive, capture: Capture): Promise<'shown' |
   try {
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
-    if (isPart(capture, retrieved)) return 'spare';
+    if (await partOf(archive, capture, retrieved)) return 'spare';
     if (isSelfRedirect(capture, retrieved)) return 'never';
     return (await circleFrom(archive, capture, retrieved, 'either')) ? 'circle' : 'shown';
   } catch (error) {
@@ -218,26 +225,35 @@ export function isKnownByRecord(capture: Capture): boolean {
   return isRedirection(capture) || capture.status === 206;
 }
 
-/** Whether an answer is less than the content: players ask for `bytes=0-`, and get all of it as a part. */
-function isPart({ status }: Capture, retrieved: Retrieved): boolean {
-  if (status !== 206) return false;
-  const held = heldRange(retrieved);
-  return !held || held.from > 0 || held.to < held.size;
+/** What an answer has that is less than the content; undefined of others. Players ask for `bytes=0-`, and get all of it as a part. */
+async function partOf(archive: Archive, capture: Capture, retrieved: Retrieved): Promise<Held | undefined> {
+  if (capture.status !== 206) return undefined;
+  const held = await heldOf(archive, capture, retrieved);
+  return isWhole(held) ? undefined : held;
 }
 
-function hasByte(retrieved: Retrieved, byte: number | undefined): boolean {
-  const held = byte === undefined ? undefined : heldRange(retrieved);
-  return held !== undefined && held.from <= byte! && byte! < held.to;
-}
+/** Which bytes of a content an answer has. `to` is exclusive; `size` is that of the whole content, undefined when the answer does not say. */
+export type Held = { readonly from: number; readonly to: number; readonly size: number | undefined };
 
-/** `to` is exclusive, `size` that of the whole content. */
-export type HeldRange = { readonly from: number; readonly to: number; readonly size: number };
-
-/** Which part of its content an answer has; undefined when it does not say. */
-export function heldRange({ http, holderHttp }: Retrieved): HeldRange | undefined {
+/** What the head says, as far as it is there: crawlers cut off what is long. */
+export async function heldOf(archive: Archive, { block }: Capture, { http, holderHttp }: Retrieved): Promise<Held> {
   const field = http?.get('content-range') ?? holderHttp?.get('content-range') ?? '';
-  const [, from, last, size] = /^\s*bytes\s+(\d+)-(\d+)\/(\d+)\s*$/i.exec(field) ?? [];
-  return size === undefined ? undefined : { from: Number(from), to: Number(last) + 1, size: Number(size) };
+  const [, first, last, size] = /^\s*bytes\s+(\d+)-(\d+)\/(\d+)\s*$/i.exec(field) ?? [];
+  if (size === undefined) return { from: 0, to: 0, size: undefined };
+  const from = Number(first);
+  const [held] = block ? await archive.catalog.getBlocks([block]) : [];
+  return { from, to: Math.min(Number(last) + 1, from + (held?.size ?? 0)), size: Number(size) };
+}
+
+export function isWhole({ from, to, size }: Held): boolean {
+  return from === 0 && to === size;
+}
+
+/** What of a part a request asks for, if the part has the first byte of that: for the rest players ask next. */
+export function askedOf({ from, to, size }: Held, range: string | undefined): { from: number; to: number } | undefined {
+  const asked = byteRange(range, size ?? 0);
+  const isHeld = asked.kind === 'part' && from <= asked.from && asked.from < to;
+  return isHeld ? { from: asked.from, to: Math.min(asked.to, to) } : undefined;
 }
 
 function isRedirection({ status }: Capture): boolean {

@@ -10,7 +10,7 @@ import { requestKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
 import { callingBack, captureBesideBuster } from './cache-buster.ts';
 import type { Capture } from './capture.ts';
-import { type Chosen, chooseCapture, type HeldRange, heldRange } from './capture-choice.ts';
+import { askedOf, type Chosen, chooseCapture, type Held, heldOf, isWhole } from './capture-choice.ts';
 import { contentKind } from './content-kind.ts';
 import { documentPage, isViewed } from './document-page.ts';
 import type { Exchange } from './exchange-key.ts';
@@ -120,11 +120,11 @@ export class Replayer {
     const key = urlKey(url);
     const exchange = exchangeOf(request);
     if (!exchange) {
-      const fromByte = firstByte(request);
-      const chosen = await chooseCapture(this.#archive, { key, url, at, side, fromByte });
+      const range = rangeOfContent(request);
+      const chosen = await chooseCapture(this.#archive, { key, url, at, side, range });
       if (chosen || isNavigation(request) || request.modifier === 'id_') return chosen;
       const meant = await captureBesideBuster(this.#archive, key, at);
-      return meant && chooseCapture(this.#archive, { key: meant.urlKey, url: meant.url, at, side, fromByte });
+      return meant && chooseCapture(this.#archive, { key: meant.urlKey, url: meant.url, at, side, range });
     }
     const filed = await chooseCapture(this.#archive, { key: exchange.key, url, at, side, exchange });
     return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchange });
@@ -204,8 +204,10 @@ export class Replayer {
       if (isRaw && codings.length > 0) fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
       const isDocument = /xml|html/.test(bareMime(contentType));
       fields.push(...(isRaw ? this.#security.raw : isDocument ? this.#security.document : this.#security.resource));
-      const held = head?.status === 206 ? heldRange(retrieved) : undefined;
-      return this.#bytes(request, { status, fields, body, capture }, isRaw || codings.length === 0, held);
+      const isStored = isRaw || codings.length === 0;
+      const held = head?.status === 206 && isStored && (await heldOf(this.#archive, capture, retrieved));
+      const answer = { status, fields, body, capture };
+      return (held && (await inPlace(request, answer, held))) || this.#bytes(request, answer, isStored);
     }
     fields.push(['Content-Type', rewrittenType(kind)]);
     fields.push(
@@ -246,22 +248,9 @@ export class Replayer {
   }
 
   /** Sends bytes as they are: whole, in part, or not at all when the client has them. */
-  async #bytes(
-    request: ReplayRequest,
-    answer: ReplayResponse & { readonly capture: Capture; readonly body: Body },
-    isStored: boolean,
-    held?: HeldRange,
-  ): Promise<ReplayResponse> {
+  async #bytes(request: ReplayRequest, answer: Bytes, isStored: boolean): Promise<ReplayResponse> {
     const { body, capture, fields } = answer;
     const size = body instanceof Uint8Array ? body.length : isStored ? await this.#sizeOf(capture) : undefined;
-    const isPart = held && isStored && size === held.to - held.from && size < held.size;
-    const asked = byteRange(isPart && request.method !== 'HEAD' ? request.fields('range') : undefined, held?.size ?? 0);
-    if (isPart && asked.kind === 'part' && isWithin(asked.from, held)) {
-      // Without a tag: to players, parts with different ones are not of one content.
-      const [from, to] = [asked.from, Math.min(asked.to, held.to)];
-      fields.push(['Content-Range', `bytes ${from}-${to - 1}/${held.size}`], ['Content-Length', String(to - from)]);
-      return { status: 206, fields, body: cut(body, from - held.from, to - held.from), capture };
-    }
     const tag =
       isStored && capture.block ? `"${toHex(capture.block.digest).slice(0, 32)}~${capture.block.overflow}"` : undefined;
     if (tag) fields.push(['ETag', tag]);
@@ -280,18 +269,12 @@ export class Replayer {
       request.method !== 'HEAD' && answer.status === 200 && (condition === undefined || condition === tag);
     const range = byteRange(isAsked ? request.fields('range') : undefined, size);
     fields.push(['Accept-Ranges', 'bytes']);
-    if (range.kind === 'outside') {
-      await releaseBody(body);
-      fields.push(['Content-Range', `bytes */${size}`], ['Content-Length', '0']);
-      return { status: 416, fields, body: EMPTY, capture };
-    }
+    if (range.kind === 'outside') return outside(answer, size);
     if (range.kind === 'whole') {
       fields.push(['Content-Length', String(size)]);
       return answer;
     }
-    const { from, to } = range;
-    fields.push(['Content-Range', `bytes ${from}-${to - 1}/${size}`], ['Content-Length', String(to - from)]);
-    return { status: 206, fields, body: cut(body, from, to), capture };
+    return partial(answer, range, 0, size);
   }
 
   async #sizeOf({ block }: Capture): Promise<number | undefined> {
@@ -300,6 +283,8 @@ export class Replayer {
     return held?.size;
   }
 }
+
+type Bytes = ReplayResponse & { readonly capture: Capture; readonly body: Body };
 
 const SCRIPT_MODIFIERS: ReadonlySet<string> = new Set(['js_', 'esm_', 'wkr_', 'wkrm_', 'wkrf_']);
 const NO_IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>\n';
@@ -334,18 +319,44 @@ function exchangeOf({ url, method, requestBody, fields }: ReplayRequest): Exchan
   return { method, key: requestKey(url, method, requestBody ?? EMPTY, fields('content-type') ?? '') };
 }
 
-/** The first byte that is asked for, when the request counts from the start. */
-function firstByte({ fields }: ReplayRequest): number | undefined {
-  const from = /^bytes=\s*(\d+)\s*-/i.exec(fields('range') ?? '')?.[1];
-  return from === undefined ? undefined : Number(from);
+/** The bytes of a content that are asked for, be it there as parts; undefined when bytes of the very capture are meant: as it is kept, or by its tag. */
+function rangeOfContent({ method, modifier, fields }: ReplayRequest): string | undefined {
+  const isOfCapture = method === 'HEAD' || modifier === 'id_' || fields('if-range') !== undefined;
+  return isOfCapture ? undefined : fields('range');
 }
 
-function isWithin(byte: number, { from, to }: HeldRange): boolean {
-  return from <= byte && byte < to;
+/**
+ * What a request for bytes gets of a part, under the numbers that they have in the whole content; undefined when the part is shown for itself. Without a tag: to
+ * players, parts with different ones are not of one content.
+ */
+async function inPlace(request: ReplayRequest, answer: Bytes, held: Held): Promise<ReplayResponse | undefined> {
+  const range = rangeOfContent(request);
+  const { size } = held;
+  if (size === undefined || isWhole(held) || byteRange(range, size).kind === 'whole') return undefined;
+  const asked = askedOf(held, range);
+  return asked ? partial(answer, asked, held.from, size) : outside(answer, size);
 }
 
-function cut(body: Body, from: number, to: number): Body {
-  return body instanceof Uint8Array ? body.subarray(from, to) : partOf(body, from, to);
+/** Bytes [from, to) of a content of this size, out of a body that begins at `start` of it. */
+function partial(
+  answer: Bytes,
+  { from, to }: { from: number; to: number },
+  start: number,
+  size: number,
+): ReplayResponse {
+  const { body, capture } = answer;
+  // Scripts are told the extent of what they get, not of what the original sent.
+  const fields = answer.fields.filter(([name]) => !/^x-archive-orig-content-(?:length|range)$/i.test(name));
+  fields.push(['Content-Range', `bytes ${from}-${to - 1}/${size}`], ['Content-Length', String(to - from)]);
+  const [first, end] = [from - start, to - start];
+  const part = body instanceof Uint8Array ? body.subarray(first, end) : partOf(body, first, end);
+  return { status: 206, fields, body: part, capture };
+}
+
+async function outside({ fields, body, capture }: Bytes, size: number): Promise<ReplayResponse> {
+  await releaseBody(body);
+  fields.push(['Content-Range', `bytes */${size}`], ['Content-Length', '0']);
+  return { status: 416, fields, body: EMPTY, capture };
 }
 
 /** Whether a time of whole seconds means this capture. */

@@ -13,7 +13,7 @@ export const SHARED_MENDS = `
   function originalFields(sent) {
     var fields = new Map();
     sent.forEach(function (value, name) {
-      if (/^content-(?:type|length|language|disposition)$/.test(name) && !fields.has(name)) fields.set(name, value);
+      if (/^content-(?:type|length|range|language|disposition)$/.test(name) && !fields.has(name)) fields.set(name, value);
       var original = name.startsWith(KEPT) ? name.slice(KEPT.length) : '';
       if (original !== '' && !isCookie(original)) fields.set(original, value);
     });

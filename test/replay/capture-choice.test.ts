@@ -256,15 +256,69 @@ test('a part that is all of the content is shown as it is, a part of it only whe
     part('lm', 'bytes 2-3/4', SPRING),
     part('film', 'bytes 0-3/4', SPRING + 2 * MINUTE),
     part('fi', 'bytes 0-1/4', SPRING + 3 * MINUTE),
+    part('f', 'bytes 0-3/4', SPRING + 4 * MINUTE),
     { url, type: 'text/plain', status: '404 Not Found', body: 'gone', time: SUMMER },
   ]);
   const shown = async (at: number) => (await trial.ask({ url, at, modifier: 'oe_' })).text;
   assert.equal(await shown(SPRING), 'film');
   assert.equal(await shown(SPRING + 3 * MINUTE), 'film');
+  assert.equal(await shown(SPRING + 4 * MINUTE), 'film', 'the rest was cut off');
   assert.equal(await shown(SUMMER), 'gone');
   const around = await shownAround(trial.archive, url, SUMMER);
   assert.equal(around?.neighbours.previous?.time, SPRING + 2 * MINUTE);
   assert.equal(around?.neighbours.first?.time, SPRING + 2 * MINUTE);
+});
+
+test('bytes that no part has are not answered with others, and parts of one version not with those of another', async (t) => {
+  const url = 'http://film.example/film.mp4';
+  const part = (body: string, range: string, minute: number): SiteFile => {
+    const fields = [`Content-Range: bytes ${range}`, `Content-Length: ${body.length}`];
+    return { url, type: 'video/mp4', status: '206 Partial Content', fields, body, time: SPRING + minute * MINUTE };
+  };
+  const trial = await ReplayTrial.with(t, [
+    part('ab', '0-1/8', 0),
+    part('cd', '2-3/8', 1),
+    part('AB', '0-1/9', 2),
+    part('CD', '2-3/9', 3),
+    part('gh', '6-7/8', 4),
+    part('ef', '4-6/8', 5),
+  ]);
+  const ask = async (minute: number, fields: Record<string, string>, more = {}) => {
+    const asked = { url, at: SPRING + minute * MINUTE, modifier: 'oe_' as const, fields, ...more };
+    const { status, text, field } = await trial.ask(asked);
+    return [status, text, field('content-range')];
+  };
+  const range = (minute: number, bytes: string) => ask(minute, { range: `bytes=${bytes}` });
+  assert.deepEqual(await range(2, '2-'), [206, 'CD', 'bytes 2-3/9'], 'an older one is as near');
+  assert.deepEqual(await range(1, '0-'), [206, 'ab', 'bytes 0-1/8']);
+  assert.deepEqual(await range(0, '4-'), [206, 'ef', 'bytes 4-5/8'], 'what was cut off is not there');
+  assert.deepEqual(await range(0, '-1'), [206, 'h', 'bytes 7-7/8']);
+  assert.deepEqual(await range(2, '4-'), [416, '', 'bytes */9']);
+  assert.deepEqual(await range(0, '8-'), [416, '', 'bytes */8']);
+  assert.deepEqual(await range(1, '2-3,0-1'), [200, 'cd', undefined], 'several at once are not given');
+  assert.deepEqual(await ask(1, { range: 'bytes=0-', 'if-range': '"another"' }), [200, 'cd', undefined]);
+  assert.deepEqual(
+    await ask(1, { range: 'bytes=1-' }, { modifier: 'id_' }),
+    [206, 'd', 'bytes 1-1/2'],
+    'as it is kept',
+  );
+  const { field } = await trial.ask({ url, at: SPRING, modifier: 'oe_', fields: { range: 'bytes=1-' } });
+  assert.deepEqual(
+    [field('x-archive-orig-content-range'), field('x-archive-orig-content-length')],
+    [undefined, undefined],
+  );
+});
+
+test('of a hundred parts the one is found that has the bytes', async (t) => {
+  const url = 'http://film.example/long.mp4';
+  const parts = Array.from({ length: 100 }, (_, at): SiteFile => {
+    const fields = [`Content-Range: bytes ${4 * at}-${4 * at + 3}/400`];
+    const body = `${at}`.padStart(4, '.');
+    return { url, type: 'video/mp4', status: '206 Partial Content', fields, body, time: SPRING + at * 1000 };
+  });
+  const trial = await ReplayTrial.with(t, parts);
+  const last = await trial.ask({ url, at: SPRING, modifier: 'oe_', fields: { range: 'bytes=396-' } });
+  assert.deepEqual([last.status, last.text], [206, '..99']);
 });
 
 test('a player that asks for a content of which there are but parts gets each in its place', async (t) => {
