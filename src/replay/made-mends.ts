@@ -34,10 +34,14 @@ export const MADE_MENDS = `
       return wombat.URL.createObjectURL(new Blob([text], { type: type }));
     }
 
-    var assign = methods.rewriteHTMLAssign;
-    methods.rewriteHTMLAssign = function (element, setter, value) {
-      if (element.tagName !== 'IFRAME') return assign.call(this, element, setter, value);
-      setter.call(element, preparedDocument(this, String(value)));
+    // A page reads what it assigned.
+    methods.overrideHtmlAssignSrcDoc = function (owner, name) {
+      var wombat = this;
+      var set = this.getOrigSetter(owner.prototype, name);
+      this.defProp(owner.prototype, name, function (value) {
+        this.__wb_srcdoc = value;
+        set.call(this, preparedDocument(wombat, String(value)));
+      }, function () { return this.__wb_srcdoc; });
     };
     var rewriteFrame = methods.rewriteFrameSrc;
     methods.rewriteFrameSrc = function (element, name) {
@@ -63,7 +67,7 @@ export const MADE_MENDS = `
     methods.rewriteWorker = function (url, options) {
       if (!/^blob:/i.test(url)) return rewriteWorker.call(this, url, options);
       var info = this.wb_info;
-      var place = { prefix: info.prefix, prefixMod: info.prefix + info.wombat_ts + 'wkrf_/', originalURL: this.$wbwindow.document.baseURI };
+      var place = { prefix: info.prefix, prefixMod: info.prefix + info.wombat_ts + 'wkrf_/', originalURL: info.url };
       var begin = 'new self.WBWombat(' + JSON.stringify(place) + ');';
       var wombatWorkers = JSON.stringify(info.static_prefix + 'wombatWorkers.js');
       var code = readBlob(this, url).responseText.replace(this.workerBlobRe, '').replace(this.rmCheckThisInjectRe, 'this');

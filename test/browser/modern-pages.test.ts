@@ -276,6 +276,22 @@ test('frames and workers that scripts make from text are of the archive, and of 
   });
 });
 
+test('what takes the place of a frame is no document, and workers belong to the site of the page, not of its base', async (t) => {
+  const page = html(`<base href="https://cdn.example/"><p><iframe></iframe></p><script>
+    const frame = document.querySelector('iframe');
+    frame.innerHTML = 'none';
+    done.inner = frame.innerHTML;
+    frame.outerHTML = '<b>shown</b>';
+    done.outer = document.querySelector('p').innerHTML;
+    const opening = indexedDB.open('shared', 3);
+    opening.onsuccess = () => {
+      const code = "indexedDB.databases().then((all) => postMessage([location.origin, all.length]))";
+      new Worker(URL.createObjectURL(new Blob([code]))).onmessage = (event) => { done.worker = event.data; };
+    };</script>`);
+  const { done } = await found(t, [page], ['worker']);
+  assert.deepEqual(done, { inner: 'none', outer: '<b>shown</b>', worker: [SITE, 1] });
+});
+
 test('a socket, which nothing in an archive answers, fails as on a web that cannot be reached', async (t) => {
   const watch = `(tell) => {
     const events = [];
