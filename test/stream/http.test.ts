@@ -90,6 +90,15 @@ describe('GET /api/stream', () => {
     for (const part of parts) await idsOf(part);
   });
 
+  test('a cursor of a stream of one status is that of the selection, and several statuses are asked for too', async (t) => {
+    const one = await served(t, 20);
+    const cursor = (await one.archive.stream({ selection: { status: 200 } })).cursor();
+    const whole = await get(one, '?status=200');
+    const resumed = await get(one, `?status=200&cursor=${cursor}`);
+    assert.deepEqual([resumed.status, resumed.body.length], [200, whole.body.length]);
+    assert.deepEqual(await idsOf((await get(one, '?status=2xx,404')).body), await idsOf(whole.body));
+  });
+
   test('I8: a cursor goes on after the server started anew and the archive was compacted', async (t) => {
     const one = await served(t);
     const wanted = await storedIds(one.archive);

@@ -14,7 +14,10 @@ export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
 /** The selection that a question asks for. A collection that is not there is refused: nobody means nothing. */
 export function selectionOf(archive: Archive, asked: AskedSelection & { readonly query?: string }): Selection {
   const { collection, url, prefix, key, from, to, mime, status } = asked;
-  const query = archive.askedQuery({ mime, status: status?.toString(), query: asked.query });
+  // A single one apart from the query, as always: cursors of such streams are still good.
+  const single = /^\d{1,3}$/.test(`${status}`) ? Number(status) : undefined;
+  const several = single === undefined ? status?.toString() : undefined;
+  const query = archive.askedQuery({ mime, status: several, query: asked.query });
   return {
     ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
     ...(url !== undefined && { url }),
@@ -22,6 +25,7 @@ export function selectionOf(archive: Archive, asked: AskedSelection & { readonly
     ...(key !== undefined && { block: parseContentKey(key) }),
     ...(from !== undefined && { from: askedTime(from, 'start') }),
     ...(to !== undefined && { to: askedTime(to, 'end') }),
+    ...(single !== undefined && { status: single }),
     ...(query !== undefined && { query }),
   };
 }
