@@ -345,18 +345,24 @@ function partial(
   size: number,
 ): ReplayResponse {
   const { body, capture } = answer;
-  // Scripts are told the extent of what they get, not of what the original sent.
-  const fields = answer.fields.filter(([name]) => !/^x-archive-orig-content-(?:length|range)$/i.test(name));
+  const fields = withoutExtent(answer.fields);
   fields.push(['Content-Range', `bytes ${from}-${to - 1}/${size}`], ['Content-Length', String(to - from)]);
   const [first, end] = [from - start, to - start];
   const part = body instanceof Uint8Array ? body.subarray(first, end) : partOf(body, first, end);
   return { status: 206, fields, body: part, capture };
 }
 
-async function outside({ fields, body, capture }: Bytes, size: number): Promise<ReplayResponse> {
+async function outside(answer: Bytes, size: number): Promise<ReplayResponse> {
+  const { body, capture } = answer;
   await releaseBody(body);
+  const fields = withoutExtent(answer.fields);
   fields.push(['Content-Range', `bytes */${size}`], ['Content-Length', '0']);
   return { status: 416, fields, body: EMPTY, capture };
+}
+
+/** Scripts are told the extent of what they get, not of what the original sent. */
+function withoutExtent(fields: FieldList): FieldList {
+  return fields.filter(([name]) => !/^x-archive-orig-content-(?:length|range)$/i.test(name));
 }
 
 /** Whether a time of whole seconds means this capture. */

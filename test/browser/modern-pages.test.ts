@@ -318,20 +318,28 @@ test('scripts read the fields that the original was sent with, but for its cooki
     request.onload = () => { done.xhr = [request.getResponseHeader('x-total'), request.getResponseHeader('set-cookie'), request.getAllResponseHeaders()]; };
     request.send();
     done.own = new Response('x', { headers: { 'x-archive-orig-a': '1' } }).headers.get('x-archive-orig-a');
+    fetch('/more.json', { headers: { Range: 'bytes=1-' } }).then(({ headers }) => { done.part = [headers.get('content-range'), headers.get('content-length')]; });
     </script>`);
   const list: SiteFile = {
     url: `${SITE}/list.json`,
     type: 'application/json',
-    fields: ['X-Total: 42', 'Link: </list.json?page=2>; rel="next"', 'Set-Cookie: a=b', 'Content-Security-Policy: x'],
+    fields: [
+      'Content-Length: 2',
+      'X-Total: 42',
+      'Link: </list.json?page=2>; rel="next"',
+      'Set-Cookie: a=b',
+      'Content-Security-Policy: x',
+    ],
     body: '[]',
   };
-  const { done } = await found(t, [page, list], ['fetch', 'xhr']);
+  const { done } = await found(t, [page, list, { ...list, url: `${SITE}/more.json` }], ['fetch', 'xhr', 'part']);
   const link = '</list.json?page=2>; rel="next"';
   const names = ['content-length', 'content-security-policy', 'content-type', 'link', 'x-total'];
   assert.deepEqual(done.fetch, ['42', 'application/json', link, names]);
   const lines = ['content-length: 2', 'content-security-policy: x', 'content-type: application/json', `link: ${link}`];
   assert.deepEqual(done.xhr, ['42', null, [...lines, 'x-total: 42', ''].join('\r\n')]);
   assert.equal(done.own, '1');
+  assert.deepEqual(done.part, ['bytes 1-1/2', '1']);
 });
 
 test('style sheets and markup that scripts make from text load from the archive', async (t) => {

@@ -302,11 +302,10 @@ test('bytes that no part has are not answered with others, and parts of one vers
     [206, 'd', 'bytes 1-1/2'],
     'as it is kept',
   );
-  const { field } = await trial.ask({ url, at: SPRING, modifier: 'oe_', fields: { range: 'bytes=1-' } });
-  assert.deepEqual(
-    [field('x-archive-orig-content-range'), field('x-archive-orig-content-length')],
-    [undefined, undefined],
-  );
+  for (const bytes of ['1-', '8-']) {
+    const { names } = await trial.ask({ url, at: SPRING, modifier: 'oe_', fields: { range: `bytes=${bytes}` } });
+    assert.ok(!names.some((name) => /^x-archive-orig-content-(range|length)$/.test(name)), names.join());
+  }
 });
 
 test('of a hundred parts the one is found that has the bytes', async (t) => {
