@@ -249,7 +249,7 @@ export class Archive implements StreamParts {
   }
 
   newDraft(): CatalogDraft {
-    return new CatalogDraft(this.catalog, this.arrivals);
+    return new CatalogDraft(this.catalog, this.arrivals, { keepUnreferenced: this.shelf.unread.size > 0 });
   }
 
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */

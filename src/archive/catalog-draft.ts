@@ -9,6 +9,9 @@ import type { Alias, Block, BlockKey, Capture, CatalogBatch, CatalogView, Place,
 import type { Arrivals } from './arrivals.ts';
 import { unresolvedNote } from './revisit-clues.ts';
 
+/** Stands in the catalog as long as it may hold blocks that nothing refers to. */
+export const UNSWEPT_NOTE = 'unswept';
+
 export function blockId(key: BlockKey): string {
   return `${toHex(key.digest)}~${key.overflow}`;
 }
@@ -53,7 +56,7 @@ export class CatalogDraft {
 
   readonly #keepsUnreferenced: boolean;
 
-  /** `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild. */
+  /** `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild, or while a segment is unread that may. */
   constructor(catalog: CatalogView, arrivals: Arrivals, options: { keepUnreferenced?: boolean } = {}) {
     this.#catalog = catalog;
     this.#arrivals = arrivals;
@@ -160,10 +163,11 @@ export class CatalogDraft {
     for (const contents of this.#touched) {
       for (const overflow of contents.touched) {
         const block = find(contents, overflow)!;
-        if (block.references > 0 || this.#keepsUnreferenced) putBlocks.push(block);
-        else removeBlocks.push(block.key);
+        if (block.references === 0 && !this.#keepsUnreferenced) removeBlocks.push(block.key);
+        else putBlocks.push(block);
       }
     }
+    const isUnswept = putBlocks.some(({ references }) => references === 0);
     return {
       putCaptures: this.#put,
       removeCaptures: this.#removed,
@@ -172,7 +176,7 @@ export class CatalogDraft {
       putSegments: [...this.#segments.values()],
       removeSegments: this.#removedSegments,
       putAliases: this.#aliases,
-      putNotes: this.#notes,
+      putNotes: isUnswept ? { ...this.#notes, [UNSWEPT_NOTE]: 'yes' } : this.#notes,
       removeNotes: this.#removedNotes,
       durable,
     };

@@ -5,7 +5,7 @@ import type { Finding } from '../base/index.ts';
 import type { Catalog, Segment } from '../catalog/index.ts';
 import { BlockScanner, readRecords } from '../warc/index.ts';
 import type { Arrivals } from './arrivals.ts';
-import { CatalogDraft } from './catalog-draft.ts';
+import { CatalogDraft, UNSWEPT_NOTE } from './catalog-draft.ts';
 import { inSegment } from './damage.ts';
 import type { RecordAccess } from './record-access.ts';
 import { factsOfRecord, type RecordFacts } from './record-facts.ts';
@@ -13,8 +13,6 @@ import { Registrar } from './registrar.ts';
 import type { VolumeSet } from './volume-set.ts';
 
 const BATCH_RECORDS = 1000;
-/** Stands in the catalog as long as it may hold blocks that nothing refers to. */
-const UNSWEPT_NOTE = 'unswept';
 
 export type CataloguingParts = {
   readonly catalog: Catalog;
@@ -85,7 +83,6 @@ export async function catalogueSegment(
     );
     current = { ...current, bytes: last.offset + last.length!, records: current.records + group.length, deadBytes };
     draft.putSegment(current);
-    if (dead.size > 0) draft.putNote(UNSWEPT_NOTE, 'yes');
     await parts.catalog.write(draft.batch());
     options.onStep(current);
     group = [];

@@ -180,7 +180,8 @@ export class Retrieval {
   async content(key: BlockKey, options: RetrieveOptions = {}): Promise<RetrievedContent> {
     for (let attempt = 1; ; attempt++) {
       const [block] = await this.#catalog.getBlocks([key]);
-      if (!block)
+      // One that nothing refers to was deleted, and is only kept for what could not be read.
+      if (!block || block.references === 0)
         throw new PinakesError('CONTENT_MISSING', { where: `sha256:${Buffer.from(key.digest).toString('hex')}` });
       try {
         const opened = { place: block.holder, ...(await this.#access.open(block.holder)) };

@@ -4,11 +4,12 @@ import { fstatSync, renameSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { dropCatalog, openArchive } from '../../src/archive/index.ts';
+import { dropCatalog, formatContentKey, openArchive } from '../../src/archive/index.ts';
 import { response, revisitOf, writeForeign } from './foreign-file.ts';
 import {
   allCaptures,
   audit,
+  bytesOf,
   contentOf,
   makeArchive,
   NOON,
@@ -53,6 +54,42 @@ test('I5 No capture loses its content: what a file leans on that is away at a re
   assert.deepEqual((await again.compact()).waiting, []);
   assert.deepEqual(await payloadAt(again, 'http://a.example/'), Buffer.from(body));
   assert.equal((await again.verify()).errors, 0);
+});
+
+test('I5 No capture loses its content: nor when the original is deleted while the file that leans on it is away', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const body = contentOf('shared');
+  const original = response('http://a.example/', NOON, body);
+  const copied = await writeForeign(join(directory, 'copied.warc.gz'), [original]);
+  const linked = await writeForeign(join(directory, 'linked.warc.gz'), [
+    revisitOf(original, 'http://a.example/', NOON + DAY),
+  ]);
+  await archive.add([copied], { workers: 0 });
+  await archive.add([linked], { workers: 0, inPlace: true, collection: 'linked' });
+  await archive.close();
+  renameSync(linked, `${linked}.away`);
+  await dropCatalog(archive.directory);
+  const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  const [kept] = await allCaptures(without);
+  const key = formatContentKey('main', kept!.block!);
+  assert.deepEqual(await bytesOf((await without.content(key)).payload), Buffer.from(body));
+  assert.equal((await without.delete({ url: 'http://a.example/' })).captures, 1);
+  await assert.rejects(without.content(key), { code: 'CONTENT_MISSING' }, 'what was deleted is not given out');
+  await without.close();
+  const still = await openArchive(archive.directory, trialOptions({ seed: 3 }));
+  await assert.rejects(still.content(key), { code: 'CONTENT_MISSING' });
+  assert.equal((await still.verify()).errors, 1, 'the file that is away');
+  await still.close();
+
+  renameSync(`${linked}.away`, linked);
+  const again = await openArchive(archive.directory, trialOptions({ seed: 4 }));
+  t.after(() => again.close());
+  assert.deepEqual(await payloadAt(again, 'http://a.example/'), Buffer.from(body));
+  await again.delete({ url: 'http://a.example/' });
+  await again.compact();
+  assert.equal((await again.catalog.totals()).blocks, 0);
+  assert.deepEqual(await audit(again), []);
 });
 
 /** Lets the disk give no byte of a file from an offset on, as behind a bad sector, until the answer is called. */
