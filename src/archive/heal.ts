@@ -166,6 +166,7 @@ const SPARED: ReadonlySet<string> = new Set([
   'OBJECT_MISSING',
   'OBJECT_MOVED',
   'VOLUME_MISSING',
+  'VOLUME_TAKEN',
 ]);
 
 function isMissing(error: unknown): error is PinakesError {

@@ -10,6 +10,7 @@ import type { CataloguingParts } from './cataloguing.ts';
 import { type Connector, isVolumeName, type VolumeSetting } from './connector.ts';
 import { healArchive } from './heal.ts';
 import { createVolume } from './volume-set.ts';
+import { volumeWriter } from './volume-writer.ts';
 
 /** What changing the volumes needs besides the parts that other works get. */
 export interface VolumeAdminParts extends ArchiveParts {
@@ -139,6 +140,8 @@ export async function setVolumeWritable(archive: VolumeAdminParts, name: string,
   if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
   if (setting.writable === writable) return;
   const changed: VolumeSetting = { ...setting, writable };
+  // One that another archive writes to would be lost to reading too.
+  if (writable) await volumeWriter(archive.directory, changed);
   await archive.exclusive(async () => {
     // What is left to remove has to be removed while it can.
     await finishAdoptions(archive);

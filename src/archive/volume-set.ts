@@ -119,9 +119,10 @@ export class VolumeSet {
 
   /** Opens one more volume, or one of these anew under other settings. */
   async put(directory: string, setting: VolumeSetting): Promise<Volume> {
-    await this.#opened.get(setting.name)?.volume?.close();
+    const known = this.#opened.get(setting.name);
+    await known?.volume?.close();
     const opened = await openOne(directory, setting, this.#options);
-    this.#opened.set(setting.name, opened);
+    if (known || opened.volume) this.#opened.set(setting.name, opened);
     if (!opened.volume) throw opened.failure;
     return opened.volume;
   }

@@ -4,7 +4,7 @@
  *
  * An archive that was moved is no longer where the file says, and takes the volume over. The file is a warning sign and not a lock: a volume without it is as good.
  */
-import { readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { PinakesError } from '../base/index.ts';
 import { readConnector, type VolumeSetting } from './connector.ts';
@@ -18,9 +18,9 @@ export async function volumeWriter(archive: string, { name, path }: VolumeSettin
   if (!place || !own || place.startsWith(own + sep)) return async () => {};
   const file = join(place, WRITER_NAME);
   const writer = await readWriter(file);
-  if (writer !== undefined && writer !== own && (await writesTo(writer, place))) {
-    const detail = `the archive ${writer} writes to it; make it read-only in one of the two with \`pinakes volume set\``;
-    throw new PinakesError('VOLUME_MISSING', { where: `volume ${name} at ${place}`, detail });
+  if (writer !== undefined && !(await isSame(writer, own)) && (await writesTo(writer, place))) {
+    const detail = `the archive ${writer} writes to it; when that is no more, remove ${file}`;
+    throw new PinakesError('VOLUME_TAKEN', { where: `volume ${name} at ${place}`, detail });
   }
   return async () => {
     if (writer === own) return;
@@ -38,6 +38,12 @@ async function readWriter(file: string): Promise<string | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** A directory that is mounted in two places has two names. */
+async function isSame(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([one, other].map((path) => stat(path, { bigint: true }).catch(() => undefined)));
+  return one === other || (a !== undefined && a.dev === b?.dev && a.ino === b.ino);
 }
 
 /** Whether there is an archive that has this directory for a volume that may be written to. One that cannot be asked is taken to have. */

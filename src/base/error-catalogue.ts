@@ -257,6 +257,11 @@ export const ERROR_CATALOGUE = {
     'the volume may only be read',
     'Make it writable with `pinakes volume set NAME writable`, and on the disk; or write to another volume.',
   ),
+  VOLUME_TAKEN: entry(
+    'another archive writes to the volume',
+    'Make it read-only in one of the two with `pinakes volume set NAME read-only`.',
+    true,
+  ),
   VOLUME_UNKNOWN: entry('the archive has no volume of this name', '`pinakes volume ls` lists those that there are.'),
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -387,12 +387,14 @@ test('a copy of an archive does not write to a volume outside of it while the ar
   cpSync(join(directory, 'archive'), join(directory, 'copy'), { recursive: true });
   const copy = await openSample(join(directory, 'copy'));
   t.after(() => copy.close());
-  const shared = { code: 'VOLUME_MISSING', message: /archive writes to it; make it read-only/ };
+  const shared = { code: 'VOLUME_TAKEN', message: /archive writes to it; when .* remove .*second\/\.pinakes-archive/ };
   assert.match(copy.volumes.failureOf('second')?.message ?? '', shared.message);
   await assert.rejects(copy.delete({ url: SECOND[3]!.url }), shared);
   await assert.rejects(copy.rebuild(), shared);
   await copy.setVolumeWritable('second', false);
   assert.deepEqual(await lostDays(copy, PAGES), []);
+  await assert.rejects(copy.setVolumeWritable('second', true), shared);
+  assert.deepEqual(await lostDays(copy, PAGES), [], 'it stays as it was');
   await copy.close();
   const again = await openSample(join(directory, 'archive'));
   t.after(() => again.close());
@@ -406,12 +408,29 @@ test('an archive does not write to a volume of another, whatever it calls it', a
   await archive.close();
   const other = await openSample(join(directory, 'other'));
   t.after(() => other.close());
-  await assert.rejects(other.addVolume({ name: 'second', path: join(directory, 'second') }), {
-    code: 'VOLUME_MISSING',
-    message: /archive writes to it; make it read-only/,
-  });
+  for (const name of ['second', 'mine'])
+    await assert.rejects(other.addVolume({ name, path: join(directory, 'second') }), { code: 'VOLUME_TAKEN' });
+  assert.deepEqual(other.volumes.failures(), [], 'it is no volume of this archive');
   await other.addVolume({ name: 'theirs', path: join(directory, 'second'), isReadOnly: true });
   assert.deepEqual(await lostDays(other, SECOND), []);
+  const again = await openSample(join(directory, 'archive'));
+  t.after(() => again.close());
+  assert.deepEqual(again.volumes.failures(), []);
+});
+
+test('an archive whose forerunner can no longer be asked says how to go on, and does', async (t) => {
+  const { directory, archive } = await twoVolumes(t);
+  await archive.close();
+  cpSync(join(directory, 'archive'), join(directory, 'restored'), { recursive: true });
+  writeFileSync(join(directory, 'archive/archive.yaml'), '\0');
+  const restored = await openSample(join(directory, 'restored'));
+  const [, sign] = /remove (\S+)\)$/.exec(restored.volumes.failureOf('second')?.message ?? '') ?? [];
+  await restored.close();
+  rmSync(sign!);
+  const again = await openSample(join(directory, 'restored'));
+  t.after(() => again.close());
+  assert.deepEqual(again.volumes.failures(), []);
+  assert.deepEqual(await lostDays(again, PAGES), []);
 });
 
 test('an archive that was moved goes on writing to its volumes outside of it, and so does a copy with copies of them', async (t) => {
