@@ -38,7 +38,8 @@ export async function healArchive(
   await sparing(archive, 'exchange of segments', () => finishAdoptions(archive));
   const names = new Map(archive.shelf.all().map((segment) => [segment.name, segment]));
   const listed = await listSegments(archive);
-  const written = await findWritten(archive, listed, names);
+  const unclear = new Set<Found>();
+  const written = await findWritten(archive, listed, names, unclear);
   const { stale, apart } = await removeStale(archive, listed, written, names);
   const found = listed.filter((one) => !stale.has(one));
   const volumeOf = new Map<string, Found>();
@@ -54,7 +55,7 @@ export async function healArchive(
   const isReplacement = new Set(replacements.map((one) => one.found));
   for (const one of found) {
     const { volume, object } = one;
-    if (isReplacement.has(one)) continue;
+    if (isReplacement.has(one) || unclear.has(one)) continue;
     const known = names.get(object.name);
     const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
     // What the catalog knows all of counts, though it cannot be read now.
@@ -192,16 +193,27 @@ async function healObject(
   return healSegment(archive, parts, volume.name, object, segment);
 }
 
-/** Segments that were written anew and that the catalog does not know. */
+/**
+ * Segments that were written anew and that the catalog does not know. One of which that cannot be learned now is `unclear`, and is not entered though it could be read a
+ * moment later: it may have been given up, and would bring back what was deleted since.
+ */
 async function findWritten(
   archive: ArchiveParts,
   found: readonly Found[],
   names: ReadonlyMap<string, Segment>,
+  unclear: Set<Found>,
 ): Promise<Written[]> {
   const written: Written[] = [];
   for (const one of found) {
     if (names.has(one.object.name)) continue;
-    const replacement = await sparing(archive, whereIs(one), () => replacementIn(one.volume, one.object.name));
+    const onSpared = () => {
+      // Nothing was ever written anew among files that were added in place.
+      if (archive.volumes.linked(one.volume.name)) return;
+      unclear.add(one);
+      archive.shelf.unread.add(one.object.name);
+    };
+    const work = () => replacementIn(one.volume, one.object.name);
+    const replacement = await sparing(archive, whereIs(one), work, onSpared);
     if (replacement && replacement.name !== one.object.name) written.push({ found: one, replacement });
   }
   return written;

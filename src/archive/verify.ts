@@ -97,7 +97,10 @@ class Verification {
         for (const file of await this.#archive.volumes.misnamed(name))
           await this.#tell(problemOf('segment-misnamed', { volume: name, segment: file }));
     }
-    for (const segment of this.#archive.shelf.all()) await this.#verifySegment(segment);
+    const segments = this.#archive.shelf.all();
+    for (const segment of segments) await this.#verifySegment(segment);
+    for (const segment of this.#archive.shelf.unread.difference(new Set(segments.map(({ name }) => name))))
+      await this.#tell(problemOf('segment-unreadable', { segment }));
     await this.#countCatalog();
     await this.#lookCloser();
     for await (const wrong of this.#references.wrong(this.#archive.catalog)) {

@@ -1,10 +1,11 @@
 /** Segments that cannot be read when the catalog is made: what they lean on stays, and the rest of the archive is there. */
 import assert from 'node:assert/strict';
-import { fstatSync, renameSync, statSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, fstatSync, renameSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { dropCatalog, formatContentKey, openArchive } from '../../src/archive/index.ts';
+import type { Segment } from '../../src/catalog/index.ts';
 import { response, revisitOf, writeForeign } from './foreign-file.ts';
 import {
   allCaptures,
@@ -92,16 +93,17 @@ test('I5 No capture loses its content: nor when the original is deleted while th
   assert.deepEqual(await audit(again), []);
 });
 
-/** Lets the disk give no byte of a file from an offset on, as behind a bad sector, until the answer is called. */
-async function breakFile(t: TestContext, path: string, from: number): Promise<() => void> {
+/** Lets the disk give no byte of a file from an offset on, as behind a bad sector, until the answer is called or it was asked so often. */
+async function breakFile(t: TestContext, path: string, from: number, times = Infinity): Promise<() => void> {
   const { ino } = statSync(path);
   const handle = await open(path);
   const reads = Object.getPrototypeOf(handle) as FileHandle;
   await handle.close();
   type Given = [Buffer, number, number, number];
   const read = reads.read as (this: FileHandle, ...given: Given) => Promise<unknown>;
+  let asked = 0;
   const mocked = t.mock.method(reads, 'read', async function (this: FileHandle, ...given: Given) {
-    if (given[3] + given[2] > from && fstatSync(this.fd).ino === ino)
+    if (given[3] + given[2] > from && fstatSync(this.fd).ino === ino && asked++ < times)
       throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
     return read.apply(this, given);
   });
@@ -189,3 +191,41 @@ test('a bad sector under tombstones costs only their segment when the catalog is
   assert.deepEqual(urls(await allCaptures(again)), expected);
   assert.deepEqual(await audit(again), []);
 });
+
+for (const times of [1, Infinity])
+  test(`a given up segment that the disk does not give ${times === 1 ? 'at once' : 'now'} brings nothing back`, async (t) => {
+    const archive = await makeArchive(t);
+    for (const path of ['a', 'b', 'c', 'd'])
+      await archive.store(page(`http://one.example/${path}`, NOON, contentOf(path)), { collection: 'one' });
+    await archive.delete({ url: 'http://one.example/a' });
+    await archive.close();
+    const copy = join(await temporaryDirectory(t), 'copy');
+    cpSync(archive.directory, copy, { recursive: true });
+    const compacted = await openArchive(copy, trialOptions({ seed: 2 }));
+    await compacted.compact();
+    const [{ name }] = compacted.segments() as [Segment];
+    await compacted.close();
+
+    const deleting = await openArchive(archive.directory, trialOptions({ seed: 3 }));
+    await deleting.delete({ url: 'http://one.example/b' });
+    await deleting.close();
+    const givenUp = join(archive.directory, 'volumes/main', name);
+    copyFileSync(join(copy, 'volumes/main', name), givenUp);
+    await dropCatalog(archive.directory);
+    const mend = await breakFile(t, givenUp, 0, times);
+    const without = await openArchive(archive.directory, trialOptions({ seed: 4 }));
+    const urls = (captures: readonly { url: string }[]) => captures.map(({ url }) => url).sort();
+    const expected = ['http://one.example/c', 'http://one.example/d'];
+    assert.deepEqual(urls(await allCaptures(without)), expected);
+    const problems: string[] = [];
+    await without.verify({ onProblem: ({ code, segment }) => void problems.push(`${code} ${segment}`) });
+    assert.deepEqual(problems, [`segment-unreadable ${name}`]);
+    await without.delete({ url: 'http://one.example/c' });
+    await without.close();
+    mend();
+    const again = await openArchive(archive.directory, trialOptions({ seed: 5 }));
+    t.after(() => again.close());
+    assert.deepEqual(urls(await allCaptures(again)), expected.slice(1));
+    assert.ok(!existsSync(givenUp));
+    assert.deepEqual(await audit(again), []);
+  });
