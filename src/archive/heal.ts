@@ -205,10 +205,9 @@ async function findWritten(
 ): Promise<Written[]> {
   const written: Written[] = [];
   for (const one of found) {
-    if (names.has(one.object.name)) continue;
+    // Nothing was written anew among files that were added in place.
+    if (names.has(one.object.name) || archive.volumes.linked(one.volume.name)) continue;
     const onSpared = () => {
-      // Nothing was ever written anew among files that were added in place.
-      if (archive.volumes.linked(one.volume.name)) return;
       unclear.add(one);
       archive.shelf.unread.add(one.object.name);
     };

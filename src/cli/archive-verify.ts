@@ -28,7 +28,7 @@ export async function archiveVerify(
     depth,
     signal,
     onProblem: (problem) => {
-      const isKnown = known?.has(identityOf(problem)) ?? false;
+      const isKnown = problem.level === 'error' && (known?.has(identityOf(problem)) ?? false);
       if (isKnown) knownMet++;
       if (!options.json) return terminal.line(formatProblem(problem, isKnown));
       return terminal.json({ kind: 'problem', ...problem, ...(known && { known: isKnown }) });

@@ -1,7 +1,7 @@
 /** What the commands say when records that they read back are damaged. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { segmentFiles } from '../archive/shelf-sample.ts';
@@ -102,6 +102,7 @@ test('verify tells errors of an earlier report as known, and ends with 1 only wh
   const bytes = readFileSync(path);
   bytes[offset + length - 8]! ^= 1;
   writeFileSync(path, bytes);
+  writeFileSync(join(dirname(path), 'a blank.warc'), '');
   const more = await pinakes(at, 'verify', '--known', 'report.jsonl', '--json');
   assert.equal(more.code, 1);
   const lines = more.out
@@ -114,6 +115,13 @@ test('verify tells errors of an earlier report as known, and ends with 1 only wh
   );
   assert.ok(lines.some((line) => line.known === false && line.level === 'error' && line.offset === offset));
   assert.equal(lines.at(-1).known, 1);
+
+  // A report of a version that took what is a warning now for an error hides no error.
+  const warned = lines.filter(({ level }) => level === 'warning').map((line) => ({ ...line, level: 'error' }));
+  assert.equal(warned.length, 1, 'the name with a blank');
+  writeFileSync(join(at, 'report.jsonl'), warned.map((line) => `${JSON.stringify(line)}\r\n`).join(''));
+  const hidden = await pinakes(at, 'verify', '--known', 'report.jsonl', '--json');
+  assert.deepEqual([hidden.code, JSON.parse(hidden.out.trim().split('\n').at(-1)!).known], [1, 0]);
 
   writeFileSync(join(at, 'report.jsonl'), known.out);
   const refused = await pinakes(at, 'verify', '--known', 'report.jsonl');
