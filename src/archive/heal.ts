@@ -19,7 +19,7 @@ import type { ArchiveParts } from './archive-parts.ts';
 import { type CataloguingParts, catalogueSegment, sweepBlocks } from './cataloguing.ts';
 import { isBadSector } from './damage.ts';
 import { finishDeletions } from './finish-delete.ts';
-import { type Replacement, replacementOf } from './replacement.ts';
+import { type Replacement, replacementOf, WARCINFO_BYTES_MAX } from './replacement.ts';
 import { resolveLater } from './resolve-later.ts';
 import type { SegmentKind } from './segment-shelf.ts';
 import { TOMBSTONES_SUFFIX } from './tombstones.ts';
@@ -367,8 +367,10 @@ async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<v
 /** Which segment this one was to take the place of, as its warcinfo says. */
 export async function replacementIn(volume: Volume, name: string): Promise<Replacement | undefined> {
   for await (const record of readRecords(volume.stream(name), { name })) {
-    if (record.head.type !== 'warcinfo') return undefined;
-    return replacementOf(await record.bytes(64 * 1024));
+    // Those of others may be of any length.
+    const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
+    if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;
+    return replacementOf(await record.bytes(WARCINFO_BYTES_MAX));
   }
   return undefined;
 }

@@ -9,7 +9,7 @@ import type { Field, ReadingRecord } from '../warc/index.ts';
 const REPLACES = 'pinakes-replaces';
 const TOMBSTONE_BYTES = 'pinakes-replaces-tombstones';
 /** The archive's own warcinfo records are far smaller. */
-const WARCINFO_BYTES_MAX = 64 * 1024;
+export const WARCINFO_BYTES_MAX = 64 * 1024;
 
 export type Replacement = { readonly name: string; readonly tombstoneBytes: number };
 

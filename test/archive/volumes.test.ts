@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
+import { response, warcinfo, writeForeign } from './foreign-file.ts';
 import {
   bodyOf,
   contentOf,
@@ -450,4 +451,19 @@ test('an archive that was moved goes on writing to its volumes outside of it, an
     assert.deepEqual(await lostDays(opened, PAGES), []);
     await opened.close();
   }
+});
+
+test('files that begin with a long warcinfo can be a volume', async (t) => {
+  const directory = scratch(t);
+  const archive = await openSample(join(directory, 'archive'));
+  t.after(() => archive.close());
+  mkdirSync(join(directory, 'theirs'));
+  const info = warcinfo();
+  const long = { ...info, block: Buffer.concat([info.block, Buffer.alloc(100_000, 'note: x\r\n')]) };
+  await writeForeign(join(directory, 'theirs/long.warc.gz'), [
+    long,
+    response('http://a.example/', 0, Buffer.from(contentOf(1))),
+  ]);
+  await archive.addVolume({ name: 'theirs', path: join(directory, 'theirs'), isReadOnly: true });
+  assert.equal((await archive.catalog.totals()).captures, 1);
 });
