@@ -100,6 +100,8 @@ export class RobotsVisitor {
   }
 
   async #fetchElsewhere(url: string, options: VisitOptions): Promise<RobotsFetch> {
+    // Nobody waits for a turn while it holds one; where the file that led here was stored before, that is not over yet.
+    options.onReceived(undefined, 0);
     const underWay = this.#underWay.get(url);
     if (underWay) {
       const answer = await underWay;

@@ -333,3 +333,20 @@ test('a host that the robots.txt of many others lead to is asked at its pace, an
   assert.equal(web.requests('rules.test', '/robots.txt').length, 1);
   assert.equal(web.concurrency.get('rules.test'), 1);
 });
+
+test('a crawl that was stopped between a robots.txt and where that leads on its own host goes on', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const stop = new AbortController();
+  web.redirect('site.test', '/robots.txt', web.url('site.test', '/rules'));
+  web.put('site.test', '/', html('home', '<a href="/no">x</a>'));
+  web.at('site.test', '/rules', () => stop.abort());
+  const crawlOnce = (signal: AbortSignal) =>
+    crawl(archive, [web.url('site.test')], { allowPrivate: true, delayMs: 0 }, { resolve: web.resolve, signal });
+  assert.equal((await crawlOnce(stop.signal)).outcome, 'interrupted');
+  web.put('site.test', '/rules', 'User-agent: *\nDisallow: /no', { 'content-type': 'text/plain' });
+  const { outcome, counts } = await crawlOnce(AbortSignal.timeout(10_000));
+  assert.deepEqual([outcome, counts.pages, counts.forbidden], ['done', 1, 1]);
+  assert.equal(web.requests('site.test', '/robots.txt').length, 1);
+});
