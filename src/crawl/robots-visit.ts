@@ -116,7 +116,10 @@ export class RobotsVisitor {
     const turn = await this.#turnAt(hostName(url));
     if (!turn) return { reason: 'busy', detail: `${url}: the host is left alone` };
     try {
-      return await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
+      const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
+      // It is this host that asks for a pause, and not only the one that led here that has to make it.
+      if ('kind' in answer && answer.waitMs !== undefined) turn.refuse(answer.waitMs);
+      return answer;
     } finally {
       turn.end(undefined);
     }

@@ -350,3 +350,19 @@ test('a crawl that was stopped between a robots.txt and where that leads on its 
   assert.deepEqual([outcome, counts.pages, counts.forbidden], ['done', 1, 1]);
   assert.equal(web.requests('site.test', '/robots.txt').length, 1);
 });
+
+test('a pause is made by whoever asks for it, also where the robots.txt of others lead to', async (t) => {
+  const site = await HastySite.start(t);
+  const others = ['one.test', 'two.test'];
+  const images = others.map((host) => `<img src="${site.web.url(host, '/x.gif')}">`).join('');
+  site.put('/', { body: html('home', images) });
+  for (const host of others) {
+    site.put(`/of/${host}`, { status: 503, fields: { 'retry-after': '600' } }, { body: '' });
+    site.web.redirect(host, '/robots.txt', site.web.url(HOST, `/of/${host}`));
+    site.web.put(host, '/x.gif', 'a picture', { 'content-type': 'image/gif' });
+  }
+  const { counts } = await site.crawl({ retries: 1 });
+  assert.deepEqual([counts.pages, counts.failures], [1, {}]);
+  const [first, second] = others.map((host) => site.asked.get(`/of/${host}`)![0]!).sort((a, b) => a - b);
+  assert.ok(second! - first! >= 10 * MINUTE_MS);
+});
