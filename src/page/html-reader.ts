@@ -269,7 +269,7 @@ export class HtmlReader implements MarkupSink {
     if (type.startsWith('application/ld+json'))
       collectJsonLd(text, this.#wantsLinks ? this.links : undefined, this.meta);
     else if (!this.#wantsLinks) return;
-    else if (type === 'importmap') this.#imports = collectImportMap(text, this.links);
+    else if (type === 'importmap') this.#imports = collectImportMap(text, this.links, this.#imports);
     else if (type === 'module') collectModuleLinks(text, this.links, this.#imports);
   }
 

@@ -56,6 +56,29 @@ test('files beside a module, and those that Vite lists for its imports, are foun
   ]);
 });
 
+test('a list of very many files is read, and what only begins like one throws nothing', () => {
+  const files = Array.from({ length: 400_000 }, (_, number) => `"assets/${number % 50_000}.js"`).join();
+  assert.equal(named(`import("./a.js");f=[${files}]`).length, 100_000);
+  assert.equal(named(`import("./a.js");f=[${files}`).length, 1);
+  assert.deepEqual(named('import("./a.js");f=["./b.js","no list of files"];g=["./c.js",]'), [
+    'script /base/assets/a.js',
+    'script /base/assets/c.js',
+  ]);
+});
+
+test('a list counts from the root of the site, however the path of the script is written', () => {
+  const text = Buffer.from('import("./a.js");f=["assets/b.js"]');
+  assert.deepEqual(
+    linksOfScript(text, 'http://a.test//assets/a.js').map(({ url }) => url),
+    ['http://a.test//assets/a.js', 'http://a.test//assets/b.js'],
+  );
+});
+
+test('what stands far ahead in a long line makes no comment of an import', () => {
+  for (const sign of ['*', '//', '/*', ' *'])
+    assert.deepEqual(named(`a=b${sign.padEnd(200, ';')}import("./one.js")`), ['script /base/assets/one.js'], sign);
+});
+
 test('modules inside of a page are read, with the import map before them', async () => {
   const html = `<script type="importmap">{"imports": {"three": "./three.js", "three/addons/": "/jsm/", "no": "bare"},
     "scopes": {"/x/": {"three": "./old.js"}}}</script>
@@ -71,5 +94,8 @@ test('modules inside of a page are read, with the import map before them', async
     'script /dir/own.js',
     'script /pre.js',
   ]);
+  const maps = ['{"imports": {"a/": "/a/"}}', '{"imports": {"b/": "/b/", "a/": "/no/"}}'];
+  const twice = `${maps.map((map) => `<script type=importmap>${map}</script>`).join('')}<script type=module>import "a/x.js"; import "b/y.js"</script>`;
+  assert.deepEqual(await ofPage(twice), ['script /a/x.js', 'script /b/y.js'], 'one map adds to another');
   assert.deepEqual(await ofPage('<script type=importmap>{broken</script><script type=module>import "a"</script>'), []);
 });

@@ -8,7 +8,8 @@
 import { arrayOf, objectOf, stringOf } from './json-value.ts';
 import { type Link, LinkCollector } from './link.ts';
 
-const LENGTH_MAX = 16 * 1024 * 1024;
+/** Longer ones are no import maps. */
+const MAP_LENGTH_MAX = 2 * 1024 * 1024;
 const NAMES_MAX = 5000;
 
 const NAME = '([^"\'`\\\\\\s{}<>|^]{1,1000})';
@@ -18,9 +19,9 @@ const DYNAMIC = new RegExp(
   'g',
 );
 const ASSET = new RegExp(`\\bnew\\s{1,20}URL\\(\\s{0,20}(["'\`])${NAME}\\1\\s{0,20},\\s{0,20}import\\.meta\\.url`, 'g');
-/** What Vite loads before an import: files of the site, counted from its root. */
-const FILES = /\[(?:(["'`])[^"'`\\\s]{1,300}\.(?:m?js|css)\1,?)+\]/g;
-const FILE = /[^"'`[\],]+/g;
+/** What Vite loads before an import: a list of files of the site, counted from its root. Taken file by file, for a pattern of them all has no memory for very many. */
+const LIST = /\[(?=["'`])/g;
+const FILE = /(["'`])([^"'`\\\s]{1,300}\.(?:m?js|css))\1,?(\]?)/y;
 
 const PLACE = /^(?:\.{0,2}\/|https?:\/\/)/i;
 
@@ -36,15 +37,27 @@ export function isScriptMime(mime: string): boolean {
 
 /** What the file of a script names. */
 export function linksOfScript(bytes: Uint8Array, url: string): Link[] {
-  const source = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, LENGTH_MAX));
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (!source.includes('import') && !source.includes('export')) return [];
   const links = new LinkCollector();
   const text = source.toString('utf8');
   collectModuleLinks(text, links);
+  const place = new URL(url);
   if (text.includes('import('))
-    for (const [list] of text.matchAll(FILES))
-      for (const [file] of list.matchAll(FILE)) addName(links, PLACE.test(file) ? file : fromRoot(file, url));
+    for (const { index } of text.matchAll(LIST))
+      for (const file of filesAt(text, index + 1)) addName(links, PLACE.test(file) ? file : fromRoot(file, place));
   return links.resolve(url);
+}
+
+/** The files of a list that has nothing else in it. */
+function filesAt(text: string, start: number): string[] {
+  const files: string[] = [];
+  FILE.lastIndex = start;
+  for (let match = FILE.exec(text); match; match = FILE.exec(text)) {
+    files.push(match[2]!);
+    if (match[3] !== '') return files;
+  }
+  return [];
 }
 
 /** Adds what a module names. */
@@ -59,18 +72,19 @@ function addName(links: LinkCollector, name: string | undefined): void {
   if (name !== undefined) links.add(name, name.endsWith('.css') ? 'style' : 'script', true);
 }
 
-/** Whether the line up to here is a comment, as source code that was taken out is. */
+/** Whether the line up to here is a comment, as source code that was taken out is. A line that begins too far ahead is none. */
 function isInComment(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 200), at);
-  const line = before.slice(before.lastIndexOf('\n') + 1);
+  const start = before.lastIndexOf('\n') + 1;
+  if (start === 0 && before.length < at) return false;
+  const line = before.slice(start);
   return /^\s*(?:\/\/|\/?\*)/.test(line) && !line.includes('*/');
 }
 
 /** A name that begins with a directory in which the script itself lies: `assets/x.css`, in `/base/assets/y.js`. */
-function fromRoot(file: string, url: string): string | undefined {
-  const path = URL.parse(url)?.pathname ?? '';
-  const at = path.lastIndexOf(`/${file.slice(0, file.indexOf('/') + 1)}`);
-  return file.includes('/') && at >= 0 ? path.slice(0, at + 1) + file : undefined;
+function fromRoot(file: string, { origin, pathname }: URL): string | undefined {
+  const at = pathname.lastIndexOf(`/${file.slice(0, file.indexOf('/') + 1)}`);
+  return file.includes('/') && at >= 0 ? origin + pathname.slice(0, at + 1) + file : undefined;
 }
 
 /** What a name stands for: the longest that is a beginning of it counts, if it ends with a slash. */
@@ -82,11 +96,12 @@ function mapped(name: string, map: ImportMap | undefined): string | undefined {
   return undefined;
 }
 
-/** Reads an import map, and adds the files that it names: scripts elsewhere may load them by names that only the map explains. */
-export function collectImportMap(text: string, links: LinkCollector): ImportMap {
-  const map = new Map<string, string>();
+/** Reads an import map, and adds the files that it names: scripts elsewhere may load them by names that only the map explains. What an earlier map of the page says holds. */
+export function collectImportMap(text: string, links: LinkCollector, earlier?: ImportMap): ImportMap {
+  const map = new Map(earlier);
+  if (text.length > MAP_LENGTH_MAX) return map;
   try {
-    const { imports, scopes } = objectOf(JSON.parse(text.slice(0, LENGTH_MAX)));
+    const { imports, scopes } = objectOf(JSON.parse(text));
     for (const names of [imports, ...arrayOf(Object.values(objectOf(scopes)), NAMES_MAX)])
       for (const [name, value] of Object.entries(objectOf(names)).slice(0, NAMES_MAX)) {
         const place = stringOf(value);
