@@ -192,9 +192,20 @@ function* unpackPages({ bytes, pages }: LinkBatch): Generator<UnreadPage> {
 }
 
 export async function readUnread({ url, head, bytes, ...page }: UnreadPage): Promise<PageFindings> {
-  const content = page.isDecoded ? { bytes, isWhole: page.isWhole } : contentOf(bytes, head, true);
-  if (page.isSitemap) return { sitemap: readSitemapLinks(content, url) };
-  return { reading: await readLinks(url, head, content) };
+  try {
+    const content = page.isDecoded ? { bytes, isWhole: page.isWhole } : contentOf(bytes, head, true);
+    if (page.isSitemap) return { sitemap: readSitemapLinks(content, url) };
+    return { reading: await readLinks(url, head, content) };
+  } catch (error) {
+    // Whatever one page has in it, the crawl and the other pages of a batch go on; that it was not read whole is told.
+    return notRead(page.isSitemap, `its links could not be read: ${String(error)}`);
+  }
+}
+
+/** The findings of a page that was not read. */
+export function notRead(isSitemap: boolean, unread: string): PageFindings {
+  if (isSitemap) return { sitemap: { isWhole: false, pages: [], sitemaps: [] }, unread };
+  return { reading: { isWhole: false, links: [], isNofollow: false }, unread };
 }
 
 export function unpackFindings({ bytes, pages, kinds, sitemap }: FoundBatch): PageFindings[] {

@@ -203,6 +203,25 @@ test('a page that is too much for the thread is told as not read, and costs the 
   );
 });
 
+test('a page that the readers fail at is told as not read, and costs the others nothing', async (t) => {
+  const reader = new LinkReader();
+  t.after(() => reader.close());
+  const head = parseHttpHead(utf8('HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\n\r\n'));
+  const failing = { ...page(1, []), url: 'no URL', head, bytes: utf8('import("./x.js")') };
+  assert.match((await readUnread(failing)).unread!, /^its links could not be read: .*URL/);
+  const pages = [page(1, ['<a href=/one>']), failing, page(2, ['<a href=/two>']), page(4, ['<a href=/four>'])];
+  const found = await Promise.all(pages.map((one) => reader.read(one)));
+  assert.deepEqual(
+    found.map(({ reading }) => [reading!.isWhole, reading!.links.length]),
+    [
+      [true, 1],
+      [false, 0],
+      [true, 1],
+      [true, 1],
+    ],
+  );
+});
+
 test('a page that takes too long is told as not read, and costs the others nothing', async (t) => {
   const reader = new LinkReader({ batchMsMax: 1500, script: stuckWorker });
   t.after(() => reader.close());

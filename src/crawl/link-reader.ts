@@ -10,6 +10,7 @@ import { Deadline } from './deadline.ts';
 import {
   type FoundBatch,
   type LinkBatch,
+  notRead,
   type PageFindings,
   packPages,
   readUnread,
@@ -141,9 +142,7 @@ export class LinkReader {
       return;
     }
     const { page, resolve } = batch[0]!;
-    const nothing = { isWhole: false } as const;
-    if (page.isSitemap) resolve({ sitemap: { ...nothing, pages: [], sitemaps: [] }, unread });
-    else resolve({ reading: { ...nothing, links: [], isNofollow: false }, unread });
+    resolve(notRead(page.isSitemap, unread));
   }
 }
 
