@@ -12,6 +12,8 @@ import { trapOf } from './trap.ts';
 
 export const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
+/** Modules that nothing put together import one another in longer rows. */
+const SCRIPT_HOPS_MAX = 32;
 export type ChoiceParts = {
   readonly frontier: Frontier;
   readonly scope: Scope;
@@ -67,7 +69,7 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   // However many redirects led to a page, what it needs begins anew; but not what can hold pages again, which could go on without an end.
   const isFirst = item.role === 'page' && link.kind !== 'frame' && link.kind !== 'object';
   const hops = isFirst ? 1 : item.hops + 1;
-  if (hops > EMBED_HOPS_MAX) {
+  if (hops > (link.kind === 'script' ? SCRIPT_HOPS_MAX : EMBED_HOPS_MAX)) {
     parts.counts.trapped++;
     count(parts.counts.traps, 'embeds');
     return;

@@ -47,3 +47,16 @@ test('a site that a bundler made comes home with the chunks that its modules imp
     '404 /robots.txt',
   ]);
 });
+
+test('modules that import one another in a long row are all captured, and no endless row is', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const script = { 'content-type': 'text/javascript' };
+  web.put('site.test', '/', '<script type=module src="/m1.js"></script>');
+  for (let number = 1; number < 100; number++)
+    web.put('site.test', `/m${number}.js`, `import "./m${number + 1}.js"`, script);
+  const archive = await makeArchive(t, { clock: Date.now });
+  const settings = { allowPrivate: true, delayMs: 0 };
+  const { counts } = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([counts.pages, counts.captures, counts.traps], [1, 2 + 32, { embeds: 1 }]);
+});
