@@ -1,5 +1,5 @@
 /** `pinakes crawl`: fetches sites into the archive, again and again, and stores only what is new. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Archive, openArchive } from '../archive/index.ts';
 import { fileError, formatW3cDate, limitHeapGrowth, PinakesError } from '../base/index.ts';
@@ -74,12 +74,18 @@ export async function crawlCommand(
   return shown.end(report, options);
 }
 
+const LIST_BYTES_MAX = 256 * 1024 * 1024;
+
 /** The URLs of a list: one a line; empty lines, and those that begin with a #, are none. */
 async function listed({ directory }: CommandContext, file: string): Promise<string[]> {
   const path = resolve(directory, file);
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const fail = (cause: unknown) => {
     throw fileError(cause, file);
-  });
+  };
+  // Something else was meant: a WARC file, say.
+  if ((await stat(path).catch(fail)).size > LIST_BYTES_MAX)
+    throw new PinakesError('BAD_ARGUMENT', { where: file, detail: 'it is too large for a list of seeds' });
+  const text = await readFile(path, 'utf8').catch(fail);
   const lines = text.replace(/^\ufeff/, '').split(/\r\n?|\n/);
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -163,5 +163,9 @@ test('seeds come from a list too, and one in it that is none is told before anyt
   const wrong = await run(cwd, ...crawling);
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /mailto:\/\/somebody.*BAD_ARGUMENT/);
+  await truncate(join(cwd, 'seeds.txt'), 600 * 1024 * 1024);
+  const large = await run(cwd, ...crawling);
+  assert.equal(large.code, 2);
+  assert.match(large.err, /seeds\.txt.*too large for a list.*BAD_ARGUMENT/);
   assert.equal(web.ledger.length, asked);
 });
