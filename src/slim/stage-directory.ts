@@ -6,7 +6,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path';
 import { fileError } from '../base/index.ts';
 import { Database } from './database.ts';
-import { WorkLock } from './work-lock.ts';
+import { LOCK_FILES, WorkLock } from './work-lock.ts';
 
 export async function withStageDirectory<Result>(
   out: string,
@@ -26,8 +26,7 @@ export async function withStageDirectory<Result>(
   } catch (cause) {
     throw fileError(cause, out, 'writing');
   } finally {
-    rmSync(directory, { recursive: true, force: true });
-    lock?.release();
+    remove(directory, lock);
   }
 }
 
@@ -50,9 +49,24 @@ function clearLeft(out: string): void {
     if (!isOwn(directory) || !WorkLock.wasTaken(directory)) continue;
     const lock = lockIfPossible(directory);
     if (!lock) continue;
-    rmSync(directory, { recursive: true, force: true });
-    lock.release();
+    try {
+      remove(directory, lock);
+    } catch {
+      // What cannot be removed takes room, and is in nobody's way.
+    }
   }
+}
+
+/** The lock goes last, and before the directory: on a disk of the network a file that is open keeps its directory. */
+function remove(directory: string, lock: WorkLock | undefined): void {
+  try {
+    for (const name of namesIn(directory)) {
+      if (!LOCK_FILES.has(name)) rmSync(join(directory, name), { recursive: true, force: true });
+    }
+  } finally {
+    lock?.release();
+  }
+  rmSync(directory, { recursive: true, force: true });
 }
 
 function namesIn(directory: string): string[] {

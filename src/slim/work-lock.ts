@@ -10,6 +10,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { PinakesError } from '../base/index.ts';
 
 const SQLITE_BUSY = 5;
+const LOCK_FILE = 'lock.sqlite';
+const HOLDER_FILE = 'lock';
+
+/** The names that are the lock's in the directory. */
+export const LOCK_FILES: ReadonlySet<string> = new Set([LOCK_FILE, HOLDER_FILE]);
 
 export class WorkLock {
   readonly #directory: string;
@@ -57,12 +62,12 @@ export class WorkLock {
 }
 
 function fileOf(directory: string): string {
-  return join(directory, 'lock.sqlite');
+  return join(directory, LOCK_FILE);
 }
 
 /** Says who has the lock, for messages; it is there once the lock was taken. */
 function holderFileOf(directory: string): string {
-  return join(directory, 'lock');
+  return join(directory, HOLDER_FILE);
 }
 
 function holderIn(directory: string): string {
