@@ -4,19 +4,22 @@
  * would turn what stands beside it around.
  */
 
+/** What the letters of one label may be, beside digits and dashes. */
 const WRITINGS: readonly RegExp[] = [
   // Without the i that has no dot, and the q of Greenland that looks like k.
-  /^[-0-9a-z\u00df-\u00f6\u00f8-\u0130\u0132-\u0137\u0139-\u017e]+$/,
-  /^[-0-9\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30fc]+$/u,
+  'a-z\\u00df-\\u00f6\\u00f8-\\u0130\\u0132-\\u0137\\u0139-\\u017e',
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\u30fc',
   // Whole syllables.
-  /^[-0-9\uac00-\ud7a3]+$/,
-  /^[-0-9\p{Script=Devanagari}]+$/u,
-  /^[-0-9\p{Script=Bengali}]+$/u,
-  /^[-0-9\p{Script=Tamil}]+$/u,
-  /^[-0-9\p{Script=Thai}]+$/u,
-  /^(?=.*[^-0-9аысԁеԍһіюјӏорԗԛѕԝхуүъьҽпг])[-0-9\u0430-\u045f\u048a-\u052f]+$/,
-  /^(?=.*[^-0-9αγηικνορστυχω])[-0-9\u0390\u03ac-\u03ce]+$/,
-];
+  '\\uac00-\\ud7a3',
+  '\\p{Script=Devanagari}',
+  '\\p{Script=Bengali}',
+  '\\p{Script=Tamil}',
+  '\\p{Script=Thai}',
+  '\\u0430-\\u045f\\u048a-\\u052f',
+  '\\u0390\\u03ac-\\u03ce',
+].map((letters) => new RegExp(`^[-0-9${letters}]+$`, 'u'));
+/** Cyrillic and Greek letters that look like Latin ones. */
+const ALIKE = /^[-0-9аысԁеԍһіюјӏорԗԛѕԝхуүъьҽпгαγηικνορστυχω]+$/;
 /** Digits of other scripts look like other Latin ones, or like letters. */
 const LETTERS = /^[-0-9\p{L}\p{M}]+$/u;
 
@@ -26,7 +29,7 @@ const LABEL = /(^|[.@])(xn--[-a-z0-9]{1,59})(?![^.:])/gi;
 export function readableHost(host: string): string {
   return host.replace(LABEL, (_, before: string, label: string) => {
     const letters = lettersOf(label.slice('xn--'.length).toLowerCase());
-    const isClear = LETTERS.test(letters) && WRITINGS.some((writing) => writing.test(letters));
+    const isClear = LETTERS.test(letters) && !ALIKE.test(letters) && WRITINGS.some((writing) => writing.test(letters));
     return before + (isClear && isNameOf(letters, label) ? letters : label);
   });
 }
