@@ -9,6 +9,9 @@ export const CANDIDATES_MAX = 5000;
 
 /** Weights of title, headings, description and body. */
 const WEIGHTS = '8.0, 4.0, 2.0, 1.0';
+/** What a page weighs that the server answered with an error at last: "not found" is short, and so would come before pages that say something. */
+const ERROR_WEIGHT = 0.25;
+const ERROR_STATUS_MIN = 400;
 
 export type Candidate = {
   readonly version: number;
@@ -131,7 +134,11 @@ function statementOf(
   const from: string[] = [];
   const where: string[] = [];
   const isUnsorted = sample !== undefined;
-  const score = plan.match === undefined || isUnsorted ? '0.0' : 'h.score';
+  const lastStatus = isByCapture
+    ? 'c.status'
+    : '(SELECT c.status FROM captures c WHERE c.version = v.id ORDER BY c.time DESC LIMIT 1)';
+  const weighed = `h.score * iif(${lastStatus} >= ${ERROR_STATUS_MIN}, ${ERROR_WEIGHT}, 1) AS weighed`;
+  const isWeighed = plan.match !== undefined && !isUnsorted;
   if (plan.match === undefined) {
     from.push('versions v JOIN documents d ON d.id = v.document');
     // What only leads elsewhere has no words; where none are asked for, it has to be told apart.
@@ -182,8 +189,8 @@ function statementOf(
   const own = isByCapture ? 'c.hash, c.collection' : '0, 0';
   const order = isUnsorted
     ? ''
-    : `ORDER BY ${orderOf(sort, score, time)}, v.id${isByCapture ? ', c.time DESC, c.hash, c.collection' : ''}`;
-  const sql = `SELECT v.id, v.url, v.document, ${score}, ${shown ?? time}, ${own}
+    : `ORDER BY ${orderOf(sort, isWeighed ? 'weighed' : '0.0', time)}, v.id${isByCapture ? ', c.time DESC, c.hash, c.collection' : ''}`;
+  const sql = `SELECT v.id, v.url, v.document, ${isWeighed ? weighed : '0.0'}, ${shown ?? time}, ${own}
     FROM ${from.join(' ')} WHERE ${where.length === 0 ? '1' : where.map((one) => `(${one})`).join(' AND ')}
     ${order} LIMIT ?`;
   values.push(limit);

@@ -1,7 +1,7 @@
 /** Queries about captures: a page has many, and what is asked of them must hold of one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openSearch } from '../../src/search/index.ts';
+import { openSearch, type SearchOptions } from '../../src/search/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { indexed, pageWith, storePages } from './trial-pages.ts';
 
@@ -82,4 +82,30 @@ test('of several captures of one moment a result shows the one that fits', async
     const { items } = await search.search(query);
     assert.deepEqual([items[0]?.status, items[0]?.collection], [status, collection], query);
   }
+});
+
+test('a page that is an error at last comes behind pages that say something, unless another order is asked for', async (t) => {
+  const archive = await makeArchive(t);
+  const gone = pageWith('gone', 'zebra', { paragraphs: ['zebra zebra'] });
+  const moved = pageWith('moved', 'zebra', { paragraphs: [`zebra ${'found again '.repeat(8)}`] });
+  const long = pageWith('long', 'zebra', { paragraphs: [`zebra ${'much is told here '.repeat(20)}`] });
+  await storePages(archive, [
+    { ...gone, status: 404, time: Date.UTC(2021, 0, 1) },
+    { ...moved, status: 404, time: Date.UTC(2018, 0, 1) },
+    { ...moved, status: 200, time: Date.UTC(2019, 0, 1) },
+    { ...long, status: 200, time: Date.UTC(2020, 0, 1) },
+  ]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const urlsBy = async (query: string, options: SearchOptions = {}) =>
+    (await search.search(query, options)).items.map(({ url }) => url);
+  assert.deepEqual(await urlsBy('zebra'), [moved.url, long.url, gone.url]);
+  assert.deepEqual(await urlsBy('zebra', { sort: 'date' }), [gone.url, long.url, moved.url]);
+  assert.deepEqual(await urlsBy('zebra status:404'), [moved.url, gone.url]);
+  const captures = await search.search('zebra', { group: 'capture' });
+  assert.deepEqual(
+    captures.items.map(({ status }) => status),
+    [200, 200, 404, 404],
+  );
 });
