@@ -55,6 +55,7 @@ export function sameOrCopy(a: FileIdentity, b: FileIdentity): boolean {
 }
 
 const ACCESS_MODE = 0o3;
+const LOOKS = 5;
 
 /** The files that processes have open for writing, as far as this user may see. Real paths. */
 export function filesOpenForWriting(): Set<string> {
@@ -62,17 +63,32 @@ export function filesOpenForWriting(): Set<string> {
   for (const pid of entries('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
     for (const descriptor of entries(`/proc/${pid}/fd`)) {
-      try {
-        const path = readlinkSync(`/proc/${pid}/fd/${descriptor}`);
-        if (!path.startsWith('/') || path.startsWith('/dev/')) continue;
-        const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'latin1'));
-        if (flags && (Number.parseInt(flags[1]!, 8) & ACCESS_MODE) !== 0) found.add(path);
-      } catch {
-        // The process or its descriptor went away meanwhile.
-      }
+      const path = pathOpenForWriting(pid, descriptor);
+      if (path !== undefined) found.add(path);
     }
   }
   return found;
+}
+
+/**
+ * The system tells the path and the way it was opened apart from each other, and a number can pass to another file in between: a file that is read would be taken for the one
+ * that is written next, by this very process too. So both are looked at again, and must be what they were.
+ */
+function pathOpenForWriting(pid: string, descriptor: string): string | undefined {
+  try {
+    const link = `/proc/${pid}/fd/${descriptor}`;
+    const path = readlinkSync(link);
+    if (!path.startsWith('/') || path.startsWith('/dev/')) return undefined;
+    for (let look = 0; look < LOOKS; look++) {
+      const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'latin1'));
+      const isWritten = flags !== null && (Number.parseInt(flags[1]!, 8) & ACCESS_MODE) !== 0;
+      if (!isWritten || readlinkSync(link) !== path) return undefined;
+    }
+    return path;
+  } catch {
+    // The process or its descriptor went away meanwhile.
+    return undefined;
+  }
 }
 
 function entries(directory: string): string[] {
