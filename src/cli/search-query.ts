@@ -9,6 +9,7 @@ import {
   type SearchPage,
   type SearchResult,
   type SearchSort,
+  wordsOf,
 } from '../search/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
@@ -47,7 +48,11 @@ export async function searchQuery(
     const page = await search.search(query, { limit, sort, group, facets, after, asOf });
     if (options.json) await tellJson(terminal, page);
     else await tell(terminal, page);
-    sayHowFar(terminal, search, page.total === 0 && !options.json);
+    const isNothing = page.total === 0 && !options.json;
+    if (isNothing && 'query' in parsed && wordsOf(parsed.query).some((word) => !word.endsWith('*'))) {
+      terminal.say('Words are found in the form in which they stand on pages; `archiv*` finds all that begin so.');
+    }
+    sayHowFar(terminal, search, isNothing);
     return EXIT_FINE;
   } finally {
     search.close();

@@ -30,10 +30,12 @@ test('a search says how far the index goes when it finds nothing, and always whe
   assert.doesNotMatch(found.err, /pinakes index/);
   const nothing = await search('zebra');
   assert.deepEqual([nothing.code, nothing.out], [0, 'nothing found\n']);
-  assert.match(
-    nothing.err,
-    /^The index is of \d{4}-\d\d-\d\dT.*Z; `pinakes index --archive \S+` takes in what came since\.\n$/,
-  );
+  const howFar = /^The index is of \d{4}-\d\d-\d\dT.*Z; `pinakes index --archive \S+` takes in what came since\.\n$/;
+  const [asWritten, ...rest] = nothing.err.split(/(?<=\n)/);
+  assert.match(asWritten!, /^Words are found in the form in which they stand on pages/);
+  assert.match(rest.join(''), howFar);
+  assert.match((await search('zebr*')).err, howFar);
+  assert.match((await search('site:zebra.example')).err, howFar);
 });
 
 test('a content that goes beyond what is read of one is told', async (t) => {
