@@ -2,7 +2,6 @@
  * catalog: captures, blocks and segments by key. Derived from the segments and made again from them; knows nothing of files of the archive, of
  * volumes or of WARC.
  */
-export { ALIAS_CANDIDATES_MAX } from './alias-key.ts';
 export {
   type Alias,
   type Block,
@@ -21,7 +20,6 @@ export {
   type Place,
   rangeOfKey,
   type Segment,
-  type SegmentState,
   type Totals,
 } from './catalog.ts';
 export { openLevelCatalog, removeLevelCatalog } from './level-catalog.ts';

@@ -1,23 +1,12 @@
 /** page: reads HTML, style sheets, scripts, feeds, manifests of web applications, sitemaps, PDF and office documents: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
 export { isAppManifest, linksOfManifest } from './app-manifest.ts';
-export { charsetOfContentType, charsetOfLabel, decodeText, sniffCharset } from './charset.ts';
+export { decodeText, sniffCharset } from './charset.ts';
 export { CharsetEncoder } from './charset-encoder.ts';
-export { linksOfCss } from './css-links.ts';
 export { linksOfHeaders, redirectOf } from './header-links.ts';
-export { type Link, LinkBase, type LinkKind, resolveUrl } from './link.ts';
+export { type Link, LinkBase, type LinkKind } from './link.ts';
 export { isScriptMime, linksOfScript } from './module-links.ts';
 export { OFFICE_MIMES } from './office-document.ts';
-export {
-  isPageMime,
-  PAGE_BYTES_MAX,
-  type Page,
-  type PageKind,
-  type PageParts,
-  type PageSource,
-  pageKind,
-  readPage,
-} from './page.ts';
+export { isPageMime, PAGE_BYTES_MAX, type Page, pageKind, readPage } from './page.ts';
 export { readPageAside } from './page-thread.ts';
 export { robotsTagDirectives } from './robots-directives.ts';
-export { readSitemap, type Sitemap, type SitemapUrl } from './sitemap.ts';
-export { srcsetUrls } from './srcset.ts';
+export { readSitemap } from './sitemap.ts';

@@ -1,26 +1,23 @@
 /** replay: turns a capture into an answer that a browser can live in: choice, head, rewriting, Memento. No sockets. */
-export { type Asset, replayAssets } from './assets.ts';
+export { replayAssets } from './assets.ts';
 export { firstCandidate } from './candidates.ts';
 export { isMemento } from './capture-choice.ts';
-export { type HtmlOptions, HtmlRewriter } from './html-rewriter.ts';
+export { HtmlRewriter } from './html-rewriter.ts';
 export { LinkRewriter } from './link-rewriter.ts';
 export {
   httpDate,
   linkOf,
   linkTarget,
-  type Memento,
-  type MementoNeighbours,
   mementoLink,
-  mementoLinks,
   mementoUri,
   type ReplayOrigins,
   resourceLinks,
   timeGateUri,
   timeMapUri,
 } from './memento.ts';
-export { isPageModifier, type Modifier } from './modifier.ts';
-export { type Alternatives, type Neighbours, shownAround } from './neighbours.ts';
+export type { Modifier } from './modifier.ts';
+export { shownAround } from './neighbours.ts';
 export { REPLAY_FRAME_NAME, STATIC_ROOT } from './page-head.ts';
 export { parseReplayPath, REPLAY_ROOT, type ReplayPath, replayPath } from './replay-path.ts';
-export { Replayer, type ReplayOptions, type ReplayRequest, type ReplayResponse } from './replayer.ts';
-export { ASSET_POLICY, FRAME_SANDBOX } from './security-fields.ts';
+export { Replayer, type ReplayRequest, type ReplayResponse } from './replayer.ts';
+export { ASSET_POLICY } from './security-fields.ts';
