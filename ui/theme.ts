@@ -28,9 +28,3 @@ export function chooseTheme(theme: Theme): void {
   }
   dispatchEvent(new Event('pinakes-theme'));
 }
-
-/** Whether the page is dark at this moment, by choice or by the system. */
-export function isDark(): boolean {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-}

@@ -8,7 +8,6 @@
 export const CR = 0x0d;
 export const LF = 0x0a;
 export const SPACE = 0x20;
-export const TAB = 0x09;
 export const COLON = 0x3a;
 
 export const EMPTY: Uint8Array<ArrayBuffer> = new Uint8Array(0);

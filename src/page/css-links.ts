@@ -1,16 +1,10 @@
 /** Links of a style sheet: `url()`, `@import`, `image-set()` with strings, fonts apart from images. Tokens are css-tree's, so comments and strings cannot deceive. */
 import { tokenize, tokenTypes } from 'css-tree/tokenizer';
 import { string, url } from 'css-tree/utils';
-import { type Link, LinkCollector, type LinkKind } from './link.ts';
-
-export function linksOfCss(text: string, baseUrl: string): Link[] {
-  const links = new LinkCollector();
-  collectCssLinks(text, links);
-  return links.resolve(baseUrl);
-}
+import type { LinkCollector, LinkKind } from './link.ts';
 
 /** A style sheet is read up to here. */
-export const CSS_LENGTH_MAX = 16 * 1024 * 1024;
+const CSS_LENGTH_MAX = 16 * 1024 * 1024;
 
 /** Without one of these there is no link; most style sheets inside of pages have none. */
 const MAY_HAVE_LINKS = /url\(|src\(|image(?:-set)?\(|@import/i;
