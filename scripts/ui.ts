@@ -15,7 +15,7 @@ import { build, type Metafile, type OutputFile, type Plugin } from 'esbuild';
 const ROOT = resolve(import.meta.dirname, '..');
 const UI = join(ROOT, 'ui');
 
-export const UI_DIRECTORY: string = join(ROOT, 'build/ui');
+const UI_DIRECTORY: string = join(ROOT, 'build/ui');
 
 /** The library that draws asks the browser for its language as soon as it is loaded, and fails on names that no standard knows, as of the POSIX locale. */
 const ENGLISH_NUMBERS: Plugin = {

@@ -4,7 +4,7 @@ import { parseRoute, type Route } from './route.ts';
 
 const MOVED = 'pinakes-moved';
 
-export function currentRoute(): Route {
+function currentRoute(): Route {
   return parseRoute(location);
 }
 

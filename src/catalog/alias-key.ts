@@ -10,7 +10,7 @@ import { BLOCK_PREFIX_BYTES, type BlockReference } from './block-codec.ts';
 import { RowReader, type RowWriter } from './row-bytes.ts';
 import { TABLE } from './table.ts';
 
-export const DECLARED_BYTES = 8;
+const DECLARED_BYTES = 8;
 
 /** A digest that more contents declare than this says nothing about any of them. */
 export const ALIAS_CANDIDATES_MAX = 256;

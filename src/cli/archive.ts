@@ -11,7 +11,7 @@ function only(part: string, description: string): Option {
 }
 
 /** Options that say which captures are meant. */
-export function addSelection(command: Command): Command {
+function addSelection(command: Command): Command {
   return command
     .option('--collection <name>', 'captures of this collection')
     .option('--url <url>', 'captures of this URL')

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { PinakesError } from '../base/index.ts';
 
-export const STATE_NAME = 'crawl.sqlite';
+const STATE_NAME = 'crawl.sqlite';
 const STATE_VERSION = 1;
 
 const SCHEMA = `

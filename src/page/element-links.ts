@@ -137,7 +137,7 @@ function collectAnchor(attributes: Attributes, links: LinkCollector): RawLink | 
   return links.add(href, 'anchor', false, attributes.get('alt') ?? '', hasWord(attributes.get('rel'), 'nofollow'));
 }
 
-export function hasWord(list: string | undefined, word: string): boolean {
+function hasWord(list: string | undefined, word: string): boolean {
   return (
     list
       ?.toLowerCase()

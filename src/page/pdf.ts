@@ -13,7 +13,7 @@ import { ReadingTurns } from './reading-turns.ts';
 import type { TextBuilder } from './text-builder.ts';
 
 /** Beyond this only the bytes are kept: the reader needs several times the document in memory. */
-export const PDF_BYTES_MAX = 64 * 1024 * 1024;
+const PDF_BYTES_MAX = 64 * 1024 * 1024;
 /** Ordinary documents take a hundredth of a second a page. */
 const READING_MS_MAX = 60_000;
 const HEAP_MEBIBYTES_MAX = 1024;

@@ -27,7 +27,7 @@ const SCANNED_MAX = 1000;
 const PAGE_SIZE = 200;
 
 /** The key without such arguments; undefined when it has none. */
-export function withoutBuster(key: string): string | undefined {
+function withoutBuster(key: string): string | undefined {
   const mark = key.indexOf('?');
   if (mark < 0) return undefined;
   const all = key.slice(mark + 1).split('&');

@@ -23,7 +23,7 @@ import { PinakesError } from '../base/index.ts';
 export const SEARCH_FILE = 'search.sqlite';
 
 /** Of the tables and of what is put into them. An index of another version is made again. */
-export const INDEX_VERSION = 7;
+const INDEX_VERSION = 7;
 
 /** Marks are letters' parts in the scripts of India and beyond; left out, they would cut words apart. */
 const TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'";

@@ -37,7 +37,7 @@ const FIELDS = {
 type Endpoint = { readonly dialect: CdxDialect | undefined; readonly collection?: string };
 
 /** What a path of the CDX server means; undefined for other paths. */
-export function cdxEndpoint(path: string): Endpoint | undefined {
+function cdxEndpoint(path: string): Endpoint | undefined {
   switch (path) {
     case '/cdx':
     case '/cdx/':

@@ -22,7 +22,7 @@ import {
 import { firstMemento, mementosFrom } from './mementos.ts';
 import { badRequest } from './problem.ts';
 
-export const TIMEMAP_MEMENTOS_MAX = 5000;
+const TIMEMAP_MEMENTOS_MAX = 5000;
 
 export type TimeMapFormat = 'link' | 'json' | 'cdxj';
 

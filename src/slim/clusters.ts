@@ -37,7 +37,7 @@ const PAIRS_AT_ONCE = 64;
 const KEYS_AT_ONCE = 1_000_000;
 
 /** Rows of records that have a content of their own. */
-export const HAS_CONTENT = "type IN ('response', 'resource', 'conversion')";
+const HAS_CONTENT = "type IN ('response', 'resource', 'conversion')";
 
 export class Clusters {
   readonly #database: Database;

@@ -106,7 +106,7 @@ function uniqueName(name: string, names: Set<string>): string {
 }
 
 /** An ARC file's name as that of a WARC file with the same compression. */
-export function warcName(name: string): string {
+function warcName(name: string): string {
   return name.replace(ARC_NAME, (_, gz: string | undefined) => `.warc${gz ?? ''}`);
 }
 

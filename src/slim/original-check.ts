@@ -190,7 +190,7 @@ export function hasDigest(facts: BlockFacts, digest: string, digestBytes: number
   });
 }
 
-export function codingsOf(http: HttpHead | undefined): string {
+function codingsOf(http: HttpHead | undefined): string {
   return [...(http?.contentCodings ?? []), ...(http?.isChunked ? ['chunked'] : [])].join(',');
 }
 

@@ -8,7 +8,7 @@
 import { assert } from '../base/index.ts';
 
 export const PART_BYTES_MAX = 200;
-export const NAME_BYTES_MAX = 900;
+const NAME_BYTES_MAX = 900;
 
 /** What the file of an object that is not sealed ends in. */
 export const OPEN_SUFFIX = '.open';

@@ -24,7 +24,7 @@ export async function* readCdx(
 }
 
 /** The same, some thousand entries at a time, for who walks millions: waiting for each costs as much as reading it. */
-export async function* readCdxBatches(
+async function* readCdxBatches(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: CdxReaderOptions,
 ): AsyncGenerator<CdxEntry[]> {

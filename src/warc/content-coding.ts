@@ -51,7 +51,7 @@ function openEngine(engine: Engine): CodecHandle {
 }
 
 /** One stage of decoding: bytes go in, decoded bytes come out. */
-export class ContentDecoder {
+class ContentDecoder {
   broken = false;
   readonly #engines: readonly Engine[];
   #engine: Engine | undefined;

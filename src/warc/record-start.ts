@@ -17,7 +17,7 @@ export const RECORD_START_BYTES = 512;
 export const ARC_LINE_BYTES_MAX = 64 * 1024;
 
 /** `WARC/` in any case at this index; says nothing of what follows. */
-export function isWarcMagic(bytes: Uint8Array, at: number, end: number): boolean {
+function isWarcMagic(bytes: Uint8Array, at: number, end: number): boolean {
   return (
     end - at >= 5 &&
     (bytes[at]! | 0x20) === 0x77 &&

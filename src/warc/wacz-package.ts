@@ -8,7 +8,7 @@ import { type Digest, type EpochMs, formatDigest, formatW3cDate, fromUtf8, parse
 import type { JsonValue } from './cdx-entry.ts';
 import type { ReportFault } from './cdx-finding.ts';
 
-export const WACZ_VERSION = '1.1.1';
+const WACZ_VERSION = '1.1.1';
 export const DATAPACKAGE = 'datapackage.json';
 export const DATAPACKAGE_DIGEST = 'datapackage-digest.json';
 
@@ -45,7 +45,7 @@ const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
 /** An object out of JSON bytes; undefined, and reported, when it is none. */
-export function parseJsonObject(bytes: Uint8Array, name: string, report: ReportFault): JsonObject | undefined {
+function parseJsonObject(bytes: Uint8Array, name: string, report: ReportFault): JsonObject | undefined {
   let value: unknown;
   try {
     value = JSON.parse(fromUtf8(bytes).replace(/^\uFEFF/, ''));

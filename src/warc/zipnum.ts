@@ -25,7 +25,7 @@ const gunzipBytes = promisify(gunzip) as (bytes: Uint8Array, options: object) =>
 export const ZIPNUM_LINES_DEFAULT = 1024;
 
 /** A block larger than this, as it lies or inflated, is not read (I9). */
-export const ZIPNUM_BLOCK_BYTES_MAX = 64 * 1024 * 1024;
+const ZIPNUM_BLOCK_BYTES_MAX = 64 * 1024 * 1024;
 
 export type ZipNumOutput = {
   /** One gzip member for the data file. */

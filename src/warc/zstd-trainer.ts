@@ -18,7 +18,7 @@ import { SegmentSource } from './zstd-segments.ts';
 import { countFrame, emptyStatistics, type ZstdStatistics } from './zstd-statistics.ts';
 
 /** Samples beyond this total are not all used: more crowd the table of mers, and the dictionary becomes no better. */
-export const TRAINING_BYTES_MAX = 24 * 1024 * 1024;
+const TRAINING_BYTES_MAX = 24 * 1024 * 1024;
 
 /** With fewer samples that are not empty, what they share says nothing about what comes. */
 export const TRAINING_SAMPLES_MIN = 8;

@@ -109,7 +109,7 @@ function visitOf(uri: string | undefined, date: string | undefined): string {
 }
 
 /** Revisits whose Refers-To names no full record in any segment. */
-export function danglingRevisits(walked: readonly WalkedRecord[]): string[] {
+function danglingRevisits(walked: readonly WalkedRecord[]): string[] {
   const full = new Set<string>();
   for (const { head } of walked)
     if (head.type === 'response' || head.type === 'resource') full.add(visitOf(head.targetUri, head.date));

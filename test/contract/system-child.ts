@@ -10,7 +10,7 @@ import { openDirectoryVolume, type Volume } from '../../src/volume/index.ts';
 
 type Steps = Readonly<Record<string, (volume: Volume) => Promise<void>>>;
 
-export const SCENARIOS = {
+const SCENARIOS = {
   durable: {
     create: (volume) => volume.create('c/d/a'),
     append: (volume) => volume.append('c/d/a', 0, [utf8('hello')]),

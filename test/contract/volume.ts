@@ -28,7 +28,7 @@ export function failsWith(code: ErrorCodeName, named?: string): (cause: unknown)
 
 const isBug = (cause: unknown): boolean => cause instanceof AssertionError;
 
-export const BAD_NAMES = [
+const BAD_NAMES = [
   '',
   '.',
   '..',
@@ -46,7 +46,7 @@ export const BAD_NAMES = [
   'a.open',
   'a.open/b',
 ];
-export const ODD_NAMES = [
+const ODD_NAMES = [
   '-',
   '_',
   'a..b',

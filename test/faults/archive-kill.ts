@@ -20,7 +20,7 @@ const AFTER_MS_MAX = 300;
 /** What is known of a capture: `open` when a call was under way that puts or removes it. */
 type State = 'there' | 'gone' | 'open';
 
-export class Model {
+class Model {
   readonly states = new Map<number, State>();
   next = 0;
   acknowledged = 0;

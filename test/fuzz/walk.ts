@@ -16,7 +16,7 @@ export type Walked = {
 };
 
 /** A walk that cost more steps than any sound reading of so many bytes can: the reader turns in circles. */
-export class Hang extends Error {}
+class Hang extends Error {}
 
 const WANTS: ScanWants = { block: ['sha1'], payload: ['sha256'], framed: ['sha1'], decoded: ['sha1'] };
 const STEPS_MIN = 2000;

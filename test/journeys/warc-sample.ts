@@ -31,7 +31,7 @@ export const PAGE_HTTP_HEAD = [
   '\r\n',
 ].join('\r\n');
 export const PAGE_BLOCK = `${PAGE_HTTP_HEAD}d\r\n${PAGE}\r\n0\r\n\r\n`;
-export const POST_BODY = 'name=Kallimachos&shelf=7';
+const POST_BODY = 'name=Kallimachos&shelf=7';
 export const CODED_TEXT = 'The catalogue of all books. '.repeat(20);
 
 const REVISIT_HEAD =
@@ -57,7 +57,7 @@ const refersTo = {
 const response = 'application/http;msgtype=response';
 const payloadDigest = `sha1:${PAGE_SHA1}`;
 
-export const SAMPLE_RECORDS: readonly (readonly [NewRecord, string | Uint8Array])[] = [
+const SAMPLE_RECORDS: readonly (readonly [NewRecord, string | Uint8Array])[] = [
   [
     { type: 'warcinfo', recordId: id(9), date: '2024-03-01T09:59:59Z', contentType: 'application/warc-fields' },
     'software: sample/1\r\n',

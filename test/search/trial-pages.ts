@@ -17,7 +17,7 @@ export type TrialPage = {
   readonly links: readonly string[];
 };
 
-export function htmlOf(page: TrialPage): string {
+function htmlOf(page: TrialPage): string {
   const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   // Every other letter beyond ASCII as an entity: readers see no difference.
   const entities = (text: string) =>

@@ -14,7 +14,7 @@ export function ProgressLine({ job }: { job: Job }) {
   );
 }
 
-export function progressWords(progress: JobProgress | undefined): string {
+function progressWords(progress: JobProgress | undefined): string {
   if (!progress) return 'Starting.';
   const { done, total, unit, message } = progress;
   // Commands say how far they are in words, without a number.

@@ -19,7 +19,7 @@ const LABELS: Readonly<Record<FacetName, string>> = {
 const LANGUAGES =
   typeof Intl.DisplayNames === 'function' ? new Intl.DisplayNames('en', { type: 'language' }) : undefined;
 
-export function shownValue(name: FacetName, value: string): string {
+function shownValue(name: FacetName, value: string): string {
   if (name === 'type') return kindOfContent(value);
   if (name === 'site') return readableHost(value);
   if (name !== 'language') return value;

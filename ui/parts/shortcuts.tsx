@@ -4,7 +4,7 @@ import { areKeysOn, chooseKeys, onKeysChoice } from '../keys-choice.ts';
 import { navigate } from '../navigation.ts';
 import { pathTo } from '../route.ts';
 
-export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
+const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['/', 'go to the search box'],
   ['g h', 'home'],
   ['g s', 'search'],

@@ -4,7 +4,7 @@ import { PinakesError } from '../../base/index.ts';
 import { HttpProblem } from '../problem.ts';
 import { closed, ErrorReply, When } from './shape.ts';
 
-export const LOG_LINES_MAX = 100;
+const LOG_LINES_MAX = 100;
 const LOG_LINE_CHARACTERS_MAX = 1000;
 
 export const JobState = Type.Enum(['queued', 'running', 'done', 'failed', 'cancelled']);

@@ -52,7 +52,7 @@ export function openApiDocument(routes: readonly ApiRoute[], version: string): J
 }
 
 /** `/api/captures/:id` as `/api/captures/{id}`. */
-export function documentPath(path: string): string {
+function documentPath(path: string): string {
   return path.replace(/:([A-Za-z]+)/g, '{$1}').replace(/\*$/, '{name}');
 }
 
