@@ -1,7 +1,6 @@
 /** Asks the index: all versions or captures that fit, best first, up to CANDIDATES_MAX. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { KeyRange } from '../url/index.ts';
-import type { QueryPlan, Value } from './query-plan.ts';
+import { allOf, type Condition, inRanges, type QueryPlan } from './query-plan.ts';
 import type { SearchGroup, SearchSort } from './search-result.ts';
 
 /** So many are grouped, counted and sorted out; a search that finds more gives the best of them. */
@@ -47,12 +46,12 @@ type Row = [number, number, number, number, number, number, number];
 export function findCandidates(database: DatabaseSync, question: CandidateQuestion): Candidate[] {
   const best = bestOf(database, question);
   if (best !== undefined) {
-    const found = askedFor(database, statementOf(question, best));
+    const found = askedFor(database, statementOf(question, { best }));
     // Of fewer than are wanted the rest may lie among those that were left out.
     if (!isFiltered(question) || found.length >= question.limit || best >= question.matches) return found;
   }
   const isOfFewUrls = question.plan.match !== undefined && hasFewUrls(database, question);
-  return askedFor(database, statementOf(question, undefined, isOfFewUrls));
+  return askedFor(database, statementOf(question, { isOfFewUrls }));
 }
 
 const SPREAD_MAX = 2000;
@@ -84,7 +83,7 @@ function bestOf(database: DatabaseSync, question: CandidateQuestion): number | u
   if (!isFiltered(question)) return limit;
   // What asks for captures looks through all of them, for a sample too.
   if (matches < 4 * limit || plan.captureWhere !== '') return undefined;
-  const sample = statementOf({ ...question, limit: SAMPLE }, undefined, false, SAMPLE);
+  const sample = statementOf({ ...question, limit: SAMPLE }, { sample: SAMPLE });
   const share = new Set(askedFor(database, sample).map(({ document }) => document)).size / SAMPLE;
   return share < SHARE_MIN ? undefined : Math.ceil((1.5 * limit) / share);
 }
@@ -93,21 +92,14 @@ function bestOf(database: DatabaseSync, question: CandidateQuestion): number | u
 function hasFewUrls(database: DatabaseSync, { plan, matches }: CandidateQuestion): boolean {
   if (plan.ranges === undefined) return false;
   const most = Math.min(SITE_URLS_MAX, Math.floor(matches / 4));
-  const { sql, values } = urlsIn(plan.ranges);
+  const { sql, values } = inRanges(plan.ranges);
   const row = database
     .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM urls u WHERE ${sql} LIMIT ${most})`)
     .get(...values);
   return Number(row!.n) < most;
 }
 
-function urlsIn(ranges: readonly KeyRange[]): { sql: string; values: Value[] } {
-  return {
-    sql: ranges.map(() => '(u.key >= ? AND u.key < ?)').join(' OR '),
-    values: ranges.flatMap(({ from, to }) => [from, to]),
-  };
-}
-
-function askedFor(database: DatabaseSync, { sql, values }: { sql: string; values: Value[] }): Candidate[] {
+function askedFor(database: DatabaseSync, { sql, values }: Condition): Candidate[] {
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
   const rows = statement.all(...values) as unknown as Row[];
@@ -122,79 +114,86 @@ function askedFor(database: DatabaseSync, { sql, values }: { sql: string; values
   }));
 }
 
-function statementOf(
-  question: CandidateQuestion,
-  best?: number,
-  isOfFewUrls = false,
-  sample?: number,
-): { sql: string; values: Value[] } {
-  const { plan, group, sort, batch, limit } = question;
+/** What a statement looks at less than all for. */
+type Narrowing = {
+  /** Only so many, the best by their words. */
+  readonly best?: number;
+  /** Only contents of URLs in the ranges of the plan. */
+  readonly isOfFewUrls?: boolean;
+  /** Only so many, whichever, in no order. */
+  readonly sample?: number;
+};
+
+function statementOf(question: CandidateQuestion, narrowing: Narrowing = {}): Condition {
+  const { plan, group, sort, limit } = question;
   const isByCapture = group === 'capture';
-  const values: Value[] = [];
-  const from: string[] = [];
-  const where: string[] = [];
-  const isUnsorted = sample !== undefined;
+  const isSorted = narrowing.sample === undefined;
+  const isWeighed = plan.match !== undefined && isSorted;
+  const time = timeOf(question);
+  const from = [...contentsOf(question, narrowing), { sql: 'JOIN urls u ON u.id = v.url', values: [] }, ...time.from];
+  const where = allOf(conditionsOf(question, narrowing));
+  const ties = isByCapture ? 'v.id, c.time DESC, c.hash, c.collection' : 'v.id';
+  const order = isSorted ? `ORDER BY ${orderOf(sort, isWeighed ? 'weighed' : '0.0', time.name)}, ${ties}` : '';
+  const sql = `SELECT v.id, v.url, v.document, ${isWeighed ? weighedScore(isByCapture) : '0.0'}, ${time.column.sql}, ${isByCapture ? 'c.hash, c.collection' : '0, 0'}
+    FROM ${from.map((one) => one.sql).join(' ')} WHERE ${where.sql || '1'}
+    ${order} LIMIT ?`;
+  // In the order in which their places stand in the statement.
+  return { sql, values: [...time.column.values, ...from.flatMap(({ values }) => values), ...where.values, limit] };
+}
+
+function weighedScore(isByCapture: boolean): string {
   const lastStatus = isByCapture
     ? 'c.status'
     : '(SELECT c.status FROM captures c WHERE c.version = v.id ORDER BY c.time DESC LIMIT 1)';
-  const weighed = `h.score * iif(${lastStatus} >= ${ERROR_STATUS_MIN}, ${ERROR_WEIGHT}, 1) AS weighed`;
-  const isWeighed = plan.match !== undefined && !isUnsorted;
-  if (plan.match === undefined) {
-    from.push('versions v JOIN documents d ON d.id = v.document');
-    // What only leads elsewhere has no words; where none are asked for, it has to be told apart.
-    where.push("d.kind = 'page'");
-  } else {
-    const weight = isUnsorted ? '' : `, bm25(words, ${WEIGHTS}) AS score`;
-    const some = isUnsorted ? `LIMIT ${sample}` : best === undefined ? '' : `ORDER BY score LIMIT ${best}`;
-    from.push(`(SELECT rowid AS document${weight} FROM words WHERE words MATCH ? ${some}) h`);
-    from.push('CROSS JOIN versions v ON v.document = h.document');
-    if (isFiltered(question)) from.push('JOIN documents d ON d.id = h.document');
-    values.push(plan.match);
+  return `h.score * iif(${lastStatus} >= ${ERROR_STATUS_MIN}, ${ERROR_WEIGHT}, 1) AS weighed`;
+}
+
+/** The contents (h) that have the words, or all of them, with their versions (v) and what conditions ask of (d). */
+function contentsOf(question: CandidateQuestion, { best, sample }: Narrowing): Condition[] {
+  const { match } = question.plan;
+  if (match === undefined) return [{ sql: 'versions v JOIN documents d ON d.id = v.document', values: [] }];
+  const isSorted = sample === undefined;
+  const weight = isSorted ? `, bm25(words, ${WEIGHTS}) AS score` : '';
+  const bestFirst = best === undefined ? '' : `ORDER BY score LIMIT ${best}`;
+  const some = isSorted ? bestFirst : `LIMIT ${sample}`;
+  const from: Condition[] = [
+    { sql: `(SELECT rowid AS document${weight} FROM words WHERE words MATCH ? ${some}) h`, values: [match] },
+    { sql: 'CROSS JOIN versions v ON v.document = h.document', values: [] },
+  ];
+  if (isFiltered(question)) from.push({ sql: 'JOIN documents d ON d.id = h.document', values: [] });
+  return from;
+}
+
+/** The time that a result shows: its column, the name that sorting knows it by, and what has to be joined for it. */
+function timeOf({ plan, group }: CandidateQuestion): { column: Condition; name: string; from: Condition[] } {
+  const plain = (name: string, from: Condition[]) => ({ column: { sql: name, values: [] }, name, from });
+  if (group === 'capture') return plain('c.time', [{ sql: 'JOIN captures c ON c.version = v.id', values: [] }]);
+  if (plan.mixedWhere !== '') {
+    const sql = `(SELECT max(c.time) FROM captures c WHERE c.version = v.id AND ${plan.mixedWhere}) AS shown_time`;
+    return { column: { sql, values: plan.mixedValues }, name: 'shown_time', from: [] };
   }
-  from.push('JOIN urls u ON u.id = v.url');
-  let time = 'v.last_time';
-  let shown: string | undefined;
-  if (isByCapture) {
-    from.push('JOIN captures c ON c.version = v.id');
-    time = 'c.time';
-  } else if (plan.mixedWhere !== '') {
-    shown = `(SELECT max(c.time) FROM captures c WHERE c.version = v.id AND ${plan.mixedWhere}) AS shown_time`;
-    values.unshift(...plan.mixedValues);
-    time = 'shown_time';
-  } else if (plan.captureWhere !== '') {
-    from.push(
-      `JOIN (SELECT version, max(time) AS time FROM captures c WHERE ${plan.captureWhere} GROUP BY version) f ON f.version = v.id`,
-    );
-    values.push(...plan.captureValues);
-    time = 'f.time';
-  }
+  if (plan.captureWhere === '') return plain('v.last_time', []);
+  const sql = `JOIN (SELECT version, max(time) AS time FROM captures c WHERE ${plan.captureWhere} GROUP BY version) f ON f.version = v.id`;
+  return plain('f.time', [{ sql, values: plan.captureValues }]);
+}
+
+function conditionsOf({ plan, group, batch }: CandidateQuestion, { isOfFewUrls }: Narrowing): Condition[] {
+  const conditions: Condition[] = [];
+  // What only leads elsewhere has no words; where none are asked for, it has to be told apart.
+  if (plan.match === undefined) conditions.push({ sql: "d.kind = 'page'", values: [] });
   if (isOfFewUrls) {
     // Contents of other URLs are left out before anything is looked up for them. The sign keeps SQLite from asking for each of these contents by itself.
-    const { sql, values: bounds } = urlsIn(plan.ranges!);
-    where.push(`+h.document IN (SELECT w.document FROM urls u CROSS JOIN versions w ON w.url = u.id WHERE ${sql})`);
-    values.push(...bounds);
+    const { sql, values } = inRanges(plan.ranges!);
+    conditions.push({
+      sql: `+h.document IN (SELECT w.document FROM urls u CROSS JOIN versions w ON w.url = u.id WHERE ${sql})`,
+      values,
+    });
   }
-  if (batch !== undefined) {
-    where.push('v.batch <= ?');
-    values.push(batch);
-  }
-  if (plan.where !== '') {
-    where.push(plan.where);
-    values.push(...plan.values);
-  }
-  if (isByCapture && plan.captureWhere !== '') {
-    where.push(plan.captureWhere);
-    values.push(...plan.captureValues);
-  }
-  const own = isByCapture ? 'c.hash, c.collection' : '0, 0';
-  const order = isUnsorted
-    ? ''
-    : `ORDER BY ${orderOf(sort, isWeighed ? 'weighed' : '0.0', time)}, v.id${isByCapture ? ', c.time DESC, c.hash, c.collection' : ''}`;
-  const sql = `SELECT v.id, v.url, v.document, ${isWeighed ? weighed : '0.0'}, ${shown ?? time}, ${own}
-    FROM ${from.join(' ')} WHERE ${where.length === 0 ? '1' : where.map((one) => `(${one})`).join(' AND ')}
-    ${order} LIMIT ?`;
-  values.push(limit);
-  return { sql, values };
+  if (batch !== undefined) conditions.push({ sql: 'v.batch <= ?', values: [batch] });
+  if (plan.where !== '') conditions.push({ sql: plan.where, values: plan.values });
+  if (group === 'capture' && plan.captureWhere !== '')
+    conditions.push({ sql: plan.captureWhere, values: plan.captureValues });
+  return conditions;
 }
 
 function orderOf(sort: SearchSort, score: string, time: string): string {

@@ -124,9 +124,10 @@ function matchOfAll(wanted: readonly string[], unwanted: readonly string[]): str
   return unwanted.length === 0 ? all : `(${all}) NOT (${joined(unwanted, 'OR')})`;
 }
 
-type Condition = { readonly sql: string; readonly values: readonly Value[] };
+/** A piece of SQL, mostly a condition, and the values of its places. */
+export type Condition = { readonly sql: string; readonly values: readonly Value[] };
 
-function allOf(conditions: readonly Condition[]): Condition {
+export function allOf(conditions: readonly Condition[]): Condition {
   return {
     sql: conditions.map(({ sql }) => `(${sql})`).join(' AND '),
     values: conditions.flatMap(({ values }) => values),
@@ -223,7 +224,7 @@ function chained(conditions: readonly string[], sign: 'AND' | 'OR'): string {
   return `(${chained(conditions.slice(0, half), sign)} ${sign} ${chained(conditions.slice(half), sign)})`;
 }
 
-function inRanges(ranges: readonly { from: string; to: string }[]): Condition {
+export function inRanges(ranges: readonly KeyRange[]): Condition {
   return {
     sql: ranges.map(() => '(u.key >= ? AND u.key < ?)').join(' OR '),
     values: ranges.flatMap(({ from, to }) => [from, to]),
