@@ -49,7 +49,6 @@ export class CatalogDraft {
   readonly #put: Capture[] = [];
   readonly #removed: Capture[] = [];
   readonly #segments = new Map<number, Segment>();
-  readonly #removedSegments: number[] = [];
   readonly #aliases: Alias[] = [];
   readonly #notes: Record<string, string> = {};
   readonly #removedNotes: string[] = [];
@@ -134,11 +133,6 @@ export class CatalogDraft {
     return this.#segments.get(number);
   }
 
-  removeSegment(number: number): void {
-    this.#segments.delete(number);
-    this.#removedSegments.push(number);
-  }
-
   putAlias(alias: Alias): void {
     this.#aliases.push(alias);
     this.#arrivals.addDigest(alias.declared);
@@ -174,7 +168,6 @@ export class CatalogDraft {
       putBlocks,
       removeBlocks,
       putSegments: [...this.#segments.values()],
-      removeSegments: this.#removedSegments,
       putAliases: this.#aliases,
       putNotes: isUnswept ? { ...this.#notes, [UNSWEPT_NOTE]: 'yes' } : this.#notes,
       removeNotes: this.#removedNotes,

@@ -7,8 +7,3 @@ export class AssertionError extends Error {
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(`bug in Pinakes: ${message}`);
 }
-
-/** For the default branch of a switch over a union: the compiler proves it is never reached. */
-export function unreachable(value: never): never {
-  throw new AssertionError(`bug in Pinakes: unexpected ${String(value)}`);
-}

@@ -141,11 +141,6 @@ export class JobQueue {
     return true;
   }
 
-  /** The number of the last change. */
-  get change(): number {
-    return this.#change;
-  }
-
   /** Jobs that changed after the change of this number, in the order of their changes. */
   changedSince(change: number): { job: Job; change: number }[] {
     return [...this.#entries.values()].filter((entry) => entry.change > change).sort((a, b) => a.change - b.change);
