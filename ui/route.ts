@@ -21,7 +21,7 @@ export type Route =
   | { readonly kind: 'help' }
   | { readonly kind: 'missing'; readonly path: string };
 
-export const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;
+const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;
 export type Sort = (typeof SORTS)[number];
 
 /** What results are narrowed by, besides the query itself. */

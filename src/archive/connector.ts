@@ -50,7 +50,7 @@ export async function readConnector(directory: string): Promise<Connector> {
   return parseConnector(text, path);
 }
 
-export function parseConnector(text: string, where: string): Connector {
+function parseConnector(text: string, where: string): Connector {
   const bad = (detail: string, cause?: unknown) => new PinakesError('CONNECTOR_INVALID', { where, detail, cause });
   let value: unknown;
   try {

@@ -19,7 +19,7 @@ const LINEAGE_NOTE = 'lineage:';
 const MOVES_NOTE = 'moves:';
 const EPOCH_NOTE = 'epoch';
 
-export const CURSOR_LIFE_MS = 90 * 24 * 3600 * 1000;
+const CURSOR_LIFE_MS = 90 * 24 * 3600 * 1000;
 
 type Descent = { readonly name: string; readonly origin: number; readonly replaced: number; readonly time: EpochMs };
 

@@ -30,7 +30,7 @@ import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
 import { TABLE } from './table.ts';
 
 export const BLOCK_PREFIX_BYTES = 6;
-export const DIGEST_BYTES = 32;
+const DIGEST_BYTES = 32;
 
 const HELD = 1;
 const HAS_OVERFLOW = 2;

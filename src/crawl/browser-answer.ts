@@ -4,7 +4,7 @@ import { DecodedStart, type HttpHead } from '../warc/index.ts';
 import type { HeldAnswer } from './browser-process.ts';
 
 /** Longer bodies are captured, and the page that asked for them goes without. */
-export const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Of the connection and the coding, which the browser does not see here. */
 const LEFT_OUT = new Set([

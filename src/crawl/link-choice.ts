@@ -123,7 +123,7 @@ export function offerSitemap(parts: ChoiceParts, target: string, hops: number): 
   }
 }
 
-export function offer(parts: ChoiceParts, chosen: Offer): void {
+function offer(parts: ChoiceParts, chosen: Offer): void {
   const trap = trapOf(chosen.url, parts.now);
   if (trap) {
     parts.counts.trapped++;

@@ -13,7 +13,7 @@ const PRESCAN_BYTES = 4096;
 const labels = new Map<string, string | undefined>();
 
 /** The standard's name of a charset label, or undefined when it is none. */
-export function charsetOfLabel(label: string): string | undefined {
+function charsetOfLabel(label: string): string | undefined {
   const trimmed = label.trim().toLowerCase();
   if (trimmed === '' || trimmed.length > 40) return undefined;
   if (labels.has(trimmed)) return labels.get(trimmed);

@@ -6,7 +6,7 @@ import { concat, copyOf } from '../base/index.ts';
 import { ContentDecoders } from '../warc/index.ts';
 
 /** Bodies up to this size are handled whole. */
-export const WHOLE_BYTES_MAX = 1024 * 1024;
+const WHOLE_BYTES_MAX = 1024 * 1024;
 
 export type Body = Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -64,7 +64,7 @@ async function* decodedPieces(body: Body, codings: readonly string[]): AsyncGene
   }
 }
 
-export async function* piecesOf(body: Body): AsyncGenerator<Uint8Array> {
+async function* piecesOf(body: Body): AsyncGenerator<Uint8Array> {
   if (body instanceof Uint8Array) yield body;
   else yield* body;
 }

@@ -11,7 +11,7 @@
 import type { ReplayOrigins } from './memento.ts';
 
 /** What a replayed page may do, in the sandbox of the frame that shows it and in its own. Windows and top navigation are not among it. */
-export const FRAME_SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
+const FRAME_SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
 const REFUSED_FEATURES = [
   'accelerometer',

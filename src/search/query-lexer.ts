@@ -15,7 +15,7 @@ export type Token =
     };
 
 /** Names that may stand before a colon or a comparison. Anything else with a colon in it is a word. */
-export const FIELDS = [
+const FIELDS = [
   'title',
   'heading',
   'description',

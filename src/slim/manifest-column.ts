@@ -76,4 +76,4 @@ export function linesSource(files: readonly string[], columns: readonly Manifest
 }
 
 /** No line that Pinakes writes is longer. */
-export const LINE_BYTES_MAX = 256 * 1024;
+const LINE_BYTES_MAX = 256 * 1024;

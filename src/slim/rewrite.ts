@@ -274,7 +274,7 @@ function isAsPlanned(planned: PlannedDuplicate, { head, payloadBytes }: Found): 
   );
 }
 
-export function isTruncated(head: RecordHead): boolean {
+function isTruncated(head: RecordHead): boolean {
   return head.get('warc-truncated') !== undefined;
 }
 

@@ -7,7 +7,7 @@
  */
 import { assert } from '../base/index.ts';
 
-export const PART_BYTES_MAX = 200;
+const PART_BYTES_MAX = 200;
 const NAME_BYTES_MAX = 900;
 
 /** What the file of an object that is not sealed ends in. */

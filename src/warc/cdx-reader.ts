@@ -100,7 +100,7 @@ function isCdxjLine(line: string): boolean {
 }
 
 /** Inflates what begins like gzip and passes everything else through. Damage ends the file with a finding. */
-export async function* inflated(
+async function* inflated(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { file, onFinding }: LineOptions,
 ): AsyncGenerator<Uint8Array> {

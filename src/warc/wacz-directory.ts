@@ -21,7 +21,7 @@ import { DEFLATED, LOCAL_HEADER_BYTES, readLocalHeader, STORED, type ZipEntry } 
 import { salvageEntries } from './wacz-salvage.ts';
 import { type ByteSource, streamSource } from './wacz-source.ts';
 
-export const ENTRIES_MAX = 250_000;
+const ENTRIES_MAX = 250_000;
 
 export type ZipDirectory = {
   readonly entries: readonly ZipEntry[];

@@ -30,7 +30,7 @@ export function selectionOf(archive: Archive, asked: AskedSelection & { readonly
   };
 }
 
-export function collectionNumber(archive: Archive, name: string): number {
+function collectionNumber(archive: Archive, name: string): number {
   const number = archive.collections.find(name);
   if (number !== undefined) return number;
   throw new PinakesError('CONTENT_MISSING', { where: `collection ${name}`, detail: 'there is no such collection' });
