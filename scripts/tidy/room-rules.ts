@@ -12,6 +12,7 @@ import type { TextFile } from './tree.ts';
 import type { Violation } from './violation.ts';
 
 type Edge = { readonly to: string; readonly line: number };
+type Fault = readonly [rule: string, message: string];
 
 export function checkRooms(files: readonly TextFile[]): Violation[] {
   const violations: Violation[] = [];
@@ -20,52 +21,56 @@ export function checkRooms(files: readonly TextFile[]): Violation[] {
 
   for (const { path, source } of files) {
     if (!source || !/^(?:src|test|bench)\//.test(path)) continue;
-    const report = (line: number, rule: string, message: string) =>
-      violations.push({ file: path, line, rule, message });
+    const report = (line: number, [rule, message]: Fault) => violations.push({ file: path, line, rule, message });
     const room = roomOf(path);
     if (room !== undefined && path !== 'src/index.ts' && !Object.hasOwn(ROOM_IMPORTS, room)) {
-      report(1, 'room', 'lies in no room of scripts/tidy/room-map.ts');
+      report(1, ['room', 'lies in no room of scripts/tidy/room-map.ts']);
       continue;
     }
     const edges: Edge[] = [];
     for (const found of importsOf(source)) {
-      const { specifier, line } = found;
-      if (specifier === undefined) {
-        if (room !== undefined && !isTest(path))
-          report(line, 'computed-import', 'imports a computed name, which no check can follow');
-        continue;
-      }
-      if (specifier.startsWith('.')) {
-        const target = posix.join(posix.dirname(path), specifier);
-        if (!known.has(target)) {
-          if (isModuleFile(found)) report(line, 'missing-file', `names ${target}, which does not exist`);
-          continue;
-        }
-        const fault = room === undefined ? outsideFault(target) : roomFault(room, target);
-        if (fault) report(line, fault[0], fault[1]);
-        edges.push({ to: target, line });
-      }
-      const name = packageOf(specifier);
-      if (name !== undefined && room !== undefined && !isTest(path)) {
-        const fault = packageFault(room, name);
-        if (fault) report(line, 'package', fault);
-      }
+      const target = targetOf(found, path);
+      const fault = importFault(found, path, target, known);
+      if (fault) report(found.line, fault);
+      if (target !== undefined && known.has(target)) edges.push({ to: target, line: found.line });
     }
     if (room !== undefined) graph.set(path, edges);
   }
   return [...violations, ...cycles(graph)];
 }
 
+/** The path that a relative import names. */
+function targetOf({ specifier }: Import, path: string): string | undefined {
+  return specifier?.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined;
+}
+
+function importFault(
+  found: Import,
+  path: string,
+  target: string | undefined,
+  known: ReadonlySet<string>,
+): Fault | undefined {
+  const room = roomOf(path);
+  if (target !== undefined && known.has(target))
+    return room === undefined ? outsideFault(target) : roomFault(room, target);
+  if (target !== undefined)
+    return isModuleFile(found) ? ['missing-file', `names ${target}, which does not exist`] : undefined;
+  if (room === undefined || isTest(path)) return undefined;
+  if (found.specifier === undefined) return ['computed-import', 'imports a computed name, which no check can follow'];
+  const name = packageOf(found.specifier);
+  return name === undefined ? undefined : packageFault(room, name);
+}
+
 function isModuleFile(found: Import): boolean {
   return found.kind === 'url' || /\.[cm]?[jt]sx?$/.test(found.specifier ?? '') || !/\.\w+$/.test(found.specifier ?? '');
 }
 
-function outsideFault(target: string): [rule: string, message: string] | undefined {
+function outsideFault(target: string): Fault | undefined {
   if (roomOf(target) === undefined || isFrontDoor(target)) return undefined;
   return ['front-door', `imports ${target} past its front door`];
 }
 
-function roomFault(room: string, target: string): [rule: string, message: string] | undefined {
+function roomFault(room: string, target: string): Fault | undefined {
   const other = roomOf(target);
   if (other === undefined) return ['room', `imports ${target}, which lies outside of src/`];
   if (other === room) return undefined;
@@ -77,10 +82,11 @@ function roomFault(room: string, target: string): [rule: string, message: string
   return target === `src/${other}/index.ts` ? undefined : ['front-door', `imports ${target} past its front door`];
 }
 
-function packageFault(room: string, name: string): string | undefined {
-  if (!Object.hasOwn(PACKAGE_ROOMS, name)) return `package ${name} has no room in scripts/tidy/room-map.ts`;
+function packageFault(room: string, name: string): Fault | undefined {
+  if (!Object.hasOwn(PACKAGE_ROOMS, name))
+    return ['package', `package ${name} has no room in scripts/tidy/room-map.ts`];
   const rooms = PACKAGE_ROOMS[name]!;
-  return rooms.includes(room) ? undefined : `package ${name} belongs to ${rooms.join(' and ')}`;
+  return rooms.includes(room) ? undefined : ['package', `package ${name} belongs to ${rooms.join(' and ')}`];
 }
 
 /** One violation for each cycle that a depth-first walk in path order closes. */
