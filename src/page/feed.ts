@@ -6,7 +6,7 @@ import { type LinkCollector, type LinkKind, tidyText } from './link.ts';
 import type { MetaReader } from './meta-reader.ts';
 import { parsePageDate } from './page-date.ts';
 import type { TextBuilder } from './text-builder.ts';
-import { walkXml } from './xml-reader.ts';
+import { walkXml, type XmlHandler } from './xml-reader.ts';
 
 export type FeedTarget = {
   readonly links: LinkCollector;
@@ -26,84 +26,125 @@ export function isFeed(text: string): boolean {
 
 /** Gives what the links of the feed count from, where it says so itself. */
 export function readFeed(source: string, target: FeedTarget): string | undefined {
-  let base: string | undefined;
-  let title = '';
-  let link: string | undefined;
-  const addLink = (url: string, kind: LinkKind, isEmbed = false) => {
-    if (target.wantsLinks) target.links.add(url.trim(), kind, isEmbed, kind === 'anchor' ? title : '');
-  };
-  const finishEntry = () => {
-    if (link !== undefined) addLink(link, 'anchor');
-    title = '';
-    link = undefined;
-  };
-  walkXml(source, {
-    open(name, attributes, parents) {
-      if (parents.length === 0) base = attributes.get('xml:base');
-      const href = attributes.get('href') ?? '';
-      if (name === 'feed' || name === 'channel') target.meta.declareLanguage(attributes.get('xml:lang'));
-      else if (name === 'link' && href !== '') {
-        const meaning = meaningOfRelation(attributes.get('rel') ?? 'alternate', '', attributes.get('type') ?? '');
-        const isEntryLink =
-          parents.some((parent) => ENTRY.has(parent)) && (attributes.get('rel') ?? 'alternate') === 'alternate';
-        if (isEntryLink) link ??= href;
-        else if (attributes.get('rel') === 'enclosure') addLink(href, 'media');
-        else if (meaning !== undefined) addLink(href, attributes.get('rel') === 'self' ? 'feed' : meaning.kind);
-      } else if (name === 'enclosure' || name === 'media:content' || name === 'media:thumbnail') {
-        addLink(attributes.get('url') ?? '', name === 'media:thumbnail' ? 'image' : 'media');
-      } else if (name === 'item' && attributes.has('rdf:about')) link ??= attributes.get('rdf:about');
-    },
-    close(name, content, parents) {
-      const parent = parents.at(-1) ?? '';
-      if (ENTRY.has(name)) finishEntry();
-      else if (ENTRY.has(parent)) readEntryPart(name, content);
-      else if (parent === 'channel' || parent === 'feed') readChannelPart(name, content);
-      else if (name === 'url' && parent === 'image') addLink(content, 'image');
-    },
-  });
-  return base;
+  const reader = new FeedReader(target);
+  walkXml(source, reader);
+  return reader.base;
+}
 
-  function readEntryPart(name: string, content: string): void {
-    if (name === 'title') {
-      title = tidyText(content, 500);
-      if (target.wantsText) {
-        target.text.break();
-        target.text.beginHeading();
-        target.text.add(title);
-        target.text.endHeading();
-        target.text.break();
-      }
-    } else if (name === 'link' && content.trim() !== '') link ??= content.trim();
-    else if (name === 'guid' && /^https?:/i.test(content.trim())) link ??= content.trim();
-    else if (name === 'comments' || name === 'wfw:commentrss')
-      addLink(content, name === 'comments' ? 'anchor' : 'feed');
-    else if (CONTENT.has(name)) readContent(content);
-    else if (name === 'pubdate' || name === 'updated' || name === 'published' || name === 'dc:date') noteDate(content);
+class FeedReader implements XmlHandler {
+  base: string | undefined;
+  readonly #target: FeedTarget;
+  /** Of the entry that is being read. */
+  #title = '';
+  #link: string | undefined;
+
+  constructor(target: FeedTarget) {
+    this.#target = target;
   }
 
-  function readChannelPart(name: string, content: string): void {
-    if (name === 'title') target.meta.declareTitle(content);
-    else if (name === 'description' || name === 'subtitle') target.meta.description ||= tidyText(content, 4000);
-    else if (name === 'language') target.meta.declareLanguage(content);
-    else if (name === 'link' && content.trim() !== '') addLink(content, 'anchor');
-    else if (name === 'lastbuilddate' || name === 'pubdate' || name === 'updated') noteDate(content);
-    else if (name === 'logo' || name === 'icon') addLink(content, 'image');
-  }
-
-  function noteDate(content: string): void {
-    const time = parsePageDate(content);
-    if (time !== undefined && time > (target.meta.modifiedAt ?? Number.NEGATIVE_INFINITY))
-      target.meta.modifiedAt = time;
-  }
-
-  function readContent(content: string): void {
-    const inner = new HtmlReader({ text: target.wantsText, links: target.wantsLinks }, target.links, 1);
-    inner.read(content);
-    if (!target.wantsText) return;
-    target.text.break();
-    for (const line of inner.text.text.split('\n')) {
-      target.text.add(line);
-      target.text.break();
+  open(name: string, attributes: ReadonlyMap<string, string>, parents: readonly string[]): void {
+    if (parents.length === 0) this.base = attributes.get('xml:base');
+    switch (name) {
+      case 'feed':
+      case 'channel':
+        this.#target.meta.declareLanguage(attributes.get('xml:lang'));
+        break;
+      case 'link':
+        this.#readLink(attributes, parents);
+        break;
+      case 'enclosure':
+      case 'media:content':
+        this.#addLink(attributes.get('url') ?? '', 'media');
+        break;
+      case 'media:thumbnail':
+        this.#addLink(attributes.get('url') ?? '', 'image');
+        break;
+      case 'item':
+        this.#link ??= attributes.get('rdf:about');
+        break;
     }
+  }
+
+  close(name: string, content: string, parents: readonly string[]): void {
+    const parent = parents.at(-1) ?? '';
+    if (ENTRY.has(name)) this.#finishEntry();
+    else if (ENTRY.has(parent)) this.#readEntryPart(name, content);
+    else if (parent === 'channel' || parent === 'feed') this.#readChannelPart(name, content);
+    else if (name === 'url' && parent === 'image') this.#addLink(content, 'image');
+  }
+
+  /** A link as Atom has it, by its attributes. */
+  #readLink(attributes: ReadonlyMap<string, string>, parents: readonly string[]): void {
+    const href = attributes.get('href') ?? '';
+    if (href === '') return;
+    const relation = attributes.get('rel') ?? 'alternate';
+    if (relation === 'alternate' && parents.some((parent) => ENTRY.has(parent))) {
+      this.#link ??= href;
+      return;
+    }
+    const meaning = meaningOfRelation(relation, '', attributes.get('type') ?? '');
+    if (relation === 'enclosure') this.#addLink(href, 'media');
+    else if (meaning !== undefined) this.#addLink(href, relation === 'self' ? 'feed' : meaning.kind);
+  }
+
+  #readEntryPart(name: string, content: string): void {
+    const trimmed = content.trim();
+    if (name === 'title') this.#readTitle(content);
+    else if (name === 'link' && trimmed !== '') this.#link ??= trimmed;
+    else if (name === 'guid' && /^https?:/i.test(trimmed)) this.#link ??= trimmed;
+    else if (name === 'comments') this.#addLink(content, 'anchor');
+    else if (name === 'wfw:commentrss') this.#addLink(content, 'feed');
+    else if (CONTENT.has(name)) this.#readContent(content);
+    else if (name === 'pubdate' || name === 'updated' || name === 'published' || name === 'dc:date')
+      this.#noteDate(content);
+  }
+
+  #readChannelPart(name: string, content: string): void {
+    const { meta } = this.#target;
+    if (name === 'title') meta.declareTitle(content);
+    else if (name === 'description' || name === 'subtitle') meta.description ||= tidyText(content, 4000);
+    else if (name === 'language') meta.declareLanguage(content);
+    else if (name === 'link' && content.trim() !== '') this.#addLink(content, 'anchor');
+    else if (name === 'lastbuilddate' || name === 'pubdate' || name === 'updated') this.#noteDate(content);
+    else if (name === 'logo' || name === 'icon') this.#addLink(content, 'image');
+  }
+
+  #readTitle(content: string): void {
+    const { text, wantsText } = this.#target;
+    this.#title = tidyText(content, 500);
+    if (!wantsText) return;
+    text.break();
+    text.beginHeading();
+    text.add(this.#title);
+    text.endHeading();
+    text.break();
+  }
+
+  #readContent(content: string): void {
+    const { text, links, wantsText, wantsLinks } = this.#target;
+    const inner = new HtmlReader({ text: wantsText, links: wantsLinks }, links, 1);
+    inner.read(content);
+    if (!wantsText) return;
+    text.break();
+    for (const line of inner.text.text.split('\n')) {
+      text.add(line);
+      text.break();
+    }
+  }
+
+  #finishEntry(): void {
+    if (this.#link !== undefined) this.#addLink(this.#link, 'anchor');
+    this.#title = '';
+    this.#link = undefined;
+  }
+
+  #addLink(url: string, kind: LinkKind): void {
+    if (this.#target.wantsLinks) this.#target.links.add(url.trim(), kind, false, kind === 'anchor' ? this.#title : '');
+  }
+
+  #noteDate(content: string): void {
+    const { meta } = this.#target;
+    const time = parsePageDate(content);
+    if (time !== undefined && time > (meta.modifiedAt ?? Number.NEGATIVE_INFINITY)) meta.modifiedAt = time;
   }
 }

@@ -2,7 +2,7 @@
 import type { RawLink } from './link.ts';
 import { attributeOf, bareName, type OfficePackage, type OfficePart, type Relation } from './office-package.ts';
 import type { OfficeTarget } from './office-target.ts';
-import { walkXml } from './xml-reader.ts';
+import { walkXml, type XmlHandler } from './xml-reader.ts';
 
 type WritingOptions = {
   /** Ids of styles that headings have. */
@@ -13,6 +13,8 @@ type WritingOptions = {
 
 const MARGINS = new Set(['header', 'footer']);
 const NOTES = new Set(['footnotes', 'endnotes']);
+/** Pieces of a field are joined up to here. */
+const FIELD_LENGTH_MAX = 10_000;
 
 export async function readWriting(office: OfficePackage, main: OfficePart, target: OfficeTarget): Promise<void> {
   const relations = [...(await office.relations(main.name)).values()].filter(({ isExternal }) => !isExternal);
@@ -63,71 +65,118 @@ function headingStylesOf(xml: string): Set<string> {
 
 async function readPart(
   office: OfficePackage,
-  { name: part, xml }: OfficePart,
-  { text, links }: OfficeTarget,
+  { name, xml }: OfficePart,
+  target: OfficeTarget,
   { headingStyles, isMargin = false }: WritingOptions,
 ): Promise<Map<string, Relation>> {
-  const relations = await office.relations(part);
-  const addLink = (id: string | undefined) => {
-    const relation = relations.get(id ?? '');
-    return relation?.isExternal && relation.type === 'hyperlink'
-      ? links?.add(relation.target, 'anchor', false)
-      : undefined;
-  };
-  let link: RawLink | undefined;
-  /** Whether the link is that of a run, and ends with it. */
-  let isOfRun = false;
-  /** Inside of what is text, and inside of what is there a second time for older programs. */
-  let texts = 0;
-  let fallbacks = 0;
-  let isTitle = false;
-  let field = '';
-  if (isMargin) text?.beginMargin();
-  walkXml(xml, {
-    open(name, attributes) {
-      const bare = bareName(name);
-      if (bare === 'fallback') fallbacks++;
-      if (fallbacks > 0) return;
-      if (bare === 't') texts++;
-      else if (bare === 'p') {
-        text?.break();
-        if (isTitle) text?.beginHeading();
-      } else if (bare === 'pstyle' && headingStyles?.has(attributeOf(attributes, 'val') ?? '')) text?.beginHeading();
-      else if (bare === 'sp') isTitle = false;
-      else if (bare === 'ph') isTitle = /^(?:ctrTitle|title)$/.test(attributes.get('type') ?? '');
-      else if (bare === 'br' || bare === 'cr') text?.break();
-      else if (bare === 'tab' || bare === 'tc') text?.blank();
-      else if (bare === 'hyperlink' || bare === 'hlinkclick') {
-        link = addLink(attributeOf(attributes, 'id'));
-        isOfRun = bare === 'hlinkclick';
-      } else if (bare === 'blip' || bare === 'imagedata') {
-        const picture = relations.get(attributes.get('r:link') ?? '');
-        if (picture?.isExternal) links?.add(picture.target, 'image', true);
-      }
-    },
-    text(piece) {
-      if (texts === 0 || fallbacks > 0) return;
-      text?.add(piece);
-      if (link) link.text += piece;
-    },
-    close(name, content) {
-      const bare = bareName(name);
-      if (bare === 'fallback') fallbacks--;
-      else if (fallbacks > 0) return;
-      else if (bare === 't') texts--;
-      else if (bare === 'p') {
-        text?.endHeading();
-        text?.break();
-      } else if (bare === 'sp') isTitle = false;
-      else if (bare === 'hyperlink' || (bare === 'r' && isOfRun)) link = undefined;
-      else if (bare === 'instrtext') {
-        field += content;
-        const [, url] = /HYPERLINK\s+"([^"]+)"/.exec(field) ?? [];
-        if (url !== undefined || field.length > 10_000) field = '';
-        if (url !== undefined) links?.add(url, 'anchor', false);
-      }
-    },
-  });
-  if (isMargin) text?.endMargin();
+  const relations = await office.relations(name);
+  if (isMargin) target.text?.beginMargin();
+  walkXml(xml, new WritingReader(relations, target, headingStyles));
+  if (isMargin) target.text?.endMargin();
   return relations;
+}
+
+class WritingReader implements XmlHandler {
+  readonly #relations: ReadonlyMap<string, Relation>;
+  readonly #target: OfficeTarget;
+  readonly #headingStyles: ReadonlySet<string> | undefined;
+  #link: RawLink | undefined;
+  /** Whether the link is that of a run, and ends with it. */
+  #isLinkOfRun = false;
+  /** Inside of what is text, and inside of what is there a second time for older programs. */
+  #texts = 0;
+  #fallbacks = 0;
+  /** In the shape of a slide that holds its title. */
+  #isTitle = false;
+  /** What a field is told to do, which comes in pieces. */
+  #field = '';
+
+  constructor(
+    relations: ReadonlyMap<string, Relation>,
+    target: OfficeTarget,
+    headingStyles: ReadonlySet<string> | undefined,
+  ) {
+    this.#relations = relations;
+    this.#target = target;
+    this.#headingStyles = headingStyles;
+  }
+
+  open(name: string, attributes: ReadonlyMap<string, string>): void {
+    const bare = bareName(name);
+    if (bare === 'fallback') this.#fallbacks++;
+    if (this.#fallbacks > 0) return;
+    const { text } = this.#target;
+    switch (bare) {
+      case 't':
+        this.#texts++;
+        break;
+      case 'p':
+        text?.break();
+        if (this.#isTitle) text?.beginHeading();
+        break;
+      case 'pstyle':
+        if (this.#headingStyles?.has(attributeOf(attributes, 'val') ?? '')) text?.beginHeading();
+        break;
+      case 'sp':
+        this.#isTitle = false;
+        break;
+      case 'ph':
+        this.#isTitle = /^(?:ctrTitle|title)$/.test(attributes.get('type') ?? '');
+        break;
+      case 'br':
+      case 'cr':
+        text?.break();
+        break;
+      case 'tab':
+      case 'tc':
+        text?.blank();
+        break;
+      case 'hyperlink':
+      case 'hlinkclick':
+        this.#link = this.#addHyperlink(attributeOf(attributes, 'id'));
+        this.#isLinkOfRun = bare === 'hlinkclick';
+        break;
+      case 'blip':
+      case 'imagedata':
+        this.#addPicture(attributes.get('r:link'));
+        break;
+    }
+  }
+
+  text(piece: string): void {
+    if (this.#texts === 0 || this.#fallbacks > 0) return;
+    this.#target.text?.add(piece);
+    if (this.#link) this.#link.text += piece;
+  }
+
+  close(name: string, content: string): void {
+    const bare = bareName(name);
+    if (bare === 'fallback') this.#fallbacks--;
+    else if (this.#fallbacks > 0) return;
+    else if (bare === 't') this.#texts--;
+    else if (bare === 'p') {
+      this.#target.text?.endHeading();
+      this.#target.text?.break();
+    } else if (bare === 'sp') this.#isTitle = false;
+    else if (bare === 'hyperlink' || (bare === 'r' && this.#isLinkOfRun)) this.#link = undefined;
+    else if (bare === 'instrtext') this.#readField(content);
+  }
+
+  #addHyperlink(id = ''): RawLink | undefined {
+    const relation = this.#relations.get(id);
+    if (!relation?.isExternal || relation.type !== 'hyperlink') return undefined;
+    return this.#target.links?.add(relation.target, 'anchor', false);
+  }
+
+  #addPicture(id = ''): void {
+    const relation = this.#relations.get(id);
+    if (relation?.isExternal) this.#target.links?.add(relation.target, 'image', true);
+  }
+
+  #readField(piece: string): void {
+    this.#field += piece;
+    const [, url] = /HYPERLINK\s+"([^"]+)"/.exec(this.#field) ?? [];
+    if (url !== undefined || this.#field.length > FIELD_LENGTH_MAX) this.#field = '';
+    if (url !== undefined) this.#target.links?.add(url, 'anchor', false);
+  }
 }
