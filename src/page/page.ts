@@ -161,43 +161,70 @@ type Draft = {
   readonly base?: string | undefined;
 };
 
-async function readKind(kind: PageKind, source: PageSource, wants: { text: boolean; links: boolean }): Promise<Draft> {
-  const meta = new MetaReader();
-  const text = new TextBuilder();
-  const links = new LinkCollector();
-  if (kind === 'pdf' || kind === 'office') {
-    const read = kind === 'pdf' ? readPdf : readOffice;
-    const isWhole = await read(source.bytes, {
-      meta,
-      text: wants.text ? text : undefined,
-      links: wants.links ? links : undefined,
-    });
-    return { meta, text, links, charset: '', isTruncated: !isWhole };
-  }
-  if (kind === 'sitemap') {
-    const sitemap = readSitemap(source.bytes, source.url);
-    for (const { url } of sitemap.urls) links.add(url, 'anchor', false);
-    for (const url of sitemap.sitemaps) links.add(url, 'sitemap', false);
-    return { meta, text, links, charset: 'utf-8', isTruncated: false };
-  }
+type Wants = { readonly text: boolean; readonly links: boolean };
+
+async function readKind(kind: PageKind, source: PageSource, wants: Wants): Promise<Draft> {
+  if (kind === 'pdf') return readBinary(readPdf, source, wants);
+  if (kind === 'office') return readBinary(readOffice, source, wants);
+  if (kind === 'sitemap') return readSitemapPage(source);
   const isTruncated = source.bytes.length > PAGE_BYTES_MAX;
   const bytes = isTruncated ? source.bytes.subarray(0, PAGE_BYTES_MAX) : source.bytes;
-  const decoded = decodeText(bytes, source.contentType ?? source.mime);
-  const charset = decoded.charset;
-  if (kind === 'html' || kind === 'xhtml' || kind === 'svg') {
-    const reader = new HtmlReader({ ...wants, isXml: kind !== 'html' }, links);
-    reader.read(decoded.text);
-    return { meta: reader.meta, text: reader.text, links, charset, isTruncated, base: reader.base };
+  const { text, charset } = decodeText(bytes, source.contentType ?? source.mime);
+  return { ...readText(kind, text, wants), charset, isTruncated };
+}
+
+/** Documents whose bytes are no text. */
+async function readBinary(read: typeof readPdf | typeof readOffice, source: PageSource, wants: Wants): Promise<Draft> {
+  const { meta, text, links } = newDraft();
+  const isWhole = await read(source.bytes, {
+    meta,
+    text: wants.text ? text : undefined,
+    links: wants.links ? links : undefined,
+  });
+  return { meta, text, links, charset: '', isTruncated: !isWhole };
+}
+
+function readSitemapPage({ bytes, url }: PageSource): Draft {
+  const draft = newDraft();
+  const sitemap = readSitemap(bytes, url);
+  for (const entry of sitemap.urls) draft.links.add(entry.url, 'anchor', false);
+  for (const place of sitemap.sitemaps) draft.links.add(place, 'sitemap', false);
+  return { ...draft, charset: 'utf-8', isTruncated: false };
+}
+
+function readText(
+  kind: Exclude<PageKind, 'pdf' | 'office' | 'sitemap'>,
+  source: string,
+  wants: Wants,
+): Pick<Draft, 'meta' | 'text' | 'links' | 'base'> {
+  const draft = newDraft();
+  const { meta, text, links } = draft;
+  const feedTarget = { ...draft, wantsText: wants.text, wantsLinks: wants.links };
+  switch (kind) {
+    case 'html':
+    case 'xhtml':
+    case 'svg': {
+      const reader = new HtmlReader({ ...wants, isXml: kind !== 'html' }, links);
+      reader.read(source);
+      return { meta: reader.meta, text: reader.text, links, base: reader.base };
+    }
+    case 'css':
+      if (wants.links) collectCssLinks(source, links);
+      return draft;
+    case 'feed':
+      return { meta, text, links, base: readFeed(source, feedTarget) };
+    case 'json-feed':
+      collectJsonFeed(source, feedTarget);
+      return draft;
+    case 'text':
+      if (wants.text) {
+        text.preserved = 1;
+        text.add(source);
+      }
+      return draft;
   }
-  if (kind === 'css') {
-    if (wants.links) collectCssLinks(decoded.text, links);
-  } else if (kind === 'feed' || kind === 'json-feed') {
-    const target = { meta, text, links, wantsText: wants.text, wantsLinks: wants.links };
-    if (kind === 'feed') return { meta, text, links, charset, isTruncated, base: readFeed(decoded.text, target) };
-    else collectJsonFeed(decoded.text, target);
-  } else if (wants.text) {
-    text.preserved = 1;
-    text.add(decoded.text);
-  }
-  return { meta, text, links, charset, isTruncated };
+}
+
+function newDraft(): Pick<Draft, 'meta' | 'text' | 'links'> {
+  return { meta: new MetaReader(), text: new TextBuilder(), links: new LinkCollector() };
 }
