@@ -226,7 +226,8 @@ export class SegmentShelf {
   }
 
   /** Makes everything appended durable, and says which segments grew; the catalog learns of it next. */
-  async sync(segments: readonly OpenSegment[] = this.dirty()): Promise<Segment[]> {
+  async sync(): Promise<Segment[]> {
+    const segments = this.dirty();
     const byVolume = new Map<string, string[]>();
     for (const open of segments) {
       await this.flush(open);

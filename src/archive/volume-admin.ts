@@ -17,7 +17,7 @@ export interface VolumeAdminParts extends ArchiveParts {
   readonly directory: string;
   readonly connector: Connector;
   changeConnector(connector: Connector): Promise<void>;
-  cataloguingParts(signal?: AbortSignal): CataloguingParts;
+  cataloguingParts(): CataloguingParts;
 }
 
 export type VolumeStatus = VolumeSetting & {

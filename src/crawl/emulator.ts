@@ -13,7 +13,6 @@ export type EmulateOptions = {
   readonly rate?: number;
   /** The collection they become part of. */
   readonly collection: string;
-  readonly concurrency?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: EmulateReport) => void;
   /** Told of every record that is left out because it, or the one that holds its content, is damaged. */
@@ -65,7 +64,7 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
         options.onProgress?.(report);
       });
     under.add(feeding);
-    if (under.size >= (options.concurrency ?? CONCURRENCY)) await Promise.race(under);
+    if (under.size >= CONCURRENCY) await Promise.race(under);
   }
   await Promise.all(under);
   if (failure !== undefined) throw failure;

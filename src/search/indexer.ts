@@ -75,7 +75,6 @@ type Pending = { readonly record: PendingRecord; readonly content: EntryContent 
 type PendingRecord = {
   readonly urlKey: UrlKey;
   readonly time: number;
-  readonly url: string;
   readonly segment: number;
   readonly offset: number;
   readonly hash: number | undefined;
@@ -236,7 +235,6 @@ export class Indexer {
     const pending = {
       urlKey: key,
       time,
-      url: head.targetUri,
       segment: segment.number,
       offset: head.offset,
       hash: record.captureHash,

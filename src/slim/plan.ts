@@ -113,19 +113,19 @@ export class Plan {
   async *byFile(isWanted: (file: number) => boolean): AsyncGenerator<FilePlan> {
     const apart = new LineFiles(this.#directory, FILE_PLAN);
     for (const part of this.#parts()) {
-      const plans = new Map<number, { duplicates: number; originalFiles: Set<number> }>();
+      /** The files of the originals, by the file of their duplicates. */
+      const originals = new Map<number, Set<number>>();
       for await (const { file, originalFile, rest } of this.#linesOf(part)) {
         if (!isWanted(file)) continue;
-        let plan = plans.get(file);
-        if (!plan) plans.set(file, (plan = { duplicates: 0, originalFiles: new Set() }));
-        plan.duplicates++;
-        plan.originalFiles.add(originalFile);
+        const known = originals.get(file);
+        if (known) known.add(originalFile);
+        else originals.set(file, new Set([originalFile]));
         apart.add(`duplicates-${file}.tsv`, `${rest}\n`);
       }
       apart.flush();
-      for (const file of [...plans.keys()].sort((a, b) => a - b)) {
+      for (const [file, originalFiles] of [...originals].sort(([a], [b]) => a - b)) {
         assert(Math.floor(file / this.#filesTogether) === part, 'a plan file holds the plans of its own files');
-        yield { file, path: join(this.#directory, `duplicates-${file}.tsv`), ...plans.get(file)! };
+        yield { file, path: join(this.#directory, `duplicates-${file}.tsv`), originalFiles };
       }
     }
   }
@@ -166,7 +166,6 @@ export type FilePlan = {
   readonly file: number;
   /** Where the duplicates of the file are listed, in the form that `readPlan` reads. */
   readonly path: string;
-  readonly duplicates: number;
   /** Numbers of the files that hold the originals. */
   readonly originalFiles: ReadonlySet<number>;
 };

@@ -10,7 +10,7 @@ const LOOK_MS = 30_000;
 /** What failed or was cancelled stays due, and is left alone for so long: somebody has to see to it first. */
 const REST_MS = 60 * 60 * 1000;
 
-export function watchSchedules(archive: Archive, jobs: JobQueue, stopping: AbortSignal, everyMs = LOOK_MS): void {
+export function watchSchedules(archive: Archive, jobs: JobQueue, stopping: AbortSignal): void {
   const look = () => {
     if (stopping.aborted) return;
     for (const { collection } of dueOf(archive)) {
@@ -23,7 +23,7 @@ export function watchSchedules(archive: Archive, jobs: JobQueue, stopping: Abort
         .catch(() => {});
     }
   };
-  const timer = setInterval(look, everyMs);
+  const timer = setInterval(look, LOOK_MS);
   timer.unref();
   stopping.addEventListener('abort', () => clearInterval(timer), { once: true });
   look();
