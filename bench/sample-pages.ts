@@ -11,15 +11,17 @@ const SYLLABLES =
 
 export type SamplePage = { readonly url: string; readonly head: string; readonly body: string };
 
+const SITES = 40;
+
 export class SamplePages {
   readonly #random: Random;
   readonly #words: string[];
   readonly #sites: { host: string; template: (title: string, main: string, page: number) => string }[];
 
-  constructor(seed: number, sites = 40) {
+  constructor(seed: number) {
     this.#random = seededRandom(seed);
     this.#words = Array.from({ length: 5_000 }, () => this.#word());
-    this.#sites = Array.from({ length: sites }, (_, index) => ({
+    this.#sites = Array.from({ length: SITES }, (_, index) => ({
       host: `www.site${index}.example`,
       template: this.#template(),
     }));

@@ -60,8 +60,8 @@ const ODD_NAMES = [
   'open',
 ];
 
-export function randomBytes(length: number, seed = length): Uint8Array {
-  const random = seededRandom(seed);
+export function randomBytes(length: number): Uint8Array {
+  const random = seededRandom(length);
   const words = new Uint32Array(Math.ceil(length / 4));
   for (let at = 0; at < words.length; at++) words[at] = random() * 2 ** 32;
   return new Uint8Array(words.buffer, 0, length);

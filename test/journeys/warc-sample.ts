@@ -138,8 +138,8 @@ const SAMPLE_RECORDS: readonly (readonly [NewRecord, string | Uint8Array])[] = [
 /** Where each of SAMPLE_RECORDS lies. */
 export type SamplePlaces = readonly WrittenRecord[];
 
-export async function writeSample(path: string, coding: Coding = 'gzip', force = false): Promise<SamplePlaces> {
-  const writer = await WarcFileWriter.create(path, { coding, force });
+export async function writeSample(path: string, coding: Coding = 'gzip'): Promise<SamplePlaces> {
+  const writer = await WarcFileWriter.create(path, { coding });
   const places: WrittenRecord[] = [];
   for (const [record, block] of SAMPLE_RECORDS) places.push(await writer.write(record, Buffer.from(block)));
   await writer.finish();

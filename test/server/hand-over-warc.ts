@@ -55,7 +55,7 @@ function revisit(url: string, date: string, profile: string, block: string): Pie
 }
 
 /** Writes the file and answers with its path. */
-export async function writeHandOver(directory: string, name = 'hand-over.warc'): Promise<string> {
+export async function writeHandOver(directory: string): Promise<string> {
   serial = 0;
   const chunked = `d${CRLF}${HELLO}${CRLF}0${CRLF}${CRLF}`;
   const pieces: Piece[] = [
@@ -89,7 +89,7 @@ export async function writeHandOver(directory: string, name = 'hand-over.warc'):
       block: 'not really a picture',
     },
   ];
-  const path = join(directory, name);
+  const path = join(directory, 'hand-over.warc');
   await writeFile(path, pieces.map(recordText).join(''));
   return path;
 }

@@ -23,16 +23,16 @@ export type ArchivedRecord = {
   readonly fields: readonly { readonly name: string; readonly value: string }[];
 };
 
-export async function readAll(files: readonly string[], names: readonly string[] = files): Promise<ArchivedRecord[]> {
+export async function readAll(files: readonly string[]): Promise<ArchivedRecord[]> {
   const records: ArchivedRecord[] = [];
-  for (const [index, file] of files.entries()) {
+  for (const file of files) {
     for await (const record of readRecords(file)) {
       const { head } = record;
       const scanner = new BlockScanner(head, { payload: ['sha256'] });
       for await (const piece of record.body()) scanner.push(piece);
       const facts = scanner.end();
       records.push({
-        file: names[index]!,
+        file,
         offset: head.offset,
         type: head.type,
         uri: head.targetUri ?? '',

@@ -37,7 +37,7 @@ export function content(number: number, bytes: number): Buffer {
 }
 
 /** Pages of 10 to 60 KB with requests; every fifth is one that came before. */
-export async function storePages(archive: Archive, from: number, to: number, bytes?: number): Promise<void> {
+export async function storePages(archive: Archive, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += 50) {
     const stores = Array.from({ length: Math.min(50, to - at) }, (_, i) => {
       const n = at + i;
@@ -46,7 +46,7 @@ export async function storePages(archive: Archive, from: number, to: number, byt
         url: `http://host${n % 7}.test/page/${n}`,
         time: START + n * 1000,
         responseHead: Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n'),
-        body: n % 5 === 4 ? content(n - 4, bytes ?? sizeOf(n - 4)) : content(n, bytes ?? sizeOf(n)),
+        body: n % 5 === 4 ? content(n - 4, sizeOf(n - 4)) : content(n, sizeOf(n)),
         request: Buffer.from(`GET /page/${n} HTTP/1.1\r\nHost: host${n % 7}.test\r\n\r\n`),
       });
     });
