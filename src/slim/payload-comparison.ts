@@ -41,35 +41,29 @@ export function comparePayloads({ original, payloadBytes, duplicates }: PayloadC
 function payloadOf(place: PayloadPlace, bytesMax: number): Uint8Array | undefined {
   const parts: Uint8Array[] = [];
   let total = 0;
-  let isWhole = false;
-  const reader = new SpanReader(place.file);
-  try {
-    const onPayload = (bytes: Uint8Array) => {
-      total += bytes.length;
-      if (total <= bytesMax) parts.push(Buffer.from(bytes));
-    };
-    reader.read([place], {
-      wants: () => ({ onPayload }),
-      onRecord: (_, record) => {
-        isWhole = record !== undefined;
-      },
-    });
-  } finally {
-    reader.close();
-  }
+  const isWhole = readPayload(place, (bytes) => {
+    total += bytes.length;
+    if (total <= bytesMax) parts.push(Buffer.from(bytes));
+  });
   return isWhole && total <= bytesMax ? Buffer.concat(parts) : undefined;
 }
 
 function compareWith(held: Uint8Array, place: PayloadPlace): ComparisonVerdict {
-  const reader = new SpanReader(place.file);
   let at = 0;
   let isSame = true;
+  const isWhole = readPayload(place, (bytes) => {
+    isSame &&= equal(held.subarray(at, at + bytes.length), bytes);
+    at += bytes.length;
+  });
+  if (!isWhole) return 'unreadable';
+  return isSame && at === held.length ? 'same' : 'different';
+}
+
+/** Hands the payload over as it comes, and says whether the record was there as a whole. */
+function readPayload(place: PayloadPlace, onPayload: (bytes: Uint8Array) => void): boolean {
+  const reader = new SpanReader(place.file);
   let isWhole = false;
   try {
-    const onPayload = (bytes: Uint8Array) => {
-      isSame &&= equal(held.subarray(at, at + bytes.length), bytes);
-      at += bytes.length;
-    };
     reader.read([place], {
       wants: () => ({ onPayload }),
       onRecord: (_, record) => {
@@ -79,8 +73,7 @@ function compareWith(held: Uint8Array, place: PayloadPlace): ComparisonVerdict {
   } finally {
     reader.close();
   }
-  if (!isWhole) return 'unreadable';
-  return isSame && at === held.length ? 'same' : 'different';
+  return isWhole;
 }
 
 function compareInStep(original: PayloadPlace, duplicate: PayloadPlace): ComparisonVerdict {
