@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Finding, PinakesError } from '../base/index.ts';
-import { loadCollection } from './collection.ts';
+import { type CollectionFile, loadCollection } from './collection.ts';
 import { compareFiles } from './file-comparison.ts';
 import { identityIfThere, sameIdentity, sameOrCopy } from './file-identity.ts';
 import { slimFinding } from './finding-catalogue.ts';
@@ -68,43 +68,62 @@ async function undo(
     signal?.throwIfAborted();
     const { path, name } = files[number]!;
     const kept = join(keptDirectory, name);
-    const found = identityIfThere(kept);
     if (state.restored.has(number)) {
-      if (found && !dryRun) await forget(kept);
+      if (identityIfThere(kept) && !dryRun) await forget(kept);
       continue;
     }
-    const now = identityIfThere(path);
-    const written = state.written.get(number);
-    // A copy, where a later run rewrote it again and was undone from another device.
-    const isOurs = now && written && sameOrCopy(now, written.identity);
-    const isCopy = now && !isOurs && found?.size === now.size && compareFiles(path, kept);
-    const isOld = isCopy || (now && sameIdentity(now, state.scanned[number]!.identity));
-    // Under both names the new file: putting it back would remove it.
-    const old = found && isOurs && sameIdentity(found, now) ? undefined : found;
-    if (!isOld && !(old && (isOurs || !now))) {
-      onFinding(slimFinding('slim-file-busy', path, 0, old ? 'it is not what the run left' : `${kept} is missing`));
+    const { isBack, isKept, mayReplace } = standOf(path, kept, state, number);
+    if (!isBack && !(isKept && mayReplace)) {
+      onFinding(slimFinding('slim-file-busy', path, 0, isKept ? 'it is not what the run left' : `${kept} is missing`));
       left++;
       continue;
     }
     restored++;
     if (dryRun) continue;
-    if (!isOld) await restore(kept, path);
+    if (!isBack) await restore(kept, path);
     journal.add({ kind: 'restored', file: number });
-    if (old) await forget(kept);
+    if (isKept) await forget(kept);
   }
-  if (left === 0 && !dryRun) {
-    for (const file of files) {
-      const temporary = temporaryOf(file, directory);
-      for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
-      removeRemains(file.path, join(keptDirectory, file.name));
-      removeEmptied(keptDirectory, file.name);
-    }
-    forgetLeaned(new Set([...state.noted, ...files.map(({ target }) => dirname(target))]), {
-      directory,
-      startMs: state.begin!.startMs,
-    });
-    journal.add({ kind: 'undone' });
-    clearRun(directory);
-  }
+  if (left === 0 && !dryRun) finish(directory, journal, state, files);
   return { restored, left };
+}
+
+type Stand = {
+  /** Whether the old file is in its place. */
+  readonly isBack: boolean;
+  /** Whether the old file is where it was kept. */
+  readonly isKept: boolean;
+  /** Whether its place is empty, or has what the run put there. */
+  readonly mayReplace: boolean;
+};
+
+function standOf(path: string, kept: string, state: RunState, number: number): Stand {
+  const found = identityIfThere(kept);
+  const now = identityIfThere(path);
+  if (!now) return { isBack: false, isKept: found !== undefined, mayReplace: true };
+  const written = state.written.get(number);
+  // A copy, where a later run rewrote it again and was undone from another device.
+  const isOurs = written !== undefined && sameOrCopy(now, written.identity);
+  const isCopy = !isOurs && found?.size === now.size && compareFiles(path, kept);
+  return {
+    isBack: isCopy || sameIdentity(now, state.scanned[number]!.identity),
+    // Under both names the new file: putting it back would remove it.
+    isKept: found !== undefined && !(isOurs && sameIdentity(found, now)),
+    mayReplace: isOurs,
+  };
+}
+
+/** Removes what the run left behind, now that every old file is back. */
+function finish(directory: string, journal: Journal, state: RunState, files: readonly CollectionFile[]): void {
+  const { startMs, terms } = state.begin!;
+  for (const file of files) {
+    const temporary = temporaryOf(file, directory);
+    for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
+    removeRemains(file.path, join(terms.keptDirectory, file.name));
+    removeEmptied(terms.keptDirectory, file.name);
+  }
+  const directories = new Set([...state.noted, ...files.map(({ target }) => dirname(target))]);
+  forgetLeaned(directories, { directory, startMs });
+  journal.add({ kind: 'undone' });
+  clearRun(directory);
 }
