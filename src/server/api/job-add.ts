@@ -1,13 +1,13 @@
 /** Jobs of the kind `add`: files on the machine of the server, by their paths, or one that was uploaded. */
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Finding, PinakesError } from '../../base/index.ts';
-import { type InputFile, inputFiles } from '../../warc/index.ts';
+import { type InputFile, type InputFiles, inputFiles } from '../../warc/index.ts';
 import type { JobContext, JobKind } from '../job-kind.ts';
 import { badRequest, HttpProblem } from '../problem.ts';
 import { kindOfJob, toldFailures } from './kind-of-job.ts';
-import { closed } from './shape.ts';
+import { closed, NewCollection } from './shape.ts';
 import { givenName, type UploadDesk } from './upload-desk.ts';
 
 const AddInput = closed({
@@ -19,7 +19,7 @@ const AddInput = closed({
     }),
   ),
   upload: Type.Optional(Type.String({ maxLength: 200, description: 'A file that was sent to /api/uploads.' })),
-  collection: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' })),
+  collection: Type.Optional(NewCollection),
   volume: Type.Optional(Type.String({ maxLength: 100 })),
   inPlace: Type.Optional(Type.Boolean({ description: 'Use the files where they lie; not for uploads.' })),
 });
@@ -28,49 +28,70 @@ export function addKind(uploads: UploadDesk, roots: readonly string[] | undefine
   return kindOfJob({
     name: 'add',
     input: AddInput,
-    run: async (context, { paths, upload, collection, volume, inPlace }) => {
+    run: async (context, { paths, upload, ...options }) => {
       if ((paths === undefined) === (upload === undefined))
         throw badRequest('paths or an upload, one of the two', 'Name the files to add.');
-      const named = upload === undefined ? paths! : [uploads.pathOf(upload)];
-      // Before the walk, so that nothing is told of what lies elsewhere; and behind it, for where links lead.
-      if (upload === undefined) await checkRoots(named, roots);
-      const found = await inputFiles(named, { signal: context.signal });
-      if (upload === undefined)
-        await checkRoots(
-          found.files.map(({ path }) => path),
-          roots,
-        );
-      const names = upload === undefined ? (file: string) => file : () => givenName(upload);
-      const done = startsOf(found.files);
-      const findings = { error: 0, warning: 0, note: 0 };
-      const report = await context.archive.add(
-        found.files.map(({ path }) => path),
-        {
-          collection: collection ?? 'default',
-          ...(volume !== undefined && { volume }),
-          inPlace: inPlace === true && upload === undefined,
-          signal: context.signal,
-          onFinding: (finding) => {
-            findings[finding.level]++;
-            sayFinding(context, finding, names(finding.file));
-          },
-          onProgress: ({ file, bytes, captures }) =>
-            context.progress({
-              done: (done.get(file) ?? 0) + bytes,
-              total: found.bytes,
-              unit: 'bytes',
-              message: names(file),
-              detail: { captures },
-            }),
-        },
-      );
-      const failures: PinakesError[] = [...found.failures, ...report.failures];
-      if (failures[0] && report.records === 0 && report.filesKnown === 0) throw failures[0];
-      const { failures: _, ...counts } = report;
-      const { error: errors, warning: warnings } = findings;
-      return { ...counts, errors, warnings, inputBytes: found.bytes, failed: toldFailures(failures) };
+      if (upload === undefined) {
+        const found = await filesBelow(paths!, roots, context.signal);
+        return add(context, found, options, (file) => file);
+      }
+      const found = await inputFiles([uploads.pathOf(upload)], { signal: context.signal });
+      return add(context, found, { ...options, inPlace: false }, () => givenName(upload));
     },
   });
+}
+
+/** The files of these paths, all of them below the roots. */
+async function filesBelow(
+  paths: readonly string[],
+  roots: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<InputFiles> {
+  // Before the walk, so that nothing is told of what lies elsewhere; and behind it, for where links lead.
+  await checkRoots(paths, roots);
+  const found = await inputFiles(paths, { signal });
+  await checkRoots(pathsOf(found), roots);
+  return found;
+}
+
+type AddJobOptions = Pick<Static<typeof AddInput>, 'collection' | 'volume' | 'inPlace'>;
+
+/** Adds the files, and tells of them by the names that the client knows them by. */
+async function add(
+  context: JobContext,
+  found: InputFiles,
+  { collection = 'default', volume, inPlace = false }: AddJobOptions,
+  nameOf: (file: string) => string,
+) {
+  const starts = startsOf(found.files);
+  const findings = { error: 0, warning: 0, note: 0 };
+  const report = await context.archive.add(pathsOf(found), {
+    collection,
+    ...(volume !== undefined && { volume }),
+    inPlace,
+    signal: context.signal,
+    onFinding: (finding) => {
+      findings[finding.level]++;
+      sayFinding(context, finding, nameOf(finding.file));
+    },
+    onProgress: ({ file, bytes, captures }) =>
+      context.progress({
+        done: (starts.get(file) ?? 0) + bytes,
+        total: found.bytes,
+        unit: 'bytes',
+        message: nameOf(file),
+        detail: { captures },
+      }),
+  });
+  const failures: PinakesError[] = [...found.failures, ...report.failures];
+  if (failures[0] && report.records === 0 && report.filesKnown === 0) throw failures[0];
+  const { failures: _, ...counts } = report;
+  const { error: errors, warning: warnings } = findings;
+  return { ...counts, errors, warnings, inputBytes: found.bytes, failed: toldFailures(failures) };
+}
+
+function pathsOf({ files }: InputFiles): string[] {
+  return files.map(({ path }) => path);
 }
 
 /** Where each file begins in the bytes of all. */

@@ -4,7 +4,7 @@ import type { CrawlOptions, CrawlProgress, CrawlReport, CrawlSettings } from '..
 import type { JobContext, JobKind } from '../job-kind.ts';
 import { badRequest } from '../problem.ts';
 import { kindOfJob } from './kind-of-job.ts';
-import { closed } from './shape.ts';
+import { closed, NewCollection } from './shape.ts';
 
 const Patterns = Type.Array(Type.String({ minLength: 1, maxLength: 2000 }), { maxItems: 1000 });
 
@@ -21,7 +21,7 @@ const CrawlInput = closed({
       description: 'URLs to begin with.',
     }),
   ),
-  collection: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' })),
+  collection: Type.Optional(NewCollection),
   scope: Type.Optional(
     Type.Enum(['host', 'domain', 'prefix', 'list'], {
       description: 'The hosts of the seeds, their domains, what begins like a seed, or the seeds alone.',

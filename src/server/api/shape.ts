@@ -24,6 +24,9 @@ export const AskedTime = Type.String({
   maxLength: 40,
 });
 
+/** What a collection may be called that is made by this. */
+export const NewCollection = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' });
+
 export const AskedUrl = Type.String({ minLength: 1, maxLength: 65_536 });
 
 export const After = Type.String({

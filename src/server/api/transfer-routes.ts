@@ -7,9 +7,13 @@ import { type ApiTools, uploadOf } from './api-tools.ts';
 import { download } from './download.ts';
 import { isInterrupted, isOver, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
-import { closed } from './shape.ts';
+import { closed, NewCollection } from './shape.ts';
 
-export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, commands }: ApiTools): ApiRoute[] {
+export function transferRoutes(tools: ApiTools): ApiRoute[] {
+  return [...uploadRoutes(tools), ...exportRoutes(tools), commandRoute(tools)];
+}
+
+function uploadRoutes({ kinds, jobs, uploads }: ApiTools): ApiRoute[] {
   const add = kinds.find(({ name }) => name === 'add')!;
   return [
     route({
@@ -19,7 +23,7 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
       summary: 'Send a WARC, ARC or WACZ file to be added',
       query: closed({
         name: Type.String({ minLength: 1, maxLength: 1000, description: 'What the file is called.' }),
-        collection: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' })),
+        collection: Type.Optional(NewCollection),
       }),
       rawBody: { mime: 'application/octet-stream', says: 'The bytes of the file.' },
       reply: { status: 202, schema: Job, says: 'The job that adds it.' },
@@ -67,6 +71,11 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
         return { removed: true };
       },
     }),
+  ];
+}
+
+function exportRoutes({ jobs, exports }: ApiTools): ApiRoute[] {
+  return [
     route({
       method: 'GET',
       path: '/api/exports/:jobId/:file',
@@ -98,24 +107,27 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
         return { removed: true };
       },
     }),
-    route({
-      method: 'POST',
-      path: '/api/commands',
-      tag: 'transfers',
-      summary: 'Run a command of the command line in the server',
-      says: 'How `pinakes` works on an archive that is being served. Only from the machine of the server; docs/api.md describes the frames.',
-      rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, an interruption.' },
-      reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
-      problems: [429],
-      needsToken: true,
-      handle: async ({ request, reply }) => {
-        if (!commands) throw new HttpProblem(NOT_FOUND);
-        if (!isLocal(request.raw.socket.remoteAddress)) throw new HttpProblem(NOT_LOCAL);
-        await commands.serve(request.raw, reply.raw, () => void reply.hijack());
-        return ANSWERED;
-      },
-    }),
   ];
+}
+
+function commandRoute({ commands }: ApiTools): ApiRoute {
+  return route({
+    method: 'POST',
+    path: '/api/commands',
+    tag: 'transfers',
+    summary: 'Run a command of the command line in the server',
+    says: 'How `pinakes` works on an archive that is being served. Only from the machine of the server; docs/api.md describes the frames.',
+    rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, an interruption.' },
+    reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
+    problems: [429],
+    needsToken: true,
+    handle: async ({ request, reply }) => {
+      if (!commands) throw new HttpProblem(NOT_FOUND);
+      if (!isLocal(request.raw.socket.remoteAddress)) throw new HttpProblem(NOT_LOCAL);
+      await commands.serve(request.raw, reply.raw, () => void reply.hijack());
+      return ANSWERED;
+    },
+  });
 }
 
 const NO_UPLOAD = {
