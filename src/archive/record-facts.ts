@@ -31,7 +31,7 @@ export const CONTENT_FIELD = 'pinakes-content';
 /** What the writer of a record called its content, on the revisit that took the record's place. */
 export const DECLARED_FIELD = 'pinakes-declared-digest';
 
-/** The order in which `factsOfScan` finds them. */
+/** The order in which `ScanFacts` finds them. */
 export const ARCHIVE_FIELDS: readonly string[] = [CAPTURE_ID_FIELD, OVERFLOW_FIELD, CONTENT_FIELD, DECLARED_FIELD];
 
 /** Fields of a response that are true of every record of its capture: of the revisit that takes its place, and of what becomes of that. */

@@ -1,3 +1,4 @@
+/** Durable names: of a file whose bytes are on the disk nothing is found after a power cut, unless its directory is there too. */
 import { open } from 'node:fs/promises';
 
 /** What file systems say that know no such call; names are as durable there as they get. */

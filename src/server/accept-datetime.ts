@@ -9,7 +9,7 @@ const FORM = /^([A-Z][a-z]{2}), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):
 export function parseAcceptDatetime(text: string): EpochMs | undefined {
   const match = FORM.exec(text.trim());
   if (!match) return undefined;
-  const [, weekday, day, monthName, year, hour, minute, second] = match as unknown as string[];
+  const [, weekday, day, monthName, year, hour, minute, second] = match;
   const month = MONTHS.indexOf(monthName!);
   if (month < 0 || !DAYS.includes(weekday!)) return undefined;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined;

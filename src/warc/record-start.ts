@@ -70,7 +70,7 @@ export type ArcLine = {
 export function parseArcLine(line: string): ArcLine | undefined {
   const second = ARC_V2.exec(line);
   if (second && isArcUrl(second[1]!)) {
-    const [, url, address, timestamp, mime, status, , , , , length] = second as unknown as string[];
+    const [, url, address, timestamp, mime, status, , , , , length] = second;
     return {
       url: url!,
       address: address!,
@@ -83,7 +83,7 @@ export function parseArcLine(line: string): ArcLine | undefined {
   }
   const first = ARC_V1.exec(line);
   if (!first || !isArcUrl(first[1]!)) return undefined;
-  const [, url, address, timestamp, mime, length] = first as unknown as string[];
+  const [, url, address, timestamp, mime, length] = first;
   return {
     url: url!,
     address: address!,
