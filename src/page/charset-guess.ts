@@ -113,25 +113,52 @@ function readability(text: string, charset: string): number {
   return score;
 }
 
+/** Unicode code units, from the first up to before the last. */
+type Range = readonly [from: number, to: number];
+
+const CONTROLS: Range = [0x80, 0xa0];
+const LATIN: Range = [0xc0, 0x250];
+const GREEK: Range = [0x370, 0x400];
+const CYRILLIC: Range = [0x400, 0x530];
+const HEBREW: Range = [0x590, 0x600];
+const ARABIC: Range = [0x600, 0x700];
+const THAI: Range = [0xe00, 0xe80];
+const DASHES_AND_QUOTES: Range = [0x2010, 0x2030];
+const EAST_ASIAN_PUNCTUATION: Range = [0x3000, 0x3020];
+const KANA: Range = [0x3040, 0x3100];
+const HAN: Range = [0x4e00, 0xa000];
+const HANGUL: Range = [0xac00, 0xd7a4];
+const PRIVATE_USE: Range = [0xe000, 0xf900];
+const FULL_WIDTH: Range = [0xff00, 0xff61];
+const HALF_WIDTH_KANA: Range = [0xff61, 0xffa0];
+
+const REPLACEMENT = 0xfffd;
+const TIMES = 0xd7;
+const DIVIDED_BY = 0xf7;
+/** No-break space, copyright, and the two guillemets. */
+const COMMON_SIGNS: ReadonlySet<number> = new Set([0xa0, 0xa9, 0xab, 0xbb]);
+
+function isIn([from, to]: Range, code: number): boolean {
+  return code >= from && code < to;
+}
+
 /** Characters of two bytes count twice, so that charsets of one and of two bytes compare. */
 function worthOf(code: number, previous: number, charset: string): number {
-  if (code === 0xfffd || (code >= 0x80 && code < 0xa0)) return -20;
-  if (code >= 0xe000 && code < 0xf900) return -10;
-  if (code >= 0x3040 && code < 0x3100) return charset === 'shift_jis' || charset === 'euc-jp' ? 3.2 : -1;
-  if (code >= 0xff61 && code < 0xffa0) return -1;
-  if (code >= 0xac00 && code < 0xd7a4) return 2.6;
-  if (code >= 0x4e00 && code < 0xa000) return isCommonHan(code, charset) ? 2.2 : 0.6;
-  if (code >= 0x3000 && code < 0x3020) return 2.2;
-  if (code >= 0xff00 && code < 0xff61) return 1.8;
-  if (code >= 0x400 && code < 0x530) return cyrillicWorth(code, previous);
-  if (code >= 0x370 && code < 0x400) return greekWorth(code, previous);
-  if (code >= 0x590 && code < 0x600) return previous >= 0x590 && previous < 0x600 ? 1.3 : 0.3;
-  if (code >= 0x600 && code < 0x700) return previous >= 0x600 && previous < 0x700 ? 1.1 : 0.2;
-  if (code >= 0xe00 && code < 0xe80) return previous >= 0xe00 && previous < 0xe80 ? 1.1 : 0.2;
-  if (code >= 0xc0 && code < 0x250 && code !== 0xd7 && code !== 0xf7) return latinWorth(code, previous);
-  return code === 0xa0 || code === 0xa9 || code === 0xab || code === 0xbb || (code >= 0x2010 && code < 0x2030)
-    ? 0.4
-    : -0.6;
+  if (code === REPLACEMENT || isIn(CONTROLS, code)) return -20;
+  if (isIn(PRIVATE_USE, code)) return -10;
+  if (isIn(KANA, code)) return charset === 'shift_jis' || charset === 'euc-jp' ? 3.2 : -1;
+  if (isIn(HALF_WIDTH_KANA, code)) return -1;
+  if (isIn(HANGUL, code)) return 2.6;
+  if (isIn(HAN, code)) return isCommonHan(code, charset) ? 2.2 : 0.6;
+  if (isIn(EAST_ASIAN_PUNCTUATION, code)) return 2.2;
+  if (isIn(FULL_WIDTH, code)) return 1.8;
+  if (isIn(CYRILLIC, code)) return cyrillicWorth(code, previous);
+  if (isIn(GREEK, code)) return greekWorth(code, previous);
+  if (isIn(HEBREW, code)) return isIn(HEBREW, previous) ? 1.3 : 0.3;
+  if (isIn(ARABIC, code)) return isIn(ARABIC, previous) ? 1.1 : 0.2;
+  if (isIn(THAI, code)) return isIn(THAI, previous) ? 1.1 : 0.2;
+  if (isIn(LATIN, code) && code !== TIMES && code !== DIVIDED_BY) return latinWorth(code, previous);
+  return COMMON_SIGNS.has(code) || isIn(DASHES_AND_QUOTES, code) ? 0.4 : -0.6;
 }
 
 function cyrillicWorth(code: number, previous: number): number {
@@ -143,7 +170,7 @@ function cyrillicWorth(code: number, previous: number): number {
 }
 
 function greekWorth(code: number, previous: number): number {
-  if (previous < 0x370 || previous >= 0x400) return 0.3;
+  if (!isIn(GREEK, previous)) return 0.3;
   return !isLower(code) && isLower(previous) ? -1 : 1.15;
 }
 
