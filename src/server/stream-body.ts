@@ -31,6 +31,8 @@ export type StreamBodyOptions = {
   readonly filename: string;
 };
 
+type BodyForm = Pick<StreamBodyOptions, 'format' | 'isFramed'>;
+
 const MIMES = { warc: 'application/warc', jsonl: 'application/x-ndjson' };
 const FRAME_HEAD_BYTES = 5;
 const HEARTBEAT_MS = 15_000;
@@ -38,8 +40,9 @@ const HEARTBEAT_MS = 15_000;
 export async function sendStreamBody(
   response: ServerResponse,
   stream: SharedStream,
-  { format, isFramed, bytesMax, stopping, filename }: StreamBodyOptions,
+  { bytesMax, stopping, filename, ...form }: StreamBodyOptions,
 ): Promise<void> {
+  const { format, isFramed } = form;
   const leaving = leavingSignal(response);
   const { method, httpVersion } = response.req;
   const hasTrailers = method !== 'HEAD' && httpVersion !== '1.0';
@@ -52,7 +55,7 @@ export async function sendStreamBody(
     sentBefore = sent;
     if (!isSilent) return;
     response.flushHeaders();
-    writeCursor(response, cursor, false, format, isFramed);
+    writeCursor(response, form, { cursor, isEnd: false });
   }, HEARTBEAT_MS);
   try {
     response.writeHead(200, {
@@ -79,13 +82,13 @@ export async function sendStreamBody(
       isAtCursor = parcel.cursor !== undefined;
       cursor = stream.cursor();
       response.cork();
-      for (const piece of parcel.pieces) writePiece(response, piece, isFramed);
-      if (isAtCursor) writeCursor(response, cursor, false, format, isFramed);
+      for (const piece of parcel.pieces) writePiece(response, form, piece);
+      if (isAtCursor) writeCursor(response, form, { cursor, isEnd: false });
       response.uncork();
       if (response.writableNeedDrain) await once(response, 'drain', { signal: leaving });
     }
     cursor = stream.cursor();
-    writeCursor(response, cursor, isEnd, format, isFramed);
+    writeCursor(response, form, { cursor, isEnd });
     if (isFramed) response.write(formatFrame('X', isEnd ? 'yes' : 'no'));
     if (hasTrailers) response.addTrailers({ [CURSOR_FIELD]: cursor, [END_FIELD]: isEnd ? 'yes' : 'no' });
     response.end();
@@ -99,7 +102,7 @@ export async function sendStreamBody(
 }
 
 /** Pieces go to the socket as they are; others may be sending the same bytes. */
-function writePiece(response: ServerResponse, piece: Uint8Array, isFramed: boolean): void {
+function writePiece(response: ServerResponse, { isFramed }: BodyForm, piece: Uint8Array): void {
   if (!isFramed) {
     response.write(piece);
     return;
@@ -116,10 +119,8 @@ function writePiece(response: ServerResponse, piece: Uint8Array, isFramed: boole
 
 function writeCursor(
   response: ServerResponse,
-  cursor: string,
-  isEnd: boolean,
-  format: StreamBodyOptions['format'],
-  isFramed: boolean,
+  { format, isFramed }: BodyForm,
+  { cursor, isEnd }: { readonly cursor: string; readonly isEnd: boolean },
 ): void {
   if (isFramed) response.write(formatFrame('C', cursor));
   else if (format === 'jsonl') response.write(utf8(`${JSON.stringify({ type: 'cursor', cursor, end: isEnd })}\n`));
