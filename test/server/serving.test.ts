@@ -1,7 +1,7 @@
 /** The server as a whole: the files of the web page, frames, metrics, the access log, stopping. */
 import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -308,15 +308,21 @@ test('requests are counted, and logged without what is secret', async (t) => {
   assert.ok(line.bytes > 100);
 });
 
-test('stopping lets a reply under way end, takes no new requests, and leaves the archive open', async (t) => {
+/** A reply that has begun, and is too large to have ended before somebody reads it. */
+async function beginLargeReply(t: TestContext) {
   const archive = await makeArchive(t);
   await archive.store(page('http://site.test/large', TIME, LARGE));
   const { server } = await makeServer(t, { archive });
   const { port } = new URL(server.replayAddress);
-  const reply = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+  const reply = await new Promise<IncomingMessage>((resolve, reject) => {
     const path = '/web/20240301100000id_/http://site.test/large';
     httpRequest({ host: '127.0.0.1', port, path, agent: false }, resolve).on('error', reject).end();
   });
+  return { archive, server, reply };
+}
+
+test('stopping lets a reply under way end, takes no new requests, and leaves the archive open', async (t) => {
+  const { archive, server, reply } = await beginLargeReply(t);
   const closing = server.close();
   await assert.rejects(ask(server.uiAddress, '/healthz'), { code: 'ECONNREFUSED' });
   let bytes = 0;
@@ -327,14 +333,7 @@ test('stopping lets a reply under way end, takes no new requests, and leaves the
 });
 
 test('stopping in a hurry breaks off what is under way', async (t) => {
-  const archive = await makeArchive(t);
-  await archive.store(page('http://site.test/large', TIME, LARGE));
-  const { server } = await makeServer(t, { archive });
-  const { port } = new URL(server.replayAddress);
-  const reply = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
-    const path = '/web/20240301100000id_/http://site.test/large';
-    httpRequest({ host: '127.0.0.1', port, path, agent: false }, resolve).on('error', reject).end();
-  });
+  const { server, reply } = await beginLargeReply(t);
   await server.close({ hurry: AbortSignal.abort() });
   await assert.rejects(async () => {
     for await (const _ of reply);
