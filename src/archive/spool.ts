@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { type Digest, digestOf, fileError } from '../base/index.ts';
 import { type BlockFacts, BlockScanner, type HttpHead, RecordHead } from '../warc/index.ts';
+import { payloadOfBlock } from './block-payload.ts';
 
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
 /** Blocks up to this are hashed when they are all there, which costs half as much as piece by piece. */
@@ -101,16 +102,8 @@ export class Spool {
     else yield* createReadStream(this.#path, { highWaterMark: 256 * 1024 });
   }
 
-  async *payload(): AsyncGenerator<Uint8Array> {
-    let held: Uint8Array[] = [];
-    const scanner = new BlockScanner(this.#head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
-    for await (const piece of this.stream()) {
-      scanner.push(piece);
-      yield* held;
-      held = [];
-    }
-    scanner.end();
-    yield* held;
+  payload(): AsyncGenerator<Uint8Array> {
+    return payloadOfBlock(this.#head, this.stream());
   }
 
   async discard(): Promise<void> {

@@ -9,6 +9,7 @@ import {
   type RecordHead,
   type RecordTail,
 } from '../warc/index.ts';
+import { payloadOfBlock } from './block-payload.ts';
 import { type Damage, damageOf } from './damage.ts';
 import { CAPTURE_ID_FIELD, recordHash } from './record-facts.ts';
 
@@ -98,16 +99,8 @@ export class StreamedRecord {
   }
 
   /** The payload in pieces: the body without transfer coding, content coding kept. Instead of the block. */
-  async *payload(): AsyncGenerator<Uint8Array> {
-    let held: Uint8Array[] = [];
-    const scanner = new BlockScanner(this.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
-    for await (const piece of this.block()) {
-      scanner.push(piece);
-      yield* held;
-      held = [];
-    }
-    scanner.end();
-    yield* held;
+  payload(): AsyncGenerator<Uint8Array> {
+    return payloadOfBlock(this.head, this.block());
   }
 
   /** Reads the block to its end, and says how many bytes the payload in it has. Instead of the block. */
