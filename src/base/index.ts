@@ -12,6 +12,7 @@ export * from './heap-growth.ts';
 export * from './limits.ts';
 export * from './make-directories.ts';
 export * from './mime.ts';
+export * from './open-file.ts';
 export * from './random.ts';
 export * from './recent.ts';
 export * from './sync-directory.ts';

@@ -1,6 +1,6 @@
 /** A view that moves forward over a file, so that many small pieces of it cost few reads. Synchronous, for worker threads. */
-import { closeSync, openSync, readSync } from 'node:fs';
-import { fileError } from '../base/index.ts';
+import { closeSync, readSync } from 'node:fs';
+import { fileError, openToRead } from '../base/index.ts';
 
 const WINDOW_BYTES = 1024 * 1024;
 
@@ -14,11 +14,7 @@ export class FileWindow {
 
   constructor(path: string) {
     this.path = path;
-    try {
-      this.#descriptor = openSync(path, 'r');
-    } catch (cause) {
-      throw fileError(cause, path);
-    }
+    this.#descriptor = openToRead(path);
   }
 
   close(): void {

@@ -2,8 +2,8 @@
  * Compares payloads byte by byte: the last word on whether two records with one digest hold one content (I7). An original of ordinary size is
  * held in memory while its duplicates pass by; a larger one is read anew for each of them, in step, so that memory stays bounded (I9).
  */
-import { closeSync, openSync, readSync } from 'node:fs';
-import { equal, fileError, PinakesError } from '../base/index.ts';
+import { closeSync, readSync } from 'node:fs';
+import { equal, fileError, openToRead, PinakesError } from '../base/index.ts';
 import { BlockScanner, RecordCursor, readFileStart } from '../warc/index.ts';
 import { type Span, SpanReader } from './span-reader.ts';
 
@@ -110,11 +110,7 @@ class PayloadPuller {
     this.#place = place;
     this.#position = place.offset;
     const { coding, dictionary } = readFileStart(place.file);
-    try {
-      this.#descriptor = openSync(place.file, 'r');
-    } catch (cause) {
-      throw fileError(cause, place.file);
-    }
+    this.#descriptor = openToRead(place.file);
     this.#cursor = new RecordCursor(place.file, { offset: place.offset, coding, dictionary });
   }
 

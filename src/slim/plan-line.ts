@@ -1,6 +1,6 @@
 /** What is to be done with one duplicate: where it lies, what it must prove to be, and what its revisit will point at. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { fileError } from '../base/index.ts';
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { openToRead } from '../base/index.ts';
 
 export type PlannedDuplicate = {
   readonly offset: number;
@@ -32,12 +32,7 @@ const CHUNK_BYTES = 256 * 1024;
  * offsets and places of lines are held in memory and sorted; the lines are read again as their turn comes.
  */
 export function* readPlan(path: string, countMax: number): Generator<PlannedDuplicate[]> {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, 'r');
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  const descriptor = openToRead(path);
   try {
     const { offsets, places } = indexOf(descriptor);
     const sorted = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a]! - offsets[b]!);

@@ -4,8 +4,8 @@
  *
  * A span whose bytes are not one whole record any more is told as undefined, and the next one is read with a fresh cursor.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
-import { fileError } from '../base/index.ts';
+import { closeSync, readSync } from 'node:fs';
+import { fileError, openToRead } from '../base/index.ts';
 import {
   type BlockFacts,
   BlockScanner,
@@ -34,11 +34,7 @@ export class SpanReader {
   constructor(path: string) {
     this.path = path;
     this.start = readFileStart(path);
-    try {
-      this.#descriptor = openSync(path, 'r');
-    } catch (cause) {
-      throw fileError(cause, path);
-    }
+    this.#descriptor = openToRead(path);
   }
 
   close(): void {

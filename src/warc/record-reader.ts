@@ -4,10 +4,10 @@
  * `readRecords` is for everybody; the views it hands out are good until the next one is asked for. `FileFeed` is for inner loops that drive
  * a cursor themselves, in worker threads, without a promise per piece.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { type Finding, fileError, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
+import { type Finding, fileError, openToRead, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
 import { type Coding, sniffCoding } from './file-coding.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
@@ -22,11 +22,7 @@ export class FileFeed {
 
   constructor(path: string, from = 0, to = Number.POSITIVE_INFINITY) {
     this.#path = path;
-    try {
-      this.#descriptor = openSync(path, 'r');
-    } catch (cause) {
-      throw fileError(cause, path);
-    }
+    this.#descriptor = openToRead(path);
     this.#position = from;
     this.#to = to;
   }
@@ -65,12 +61,7 @@ export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer |
 
 /** What the first bytes of a file say about the rest: needed by readers that begin further on. */
 export function readFileStart(path: string, position = 0): FileStart {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, 'r');
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
+  const descriptor = openToRead(path);
   try {
     let start = Buffer.alloc(64 * 1024);
     start = start.subarray(0, readSync(descriptor, start, 0, start.length, position));
