@@ -5,6 +5,7 @@ import {
   type DigestVerdict,
   findingOf,
   judgeDigests,
+  type ReadingRecord,
   type RecordHead,
   verdictFindings,
   verdictWants,
@@ -14,7 +15,7 @@ import type { CommandContext } from './command.ts';
 import { walkInputs } from './input-walk.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { Progress } from './progress.ts';
-import { counted, formatFinding, printable } from './terminal.ts';
+import { counted, formatFinding, printable, type Terminal } from './terminal.ts';
 
 export type CheckOptions = { readonly json?: boolean; readonly verbose?: boolean };
 
@@ -31,32 +32,10 @@ export async function warcCheck(
   paths: readonly string[],
   options: CheckOptions,
 ): Promise<number> {
-  const levels: Record<FindingLevel, number> = { error: 0, warning: 0, note: 0 };
   const tally: Tally = { files: 0, records: 0, digestsMatched: 0, digestsMismatched: 0, digestsUnjudged: 0 };
+  const findings = new CheckFindings(terminal, options);
+  const onFinding = (finding: Finding) => findings.add(finding);
   const packages = new Set<string>();
-  let pending: Finding[] = [];
-  const toldOfPackages = new Set<string>();
-  const onFinding = (finding: Finding) => {
-    // The same is met when the files of a package are looked for, and when it is verified.
-    if (finding.code.startsWith('wacz-')) {
-      const told = JSON.stringify(finding);
-      if (toldOfPackages.has(told)) return;
-      toldOfPackages.add(told);
-    }
-    levels[finding.level]++;
-    pending.push(finding);
-  };
-  const flush = async () => {
-    const findings = pending;
-    pending = [];
-    for (const finding of findings)
-      await (options.json ? terminal.json({ kind: 'finding', ...finding }) : terminal.line(formatFinding(finding)));
-  };
-  const tellRecord = async (file: string, { offset, type, targetUri }: RecordHead, verdict: DigestVerdict) => {
-    if (options.json) await terminal.json({ kind: 'record', file, offset, type, uri: targetUri ?? null, ...verdict });
-    else if (options.verbose)
-      await terminal.line(printable(`${file}:${offset}: block ${verdict.block}, payload ${verdict.payload}`));
-  };
   const code = await walkInputs(
     terminal,
     paths,
@@ -69,31 +48,90 @@ export async function warcCheck(
         for (const finding of (await verifyWacz(file.path, { signal, onBytes })).findings) onFinding(finding);
         progress.end();
       }
-      const seen = () => tally.records + levels.error + levels.warning + levels.note;
+      const seen = () => tally.records + findings.count;
       const seenBefore = seen();
       for await (const record of input.read()) {
-        const scanner = new BlockScanner(record.head, verdictWants(record.head));
-        for await (const piece of record.body()) scanner.push(piece);
-        const facts = scanner.end();
-        const verdict = judgeDigests(record.head, facts, record.tail?.complete ?? false);
-        for (const finding of verdictFindings(verdict, facts))
-          onFinding(findingOf(finding, input.name, record.head.offset));
+        const verdict = await judge(record, input.name, onFinding);
         tally.records++;
         count(tally, verdict);
-        await flush();
-        await tellRecord(input.name, record.head, verdict);
+        await findings.tell();
+        await tellRecord(terminal, options, input.name, record.head, verdict);
       }
       if (seen() === seenBefore) onFinding(findingOf('file-empty', input.name, 0));
       tally.files++;
-      await flush();
+      await findings.tell();
     },
-    () => (levels.error > 0 ? EXIT_FOUND : EXIT_FINE),
+    () => (findings.levels.error > 0 ? EXIT_FOUND : EXIT_FINE),
   );
-  await flush();
-  const { error: errors, warning: warnings, note: notes } = levels;
+  await findings.tell();
+  const { error: errors, warning: warnings, note: notes } = findings.levels;
   if (options.json) await terminal.json({ kind: 'summary', ...tally, errors, warnings, notes });
-  else if (tally.files > 0) await terminal.line(summary(tally, levels));
+  else if (tally.files > 0) await terminal.line(summary(tally, findings.levels));
   return code;
+}
+
+/** What was found, counted when it comes, and printed when it is its turn. */
+class CheckFindings {
+  readonly levels: Record<FindingLevel, number> = { error: 0, warning: 0, note: 0 };
+  readonly #terminal: Terminal;
+  readonly #options: CheckOptions;
+  readonly #ofPackages = new Set<string>();
+  #pending: Finding[] = [];
+
+  constructor(terminal: Terminal, options: CheckOptions) {
+    this.#terminal = terminal;
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.levels.error + this.levels.warning + this.levels.note;
+  }
+
+  add(finding: Finding): void {
+    // The same is met when the files of a package are looked for, and when it is verified.
+    if (finding.code.startsWith('wacz-')) {
+      const text = JSON.stringify(finding);
+      if (this.#ofPackages.has(text)) return;
+      this.#ofPackages.add(text);
+    }
+    this.levels[finding.level]++;
+    this.#pending.push(finding);
+  }
+
+  async tell(): Promise<void> {
+    const findings = this.#pending;
+    this.#pending = [];
+    for (const finding of findings) {
+      if (this.#options.json) await this.#terminal.json({ kind: 'finding', ...finding });
+      else await this.#terminal.line(formatFinding(finding));
+    }
+  }
+}
+
+/** Reads the record to its end, and says whether it is what its digests say. */
+async function judge(
+  record: ReadingRecord,
+  file: string,
+  onFinding: (finding: Finding) => void,
+): Promise<DigestVerdict> {
+  const scanner = new BlockScanner(record.head, verdictWants(record.head));
+  for await (const piece of record.body()) scanner.push(piece);
+  const facts = scanner.end();
+  const verdict = judgeDigests(record.head, facts, record.tail?.complete ?? false);
+  for (const finding of verdictFindings(verdict, facts)) onFinding(findingOf(finding, file, record.head.offset));
+  return verdict;
+}
+
+async function tellRecord(
+  terminal: Terminal,
+  options: CheckOptions,
+  file: string,
+  { offset, type, targetUri }: RecordHead,
+  verdict: DigestVerdict,
+): Promise<void> {
+  if (options.json) await terminal.json({ kind: 'record', file, offset, type, uri: targetUri ?? null, ...verdict });
+  else if (options.verbose)
+    await terminal.line(printable(`${file}:${offset}: block ${verdict.block}, payload ${verdict.payload}`));
 }
 
 /** A record counts by the worse of its two digests. */
