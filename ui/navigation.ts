@@ -4,7 +4,7 @@ import { parseRoute, type Route } from './route.ts';
 
 const MOVED = 'pinakes-moved';
 
-function currentRoute(): Route {
+export function currentRoute(): Route {
   return parseRoute(location);
 }
 

@@ -9,11 +9,7 @@ import { isInterrupted, isOver, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { closed, NewCollection } from './shape.ts';
 
-export function transferRoutes(tools: ApiTools): ApiRoute[] {
-  return [...uploadRoutes(tools), ...exportRoutes(tools), commandRoute(tools)];
-}
-
-function uploadRoutes({ kinds, jobs, uploads }: ApiTools): ApiRoute[] {
+export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, commands }: ApiTools): ApiRoute[] {
   const add = kinds.find(({ name }) => name === 'add')!;
   return [
     route({
@@ -71,11 +67,6 @@ function uploadRoutes({ kinds, jobs, uploads }: ApiTools): ApiRoute[] {
         return { removed: true };
       },
     }),
-  ];
-}
-
-function exportRoutes({ jobs, exports }: ApiTools): ApiRoute[] {
-  return [
     route({
       method: 'GET',
       path: '/api/exports/:jobId/:file',
@@ -107,27 +98,24 @@ function exportRoutes({ jobs, exports }: ApiTools): ApiRoute[] {
         return { removed: true };
       },
     }),
+    route({
+      method: 'POST',
+      path: '/api/commands',
+      tag: 'transfers',
+      summary: 'Run a command of the command line in the server',
+      says: 'How `pinakes` works on an archive that is being served. Only from the machine of the server; docs/api.md describes the frames.',
+      rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, an interruption.' },
+      reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
+      problems: [429],
+      needsToken: true,
+      handle: async ({ request, reply }) => {
+        if (!commands) throw new HttpProblem(NOT_FOUND);
+        if (!isLocal(request.raw.socket.remoteAddress)) throw new HttpProblem(NOT_LOCAL);
+        await commands.serve(request.raw, reply.raw, () => void reply.hijack());
+        return ANSWERED;
+      },
+    }),
   ];
-}
-
-function commandRoute({ commands }: ApiTools): ApiRoute {
-  return route({
-    method: 'POST',
-    path: '/api/commands',
-    tag: 'transfers',
-    summary: 'Run a command of the command line in the server',
-    says: 'How `pinakes` works on an archive that is being served. Only from the machine of the server; docs/api.md describes the frames.',
-    rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, an interruption.' },
-    reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
-    problems: [429],
-    needsToken: true,
-    handle: async ({ request, reply }) => {
-      if (!commands) throw new HttpProblem(NOT_FOUND);
-      if (!isLocal(request.raw.socket.remoteAddress)) throw new HttpProblem(NOT_LOCAL);
-      await commands.serve(request.raw, reply.raw, () => void reply.hijack());
-      return ANSWERED;
-    },
-  });
 }
 
 const NO_UPLOAD = {
