@@ -77,6 +77,8 @@ export type ApiParts = {
   readonly newId: IdSource;
   readonly version: string;
   readonly uiOrigin: string;
+  /** The name that others reach a proxy by which stands before the server. */
+  readonly proxyName: string | undefined;
   /** Where the one who asks finds the web page and archived pages. */
   readonly originsFor: (request: IncomingMessage) => ReplayOrigins;
   readonly jobKinds: readonly JobKind[];

@@ -11,7 +11,7 @@ import { Guard } from './api/guard.ts';
 import { registerApi } from './api/register-api.ts';
 import { CdxRoute } from './cdx-route.ts';
 import { frontHandler, type Visit } from './front.ts';
-import { HostCheck } from './host-check.ts';
+import { HostCheck, isLoopback } from './host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import { Metrics } from './metrics.ts';
 import { addressOf, Origins } from './origins.ts';
@@ -57,6 +57,7 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
     newId,
     version,
     uiOrigin,
+    proxyName: proxyNameOf(options),
     originsFor,
     jobKinds,
     runCommand,
@@ -97,6 +98,12 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
     replayAddress: addressOf(options.host, replay.port),
     close: ({ hurry } = {}) => (stopped ??= stop(hurry)),
   };
+}
+
+/** The name in the origin that the operator named, unless it is where the server itself listens. */
+function proxyNameOf({ host, uiOrigin }: ServerOptions): string | undefined {
+  const name = uiOrigin === undefined ? host : new URL(uiOrigin).hostname.replace(/^\[|\]$/g, '');
+  return name === host || isLoopback(name) ? undefined : name;
 }
 
 /** What answers under a name, made once for those that are asked for again. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { FRAMES_MIME, formatFrame } from '../../src/base/index.ts';
 import { type Served, served, storeDays, TOKEN } from './served-archive.ts';
 
 /** fetch does not let the Host field be chosen. */
@@ -47,6 +48,39 @@ test('a name that is not ours in the Host field is refused', async (t) => {
   const { port } = new URL(one.server.uiAddress);
   assert.equal(await withHost(one, `localhost:${port}`), 200);
   assert.equal(await withHost(one, `evil.test:${port}`), 421);
+});
+
+/** The status that a command gets which comes from this machine, with these fields as a proxy would pass them on. */
+async function commandStatus({ server }: Served, fields: Record<string, string>): Promise<number> {
+  const { port } = new URL(server.uiAddress);
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': FRAMES_MIME, ...fields };
+  const command = { argv: ['stats'], directory: '/', isTerminal: false, columns: 80 };
+  return new Promise((resolve, reject) => {
+    request({ port, host: '127.0.0.1', method: 'POST', path: '/api/commands', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    })
+      .on('error', reject)
+      .end(formatFrame('C', JSON.stringify(command)));
+  });
+}
+
+test('commands are taken from nobody whom a proxy on the machine of the server lets in', async (t) => {
+  const one = await served(t, { uiOrigin: 'https://archive.example.org', runCommand: async () => 0 });
+  const { port } = new URL(one.server.uiAddress);
+  for (const [fields, status] of [
+    [{}, 200],
+    [{ host: `localhost:${port}` }, 200],
+    [{ host: 'archive.example.org' }, 403],
+    [{ host: 'archive.example.org:443' }, 403],
+    [{ host: 'ARCHIVE.example.org.' }, 403],
+    [{ 'x-forwarded-for': '198.51.100.7' }, 403],
+    [{ 'x-real-ip': '198.51.100.7' }, 403],
+    [{ forwarded: 'for=198.51.100.7' }, 403],
+    [{ via: '1.1 proxy' }, 403],
+  ] as [Record<string, string>, number][]) {
+    assert.equal(await commandStatus(one, fields), status, JSON.stringify(fields));
+  }
 });
 
 test('writing takes the token as a bearer, and nothing else will do', async (t) => {

@@ -1,4 +1,5 @@
 /** Routes that move whole files and commands: uploads, exports, and the command line's own way in. */
+import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { FRAMES_MIME } from '../../base/index.ts';
 import { isLoopback } from '../host-check.ts';
@@ -9,7 +10,7 @@ import { isInterrupted, isOver, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
 import { closed, NewCollection } from './shape.ts';
 
-export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, commands }: ApiTools): ApiRoute[] {
+export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands }: ApiTools): ApiRoute[] {
   const add = kinds.find(({ name }) => name === 'add')!;
   return [
     route({
@@ -110,7 +111,7 @@ export function transferRoutes({ archive: _, kinds, jobs, uploads, exports, comm
       needsToken: true,
       handle: async ({ request, reply }) => {
         if (!commands) throw new HttpProblem(NOT_FOUND);
-        if (!isLocal(request.raw.socket.remoteAddress)) throw new HttpProblem(NOT_LOCAL);
+        if (!isLocal(request.raw, parts.proxyName)) throw new HttpProblem(NOT_LOCAL);
         await commands.serve(request.raw, reply.raw, () => void reply.hijack());
         return ANSWERED;
       },
@@ -153,6 +154,12 @@ const NOT_LOCAL = {
   advice: 'Run the command there, or begin a job with POST /api/jobs.',
 };
 
-function isLocal(address: string | undefined): boolean {
-  return address !== undefined && isLoopback(address.replace(/^::ffff:/, ''));
+/** What proxies say of those whose requests they pass on. */
+const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const;
+
+/** A proxy on the machine of the server connects from there too, for people from anywhere. */
+function isLocal({ headers, socket }: IncomingMessage, proxyName: string | undefined): boolean {
+  const name = URL.parse(`http://${headers.host}`)?.hostname.replace(/\.$/, '');
+  if (name === proxyName || PROXY_FIELDS.some((field) => headers[field] !== undefined)) return false;
+  return isLoopback(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
 }
