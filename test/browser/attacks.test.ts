@@ -297,6 +297,27 @@ test('cookies that a page sets go nowhere', async (t) => {
   assertUnharmed(stage);
 });
 
+test('cookies that a page sets past wombat are gone with the window, and no request to the web page carries them', async (t) => {
+  const stage = await staged(
+    t,
+    () => `
+    outcome.before = realm.document.cookie;
+    var write = realm.Document.prototype.__lookupSetter__('cookie');
+    for (var number = 0; number < 60; number++) write.call(document, 'c' + number + '=' + 'x'.repeat(4000) + '; path=/; max-age=31536000');
+    outcome.set = typeof write;
+  `,
+  );
+  assert.deepEqual(await settled(stage.frame), { before: '', set: 'function' });
+  const { page, uiOrigin } = stage;
+  // All of them together are more than a head may have.
+  const reply = await page.goto(`${uiOrigin}/web/20200401100000/https://hostile.example/`);
+  assert.equal(reply?.status(), 200);
+  assert.equal(reply.request().headers().cookie, undefined);
+  assert.equal(await page.evaluate('document.cookie'), '');
+  assert.deepEqual(await settled(await replayFrame(page)), { before: '', set: 'function' });
+  assertUnharmed(stage);
+});
+
 /** Shows the same page on a server without any policy, where every attack must work; else the tests above would prove nothing. */
 async function unprotected(t: test.TestContext, script: Script): Promise<{ page: Page; outsideHits: string[] }> {
   const { outside, outsideHits } = await outsideWorld(t);

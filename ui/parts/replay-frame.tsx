@@ -21,6 +21,15 @@ const PAUSE_MS = 150;
 
 const SANDBOX = 'allow-scripts allow-same-origin allow-forms allow-modals allow-downloads';
 
+/**
+ * Ports of one host share cookies: enough of them, set by a hostile page, and no request to that host would be answered any more. So its frame gets a jar of its own, where browsers know of that, which
+ * goes with this page. Not behind a proxy, which may let people in by a cookie; the server itself speaks plain HTTP.
+ */
+function confines(replayOrigin: string) {
+  const isShared = location.protocol === 'http:' && new URL(replayOrigin).hostname === location.hostname;
+  return { sandbox: SANDBOX, ...(isShared && { credentialless: true }) };
+}
+
 export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessage }: ReplayFrameProperties) {
   const frame = useRef<HTMLIFrameElement>(null);
   const source = replayAddress(replayOrigin, timestamp, url);
@@ -50,5 +59,15 @@ export function ReplayFrame({ replayOrigin, timestamp, url, title, name, onMessa
     // What a page said is not told any more once another one is shown.
   }, [replayOrigin, source]);
   // A new element for every address: setting the address of the old one would add a step to the history.
-  return <iframe key={source} name={name} ref={frame} class="replay" title={title} sandbox={SANDBOX} src={source} />;
+  return (
+    <iframe
+      key={source}
+      name={name}
+      ref={frame}
+      class="replay"
+      title={title}
+      {...confines(replayOrigin)}
+      src={source}
+    />
+  );
 }
