@@ -1,12 +1,13 @@
 /** Lines of the access log: JSON, or the combined log format that other servers write and log tools read. */
 import { formatW3cDate } from '../base/index.ts';
 import type { AccessLine } from '../server/index.ts';
+import { printableJson } from './terminal.ts';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 export function formatAccessLine(line: AccessLine, format: 'json' | 'common'): string {
   if (format === 'json') {
-    return JSON.stringify({
+    return printableJson({
       ...line,
       time: formatW3cDate(line.time),
       milliseconds: Math.round(line.milliseconds * 100) / 100,

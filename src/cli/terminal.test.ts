@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatDuration } from './progress.ts';
-import { formatBytes } from './terminal.ts';
+import { formatBytes, printable, printableJson } from './terminal.ts';
 
 test('sizes are told in a unit of which there are less than a thousand', () => {
   const sizes = [0, 999, 1000, 99_949, 99_950, 999_499, 999_500, 999_999_999];
@@ -27,4 +27,16 @@ test('no minute has sixty seconds', () => {
     '1 h 0 min',
     '2 h 1 min',
   ]);
+});
+
+test('nothing that a terminal obeys, or that turns the direction of writing, is shown as it is', () => {
+  assert.equal(printable('a\x1b[2J\x07\x7f\x9b1m\r\nb'), 'a\\x1b[2J\\x07\\x7f\\x9b1m\\x0d\\x0ab');
+  assert.equal(printable('http://a.test/\u202egro.b\u2066\u2069'), 'http://a.test/\\u202egro.b\\u2066\\u2069');
+  assert.equal(printable('\u05e9\u05dc\u05d5\u05dd\u200f!'), '\u05e9\u05dc\u05d5\u05dd\u200f!');
+});
+
+test('JSON for a terminal has no controls either, and means the same', () => {
+  const value = { title: 'a\x1b[2J\x7f\x80\x9b31m\x9f\u00a0\u00e9' };
+  assert.equal(printableJson(value), '{"title":"a\\u001b[2J\\u007f\\u0080\\u009b31m\\u009f\u00a0\u00e9"}');
+  assert.deepEqual(JSON.parse(printableJson(value)), value);
 });

@@ -52,7 +52,7 @@ export class Terminal {
   }
 
   json(value: unknown): Promise<void> {
-    return this.line(JSON.stringify(value));
+    return this.line(printableJson(value));
   }
 
   /** Says something to the person. */
@@ -123,10 +123,21 @@ export function formatFinding(finding: Finding): string {
   return printable(`${finding.file}:${finding.offset}: ${finding.level} ${finding.code}: ${finding.message}`);
 }
 
-/** Text out of archives can hold anything; control characters in it must not reach the terminal, which would obey them. */
+/**
+ * Text out of archives can hold anything; control characters in it must not reach the terminal, which would obey them. Nor those that turn the direction of writing until they are ended: an address
+ * would read as another, and what stands behind it too.
+ */
 export function printable(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (character) => {
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, '0')}`;
+  });
+}
+
+/** JSON has escapes for the controls of ASCII; terminals obey others too. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replace(/[\x7f-\x9f]/g, (character) => {
+    return `\\u00${character.charCodeAt(0).toString(16)}`;
   });
 }
 

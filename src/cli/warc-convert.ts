@@ -16,7 +16,7 @@ import {
 import type { CommandContext } from './command.ts';
 import { type Visit, walkInputs } from './input-walk.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
-import { counted, formatBytes, formatFinding, OutputFailed, printable } from './terminal.ts';
+import { counted, formatBytes, formatFinding, OutputFailed, printable, printableJson } from './terminal.ts';
 
 export type ConvertCommandOptions = {
   readonly to: string;
@@ -56,7 +56,7 @@ export async function warcConvert(
     const how = { coding, level, dictionary, clock, newId, software, force, signal, onFinding };
     const report = await convertFile(input, target, how).finally(() => targets.tidy());
     const line = options.json
-      ? JSON.stringify({
+      ? printableJson({
           file: input.name,
           target: report.records > 0 ? target : null,
           ...report,
