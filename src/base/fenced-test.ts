@@ -4,19 +4,25 @@
  */
 import { createContext, Script } from 'node:vm';
 
-const fence = createContext({ values: [] as readonly string[], expression: /^/ });
-const test = new Script('values.map((value) => expression.test(value))');
+export type ExpressionTest = { readonly expression: RegExp; readonly values: readonly string[] };
 
-/** Whether each of the values matches; undefined when that takes longer than it may. */
-export function fencedTest(expression: RegExp, values: readonly string[], msMax: number): boolean[] | undefined {
+const fence = createContext({ tests: [] as readonly ExpressionTest[] });
+const run = new Script('tests.map(({ expression, values }) => values.map((value) => expression.test(value)))');
+
+/** Whether each of the values of each test matches; undefined when all of that together takes longer than it may. */
+export function fencedTests(tests: readonly ExpressionTest[], msMax: number): boolean[][] | undefined {
   try {
-    fence.values = values;
-    fence.expression = expression;
-    return test.runInContext(fence, { timeout: msMax }) as boolean[];
+    fence.tests = tests;
+    return run.runInContext(fence, { timeout: msMax }) as boolean[][];
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     return undefined;
   } finally {
-    fence.values = [];
+    fence.tests = [];
   }
+}
+
+/** The same for one expression. */
+export function fencedTest(expression: RegExp, values: readonly string[], msMax: number): boolean[] | undefined {
+  return fencedTests([{ expression, values }], msMax)?.[0];
 }

@@ -6,24 +6,48 @@
  *
  * Without a field the whole line is meant (IA, pywb).
  *
- * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time, inside a fence.
+ * Expressions come from strangers, and some take the engine forever. They run over a page of values at a time, all of a question together inside one fence: nobody else is answered meanwhile.
  */
-import { fencedTest } from '../base/index.ts';
+import { fencedTests } from '../base/index.ts';
 import type { CdxDialect } from './cdx-dialect.ts';
 import { type CdxRow, type FieldValue, fieldValue } from './cdx-row.ts';
 import { badRequest } from './problem.ts';
 
 const PATTERN_CHARACTERS_MAX = 1000;
-/** What one expression may take for one page of lines. */
+/** What the expressions of a question may take for one page of lines. */
 const TIMEOUT_MS = 200;
 
 /** Of these rows, those that pass. */
 export type CdxFilter = (rows: readonly CdxRow[]) => CdxRow[];
 
+type Condition = {
+  readonly spec: string;
+  readonly read: FieldValue;
+  readonly isNegated: boolean;
+  readonly matches: RegExp | ((value: string) => boolean);
+};
+
 const IA_FORM = /^(?<marks>[~!]{0,2})(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
 const PYWB_FORM = /^(?<marks>!?[=~]?)(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
 
-export function parseFilter(spec: string, dialect: CdxDialect, lineOf: FieldValue): CdxFilter {
+/** What passes all of these. */
+export function parseFilters(specs: readonly string[], dialect: CdxDialect, lineOf: FieldValue): CdxFilter {
+  const conditions = specs.map((spec) => parseCondition(spec, dialect, lineOf));
+  const expressions = conditions.filter(({ matches }) => matches instanceof RegExp);
+  return (rows) => {
+    const left = rows.filter((row) => conditions.every((condition) => mayPass(row, condition)));
+    if (expressions.length === 0 || left.length === 0) return left;
+    const verdicts = testAll(expressions, left);
+    return left.filter((_, row) => expressions.every(({ isNegated }, at) => verdicts[at]![row] !== isNegated));
+  };
+}
+
+/** What expressions say is not asked yet. */
+function mayPass(row: CdxRow, { read, isNegated, matches }: Condition): boolean {
+  return matches instanceof RegExp || matches(read(row)) !== isNegated;
+}
+
+function parseCondition(spec: string, dialect: CdxDialect, lineOf: FieldValue): Condition {
   const { marks, field, text } = (dialect === 'pywb' ? PYWB_FORM : IA_FORM).exec(spec)!.groups as {
     marks: string;
     field?: string;
@@ -33,12 +57,7 @@ export function parseFilter(spec: string, dialect: CdxDialect, lineOf: FieldValu
   if (dialect !== 'pywb' && text.startsWith('=') && field === undefined)
     throw badRequest('a filter with = is one of pywb', 'Leave the = out, or ask with dialect=pywb.', spec);
   const read = field === undefined ? lineOf : namedField(field, spec, dialect, lineOf);
-  const isNegated = marks.includes('!');
-  const matches = matcherOf(text, marks, dialect, spec);
-  return (rows) => {
-    const verdicts = matches(rows.map(read));
-    return rows.filter((_, index) => verdicts[index] !== isNegated);
-  };
+  return { spec, read, isNegated: marks.includes('!'), matches: matcherOf(text, marks, dialect, spec) };
 }
 
 function namedField(field: string, spec: string, dialect: CdxDialect, lineOf: FieldValue): FieldValue {
@@ -55,19 +74,16 @@ function namedField(field: string, spec: string, dialect: CdxDialect, lineOf: Fi
   );
 }
 
-type Matcher = (values: readonly string[]) => boolean[];
-
-function matcherOf(text: string, marks: string, dialect: CdxDialect, spec: string): Matcher {
+function matcherOf(text: string, marks: string, dialect: CdxDialect, spec: string): Condition['matches'] {
   const isPart = dialect === 'pywb' ? !/[=~]/.test(marks) : marks.includes('~');
-  if (isPart) return (values) => values.map((value) => value.includes(text));
-  if (marks.includes('=')) return (values) => values.map((value) => value === text);
+  if (isPart) return (value) => value.includes(text);
+  if (marks.includes('=')) return (value) => value === text;
   const isWhole = dialect !== 'pywb';
   if (isWhole && /^[\w/:,@%=&; |-]*$/.test(text)) {
     const alternatives = new Set(text.split('|'));
-    return (values) => values.map((value) => alternatives.has(value));
+    return (value) => alternatives.has(value);
   }
-  const expression = compile(text, isWhole, spec);
-  return (values) => testAll(expression, values, spec);
+  return compile(text, isWhole, spec);
 }
 
 function compile(text: string, isWhole: boolean, spec: string): RegExp {
@@ -91,8 +107,10 @@ function compile(text: string, isWhole: boolean, spec: string): RegExp {
   }
 }
 
-function testAll(expression: RegExp, values: readonly string[], spec: string): boolean[] {
-  const matches = fencedTest(expression, values, TIMEOUT_MS);
-  if (matches) return matches;
-  throw badRequest('the expression takes too long', 'Avoid repetitions inside of repetitions, as in (a+)+.', spec);
+function testAll(expressions: readonly Condition[], rows: readonly CdxRow[]): boolean[][] {
+  const tests = expressions.map(({ matches, read }) => ({ expression: matches as RegExp, values: rows.map(read) }));
+  const verdicts = fencedTests(tests, TIMEOUT_MS);
+  if (verdicts) return verdicts;
+  const specs = expressions.map(({ spec }) => spec).join(' ');
+  throw badRequest('the expression takes too long', 'Avoid repetitions inside of repetitions, as in (a+)+.', specs);
 }

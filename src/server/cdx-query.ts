@@ -5,7 +5,7 @@ import { type KeyRange, keyRange, type MatchType, parseUrlPattern, urlKey as url
 import { type Collapse, parseCollapse } from './cdx-collapse.ts';
 import { COUNTER_FIELDS } from './cdx-counters.ts';
 import { type CdxDialect, type CdxOutput, DIALECTS } from './cdx-dialect.ts';
-import { type CdxFilter, parseFilter } from './cdx-filter.ts';
+import { type CdxFilter, parseFilters } from './cdx-filter.ts';
 import { parseResumeKey } from './cdx-resume-key.ts';
 import { type CdxRow, FIELD_NAMES, fieldValue } from './cdx-row.ts';
 import { parseClosest, parseFrom, parseTo } from './cdx-time.ts';
@@ -29,7 +29,7 @@ export type CdxQuery = {
   readonly to: EpochMs | undefined;
   readonly order: 'forward' | 'reverse' | 'closest';
   readonly closest: EpochMs;
-  readonly filters: readonly CdxFilter[];
+  readonly filter: CdxFilter | undefined;
   readonly collapse: Collapse | undefined;
   readonly offset: number;
   /** At most so many lines; the last ones when `isLast`. */
@@ -70,7 +70,7 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
       'a resume key goes with the order of the index',
       'Leave sort=closest, a negative limit, and collapsing in reverse away.',
     );
-  const specs = parameters.getAll('filter');
+  const specs = parameters.getAll('filter').filter((spec) => spec !== '');
   if (specs.length > FILTERS_MAX) throw badRequest('there are too many filters', `${FILTERS_MAX} may be given.`);
   const lineOf = (row: CdxRow) => facts.fields.map((field) => fieldValue(field)!(row)).join(' ');
   return {
@@ -81,7 +81,7 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
     to: parseTo(parameters.get('to')),
     order,
     closest: order === 'closest' ? parseClosest(closest!) : 0,
-    filters: specs.filter((spec) => spec !== '').map((spec) => parseFilter(spec, dialect, lineOf)),
+    filter: specs.length === 0 ? undefined : parseFilters(specs, dialect, lineOf),
     collapse,
     offset: parseNumber(parameters, 'offset') ?? 0,
     limit: limit === undefined ? undefined : Math.abs(limit),

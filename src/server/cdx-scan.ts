@@ -187,8 +187,8 @@ function rowMaker({ archive, query }: CdxScan, filters = true): (captures: reado
   };
 }
 
-function filtered(rows: CdxRow[], { filters }: CdxQuery): CdxRow[] {
-  return filters.reduce((left, filter) => (left.length > 0 ? filter(left) : left), rows);
+function filtered(rows: CdxRow[], { filter }: CdxQuery): CdxRow[] {
+  return filter ? filter(rows) : rows;
 }
 
 /** The captures of one page of the answer, when pages were asked for. */
@@ -225,7 +225,7 @@ async function* captures(scan: CdxScan, range: CaptureRange): AsyncGenerator<Cap
     ...(query.resume && { after: query.resume }),
     ...range,
   };
-  const isFew = query.limit !== undefined && query.filters.length === 0 && !query.collapse && !query.hasCounters;
+  const isFew = query.limit !== undefined && query.filter === undefined && !query.collapse && !query.hasCounters;
   const pageSize = isFew ? Math.min(PAGE_LINES, query.limit + query.offset + 1) : PAGE_LINES;
   for await (const page of archive.catalog.captures(bounded, pageSize)) {
     signal.throwIfAborted();

@@ -79,6 +79,10 @@ test('questions to the CDX server', async (t) => {
     assert.deepEqual(await days('filter=~timestamp:2020010'), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert.deepEqual(await days('filter=~!timestamp:2020010'), [10]);
     assert.deepEqual(await days('filter=statuscode:200|404&filter=mime:text/.*'), [1, 4, 7, 10]);
+    assert.deepEqual(
+      await days('filter=!timestamp:.*0[37]0{6}&filter=~timestamp:2020010&filter=!mime:warc/.*&filter='),
+      [1, 4],
+    );
     assert.deepEqual(await days('filter=.*20200103.*'), [3]);
     assert.deepEqual(await days('filter=1:20200103000000'), [3]);
     const pywb = async (query: string) => {
