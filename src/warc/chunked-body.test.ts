@@ -52,6 +52,20 @@ test('a body that was cut off keeps its data and none of its framing', () => {
   }
 });
 
+test('the data of many small chunks comes in few pieces, and in its order between large ones', () => {
+  const letter = (at: number) => String.fromCharCode(97 + (at % 26));
+  const small = (count: number) => Array.from({ length: count }, (_, at) => `1\r\n${letter(at)}\r\n`).join('');
+  const large = 'L'.repeat(5000);
+  const body = Buffer.from(`${small(40_000)}1388\r\n${large}\r\n${small(3)}5\r\nhello\r\n0\r\n\r\n`);
+  const pieces: string[] = [];
+  const chunked = new ChunkedBody((bytes) => pieces.push(Buffer.from(bytes).toString()));
+  chunked.push(body);
+  chunked.end();
+  const letters = Array.from({ length: 40_000 }, (_, at) => letter(at)).join('');
+  assert.equal(pieces.join(''), `${letters}${large}abchello`);
+  assert.equal(pieces.length, 5);
+});
+
 test('an empty body is not broken', () => {
   assert.deepEqual(read(''), { payload: '', broken: false });
 });
