@@ -203,3 +203,42 @@ test('what was decoded before damage in the first bytes comes once', () => {
   assert.deepEqual([decoded.length, broken], [body.length, true]);
   assert.ok(decoded.equals(body));
 });
+
+test('a gzip body of several members is read to the end of the last, in pieces of any size', () => {
+  const parts = [page(30), Buffer.alloc(0), page(9000, 2), page(70_000, 3), page(5, 4)];
+  const coded = Buffer.concat(parts.map((part) => gzipSync(part)));
+  for (const size of [coded.length, 1, 7, 5000]) {
+    const { body, broken } = decode(['gzip'], inPieces(coded, size));
+    assert.ok(body.equals(Buffer.concat(parts)), `in pieces of ${size}`);
+    assert.equal(broken, false, `in pieces of ${size}`);
+  }
+});
+
+test('a gzip body of very many members is read like one of few', () => {
+  const coded = Buffer.concat(Array<Buffer>(50_000).fill(gzipSync('x')));
+  assert.equal(decode(['gzip'], [coded]).body.toString(), 'x'.repeat(50_000));
+});
+
+test('what stands behind the last gzip member and is none is passed over', () => {
+  const behind = ['garbage', '\0'.repeat(600), '\x1f', '\x1f\x8b\x07 and no gzip'].map((text) =>
+    Buffer.from(text, 'latin1'),
+  );
+  for (const bytes of behind) {
+    const coded = Buffer.concat([gzipSync(page(100)), bytes]);
+    for (const size of [coded.length, 1])
+      assert.deepEqual(decode(['gzip'], inPieces(coded, size)), { body: page(100), broken: false });
+  }
+});
+
+test('a gzip body whose second member is cut gives its beginning and is broken', () => {
+  const second = gzipSync(page(50_000, 2));
+  const coded = Buffer.concat([gzipSync(page(100)), second.subarray(0, second.length / 2)]);
+  const { body, broken } = decode(['gzip'], inPieces(coded, 5000));
+  assert.ok(
+    body.length > 1000 &&
+      Buffer.concat([page(100), page(50_000, 2)])
+        .subarray(0, body.length)
+        .equals(body),
+  );
+  assert.equal(broken, true);
+});

@@ -1,5 +1,5 @@
 /**
- * Takes content codings off a body, piece by piece, in bounded memory: gzip, deflate (with and without its zlib head), br, zstd.
+ * Takes content codings off a body, piece by piece, in bounded memory: gzip of one member or several, deflate (with and without its zlib head), br, zstd.
  *
  * Codings lie. The first PROBE_BYTES of a body decide: when they do not decode, the body is taken as it stands; when something further on does not,
  * decoding stops there. Both set `broken`. A body that begins with the magic of its coding is what it says, damaged or not, and gives what can be
@@ -17,7 +17,7 @@ import {
   inflateRawHandle,
   zstdDecompressHandle,
 } from './codec-handle.ts';
-import { gzipHeadLength } from './gzip-member.ts';
+import { GZIP_TRAILER_BYTES, gzipHeadLength } from './gzip-member.ts';
 import { ZSTD_MAGIC } from './zstd-frame.ts';
 
 type Emit = (bytes: Uint8Array) => void;
@@ -32,7 +32,7 @@ const PROBE_OUTPUT_BYTES_MAX = 1024 * 1024;
 const CODINGS_MAX = 5;
 /** How much decoded room is offered to an engine at once. */
 const OUTPUT_BYTES = 64 * 1024;
-const EMPTY_INPUT = new Uint8Array(0);
+const EMPTY_BUFFER = Buffer.alloc(0);
 
 /** What to try for a coding, in order. */
 function enginesOf(coding: string): Engine[] {
@@ -58,7 +58,7 @@ class ContentDecoder {
   #handle: CodecHandle | undefined;
   #state: 'start' | 'stream' | 'ended' | 'identity' = 'start';
   #isStopped = false;
-  #held: Buffer = Buffer.alloc(0);
+  #held: Buffer = EMPTY_BUFFER;
   #output: Buffer | undefined;
 
   constructor(coding: string) {
@@ -80,7 +80,9 @@ class ContentDecoder {
     if (this.#state === 'identity') {
       yield bytes;
     } else if (this.#state === 'stream') {
-      if ((yield* this.#decode(bytes)) !== undefined) this.#stop();
+      const input = this.#held.length > 0 ? Buffer.concat([this.#held, bytes]) : bytes;
+      this.#held = EMPTY_BUFFER;
+      if ((yield* this.#decode(input)) !== undefined) this.#stop();
     } else {
       this.#held = Buffer.concat([this.#held, bytes]);
       yield* this.#begin(false);
@@ -109,7 +111,7 @@ class ContentDecoder {
     const head = this.#engines[0] === 'gzip' ? gzipHeadLength(held, 0, held.length) : 0;
     const isHeadCut = this.#engines[0] === 'gzip' && head === 0;
     if (!isWhole && head >= 0 && (isHeadCut || held.length < head + PROBE_BYTES)) return;
-    this.#held = Buffer.alloc(0);
+    this.#held = EMPTY_BUFFER;
     const probe = held.subarray(Math.max(0, head), Math.max(0, head) + PROBE_BYTES);
     const engine = head < 0 || isHeadCut ? undefined : this.#engines.find((name) => canDecode(name, probe));
     if (engine === undefined) {
@@ -157,9 +159,18 @@ class ContentDecoder {
       if (this.#isStopped) return undefined;
       if (produced === output.length) continue;
       if (at === bytes.length) return undefined;
-      // An engine stops before its input ends only where a stream does; zstd bodies may hold several.
+      // An engine stops before its input ends only where a stream does; zstd and gzip bodies may hold several.
       if (this.#engine === 'zstd' && consumed > 0) continue;
-      this.#state = 'ended';
+      const next = at + GZIP_TRAILER_BYTES;
+      const head = this.#engine === 'gzip' ? gzipHeadLength(bytes, next, bytes.length) : -1;
+      if (head > 0) {
+        handle.reset();
+        at = next + head;
+        continue;
+      }
+      // More has to come before it can be told.
+      if (head === 0) this.#held = Buffer.from(bytes.subarray(at));
+      else this.#state = 'ended';
       return undefined;
     }
   }
@@ -174,7 +185,7 @@ class ContentDecoder {
     const handle = this.#handle!;
     const isZlib = this.#engine !== 'br' && this.#engine !== 'zstd';
     const flush = isZlib ? constants.Z_FINISH : constants.BROTLI_OPERATION_FINISH;
-    handle.write(EMPTY_INPUT, 0, 0, this.#output!, 0, this.#output!.length, flush);
+    handle.write(EMPTY_BUFFER, 0, 0, this.#output!, 0, this.#output!.length, flush);
     return handle.failure !== undefined;
   }
 }

@@ -22,7 +22,7 @@ const FLAG_EXTRA = 4;
 const FLAG_NAME = 8;
 const FLAG_COMMENT = 16;
 const FLAGS_RESERVED = 0xe0;
-const TRAILER_BYTES = 8;
+export const GZIP_TRAILER_BYTES = 8;
 /** A member whose head is longer than this is taken for garbage: names and comments are short. */
 const HEAD_BYTES_MAX = 64 * 1024 + 4096;
 /** How much decoded room is offered to the inflater at once. */
@@ -196,7 +196,7 @@ export class GzipMembers implements MemberSource {
   /** The trailer of the member stands in the input, or will once more has been read. */
   #finish(output: ByteWindow): PullResult {
     const { input } = this;
-    if (input.available < TRAILER_BYTES) {
+    if (input.available < GZIP_TRAILER_BYTES) {
       if (!this.inputEnded) return 'need-input';
       return this.#truncate(output);
     }
@@ -204,7 +204,7 @@ export class GzipMembers implements MemberSource {
     const isSum = input.buffer.readUInt32LE(input.read) === this.#crc;
     const isSize = input.buffer.readUInt32LE(input.read + 4) === this.#inflatedBytes % 2 ** 32;
     if (!isSum || !isSize) {
-      const next = input.read + TRAILER_BYTES;
+      const next = input.read + GZIP_TRAILER_BYTES;
       if (input.end - next < GZIP_MAGIC.length && !this.inputEnded) return 'need-input';
       // By nothing, by a member, or by what the end of the file left of one.
       const isFollowed = gzipHeadLength(input.buffer, next, input.end) >= 0;
@@ -213,7 +213,7 @@ export class GzipMembers implements MemberSource {
     }
     if (!isSum) this.#report('gzip-crc', member.offset);
     if (!isSize) this.#report('gzip-length', member.offset);
-    input.consume(TRAILER_BYTES);
+    input.consume(GZIP_TRAILER_BYTES);
     this.#close(output, false, input.position - member.offset);
     return 'data';
   }
