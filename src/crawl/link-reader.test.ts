@@ -141,14 +141,14 @@ test('links that were told are left out where they may be, and told again to ano
     t.after(() => reader.close());
     const found = await Promise.all(pages.map((one) => reader.read(one)));
     const paths = found.map(({ reading }) => [...reading!.links].map(({ url }) => new URL(url).pathname));
-    const all = ['/menu', '/logo.png', '/login', '/own/0', '/menu'];
+    const all = ['/logo.png', '/menu', '/menu', '/login', '/own/0'];
     assert.deepEqual(paths, [
       all,
       ['/login', '/own/1'],
       ['/login', '/own/2'],
       ['/login', '/own/3'],
-      all.with(3, '/own/4'),
-      ['/menu', '/logo.png', '/login'],
+      all.with(4, '/own/4'),
+      ['/logo.png', '/menu', '/login'],
     ]);
     // What is read off the thread is read whole.
     assert.equal((await reader.read(pages[1]!)).reading!.links.length, 5);

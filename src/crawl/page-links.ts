@@ -88,10 +88,15 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   // Something of which nothing is read has nothing more in it.
   if (!page) return { links: named, isNofollow, isWhole: true };
   return {
-    links: named.length === 0 ? page.links : [...named, ...page.links],
+    links: needsFirst(named.length === 0 ? page.links : [...named, ...page.links]),
     isNofollow: isNofollow || page.robots.nofollow,
     isWhole: isWhole && !page.isTruncated,
   };
+}
+
+/** What a URL is taken for is decided when it is first named; a picture that links to itself is what its page needs. */
+function needsFirst(links: readonly Link[]): Link[] {
+  return [...links.filter(({ isEmbed }) => isEmbed), ...links.filter(({ isEmbed }) => !isEmbed)];
 }
 
 /** The pages and further sitemaps that a sitemap names. */

@@ -244,6 +244,21 @@ test('a limit of pages leaves no page without what it needs to be shown, and let
   assert.equal(web.ledger.length, 9, 'each once, but for what was busy');
 });
 
+test('a picture that links to itself, as those of galleries do, is what its page needs, and no page', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  web.put('site.test', '/', html('home', '<a href="/picture.png"><img src="/picture.png"></a> <a href="/next">x</a>'));
+  web.put('site.test', '/picture.png', Buffer.alloc(2000, 1), { 'content-type': 'image/png' });
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, pagesMax: 1 };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([report.limit, report.counts.pages, report.queued], ['pages', 1, 1]);
+  assert.deepEqual(
+    web.ledger.map(({ path }) => path),
+    ['/', '/picture.png'],
+  );
+});
+
 test('a limit of time ends what trickles without an end, also the last page that is allowed; it stays queued', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
