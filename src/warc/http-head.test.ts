@@ -45,6 +45,14 @@ test('values are UTF-8 when they can be and Latin-1 when they cannot', () => {
   assert.equal(parse('HTTP/1.1 200 OK\r\nX: caf\u00e9\r\n\r\n', 'latin1').get('x'), 'caf\u00e9');
 });
 
+test('the bytes beyond ASCII of a Location that is no UTF-8 are escaped as they are, as browsers do; those of its host are letters', () => {
+  const location = (value: string) => parse(`HTTP/1.1 302 Found\r\nLocation: ${value}\r\n\r\n`).get('location');
+  assert.equal(location('/caf\u00e9?q=\u00fc'), '/caf%E9?q=%FC');
+  assert.equal(location('http://b\u00fccher.example/\u00fc'), 'http://b\u00fccher.example/%FC');
+  // A head that is UTF-8 but for another field.
+  assert.equal(location('/caf\u00c3\u00a9\r\nX: \u00e9'), '/caf%C3%A9');
+});
+
 test('chunked bodies are told by any of the transfer codings', () => {
   const chunked = (fields: string) => parse(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\n`).isChunked;
   assert.ok(chunked('Transfer-Encoding: chunked'));

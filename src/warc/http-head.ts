@@ -116,15 +116,21 @@ function beginsRequest(block: Buffer): Guess {
 }
 
 export function parseHttpHead(bytes: Uint8Array): HttpHead {
-  const text = decodeHead(bytes);
+  // Field values are ASCII by the standard and UTF-8 or Latin-1 in the wild.
+  const asUtf8 = fromUtf8(bytes);
+  const isLatin1 = asUtf8.includes('\ufffd');
+  const text = isLatin1 ? fromLatin1(bytes) : asUtf8;
   const firstLf = text.indexOf('\n');
   const startLine = (firstLf < 0 ? text : text.slice(0, firstLf)).trimEnd();
   const fields = firstLf < 0 ? [] : parseFields(text, firstLf + 1, () => {});
-  return new HttpHead(startLine, fields, bytes);
+  return new HttpHead(startLine, isLatin1 ? fields.map(withPlainLocation) : fields, bytes);
 }
 
-/** Field values are ASCII by the standard and UTF-8 or Latin-1 in the wild. */
-function decodeHead(bytes: Uint8Array): string {
-  const text = fromUtf8(bytes);
-  return text.includes('\ufffd') ? fromLatin1(bytes) : text;
+/** A place is asked for by the bytes that the server wrote, as browsers do; letters of a host have another way. */
+function withPlainLocation(field: Field): Field {
+  if (!isNamed(field, 'location')) return field;
+  const { value } = field;
+  const hostEnd = /^(?:[^/?#]*:)?\/\/[^/?#]*/.exec(value)?.[0].length ?? 0;
+  const escaped = (byte: string) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
+  return { ...field, value: value.slice(0, hostEnd) + value.slice(hostEnd).replace(/[\x80-\xff]/g, escaped) };
 }
