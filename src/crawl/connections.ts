@@ -227,7 +227,8 @@ const DNS_CODES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME',
 /** `isUnverified`: whether the certificate was found to be wrong. */
 export function failureOf(error: unknown, isUnverified = false): unknown {
   if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
-  const code = (error as { code?: string }).code ?? '';
+  // Of what a signal gives as its reason it may be a number.
+  const code = String((error as { code?: unknown }).code ?? '');
   if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
   const isTls = code.startsWith('ERR_SSL_');
   const reason = isUnverified ? 'certificate' : DNS_CODES.has(code) ? 'dns' : isTls ? 'tls' : 'connection';

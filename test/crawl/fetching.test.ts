@@ -303,3 +303,22 @@ test('an HTTP/2 body is whole only when the server says so and it is as long as 
     assert.equal(exchange.truncated(), expected, what);
   }
 });
+
+test('who stops a fetch for its time while it connects gets that reason, and nothing else', async (t) => {
+  // Says nothing, so that TLS never begins.
+  const server = createServer((socket) => socket.on('error', () => {}));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const fetcher = new HttpFetcher(SETTINGS);
+  t.after(async () => {
+    await fetcher.close();
+    server.close();
+  });
+  const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+  const stop = new AbortController();
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const fetched = fetcher.fetch({ url }, { signal: stop.signal });
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  t.after(() => socket.destroy());
+  stop.abort(reason);
+  await assert.rejects(fetched, reason);
+});
