@@ -76,7 +76,7 @@ export function isPassing(reason: FailureReason): boolean {
 export function wordsOf(error: Error): string {
   const { code, reason } = error as { code?: unknown; reason?: unknown };
   const said = typeof reason === 'string' ? reason : error.message.replace(/; if the root CA .*$/s, '');
-  return [code, said.trim()].filter((part) => typeof part === 'string' && part !== '').join(' ');
+  return typeof code !== 'string' || said.includes(code) ? said.trim() : `${code} ${said}`.trim();
 }
 
 export class FetchError extends Error {
