@@ -1,9 +1,8 @@
 /** `pinakes put` and `pinakes cat`: contents by key, without a URL. */
-import { createReadStream } from 'node:fs';
 import type { Archive, StoreMode } from '../archive/index.ts';
-import { fileError, PinakesError } from '../base/index.ts';
+import { PinakesError } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
-import { type CommandContext, interruptible, pathFrom } from './command.ts';
+import { type CommandContext, inputBytes, interruptible } from './command.ts';
 import { sayDamage } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 
@@ -33,7 +32,7 @@ export async function archivePut(
     {
       kind: 'bytes',
       time: clock(),
-      body: bytesOf(context, file),
+      body: inputBytes(context, file),
       ...(options.mime !== undefined && { mime: options.mime }),
     },
     {
@@ -45,16 +44,6 @@ export async function archivePut(
   if (options.json) await terminal.json({ key, isNew });
   else await terminal.line(key);
   return EXIT_FINE;
-}
-
-/** `-` is standard input. */
-async function* bytesOf(context: CommandContext, file: string): AsyncGenerator<Uint8Array> {
-  const { terminal, signal } = context;
-  try {
-    yield* interruptible(file === '-' ? terminal.stdin(signal) : createReadStream(pathFrom(context, file)), signal);
-  } catch (cause) {
-    throw fileError(cause, file);
-  }
 }
 
 export async function archiveCat({ terminal, signal }: CommandContext, archive: Archive, key: string): Promise<number> {

@@ -1,8 +1,9 @@
 /** What every command gets: where to print, when to stop, the time, fresh ids, the version. */
+import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Archive } from '../archive/index.ts';
-import { type Clock, type IdSource, PinakesError } from '../base/index.ts';
+import { type Clock, fileError, type IdSource, PinakesError } from '../base/index.ts';
 import type { Terminal } from './terminal.ts';
 
 export type CommandContext = {
@@ -38,6 +39,16 @@ export async function* interruptible(
 /** A path on the command line, as this process has to open it. A server stands in a directory of its own. */
 export function pathFrom({ archive, directory }: CommandContext, path: string): string {
   return archive ? resolve(directory, path) : path;
+}
+
+/** The bytes of a file on the command line; `-` is standard input. */
+export async function* inputBytes(context: CommandContext, file: string): AsyncGenerator<Uint8Array> {
+  const { terminal, signal } = context;
+  try {
+    yield* interruptible(file === '-' ? terminal.stdin(signal) : createReadStream(pathFrom(context, file)), signal);
+  } catch (cause) {
+    throw fileError(cause, file);
+  }
 }
 
 /** Refuses an option that takes the one behind it for its value, as in `--out --force`: the value was forgotten. */

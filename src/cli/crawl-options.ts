@@ -51,7 +51,7 @@ const gather = (value: string, before: readonly string[] = []) => [...before, va
 
 export function addCrawlOptions(command: Command): Command {
   return command
-    .option('--seeds <file>', 'begin with the URLs in this file too, one a line')
+    .option('--seeds <file>', 'begin with the URLs in this file too, one a line; `-` is standard input')
     .option('--collection <name>', 'the collection that captures become part of')
     .addOption(
       new Option('--scope <scope>', 'what belongs to the crawl (default: host)').choices([

@@ -1,8 +1,7 @@
 /** `pinakes crawl`: fetches sites into the archive, again and again, and stores only what is new. */
-import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Archive, openArchive } from '../archive/index.ts';
-import { fileError, formatW3cDate, limitHeapGrowth, PinakesError } from '../base/index.ts';
+import { formatW3cDate, limitHeapGrowth, PinakesError } from '../base/index.ts';
 import {
   type CrawlOptions,
   type CrawlProgress,
@@ -21,7 +20,7 @@ import {
   schedules,
 } from '../crawl/index.ts';
 import { openingOptions } from './archive-command.ts';
-import { type CommandContext, pathFrom } from './command.ts';
+import { type CommandContext, inputBytes, pathFrom } from './command.ts';
 import { type CrawlCommandOptions, numberOf, settingsOf } from './crawl-options.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_INTERRUPTED, tellFailure } from './outcome.ts';
 import { formatDuration } from './progress.ts';
@@ -77,15 +76,17 @@ export async function crawlCommand(
 const LIST_BYTES_MAX = 256 * 1024 * 1024;
 
 /** The URLs of a list: one a line; empty lines, and those that begin with a #, are none. */
-async function listed({ directory }: CommandContext, file: string): Promise<string[]> {
-  const path = resolve(directory, file);
-  const fail = (cause: unknown) => {
-    throw fileError(cause, file);
-  };
-  // Something else was meant: a WARC file, say.
-  if ((await stat(path).catch(fail)).size > LIST_BYTES_MAX)
-    throw new PinakesError('BAD_ARGUMENT', { where: file, detail: 'it is too large for a list of seeds' });
-  const text = await readFile(path, 'utf8').catch(fail);
+async function listed(context: CommandContext, file: string): Promise<string[]> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of inputBytes(context, file)) {
+    pieces.push(piece);
+    length += piece.length;
+    // Something else was meant: a WARC file, say.
+    if (length > LIST_BYTES_MAX)
+      throw new PinakesError('BAD_ARGUMENT', { where: file, detail: 'it is too large for a list of seeds' });
+  }
+  const text = Buffer.concat(pieces).toString();
   const lines = text.replace(/^\ufeff/, '').split(/\r\n?|\n/);
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
 }

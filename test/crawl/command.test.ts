@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { openArchive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 import { type CrawlReport, crawl } from '../../src/crawl/index.ts';
 import { temporaryDirectory } from '../archive/trial-archive.ts';
-import { linesOf, startPinakes } from '../journeys/pinakes-process.ts';
+import { LAUNCHER, linesOf, startPinakes } from '../journeys/pinakes-process.ts';
 import { html, TestWeb } from './test-web.ts';
 
 type Outcome = { code: number | null; out: string; err: string };
@@ -158,6 +160,9 @@ test('seeds come from a list too, and one in it that is none is told before anyt
   const { code, out, err } = await run(cwd, ...crawling);
   assert.equal(code, 0, err);
   assert.deepEqual((JSON.parse(out) as CrawlReport).seeds, [`${origin}/a`, `${origin}/b`, `${origin}/c`]);
+  const piped = spawn(LAUNCHER, crawling.with(3, '-'), { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
+  piped.stdin.end(`# of another program\n${origin}/c\n`);
+  assert.deepEqual(((await json(piped.stdout)) as CrawlReport).seeds, [`${origin}/a`, `${origin}/c`]);
   const asked = web.ledger.length;
   await writeFile(join(cwd, 'seeds.txt'), `${origin}/b\nmailto://somebody\n`);
   const wrong = await run(cwd, ...crawling);
