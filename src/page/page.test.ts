@@ -85,6 +85,16 @@ test('sitemaps are read as XML, as an index, as text, and compressed', () => {
   ]);
 });
 
+test('a sitemap names other languages of its pages, each once', () => {
+  const link = (href: string) => `<xhtml:link rel="alternate" hreflang="x" href="${href}"/>`;
+  const all = ['/en', '/de', '/fr'].map((path) => link(`http://example.org${path}`)).join('');
+  const xml = `<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml"><url><loc>/en</loc>${all}</url><url><loc>/de</loc>${all}${link('')}</url></urlset>`;
+  assert.deepEqual(
+    readSitemap(Buffer.from(xml), url).urls.map((entry) => entry.url),
+    ['http://example.org/en', 'http://example.org/de', 'http://example.org/fr'],
+  );
+});
+
 test('a sitemap is told by its first element, whatever its prefix and whatever stands before it', () => {
   const comment = `<!-- ${'made by a plugin '.repeat(300)} -->`;
   for (const root of ['<urlset>', '<sm:urlset xmlns:sm="x">', '<ns0:sitemapindex>'])

@@ -46,6 +46,8 @@ function inflated(bytes: Uint8Array): { content: Uint8Array; isBroken: boolean }
 
 function readXmlSitemap(text: string, baseUrl: string): Sitemap {
   const sitemap: Sitemap = { urls: [], sitemaps: [] };
+  // Each of the languages of a page names all of them.
+  const alternates = new Set<string>();
   let place: string | undefined;
   let modifiedAt: EpochMs | undefined;
   const finish = (isIndex: boolean) => {
@@ -63,6 +65,11 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
       if (name === 'link' && parents.at(-1) === 'entry') {
         const rel = attributes.get('rel') ?? 'alternate';
         if (rel === 'alternate') place ??= attributes.get('href');
+      } else if (name === 'xhtml:link') {
+        const href = attributes.get('href');
+        const url = href && href.length <= URL_LENGTH_MAX ? resolveUrl(href, baseUrl) : undefined;
+        if (alternates.size >= ENTRIES_MAX) sitemap.isTruncated = true;
+        else if (url !== undefined) alternates.add(url);
       }
     },
     close(name, content, parents) {
@@ -77,6 +84,8 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
       else if (name === 'sitemap') finish(true);
     },
   });
+  for (const { url } of sitemap.urls) alternates.delete(url);
+  for (const url of alternates) sitemap.urls.push({ url });
   return sitemap;
 }
 
