@@ -102,13 +102,15 @@ export class RobotsVisitor {
   async #fetchElsewhere(url: string, options: VisitOptions): Promise<RobotsFetch> {
     // Nobody waits for a turn while it holds one; where the file that led here was stored before, that is not over yet.
     options.onReceived(undefined, 0);
-    const underWay = this.#underWay.get(url);
+    // Who has tries left is not given up with one who has none.
+    const shared = `${options.isLastTry} ${url}`;
+    const underWay = this.#underWay.get(shared);
     if (underWay) {
       const answer = await underWay;
       return 'status' in answer ? { ...answer, bytes: 0, isHeld: true } : answer;
     }
-    const fetching = this.#fetchInTurn(url, options).finally(() => this.#underWay.delete(url));
-    this.#underWay.set(url, fetching);
+    const fetching = this.#fetchInTurn(url, options).finally(() => this.#underWay.delete(shared));
+    this.#underWay.set(shared, fetching);
     return fetching;
   }
 
