@@ -105,23 +105,23 @@ function endOf(stream: ClientHttp2Stream): () => boolean {
   return () => isWhole && stream.readableEnded;
 }
 
-/** The end that the server gives to a stream is the end of its body, unless it announced more. */
+/** A body of which all that was announced has come is whole, however its stream ends: some servers reset it then, without an error. Else the end that the server gives to a stream is that of its body. */
 class StreamFraming implements Framing {
   readonly isComplete = false;
   readonly #hasEnded: () => boolean;
-  #left: number;
+  #left: number | undefined;
 
   constructor(hasEnded: () => boolean, head: HttpHead) {
     this.#hasEnded = hasEnded;
-    this.#left = hasNoBody(head) ? 0 : (contentLength(head) ?? 0);
+    this.#left = hasNoBody(head) ? 0 : contentLength(head);
   }
 
   get endsWithConnection(): boolean {
-    return this.#hasEnded() && this.#left <= 0;
+    return this.#left === undefined ? this.#hasEnded() : this.#left <= 0;
   }
 
   take(bytes: Uint8Array): number {
-    this.#left -= bytes.length;
+    if (this.#left !== undefined) this.#left -= bytes.length;
     return bytes.length;
   }
 }

@@ -265,11 +265,14 @@ test('an HTTP/2 body is whole only when the server says so and it is as long as 
   const announced = frame(headers, 4, 1, Buffer.from('\x88\x0f\x0d\x041000', 'latin1'));
   const unmodified = frame(headers, 5, 1, Buffer.from('\x8b\x0f\x0d\x041000', 'latin1'));
   const [part, rest] = [frame(data, 0, 1, Buffer.alloc(900)), frame(data, 1, 1, Buffer.alloc(100))];
+  const last = frame(data, 0, 1, Buffer.alloc(100));
   const trailer = frame(headers, 5, 1, Buffer.from('\x00\x01x\x01y', 'latin1'));
   const noError = frame(reset, 0, 1, Buffer.alloc(4));
   for (const [what, answer, expected] of [
     ['announced, cut', [announced, part, noError], 'disconnect'],
     ['announced, whole', [announced, part, rest], undefined],
+    ['announced, all there, and then reset', [announced, part, last, noError], undefined],
+    ['announced, all there, and then closed', [announced, part, last, 'close'], undefined],
     ['without a body', [unmodified], undefined],
     ['cut', [plain, part, noError], 'disconnect'],
     ['cut behind the head', [plain, noError], 'disconnect'],
