@@ -107,7 +107,10 @@ export function collectElementLinks(
 ): RawLink | undefined {
   const style = attributes.get('style');
   if (style?.includes('(')) collectCssLinks(style, links);
-  if (element === 'a' || element === 'area') return collectAnchor(attributes, links);
+  if (element === 'a' || element === 'area') {
+    collectLazy(element, attributes, links, isInMedia);
+    return collectAnchor(attributes, links);
+  }
   if (element === 'link') collectLinkElement(attributes, links);
   else if (element === 'param') collectParam(attributes, links);
   const text = attributes.get('alt') ?? '';

@@ -62,6 +62,10 @@ test('every kind of element gives its links, with their kinds and whether the pa
       '<img data-src=lazy.jpg data-srcset="l1.jpg 1x, l2.jpg 2x"><div data-bg="url(bg.png)">',
       ['image! dir/lazy.jpg', 'image! dir/l1.jpg', 'image! dir/l2.jpg', 'image! dir/bg.png'],
     ],
+    [
+      '<a href=x data-src=large.jpg data-bg=behind.jpg>x</a><a data-href=y.html data-src="#box">y</a>',
+      ['image! dir/large.jpg', 'image! dir/behind.jpg', 'anchor dir/x', 'anchor dir/y.html'],
+    ],
     ['<iframe data-src=lazy.html></iframe><div data-src="{{ not a url }}">', ['frame! dir/lazy.html']],
     ['<p style="background:url(\'s.png\')">', ['image! dir/s.png']],
     [
