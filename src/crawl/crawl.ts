@@ -244,8 +244,12 @@ export function seedUrls(seeds: readonly string[]): string[] {
   return seeds.map(seedUrl);
 }
 
+/** What stands before a colon is a scheme; before a number, it is a host with a port. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
+
 function seedUrl(text: string): string {
-  const url = frontierUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`);
+  const typed = text.trim();
+  const url = frontierUrl(SCHEME.test(typed) ? typed : `https://${typed}`);
   if (url === undefined)
     throw new PinakesError('BAD_ARGUMENT', { where: text, detail: 'a seed is an http or https URL' });
   return url;
