@@ -61,6 +61,7 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed, depth)) return;
   if (!link.isEmbed) {
     if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
+    else if (link.kind === 'image' || link.kind === 'media') offerPicture(parts, link.url, depth);
     else offerPage(parts, link.url, depth, isMoved ? item.hops + 1 : 0);
     if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(link.url, false, depth);
     return;
@@ -107,6 +108,14 @@ function offerPage(parts: ChoiceParts, target: string, depth: number, hops: numb
   const url = frontierUrl(target);
   if (url === undefined) return;
   if (hops <= REDIRECTS_MAX && parts.scope.hasPage(url, depth)) offer(parts, { url, role: 'page', depth, hops });
+  else parts.counts.outOfScope++;
+}
+
+/** A picture or a film that a page names without showing it, as it does for those who link to it, is no page; but it keeps to where pages are. */
+function offerPicture(parts: ChoiceParts, target: string, depth: number): void {
+  const url = frontierUrl(target);
+  if (url === undefined || parts.settings.htmlOnly) return;
+  if (parts.scope.hasPage(url, depth)) offer(parts, { url, role: 'embed', depth, hops: 1 });
   else parts.counts.outOfScope++;
 }
 

@@ -259,6 +259,24 @@ test('a picture that links to itself, as those of galleries do, is what its page
   );
 });
 
+test('a picture that a page names for those who link to it is fetched and is no page, and keeps to where pages are', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const named = (url: string) => `<meta property="og:image" content="${url}">`;
+  const head = named('/picture.png') + named(web.url('far.test', '/far.png'));
+  web.put('site.test', '/', html('home', '<a href="/next">x</a>', head));
+  web.put('site.test', '/picture.png', Buffer.alloc(2000, 1), { 'content-type': 'image/png' });
+  web.put('site.test', '/next', html('next', ''));
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, pagesMax: 2 };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([report.counts.pages, report.counts.outOfScope, report.queued], [2, 1, 0]);
+  assert.deepEqual(
+    web.ledger.map(({ path }) => path),
+    ['/', '/picture.png', '/next'],
+  );
+});
+
 test('a limit of time ends what trickles without an end, also the last page that is allowed; it stays queued', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
