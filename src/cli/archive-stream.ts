@@ -8,7 +8,7 @@
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Archive, StreamOrder, StreamPiece, StreamQuery } from '../archive/index.ts';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
 import { type CommandContext, pathFrom } from './command.ts';
@@ -138,6 +138,7 @@ class Output {
     force: boolean,
   ): Promise<Output> {
     if (path === undefined) return new Output(terminal, undefined, undefined, 0);
+    await refuseExisting(path, force || saved !== undefined);
     try {
       // Something to go on with is taken up; anything else of that name is somebody's and stays, unless it may be replaced.
       const file = await open(path, saved ? 'r+' : force ? 'w' : 'wx');

@@ -1,4 +1,5 @@
 /** `pinakes slim assess`: how much duplication a collection holds. */
+import { refuseFileForDirectory } from '../base/index.ts';
 import { type Assessment, slimAssess, type Tally } from '../slim/index.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
@@ -20,6 +21,7 @@ export async function slimAssessCommand(
 ): Promise<number> {
   const sample = shareOf(options.sample);
   const algorithm = algorithmOf(options.algorithm);
+  await refuseFileForDirectory(options.work);
   const early = watchOf(terminal, options.json, 0);
   const { files, failures, bytes } = await slimInputs(paths, early.onFinding);
   if (files.length === 0) return tellFailures(terminal, failures, EXIT_REFUSED);

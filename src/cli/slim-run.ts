@@ -1,5 +1,5 @@
 /** `pinakes slim run`, `refs` and `undo`: the commands that rewrite files, and the one that takes it back. */
-import { type DigestAlgorithm, PinakesError } from '../base/index.ts';
+import { type DigestAlgorithm, PinakesError, refuseFileForDirectory } from '../base/index.ts';
 import { type ResolvedInput, type RunSummary, slimRun, slimUndo, type Verify } from '../slim/index.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from './outcome.ts';
@@ -52,6 +52,7 @@ async function rewrite(
 ): Promise<number> {
   const { terminal, clock, software, signal } = context;
   expectPlace(options);
+  for (const place of [options.to, options.keepOriginals, options.work]) await refuseFileForDirectory(place);
   const minSavingBytes = bytesOf('--min-saving', options.minSaving);
   const workers = workersOf(options.workers);
   const { json, dryRun, to: target, keepOriginals: keptDirectory } = options;

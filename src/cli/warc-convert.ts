@@ -4,7 +4,7 @@
  */
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Finding, fileError, makeDirectories, PinakesError } from '../base/index.ts';
+import { type Finding, fileError, makeDirectories, PinakesError, refuseFileForDirectory } from '../base/index.ts';
 import {
   type Coding,
   type ConvertReport,
@@ -14,6 +14,7 @@ import {
   inputFiles,
 } from '../warc/index.ts';
 import type { CommandContext } from './command.ts';
+import { FindingTally } from './finding-tally.ts';
 import { type Visit, walkInputs } from './input-walk.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { counted, formatBytes, formatFinding, OutputFailed, printable, printableJson } from './terminal.ts';
@@ -41,13 +42,15 @@ export async function warcConvert(
   if (!coding)
     throw new PinakesError('BAD_ARGUMENT', { where: `--to ${options.to}`, detail: Object.keys(CODINGS).join(', ') });
   const level = levelOf(options.level, coding);
+  await refuseFileForDirectory(options.out);
   const { files } = await inputFiles(paths);
   const dictionaries = new Dictionaries(options.dictionary, coding, level, files);
   const targets = new Targets(options, files);
-  let errors = 0;
+  const odd = new FindingTally(terminal);
   const onFinding = (finding: Finding) => {
-    if (finding.level === 'error') errors++;
-    if (finding.level !== 'note') terminal.say(formatFinding(finding));
+    // What is written otherwise than it was is told each time; `warc check` knows nothing of it.
+    if (finding.code === 'content-length-rewritten') terminal.say(formatFinding(finding));
+    else odd.add(finding);
   };
   const convert = async ({ file, input }: Visit) => {
     const target = await targets.of({ file, input });
@@ -68,10 +71,11 @@ export async function warcConvert(
       if (!(error instanceof OutputFailed)) throw error;
     });
   };
-  const found = () => (errors > 0 ? EXIT_FOUND : EXIT_FINE);
+  const found = () => (odd.errors > 0 ? EXIT_FOUND : EXIT_FINE);
   const code = await walkInputs(terminal, paths, { label: 'convert', onFinding, signal }, convert, found);
-  if (errors > 0)
-    terminal.say(`${counted(errors, 'error')} in the sources: what could be read was converted. Keep the sources.`);
+  odd.end();
+  if (odd.errors > 0)
+    terminal.say(`${counted(odd.errors, 'error')} in the sources: what could be read was converted. Keep the sources.`);
   return code;
 }
 

@@ -3,7 +3,7 @@
  */
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { assert, fileError, syncDirectory } from '../base/index.ts';
+import { assert, fileError, refuseExisting, syncDirectory } from '../base/index.ts';
 import { type EncoderOptions, MemberEncoder } from './member-encoder.ts';
 import { fieldsOf, headBytes, type NewRecord, RECORD_TRAILER, recordParts } from './new-record.ts';
 
@@ -27,6 +27,7 @@ export class WarcFileWriter {
   static async create(path: string, options: EncoderOptions & { force?: boolean }): Promise<WarcFileWriter> {
     const temporary = `${path}.tmp`;
     let isReserved = false;
+    await refuseExisting(path, options.force);
     try {
       if (!options.force) await (await open(path, 'wx')).close();
       isReserved = !options.force;

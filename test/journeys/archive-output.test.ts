@@ -139,6 +139,11 @@ test('stream writes a file only under a name that fits, replaces one when told t
   assert.match(first.err, /^all\.warc\.gz: \d.* of gzipped WARC\n$/);
   const whole = readFileSync(join(at, 'all.warc.gz'));
   assert.match((await pinakes(at, 'stream', '--out', 'all.warc.gz')).err, /FILE_EXISTS.*--force/s);
+  for (const command of [
+    ['stream', '--out', '.'],
+    ['export', '.', '--format', 'warc', '--force'],
+  ])
+    assert.match((await pinakes(at, ...command)).err, /^pinakes: .*a directory where a file is needed/);
   writeFileSync(join(at, 'all.warc.gz'), Buffer.alloc(whole.length * 2));
   assert.equal((await pinakes(at, 'stream', '--out', 'all.warc.gz', '--force')).code, 0);
   assert.ok(readFileSync(join(at, 'all.warc.gz')).equals(whole));

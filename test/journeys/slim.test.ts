@@ -126,7 +126,16 @@ describe('pinakes slim', () => {
     writeFileSync(join(base, 'a-file'), '');
     const { code, err } = await pinakes(base, 'slim', 'assess', 'crawl', '--work', 'a-file');
     assert.equal(code, 2);
-    assert.match(err, /^pinakes: .*a-file.*\[FILE_\w+\]\n/);
+    assert.match(err, /^pinakes: a-file: a file stands where a directory is needed \[FILE_NOT_DIRECTORY\]\n/);
+  });
+
+  test('run says of a file that was named as a directory that it is one, before it reads anything', async () => {
+    writeFileSync(join(base, 'a-file'), '');
+    for (const place of [['--to'], ['--in-place', '--keep-originals'], ['--in-place', '--work']]) {
+      const { code, out, err } = await pinakes(base, 'slim', 'run', 'crawl', ...place, 'a-file');
+      assert.deepEqual([code, out], [2, ''], err);
+      assert.match(err, /^pinakes: a-file: .*\[FILE_NOT_DIRECTORY\]\n[^\n]*\n$/);
+    }
   });
 
   test('run in place, undo and run again: the first and the last result are the same', async () => {

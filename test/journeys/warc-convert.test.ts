@@ -279,3 +279,24 @@ test('a record of a zstd file with a dictionary can be read by itself', async (t
   assert.ok(payload.startsWith('<html><title>Page 1 of s</title>'), payload.slice(0, 80));
   assert.equal(linesOf((await pinakes(at, 'warc', 'index', 's.warc.zst')).out).length, 400);
 });
+
+test('convert says once that --out is a file, however many there are to convert', async (t) => {
+  const at = scratch(t);
+  for (const name of ['a', 'b']) await writeSample(join(at, `${name}.warc.gz`));
+  const { code, out, err } = await pinakes(at, 'warc', 'convert', '--to', 'warc', '--out', 'a.warc.gz', '.');
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(err, /^pinakes: a\.warc\.gz: a file stands where a directory is needed \[FILE_NOT_DIRECTORY\]\n.*\n$/);
+});
+
+test('convert tells what is odd in record after record a few times and then counts it, but every change that it makes', async (t) => {
+  const at = scratch(t);
+  const record = (n: number) =>
+    `WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: http://odd.test/${n}\r\n\r\n\r\n\r\n`;
+  writeFileSync(join(at, 'odd.warc'), [1, 2, 3, 4, 5, 6, 7].map(record).join(''));
+  const { code, err } = await pinakes(at, 'warc', 'convert', '--to', 'warc.gz', 'odd.warc');
+  assert.equal(code, 1, err);
+  const told = (kind: string) => linesOf(err).filter((line) => line.includes(` ${kind}: `)).length;
+  assert.deepEqual([told('content-length-invalid'), told('content-length-rewritten')], [5, 7], err);
+  assert.match(err, /\n\.\.\. and 2 more of content-length-invalid; `pinakes warc check` tells them all\n/);
+  assert.match(err, /\n7 errors in the sources: .*\n$/);
+});
