@@ -2,6 +2,7 @@
 import { NamedSnapshots, readConnector } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
 import {
+  type FacetName,
   openSearch,
   parseQuery,
   type Search,
@@ -113,10 +114,10 @@ async function tell(terminal: Terminal, page: SearchPage): Promise<void> {
     await terminal.line(`  ${marked(item)}`);
   }
   for (const [name, values] of Object.entries(page.facets ?? {})) {
-    if (values.length > 0)
-      await terminal.line(
-        `\n${name}: ${values.map(({ value, count }) => `${printable(value)} (${count})`).join(', ')}`,
-      );
+    const told = values.map(({ value, count }) => `${printable(value)} (${count})`);
+    const more = page.facetsLeftOut?.[name as FacetName];
+    if (more !== undefined) told.push(`and ${more} more`);
+    if (told.length > 0) await terminal.line(`\n${name}: ${told.join(', ')}`);
   }
   if (page.next !== undefined) terminal.say(`\nmore with --after ${page.next}`);
 }

@@ -3,11 +3,15 @@ import type { DatabaseSync } from 'node:sqlite';
 import { hostOfKey, type UrlKey } from '../url/index.ts';
 import type { Candidate } from './candidates.ts';
 import { type CapturePlan, fittingCaptures } from './query-plan.ts';
-import type { Facet, Facets } from './search-result.ts';
+import type { Facets, SearchPage } from './search-result.ts';
 
 const VALUES_MAX = 20;
 
-export function facetsOf(database: DatabaseSync, candidates: readonly Candidate[], plan: CapturePlan): Facets {
+export function facetsOf(
+  database: DatabaseSync,
+  candidates: readonly Candidate[],
+  plan: CapturePlan,
+): Pick<SearchPage, 'facets' | 'facetsLeftOut'> {
   // In the order in which they lie, neighbours are read at once.
   const versions = JSON.stringify(Array.from(Float64Array.from(candidates, ({ version }) => version).sort()));
   const site = new Map<string, number>();
@@ -21,12 +25,13 @@ export function facetsOf(database: DatabaseSync, candidates: readonly Candidate[
     if (row.language !== '') count(language, String(row.language), number);
   }
   for (const { time } of candidates) count(year, String(new Date(time).getUTCFullYear()));
+  const all = { site, type, language, year, collection: collectionsOf(database, candidates, versions, plan) };
+  const over = Object.entries(all).filter(([, counts]) => counts.size > VALUES_MAX);
   return {
-    site: largest(site),
-    type: largest(type),
-    language: largest(language),
-    year: largest(year),
-    collection: largest(collectionsOf(database, candidates, versions, plan)),
+    facets: Object.fromEntries(Object.entries(all).map(([name, counts]) => [name, largest(counts)])) as Facets,
+    ...(over.length > 0 && {
+      facetsLeftOut: Object.fromEntries(over.map(([name, counts]) => [name, counts.size - VALUES_MAX])),
+    }),
   };
 }
 
@@ -62,7 +67,7 @@ function count(counts: Map<string, number>, value: string, number = 1): void {
   counts.set(value, (counts.get(value) ?? 0) + number);
 }
 
-function largest(counts: ReadonlyMap<string, number>): Facet[] {
+function largest(counts: ReadonlyMap<string, number>): Facets[keyof Facets] {
   return [...counts]
     .map(([value, number]) => ({ value, count: number }))
     .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))

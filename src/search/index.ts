@@ -13,6 +13,7 @@ export { RankingShelf } from './ranking-shelf.ts';
 export { type Appearances, type IndexStatus, openSearch, queryError, Search } from './search.ts';
 export type {
   Facet,
+  FacetName,
   Facets,
   SearchGroup,
   SearchOptions,

@@ -42,7 +42,8 @@ export type SearchResult = {
 };
 
 export type Facet = { readonly value: string; readonly count: number };
-export type Facets = Readonly<Record<'site' | 'type' | 'language' | 'year' | 'collection', readonly Facet[]>>;
+export type FacetName = 'site' | 'type' | 'language' | 'year' | 'collection';
+export type Facets = Readonly<Record<FacetName, readonly Facet[]>>;
 
 export type SearchPage = {
   readonly items: readonly SearchResult[];
@@ -52,6 +53,8 @@ export type SearchPage = {
   /** False when more was found than is counted out; `total` is then what is known quickly: contents, or a number that there are at least. */
   readonly isTotalExact: boolean;
   readonly facets?: Facets;
+  /** How many values a facet has besides those that are told, the smallest ones; absent where all are. */
+  readonly facetsLeftOut?: Readonly<Partial<Record<FacetName, number>>>;
   /** The batch of the index that was asked. */
   readonly batch: number;
 };

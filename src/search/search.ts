@@ -129,13 +129,12 @@ export class Search {
       ...(isOver ? {} : { next: formatPageToken(question, { batch, shown }) }),
       total: isTotalExact ? groups.size : this.#roughTotal(plan, groups.size),
       isTotalExact,
-      ...(options.facets === true && {
-        facets: facetsOf(
+      ...(options.facets === true &&
+        facetsOf(
           this.#database,
           [...(found.divided ?? groups).values()].map(({ best }) => best),
           plan,
-        ),
-      }),
+        )),
       batch,
     };
   }

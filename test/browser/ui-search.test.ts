@@ -117,6 +117,10 @@ suite('search screens', () => {
           const entry = { url: `http://${name}.example/`, time: Date.UTC(2024, 0, 2), responseHead };
           await archive.store({ kind: 'http', ...entry, body: utf8(`<title>${name}</title>bookcase`) }, {});
         }
+        for (let site = 0; site < MANY; site++) {
+          const entry = { url: `http://site${site}.example/`, time: Date.UTC(2024, 0, 2), responseHead };
+          await archive.store({ kind: 'http', ...entry, body: utf8(`<title>${site}</title>shelfmark`) }, {});
+        }
         for (let page = 0; page < MANY; page++) {
           const entry = { url: `http://many.example/${page}`, time: Date.UTC(2024, 0, 2), responseHead };
           await archive.store({ kind: 'http', ...entry, body: utf8(`<title>Drawer ${page}</title>index card`) }, {});
@@ -284,6 +288,15 @@ suite('search screens', () => {
     const urls = await page.locator('.result-url').allTextContents();
     assert.equal(new Set(urls).size, MANY);
     assert.equal(await page.getByRole('button', { name: 'Show more results' }).count(), 0);
+  });
+
+  test('a facet with more values than are listed says how many', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(setting.server.uiUrl + search({ q: 'shelfmark' }));
+    const sites = page.locator('.facets details').filter({ hasText: 'Site' });
+    await sites.getByRole('button', { name: 'Show 14 more' }).click();
+    await sites.getByText(`and ${MANY - 20} more`, { exact: true }).waitFor();
   });
 
   test('every site that was found can be chosen, by its name in its own script', async () => {

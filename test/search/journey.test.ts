@@ -38,6 +38,26 @@ test('a search says how far the index goes when it finds nothing, and always whe
   assert.match((await search('site:zebra.example')).err, howFar);
 });
 
+test('facets tell their largest values, and how many more there are', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const at = join(directory, 'archive');
+  await createArchive(at);
+  const archive = await openArchive(at, trialOptions());
+  const [page] = trialPages(2, 1);
+  const sites = Array.from({ length: 23 }, (_, number) => `http://site${number}.example/`);
+  await storePages(
+    archive,
+    sites.map((url) => ({ ...page!, url, title: `harbour of ${url}` })),
+  );
+  await archive.close();
+  assert.equal((await pinakes(directory, 'index', '-a', at)).code, 0);
+  const search = ['search', 'harbour', '-a', at, '--facets', '--limit', '1'];
+  assert.match((await pinakes(directory, ...search)).out, /\nsite: .*\.example \(1\), and 3 more\n/);
+  const { facets, facetsLeftOut } = (await pinakesJson(directory, ...search, '--json')).at(-1)!;
+  assert.equal((facets as { site: unknown[] }).site.length, 20);
+  assert.deepEqual(facetsLeftOut, { site: 3 });
+});
+
 test('a content that goes beyond what is read of one is told', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');

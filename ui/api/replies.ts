@@ -210,6 +210,7 @@ export type SearchPage = List<SearchResult> & {
   readonly total: number;
   readonly isTotalExact: boolean;
   readonly facets?: Readonly<Record<'site' | 'type' | 'language' | 'year' | 'collection', readonly Facet[]>>;
+  readonly facetsLeftOut?: Readonly<Record<string, number>>;
   readonly indexing: IndexingState;
 };
 

@@ -50,7 +50,13 @@ export function ChosenFilters({ asked }: { asked: AskedSearch }) {
   );
 }
 
-export function FacetList({ facets, asked }: { facets: NonNullable<SearchPage['facets']>; asked: AskedSearch }) {
+type FacetListProperties = {
+  readonly facets: NonNullable<SearchPage['facets']>;
+  readonly leftOut: SearchPage['facetsLeftOut'];
+  readonly asked: AskedSearch;
+};
+
+export function FacetList({ facets, leftOut, asked }: FacetListProperties) {
   const useful = FACETS.filter((name) => asked.filters[name] === undefined && facets[name].length > 1);
   // On a phone the results come first: what narrows them opens when touched.
   const isNarrow = matchMedia('(max-width: 46rem)').matches;
@@ -60,7 +66,7 @@ export function FacetList({ facets, asked }: { facets: NonNullable<SearchPage['f
       {useful.map((name) => (
         <details key={name} open={!isNarrow}>
           <summary>{LABELS[name]}</summary>
-          <FacetValues name={name} values={facets[name]} asked={asked} />
+          <FacetValues name={name} values={facets[name]} leftOut={leftOut?.[name]} asked={asked} />
         </details>
       ))}
     </aside>
@@ -70,10 +76,11 @@ export function FacetList({ facets, asked }: { facets: NonNullable<SearchPage['f
 type FacetValuesProperties = {
   readonly name: FacetName;
   readonly values: NonNullable<SearchPage['facets']>[FacetName];
+  readonly leftOut: number | undefined;
   readonly asked: AskedSearch;
 };
 
-function FacetValues({ name, values, asked }: FacetValuesProperties) {
+function FacetValues({ name, values, leftOut, asked }: FacetValuesProperties) {
   const [isWhole, setIsWhole] = useState(false);
   const shown = isWhole ? values : values.slice(0, SHOWN);
   // Years in their order, the rest by their counts.
@@ -90,6 +97,7 @@ function FacetValues({ name, values, asked }: FacetValuesProperties) {
           </li>
         ))}
       </ul>
+      {isWhole && leftOut && <p class="muted">and {formatCount(leftOut)} more</p>}
       {values.length > SHOWN && (
         <button type="button" class="plain" aria-expanded={isWhole} onClick={() => setIsWhole(!isWhole)}>
           {isWhole ? 'Show fewer' : `Show ${formatCount(values.length - SHOWN)} more`}

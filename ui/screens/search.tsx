@@ -87,7 +87,7 @@ function Results({ asked, isArchiveEmpty }: { asked: AskedSearch; isArchiveEmpty
               </button>
             )}
           </section>
-          {first.facets && <FacetList facets={first.facets} asked={asked} />}
+          {first.facets && <FacetList facets={first.facets} leftOut={first.facetsLeftOut} asked={asked} />}
         </div>
       )}
       {!first && list.isLoading && <Waiting what="Searching" />}

@@ -60,6 +60,11 @@ const Results = closed({
       collection: FacetValues,
     }),
   ),
+  facetsLeftOut: Type.Optional(
+    Type.Record(Type.String(), Count, {
+      description: 'By facet, how many values it has besides the twenty largest, which are told; absent where all are.',
+    }),
+  ),
   indexing: Type.Enum(['off', 'waiting', 'working', 'failed'], {
     description: 'Whether the server is bringing the index up to date: `working` means that there may be more soon.',
   }),
@@ -127,6 +132,7 @@ export function searchRoutes({ search, indexing }: ApiTools): ApiRoute[] {
           total: page.total,
           isTotalExact: page.isTotalExact,
           ...(page.facets && { facets: page.facets }),
+          ...(page.facetsLeftOut && { facetsLeftOut: page.facetsLeftOut }),
           indexing: indexing().state,
         };
       },
