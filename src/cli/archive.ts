@@ -1,7 +1,7 @@
 /** The verbs on an archive, with their arguments and options. What each does stands in a file of its own, which is loaded when it is asked for. */
 import { type Command, Option } from 'commander';
 import { archiveCommand, bytesCommand, withArchive } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, choiceOption } from './command.ts';
 
 const PARTS = ['headers', 'payload', 'raw', 'json'];
 
@@ -73,7 +73,9 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     .argument('<file>', '- for standard input')
     .option('--collection <name>', 'the collection they belong to', 'default')
     .option('--mime <type>', 'their media type')
-    .option('--mode <mode>', 'regular, compare or force-new: what counts as the same content', 'regular')
+    .addOption(
+      choiceOption('--mode <mode>', 'what counts as the same content', ['regular', 'compare', 'force-new'], 'regular'),
+    )
     .option('--volume <name>', 'the volume to write to (default: spread by the room they have)')
     .action(async (file, options) =>
       ends(
@@ -140,7 +142,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
   addSelection(archiveCommand(program, 'export', 'write a slice of the archive to a file'))
     .argument('[file]', 'what to write; its name tells the format. Without it, CDXJ lines on standard output')
     .option('--key <key>', 'captures of this content')
-    .option('--format <format>', 'warc, wacz, cdxj, cdx11, cdx9 or parquet')
+    .addOption(choiceOption('--format <format>', 'of the file', ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet']))
     .option('--self-contained', 'make revisits full records, so that the file stands alone')
     .option('--captures-only', 'leave requests and metadata records out')
     .option('--title <title>', 'what the file is called in itself (default: the name of the archive)')
@@ -154,8 +156,15 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     );
 
   addSelection(archiveCommand(program, 'stream', 'write records to standard output, each exactly once, restartable'))
-    .option('--format <format>', 'warc, or jsonl for a line about each record', 'warc')
-    .option('--order <order>', 'storage (all records, fast); url, time, inlinks or rank (captures only)', 'storage')
+    .addOption(choiceOption('--format <format>', 'jsonl: a line about each record', ['warc', 'jsonl'], 'warc'))
+    .addOption(
+      choiceOption(
+        '--order <order>',
+        'all records in the order of storage, fast; or captures only, in another',
+        ['storage', 'url', 'time', 'inlinks', 'rank'],
+        'storage',
+      ),
+    )
     .option('--type <types>', 'only records of these types, with commas between them')
     .option('--key <key>', 'captures of this content, in another order than that of storage')
     .option('--out <file>', 'write to a file instead')

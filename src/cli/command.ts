@@ -1,7 +1,7 @@
 /** What every command gets: where to print, when to stop, the time, fresh ids, the version. */
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Archive } from '../archive/index.ts';
 import { type Clock, fileError, type IdSource, PinakesError } from '../base/index.ts';
 import type { Terminal } from './terminal.ts';
@@ -24,6 +24,13 @@ export type CommandContext = {
   /** Tells that server that the command has looked and asked, and now changes something. */
   readonly begins?: () => Promise<void>;
 };
+
+/** An option that takes one of a few values. Help and completion tell which; the command refuses others in its own words. */
+export function choiceOption(flags: string, description: string, values: readonly string[], preset?: string): Option {
+  const option = new Option(flags, description).default(preset);
+  option.argChoices = [...values];
+  return option;
+}
 
 /** Pieces as they come, until the person has had enough. */
 export async function* interruptible(

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { PinakesError } from '../base/index.ts';
 import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../crawl/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
+import { choiceOption } from './command.ts';
 
 export type CrawlCommandOptions = ArchiveCommandOptions & {
   readonly seeds?: string;
@@ -84,9 +85,10 @@ export function addCrawlOptions(command: Command): Command {
     .option('--html-only', 'keep only HTML, and fetch nothing that pages embed')
     .option('--no-conditional', 'fetch pages anew though their server could say that they are unchanged')
     .addOption(
-      new Option(
+      choiceOption(
         '--browser [pages]',
         'render pages in Chromium too: all, or empty for those without text in their HTML',
+        ['all', 'empty', 'none'],
       )
         .preset('all')
         .argParser(browserUse),

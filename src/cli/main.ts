@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Command, CommanderError } from 'commander';
 import { registerArchive } from './archive.ts';
 import { type CommandContext, refuseForgottenValues } from './command.ts';
+import { registerCompletion } from './completion.ts';
 import { registerCrawl } from './crawl.ts';
 import { registerDemo } from './demo.ts';
 import { EXIT_REFUSED, tellFailure } from './outcome.ts';
@@ -55,6 +56,8 @@ registerServe(program, context, ends);
 registerSearch(program, context, ends);
 
 registerDemo(program, context, ends);
+
+registerCompletion(program, context, ends);
 
 try {
   await program.parseAsync();

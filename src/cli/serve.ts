@@ -1,7 +1,7 @@
 /** `pinakes serve`: its options. What it does is loaded when it is asked for. */
 import type { Command } from 'commander';
 import { archiveCommand } from './archive-command.ts';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, choiceOption } from './command.ts';
 
 export function registerServe(program: Command, context: CommandContext, ends: (code: number) => void): void {
   archiveCommand(program, 'serve', 'answer over HTTP: the web page, replay, CDX, Memento and the API')
@@ -11,7 +11,9 @@ export function registerServe(program: Command, context: CommandContext, ends: (
     .option('--ui-origin <origin>', 'where browsers find the web page, when a proxy stands before it')
     .option('--replay-origin <origin>', 'where browsers find archived pages, likewise')
     .option('--access-log <file>', 'write a line about each request; - for standard error')
-    .option('--access-log-format <format>', 'json, or common as other servers write it', 'json')
+    .addOption(
+      choiceOption('--access-log-format <format>', 'common: as other servers write it', ['json', 'common'], 'json'),
+    )
     .option('--token <token>', 'what writing takes, or @FILE that holds it (default: made anew at each start)')
     .option('--add-root <directory>', 'let jobs add files from below this directory only; may be given again', gathered)
     .option('--upload-max <bytes>', 'the largest upload that is taken (default: as much as the disk has room for)')

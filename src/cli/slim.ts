@@ -1,6 +1,7 @@
 /** `pinakes slim`: the commands that deduplicate collections outside an archive, with their options. What they do is loaded when one is asked for. */
-import type { Command } from 'commander';
-import type { CommandContext } from './command.ts';
+import type { Command, Option } from 'commander';
+import { DIGEST_ALGORITHMS } from '../base/index.ts';
+import { type CommandContext, choiceOption } from './command.ts';
 
 /** Adds the commands; `ends` takes the exit code of the one that runs. */
 export function registerSlim(program: Command, context: CommandContext, ends: (code: number) => void): void {
@@ -13,7 +14,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .description('how much duplication there is, and what slimming would save; reads only')
     .argument('<paths...>', 'files, or directories with WARC and ARC files below them')
     .option('--sample <share>', 'read only a part of the files, like 10%', '100%')
-    .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
+    .addOption(algorithmOption())
     .option('--workers <number>', 'threads')
     .option('--work <directory>', 'where to put what does not fit into memory (default: the temporary directory)')
     .option('--json', 'one JSON object')
@@ -29,8 +30,8 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
       )
       .argument('<paths...>', 'all files of the collection, or directories with them below'),
   )
-    .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
-    .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
+    .addOption(algorithmOption())
+    .addOption(verifyOption())
     .action(async (paths, options) =>
       ends(await (await import('./slim-run.ts')).slimRunCommand(context, paths, options)),
     );
@@ -51,10 +52,17 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .description('write the hash manifest of files')
     .argument('<paths...>', 'files, or directories with WARC and ARC files below them')
     .requiredOption('--out <file>', 'the manifest')
-    .option('--format <format>', 'parquet or warcsum', 'parquet')
-    .option('--algorithm <name>', 'md5, sha1, sha256 or sha512', 'sha256')
+    .addOption(formatOption())
+    .addOption(algorithmOption())
     .option('--trust-headers', 'take the digests that records declare, where they do')
-    .option('--empty <what>', 'records with an empty payload, which are never duplicates: skip or keep', 'keep')
+    .addOption(
+      choiceOption(
+        '--empty <what>',
+        'records with an empty payload, which are never duplicates',
+        ['skip', 'keep'],
+        'keep',
+      ),
+    )
     .option('--workers <number>', 'threads')
     .option('--force', 'replace a file that exists')
     .option('--json', 'one JSON object')
@@ -68,7 +76,7 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .argument('<parts>', 'how many')
     .argument('<manifests...>')
     .requiredOption('--out <directory>', 'where the parts go')
-    .option('--format <format>', 'parquet or warcsum', 'parquet')
+    .addOption(formatOption())
     .option('--force', 'replace parts that exist')
     .option('--json', 'one JSON object a part')
     .action(async (parts, manifests, options) =>
@@ -80,8 +88,8 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .description('choose originals in manifests, and tell contents apart that share a digest')
     .argument('<manifests...>')
     .requiredOption('--out <file>', 'the resolved manifest')
-    .option('--format <format>', 'parquet or warcsum', 'parquet')
-    .option('--verify <how>', 'bytes or digest (default: bytes for md5 and sha1, digest for sha256 and sha512)')
+    .addOption(formatOption())
+    .addOption(verifyOption())
     .option('--workers <number>', 'threads')
     .option('--force', 'replace a file that exists')
     .option('--json', 'one JSON object')
@@ -111,6 +119,20 @@ export function registerSlim(program: Command, context: CommandContext, ends: (c
     .action(async (before, after, options) =>
       ends(await (await import('./slim-manifest.ts')).slimCompareCommand(context, before, after, options)),
     );
+}
+
+function algorithmOption(): Option {
+  return choiceOption('--algorithm <name>', 'what payloads are hashed with', DIGEST_ALGORITHMS, 'sha256');
+}
+
+function verifyOption(): Option {
+  const description =
+    'how contents are told to be the same (default: bytes for md5 and sha1, digest for sha256 and sha512)';
+  return choiceOption('--verify <how>', description, ['bytes', 'digest']);
+}
+
+function formatOption(): Option {
+  return choiceOption('--format <format>', 'of manifests that are written', ['parquet', 'warcsum'], 'parquet');
 }
 
 /** The options of the commands that rewrite files. */

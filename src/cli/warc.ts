@@ -1,6 +1,6 @@
 /** `pinakes warc`: the commands on files, with their arguments and options. What they do is loaded when one is asked for. */
 import { type Command, Option } from 'commander';
-import type { CommandContext } from './command.ts';
+import { type CommandContext, choiceOption } from './command.ts';
 
 const PARTS = ['headers', 'block', 'payload', 'decoded', 'raw'];
 
@@ -47,7 +47,7 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
     .command('index')
     .description('write index lines of files')
     .argument('<paths...>', PATHS)
-    .option('--format <format>', 'cdxj, cdx11 or cdx9', 'cdxj')
+    .addOption(choiceOption('--format <format>', 'of the lines', ['cdxj', 'cdx11', 'cdx9'], 'cdxj'))
     .option('--sort', 'in byte order')
     .option('--post-append', 'put method and body of POST requests into the key')
     .action(async (paths, options) => ends(await (await import('./warc-index.ts')).warcIndex(context, paths, options)));
@@ -58,11 +58,14 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
       'write files in another compression, ARC files as WARC files; reads back what it wrote before it says done',
     )
     .argument('<paths...>', PATHS)
-    .requiredOption('--to <kind>', 'warc.gz, warc.zst or warc')
-    .option(
-      '--dictionary <kind>',
-      'for warc.zst: none, one a file, or one for the whole site (all files named)',
-      'file',
+    .addOption(choiceOption('--to <kind>', 'what to write', ['warc.gz', 'warc.zst', 'warc']).makeOptionMandatory())
+    .addOption(
+      choiceOption(
+        '--dictionary <kind>',
+        'for warc.zst: none, one a file, or one for the whole site (all files named)',
+        ['none', 'file', 'site'],
+        'file',
+      ),
     )
     .option('--out <directory>', 'where the new files go (default: beside the old ones)')
     .option('--level <number>', 'compression level')
