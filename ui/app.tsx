@@ -55,7 +55,7 @@ function Main({ children }: { children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
     // The first screen came with the page, which the browser announces itself.
-    if (!isFirstScreen && !main.current?.contains(document.activeElement)) main.current?.focus();
+    if (!isFirstScreen && !main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
     isFirstScreen = false;
   }, []);
   return (

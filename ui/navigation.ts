@@ -4,6 +4,13 @@ import { parseRoute, type Route } from './route.ts';
 
 const MOVED = 'pinakes-moved';
 
+let isBack = false;
+
+/** Whether the screen was come to with the browser's own back and forward: then it is to be as it was left. */
+export function isReturning(): boolean {
+  return isBack;
+}
+
 export function currentRoute(): Route {
   return parseRoute(location);
 }
@@ -19,6 +26,7 @@ export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute);
   useEffect(() => {
     const follow = (event: Event) => {
+      isBack = event.type !== MOVED;
       setRoute(currentRoute());
       if (event.type === MOVED) scrollTo(0, 0);
     };

@@ -290,6 +290,23 @@ suite('search screens', () => {
     assert.equal(await page.getByRole('button', { name: 'Show more results' }).count(), 0);
   });
 
+  test('who goes back to the results finds those that were fetched, at the place where they were left', async () => {
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(setting.server.uiUrl + search({ q: '"index card"' }));
+    await page.getByRole('button', { name: 'Show more results' }).click();
+    const last = page.locator(`.results > li:nth-child(${MANY})`);
+    await last.waitFor();
+    await last.scrollIntoViewIfNeeded();
+    const place = await page.evaluate<number>('scrollY');
+    assert.ok(place > 1000, String(place));
+    await last.getByRole('link', { name: '1 capture' }).click();
+    await heading(page, 'many.example');
+    await page.goBack();
+    await last.waitFor();
+    await page.waitForFunction(`scrollY === ${place}`);
+  });
+
   test('a facet with more values than are listed says how many', async () => {
     await using checked = await setting.open();
     const { page } = checked;

@@ -1,5 +1,6 @@
 /** What screens are made of: a reply that is being fetched, has come, or failed; and the lists that come page by page. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { isReturning } from '../navigation.ts';
 import { ApiError, get } from './client.ts';
 import { useToken } from './held-token.ts';
 import type { Info, List } from './replies.ts';
@@ -46,18 +47,32 @@ export type LoadedList<Item, Reply = List<Item>> = {
   more(): void;
 };
 
+type Pages<Item, Reply> = {
+  path?: string | undefined;
+  items: readonly Item[];
+  next?: string | undefined;
+  first?: Reply | undefined;
+  error?: ApiError;
+};
+
+/** Lists as they were left, by their paths: who goes back to one finds all that was fetched of it, and so the place at which it was left. */
+const left = new Map<string, Pages<unknown, unknown>>();
+const LEFT_MOST = 10;
+
+function leave(path: string, pages: Pages<unknown, unknown>): void {
+  left.delete(path);
+  left.set(path, pages);
+  if (left.size > LEFT_MOST) left.delete(left.keys().next().value!);
+}
+
 /** A list whose pages are fetched when asked for. */
 export function useList<Item, Reply extends List<Item> = List<Item>>(
   path: string | undefined,
 ): LoadedList<Item, Reply> {
-  type Pages = {
-    path?: string | undefined;
-    items: readonly Item[];
-    next?: string | undefined;
-    first?: Reply | undefined;
-    error?: ApiError;
-  };
-  const [pages, setPages] = useState<Pages>({ items: [] });
+  const [pages, setPages] = useState(
+    () => ((isReturning() && left.get(path ?? '')) || { items: [] }) as Pages<Item, Reply>,
+  );
+  const returnedTo = useRef(pages.path);
   const [isLoading, setIsLoading] = useState(false);
   const controller = useRef<AbortController | undefined>(undefined);
 
@@ -72,7 +87,11 @@ export function useList<Item, Reply extends List<Item> = List<Item>>(
         after === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`;
       get<Reply>(from, mine.signal)
         .then(
-          (reply) => setPages({ path, items: [...before, ...reply.items], next: reply.next, first: first ?? reply }),
+          (reply) => {
+            const now = { path, items: [...before, ...reply.items], next: reply.next, first: first ?? reply };
+            leave(path, now);
+            setPages(now);
+          },
           (error: unknown) => {
             if (!mine.signal.aborted) setPages({ path, items: before, next: after, first, error: asApiError(error) });
           },
@@ -84,9 +103,10 @@ export function useList<Item, Reply extends List<Item> = List<Item>>(
     [path],
   );
   useEffect(() => {
-    load([], undefined);
+    if (returnedTo.current === undefined || returnedTo.current !== path) load([], undefined);
+    returnedTo.current = undefined;
     return () => controller.current?.abort();
-  }, [load]);
+  }, [load, path]);
 
   const isCurrent = pages.path === path;
   return {
