@@ -25,7 +25,8 @@ export class PinakesError extends Error {
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
     const entry = ERROR_CATALOGUE[code];
-    const where = options.where ? `${options.where}: ` : '';
+    // Something empty that was typed is shown as such.
+    const where = options.where === undefined ? '' : `${options.where || "''"}: `;
     const detail = options.detail ? ` (${options.detail})` : '';
     super(`${where}${entry.says}${detail}`, options.cause === undefined ? {} : { cause: options.cause });
     this.code = code;

@@ -59,8 +59,15 @@ registerDemo(program, context, ends);
 
 registerCompletion(program, context, ends);
 
+// What subcommands inherit stays: this is for who begins with an option of theirs.
+program.showHelpAfterError('(the command comes first, its options behind it; add --help for more)');
+
+// `help warc ls` is the help of `warc ls`, and not only that of `warc`.
+const [first, ...words] = context.argv;
+const typed = first === 'help' && words.length > 1 ? [...words, '--help'] : context.argv;
+
 try {
-  await program.parseAsync();
+  await program.parseAsync(typed, { from: 'user' });
   await terminal.flush();
 } catch (error) {
   if (error instanceof CommanderError) ends(error.exitCode === 0 ? 0 : EXIT_REFUSED);

@@ -103,6 +103,9 @@ test('a place where no archive can be made or opened is named, with what to do',
       ['export', 'all.warc.gz', '--collection', '--force'],
       /--collection: .*write --collection=--force.*\[BAD_ARGUMENT\]/,
     ],
+    [['get', ''], /^pinakes: '': .*\[CONTENT_MISSING\]/],
+    [['--archive', 'archive', 'stats'], /unknown option '--archive'\n\(the command comes first, its options behind it/],
+    [['stats', '--archiv', 'archive'], /Did you mean --archive\?\)\n\(add --help for more\)/],
     [['demo', '--keep', '--no-open'], /--keep: .*it needs a value.*\[BAD_ARGUMENT\]/],
   ] as const) {
     const refused = await pinakes(at, ...command);
@@ -142,4 +145,11 @@ test('a rebuild without a file that was added in place names it and ends with 1,
   renameSync(join(at, 'away'), join(at, 'two.warc.gz'));
   assert.match((await pinakes(at, 'verify')).out, /8 captures, .*: 0 errors/);
   assert.equal((await pinakes(at, 'rebuild')).code, 0);
+});
+
+test('help of a command below another is that of the command', async (t) => {
+  const at = scratch(t);
+  assert.deepEqual(await pinakes(at, 'help', 'warc', 'ls'), await pinakes(at, 'warc', 'ls', '--help'));
+  assert.match((await pinakes(at, 'help', 'warc', 'ls')).out, /^Usage: pinakes warc ls /);
+  assert.match((await pinakes(at, 'help', 'warc')).out, /^Usage: pinakes warc \[/);
 });
