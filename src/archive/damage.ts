@@ -7,7 +7,7 @@ export type Damage = {
   readonly segment: string;
   /** Where in the segment the record begins. */
   readonly offset: number;
-  /** Of a finding (docs/findings.md), or `content-changed`. */
+  /** Of a finding (docs/findings.md), or of a problem that a verification finds. */
   readonly code: string;
   readonly message: string;
   /** Unknown where not even its head can be read. */

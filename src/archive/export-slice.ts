@@ -4,9 +4,9 @@
  *
  * To find what goes along, segments are read from front to back. How each record stands there is known from then on, so that copying does not have to look.
  */
-import { type Finding, fromHex, PinakesError, toHex } from '../base/index.ts';
+import { type Finding, fromHex, toHex } from '../base/index.ts';
 import type { BlockKey, Segment } from '../catalog/index.ts';
-import { type ReadingRecord, type RecordHead, readRecords, sortLines } from '../warc/index.ts';
+import { type ReadingRecord, type RecordHead, sortLines } from '../warc/index.ts';
 import { type Companion, findCompanions } from './companions.ts';
 import { SegmentLineage } from './segment-lineage.ts';
 import { type Selection, selectCaptures } from './selection.ts';
@@ -147,12 +147,13 @@ async function recordAt(
   capture: SliceRecord,
 ): Promise<SliceRecord> {
   for await (const record of recordsFrom(archive, segment, offset)) {
+    if (record.head.offset !== offset) break;
     for await (const _ of record.body());
     const kind = capture.kind === undefined ? undefined : record.head.type;
     const length = record.tail?.length ?? capture.length;
     return { ...capture, offset, length, kind, standing: standingOf(record, length) };
   }
-  throw new PinakesError('NO_RECORD', { where: `${segment.name}:${offset}` });
+  return { ...capture, offset };
 }
 
 async function* recordsFrom(
@@ -161,14 +162,7 @@ async function* recordsFrom(
   from: number,
   options: { readonly signal?: AbortSignal | undefined; readonly onUnreadable?: (finding: Finding) => void } = {},
 ): AsyncGenerator<ReadingRecord> {
-  const dictionary = await archive.access.dictionaryOf(segment.number);
-  const stream = archive.volumes.get(segment.volume).stream(segment.name, from, segment.bytes);
-  yield* readRecords(stream, {
-    name: segment.name,
-    offset: from,
-    dictionary: dictionary && Buffer.from(dictionary),
-    ...options,
-  });
+  yield* archive.access.recordsIn(segment, from, segment.bytes, { ...options, passesGaps: true });
 }
 
 /** The captures of a segment with what goes with them, and how all of these stand in it. */
@@ -181,6 +175,7 @@ async function walkedSlice(
   const chosen = new Map(captures.map((capture) => [capture.offset, capture]));
   const isChosen = (head: RecordHead) => chosen.has(head.offset);
   const notable = new Map<number, Standing>();
+  const unmet = new Set(chosen.keys());
   const lost: Finding[] = [];
   const warcinfo = new WarcinfoFinder(isChosen, await archive.access.isOwn(segment));
   async function* watched(): AsyncGenerator<ReadingRecord> {
@@ -188,6 +183,7 @@ async function walkedSlice(
     for await (const record of recordsFrom(archive, segment, 0, { signal, onUnreadable })) {
       yield record;
       const { offset } = record.head;
+      unmet.delete(offset);
       const standing = standingOf(record, chosen.get(offset)?.length ?? record.tail?.length ?? 0);
       if (!standing.isWhole || standing.damage.length > 0) notable.set(offset, standing);
     }
@@ -198,7 +194,7 @@ async function walkedSlice(
   const companions = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
     return { offset, length, kind: undefined, block: undefined };
   });
-  const gone = new Set(lost.map(({ offset }) => offset));
+  const gone = new Set([...unmet, ...lost.map(({ offset }) => offset)]);
   const records = [...captures, ...companions]
     .sort((a, b) => a.offset - b.offset)
     .map((record) => (gone.has(record.offset) ? record : { ...record, standing: notable.get(record.offset) ?? SOUND }));

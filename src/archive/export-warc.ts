@@ -23,7 +23,7 @@ import {
   WarcFileWriter,
   warcFields,
 } from '../warc/index.ts';
-import { type Damage, damageOf, isDamage, type OutputDamage } from './damage.ts';
+import { type Damage, damageOf, isBadSector, isDamage, type OutputDamage } from './damage.ts';
 import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingOf } from './export-slice.ts';
 import { lookBackOf, type OpenedRecord, releasePayload } from './record-access.ts';
 import { referentOf } from './referent.ts';
@@ -266,7 +266,7 @@ class WarcExport {
       await releasePayload(payload);
       return head;
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamage(error) && !isBadSector(error)) throw error;
       this.#tell(access.absenceAt(place, [], undefined), 'nothing');
       return undefined;
     }
@@ -304,7 +304,8 @@ class WarcExport {
     if (!this.#isGzip || !isWarcGzip(segment)) return this.#repack(place);
     let known = standing;
     if (place.length <= COPY_BYTES) {
-      const member = await access.member(place);
+      const member = await access.memberIfGiven(place);
+      if (!member) return this.#repack(place);
       known ??= this.#decoder.decode(member) ? SOUND : await this.#standingIn(once(member), place);
       if (known.isWhole) await this.#writer.writeMember(member);
     } else {
@@ -347,7 +348,8 @@ class WarcExport {
     const { shelf, access, newId, scratch } = this.#archive;
     const segment = shelf.get(place.segment);
     const lost: Finding[] = [];
-    const options = { onUnreadable: (finding: Finding) => lost.push(finding), lookBackBytes: lookBackOf(place) };
+    const onUnreadable = (finding: Finding) => lost.push(finding);
+    const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps: true };
     for await (const record of access.records(place, options)) {
       if (record.head.offset !== place.offset) break;
       await using packed = await RepackedRecord.take(record, { newId, scratch });

@@ -12,11 +12,13 @@ import {
   dictionaryOfFile,
   type HttpHead,
   type ReadingRecord,
+  type ReadOptions,
   RecordDecoder,
   type RecordHead,
   readRecords,
 } from '../warc/index.ts';
-import { type Damage, damageError, damageOf, isDamage } from './damage.ts';
+import { BytesBeforeGap } from './bytes-before-gap.ts';
+import { type Damage, damageError, damageOf, isBadSector, isDamage } from './damage.ts';
 import { isOwnBeginning } from './replacement.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 import { PROBLEM_CATALOGUE } from './verify-problem.ts';
@@ -42,9 +44,15 @@ export type OpenedRecord = {
 
 type RecordsOptions = {
   /** What is damaged where no record could be read. */
-  readonly onUnreadable?: (finding: Finding) => void;
+  readonly onUnreadable?: ((finding: Finding) => void) | undefined;
   /** How much stays in memory, to get all that can be read out of a damaged member. */
-  readonly lookBackBytes?: number;
+  readonly lookBackBytes?: number | undefined;
+  /**
+   * For those who tell of whatever does not come: bytes that the disk does not give are passed over, and told of as unreadable. So is what the segment has too little, and
+   * are NULs where the archive itself wrote nothing but records.
+   */
+  readonly passesGaps?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** A record that is in memory as a whole. */
@@ -89,6 +97,16 @@ export class RecordAccess {
     return bytes!;
   }
 
+  /** The same; undefined when the disk does not give it any more. */
+  async memberIfGiven(place: Place): Promise<Uint8Array | undefined> {
+    try {
+      return await this.member(place);
+    } catch (error) {
+      if (!isBadSector(error)) throw error;
+      return undefined;
+    }
+  }
+
   /** The same in pieces, each good until the next is asked for. */
   async *memberPieces(place: Place): AsyncGenerator<Uint8Array> {
     const segment = this.#shelf.get(place.segment);
@@ -106,13 +124,15 @@ export class RecordAccess {
    * known as sound beforehand is read twice for this.
    */
   async openSound(place: Place, url: string | undefined): Promise<OpenedRecord | Damage> {
-    const record = await this.open(place).catch((error: unknown) => {
-      if (isDamage(error)) return this.absenceAt(place, [], url);
-      throw error;
-    });
-    if (!('payload' in record) || record.isSound) return record;
-    for await (const _ of record.payload);
-    return this.damageAt(place, record.damage(), url) ?? this.open(place);
+    try {
+      const record = await this.open(place);
+      if (record.isSound) return record;
+      for await (const _ of record.payload);
+      return this.damageAt(place, record.damage(), url) ?? (await this.open(place));
+    } catch (error) {
+      if (!isDamage(error) && !isBadSector(error)) throw error;
+      return this.absenceAt(place, [], url);
+    }
   }
 
   /** The record at a place, unless it is large, damaged, or shares its member. */
@@ -193,28 +213,73 @@ export class RecordAccess {
   }
 
   async #beginsAsOwn({ volume, name, bytes }: Segment): Promise<boolean> {
-    for await (const record of readRecords(this.#volumes.get(volume).stream(name, 0, bytes), { name }))
-      return isOwnBeginning(record, name);
+    try {
+      for await (const record of readRecords(this.#volumes.get(volume).stream(name, 0, bytes), { name }))
+        return await isOwnBeginning(record, name);
+    } catch (error) {
+      if (!isBadSector(error)) throw error;
+    }
     return false;
   }
 
   /** A record in pieces, for those that are large, damaged, or share their member. */
-  async *records(
-    place: Place,
-    { onUnreadable, lookBackBytes = 0 }: RecordsOptions = {},
-  ): AsyncGenerator<ReadingRecord> {
-    const segment = this.#shelf.get(place.segment);
-    const stream = this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
-    const dictionary = await this.dictionaryOf(place.segment);
+  async *records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
+    const { segment, offset, length } = place;
     // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
-    yield* readRecords(stream, {
-      name: segment.name,
-      offset: place.offset,
-      inputBytes: place.length,
-      dictionary: dictionary && Buffer.from(dictionary),
-      lookBackBytes,
-      onUnreadable,
+    yield* this.recordsIn(this.#shelf.get(segment), offset, offset + length, { lookBackBytes: 0, ...options });
+  }
+
+  /** The records of a stretch of a segment. */
+  async *recordsIn(
+    segment: Segment,
+    from: number,
+    end: number,
+    { passesGaps = false, ...options }: RecordsOptions = {},
+  ): AsyncGenerator<ReadingRecord> {
+    const { name, number } = segment;
+    const volume = this.#volumes.get(segment.volume);
+    const dictionary = await this.dictionaryOf(number).catch((error: unknown) => {
+      if (!passesGaps || !isBadSector(error)) throw error;
+      return undefined;
     });
+    const reading = { ...options, name, dictionary: dictionary && Buffer.from(dictionary) };
+    if (passesGaps) yield* this.#recordsAroundGaps(segment, from, end, reading);
+    else yield* readRecords(volume.stream(name, from, end), { ...reading, offset: from, inputBytes: end - from });
+  }
+
+  async *#recordsAroundGaps(
+    segment: Segment,
+    from: number,
+    end: number,
+    reading: ReadOptions,
+  ): AsyncGenerator<ReadingRecord> {
+    const { name } = segment;
+    const isOwn = await this.isOwn(segment);
+    const coding = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
+    const lose = (offset: number, code: 'segment-short' | 'segment-unreadable', bytes: number) => {
+      const { level, says } = PROBLEM_CATALOGUE[code];
+      reading.onUnreadable?.({ code, level, file: name, offset, message: `${says}: ${bytes} bytes from here on` });
+    };
+    for (let at = from; at < end; ) {
+      const bytes = new BytesBeforeGap(this.#volumes.get(segment.volume), name, at, end);
+      yield* readRecords(bytes, {
+        ...reading,
+        offset: at,
+        inputBytes: end - at,
+        ...(at > from && { coding }),
+        onFinding: (finding) => {
+          if (isOwn && finding.code === 'padding-skipped') reading.onUnreadable?.(finding);
+        },
+        // What stands behind a gap is the rest of a record that was told of with it.
+        onUnreadable: (finding) => {
+          if (at === from || finding.offset !== at) reading.onUnreadable?.(finding);
+        },
+      });
+      const { gap, position } = bytes;
+      if (gap) lose(gap.from, 'segment-unreadable', gap.to - gap.from);
+      else if (position < end) lose(position, 'segment-short', end - position);
+      at = gap?.to ?? end;
+    }
   }
 
   /** A record in pieces as they come. */

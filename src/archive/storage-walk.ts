@@ -6,11 +6,12 @@
  */
 import { type Finding, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
-import { type ReadingRecord, readRecords } from '../warc/index.ts';
+import type { ReadingRecord } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { findCompanions, isCaptureType } from './companions.ts';
 import type { StreamPosition } from './cursor.ts';
 import type { Snapshot, SnapshotSegment } from './snapshot.ts';
+import { PROBLEM_CATALOGUE } from './verify-problem.ts';
 
 /** How often in a row a segment may vanish under the walk before that counts as a failure. */
 const ATTEMPTS = 5;
@@ -111,16 +112,27 @@ export class StorageWalk {
     if (from >= end) return;
     let deadBytes = segment.deadBytes;
     let dead = await this.#deadOf(segment);
+    const expected = from === 0 && end === segment.bytes ? segment.records : 0;
+    let found = 0;
+    let isDamaged = false;
     const onUnreadable = (finding: Finding) => {
+      isDamaged = true;
       if (!dead.has(finding.offset)) this.#options.onUnreadable?.(segment, finding);
     };
     for await (const record of this.#recordsOf(segment, from, end, onUnreadable)) {
+      found++;
       const now = this.#archive.shelf.find(segment.number)?.deadBytes;
       if (now !== undefined && now !== deadBytes) {
         deadBytes = now;
         dead = await this.#deadOf(segment);
       }
       if (!dead.has(record.head.offset)) yield record;
+    }
+    // In files of others, NULs are padding: only the number tells that records stood there.
+    if (found < expected && !isDamaged) {
+      const { level } = PROBLEM_CATALOGUE['record-damaged'];
+      const message = `${expected - found} of its ${expected} records cannot be found`;
+      onUnreadable({ code: 'record-damaged', level, file: segment.name, offset: 0, message });
     }
   }
 
@@ -130,17 +142,10 @@ export class StorageWalk {
     end: number,
     onUnreadable?: (finding: Finding) => void,
   ): AsyncGenerator<ReadingRecord> {
-    const { volumes, access } = this.#archive;
-    const dictionary = await access.dictionaryOf(segment.number);
-    const stream = volumes.get(segment.volume).stream(segment.name, from, end);
-    yield* readRecords(stream, {
-      name: segment.name,
-      offset: from,
-      inputBytes: end - from,
-      dictionary: dictionary && Buffer.from(dictionary),
-      signal: this.#options.signal,
-      onUnreadable,
-    });
+    const { signal, onUnreadable: tells } = this.#options;
+    // Who does not tell what is missing has to break off.
+    const passesGaps = tells !== undefined;
+    yield* this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
   }
 
   /** Offsets of the deleted captures of a segment and of what goes with them. */

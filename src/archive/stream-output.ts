@@ -256,7 +256,8 @@ class WarcOutput {
   /** A record that was read to its end and turned out to be cut short, or to share its member: it cannot go as it lies. */
   async *#encodeAgain({ segment, head }: StreamedRecord, cursor: string): AsyncGenerator<StreamPiece> {
     const place = { segment: segment.number, offset: head.offset, length: segment.bytes - head.offset };
-    for await (const record of this.#archive.access.records(place, { lookBackBytes: RESYNC_WINDOW_BYTES })) {
+    const options = { lookBackBytes: RESYNC_WINDOW_BYTES, passesGaps: this.#query.onDamage !== undefined };
+    for await (const record of this.#archive.access.records(place, options)) {
       if (record.head.innerOffset < head.innerOffset) continue;
       yield* this.#encodeSource({ head, body: () => record.body() }, cursor);
       return;

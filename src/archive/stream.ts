@@ -233,7 +233,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
         this.#isWanted(segment) && (only === undefined || lineage.originOf(segment.number) === only),
       signal: this.#signal,
       since: this.#since,
-      onUnreadable: (segment, finding) => this.#tell(damageOf(segment, [finding], undefined), 'nothing'),
+      onUnreadable:
+        this.#onDamage && ((segment, finding) => this.#tell(damageOf(segment, [finding], undefined), 'nothing')),
     });
     const filter = new HeadFilter(this.#archive.catalog, this.#selection);
     let last: StreamedRecord | undefined;
@@ -376,9 +377,10 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const { access, collections, shelf } = this.#archive;
     const segment = shelf.get(place.segment);
     const collection = collections.name(segment.collection);
+    const passesGaps = this.#onDamage !== undefined;
     if (place.length <= WHOLE_BYTES_MAX) {
-      const dictionary = await access.dictionaryOf(place.segment);
-      const record = this.#decoder.decode(await access.member(place), dictionary);
+      const member = await (passesGaps ? access.memberIfGiven(place) : access.member(place));
+      const record = member && this.#decoder.decode(member, await access.dictionaryOf(place.segment));
       if (record) {
         record.head.offset = place.offset;
         yield StreamedRecord.ofDecoded(segment, collection, record, place.length);
@@ -386,7 +388,8 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
       }
     }
     const lost: Finding[] = [];
-    const options = { onUnreadable: (finding: Finding) => lost.push(finding), lookBackBytes: lookBackOf(place) };
+    const onUnreadable = (finding: Finding) => lost.push(finding);
+    const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps };
     for await (const record of access.records(place, options)) {
       const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
       yield streamed;

@@ -5,8 +5,8 @@ import type { Archive } from '../../src/archive/index.ts';
 import type { Place } from '../../src/catalog/index.ts';
 import { segmentFiles } from './shelf-sample.ts';
 
-/** `sum`: a bit of the checksum; `middle`: bytes inside, so that the member does not decode to its end; `start`: so that it is no member any more. */
-export type Wound = 'sum' | 'middle' | 'start';
+/** `sum`: a bit of the checksum; `middle`: bytes inside, so that the member does not decode to its end; `start`: so that it is no member any more; `all`: NULs in its place. */
+export type Wound = 'sum' | 'middle' | 'start' | 'all';
 
 export type Wounded = { readonly segment: string; readonly offset: number };
 
@@ -17,7 +17,7 @@ export function wound(archive: Archive, place: Place, how: Wound): Wounded {
   const { offset, length } = place;
   if (how === 'sum') bytes[offset + length - 8]! ^= 1;
   else if (how === 'middle') breakOff(bytes.subarray(offset, offset + length));
-  else bytes.fill(0, offset, offset + 4);
+  else bytes.fill(0, offset, offset + (how === 'all' ? length : 4));
   writeFileSync(file, bytes);
   return { segment: name, offset };
 }

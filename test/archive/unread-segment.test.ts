@@ -1,11 +1,11 @@
 /** Segments that cannot be read when the catalog is made: what they lean on stays, and the rest of the archive is there. */
 import assert from 'node:assert/strict';
-import { copyFileSync, cpSync, existsSync, fstatSync, renameSync, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { copyFileSync, cpSync, existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { dropCatalog, formatContentKey, openArchive } from '../../src/archive/index.ts';
 import type { Segment } from '../../src/catalog/index.ts';
+import { breakFile } from './bad-sector-sample.ts';
 import { response, revisitOf, writeForeign } from './foreign-file.ts';
 import {
   allCaptures,
@@ -92,23 +92,6 @@ test('I5 No capture loses its content: nor when the original is deleted while th
   assert.equal((await again.catalog.totals()).blocks, 0);
   assert.deepEqual(await audit(again), []);
 });
-
-/** Lets the disk give no byte of a file from an offset on, as behind a bad sector, until the answer is called or it was asked so often. */
-async function breakFile(t: TestContext, path: string, from: number, times = Infinity): Promise<() => void> {
-  const { ino } = statSync(path);
-  const handle = await open(path);
-  const reads = Object.getPrototypeOf(handle) as FileHandle;
-  await handle.close();
-  type Given = [Buffer, number, number, number];
-  const read = reads.read as (this: FileHandle, ...given: Given) => Promise<unknown>;
-  let asked = 0;
-  const mocked = t.mock.method(reads, 'read', async function (this: FileHandle, ...given: Given) {
-    if (given[3] + given[2] > from && fstatSync(this.fd).ino === ino && asked++ < times)
-      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
-    return read.apply(this, given);
-  });
-  return () => mocked.mock.restore();
-}
 
 for (const how of ['copied', 'added in place'])
   test(`a bad sector under a file that was ${how} costs only what is in it when the catalog is made again`, async (t) => {
@@ -212,7 +195,7 @@ for (const times of [1, Infinity])
     const givenUp = join(archive.directory, 'volumes/main', name);
     copyFileSync(join(copy, 'volumes/main', name), givenUp);
     await dropCatalog(archive.directory);
-    const mend = await breakFile(t, givenUp, 0, times);
+    const mend = await breakFile(t, givenUp, 0, { times });
     const without = await openArchive(archive.directory, trialOptions({ seed: 4 }));
     const urls = (captures: readonly { url: string }[]) => captures.map(({ url }) => url).sort();
     const expected = ['http://one.example/c', 'http://one.example/d'];

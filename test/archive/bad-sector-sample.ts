@@ -1,0 +1,27 @@
+/** A disk that does not give some bytes of a file any more. */
+import { fstatSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { TestContext } from 'node:test';
+
+/** Lets the disk give no byte of a file from one offset to another, as behind a bad sector, until the answer is called or it was asked so often. */
+export async function breakFile(
+  t: TestContext,
+  path: string,
+  from: number,
+  { to = Infinity, times = Infinity }: { to?: number; times?: number } = {},
+): Promise<() => void> {
+  const { ino } = statSync(path);
+  const handle = await open(path);
+  const reads = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  type Given = [Buffer, number, number, number];
+  const read = reads.read as (this: FileHandle, ...given: Given) => Promise<unknown>;
+  let asked = 0;
+  const mocked = t.mock.method(reads, 'read', async function (this: FileHandle, ...given: Given) {
+    const [, , length, position] = given;
+    if (position + length > from && position < to && fstatSync(this.fd).ino === ino && asked++ < times)
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+    return read.apply(this, given);
+  });
+  return () => mocked.mock.restore();
+}
