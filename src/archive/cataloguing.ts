@@ -34,6 +34,7 @@ export async function* recordsOf(
 ): AsyncGenerator<RecordFacts> {
   const volume = parts.volumes.get(segment.volume);
   const dictionary = await parts.access.dictionaryOf(segment.number);
+  const isOwn = await parts.access.isOwn(segment);
   const records = readRecords(volume.stream(segment.name, from, to), {
     name: segment.name,
     offset: from,
@@ -41,7 +42,7 @@ export async function* recordsOf(
     dictionary: dictionary && Buffer.from(dictionary),
     onFinding: (finding) => {
       if (finding.code === 'member-truncated') onTorn?.(finding.offset);
-      parts.onFinding?.(inSegment(finding));
+      parts.onFinding?.(inSegment(finding, isOwn));
     },
     signal: parts.signal,
   });

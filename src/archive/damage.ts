@@ -38,9 +38,10 @@ export function formatOutputDamage(damage: OutputDamage, goal: DamageGoal = 'out
 /** Records that cannot be read one by one have no place of their own: nothing of them is lost where they are copied, but in a segment they are left out. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['coding-changed', 'member-shared']);
 
-/** A finding in a file that is a segment. */
-export function inSegment(finding: Finding): Finding {
-  return LEFT_OUT.has(finding.code) ? { ...finding, level: 'error' } : finding;
+/** A finding in a file that is a segment. Into one of its own the archive puts no NULs between records: where they stand, something is gone. */
+export function inSegment(finding: Finding, isOwn = false): Finding {
+  const isLoss = LEFT_OUT.has(finding.code) || (isOwn && finding.code === 'padding-skipped');
+  return isLoss ? { ...finding, level: 'error' } : finding;
 }
 
 /** What is wrong with one record, in one telling; undefined when nothing is. */

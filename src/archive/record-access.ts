@@ -212,9 +212,9 @@ export class RecordAccess {
     return isOwn;
   }
 
-  async #beginsAsOwn({ volume, name, bytes }: Segment): Promise<boolean> {
+  async #beginsAsOwn({ volume, name }: Segment): Promise<boolean> {
     try {
-      for await (const record of readRecords(this.#volumes.get(volume).stream(name, 0, bytes), { name }))
+      for await (const record of readRecords(this.#volumes.get(volume).stream(name), { name }))
         return await isOwnBeginning(record, name);
     } catch (error) {
       if (!isBadSector(error)) throw error;

@@ -68,11 +68,12 @@ class SegmentWalk {
     const { volumes, access } = this.#archive;
     const { name, volume, bytes, number } = this.#segment;
     const dictionary = await access.dictionaryOf(number);
+    const isOwn = await access.isOwn(this.#segment);
     const records = readRecords(volumes.get(volume).stream(name, 0, bytes), {
       name,
       inputBytes: bytes,
       dictionary: dictionary && Buffer.from(dictionary),
-      onFinding: (finding) => this.#findings.push(inSegment(finding)),
+      onFinding: (finding) => this.#findings.push(inSegment(finding, isOwn)),
       signal: this.#options.signal,
     });
     for await (const { head, tail, facts } of this.#facts(records)) {

@@ -107,6 +107,16 @@ for (const coding of ['gzip', 'zstd', 'none'] as const)
       );
     });
 
+test('NULs where a record stood are an error to a verification, also when the catalog was made without the record', async (t) => {
+  const archive = await filled(await makeArchive(t));
+  const { offset } = await woundUrl(archive, urlOf(2), 'all');
+  await archive.rebuild();
+  assert.equal((await allCaptures(archive)).length, 5);
+  const problems: (string | number | undefined)[] = [];
+  await archive.verify({ onProblem: ({ code, offset }) => void problems.push(code, offset) });
+  assert.deepEqual(problems, ['record-damaged', offset]);
+});
+
 test('a stream that nobody hears of damage from breaks off at a bad sector', async (t) => {
   const archive = await filled(await makeArchive(t));
   await breakFile(t, segmentFiles(archive.directory)[0]!, 4096, { to: 8192 });
