@@ -21,7 +21,6 @@ import { blockId, parseBlockId } from './catalog-draft.ts';
 import { isBadSector, isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
-import { releasePayload } from './record-access.ts';
 import { type Referent, referentOf } from './referent.ts';
 import { removeDoubles } from './segment-double.ts';
 import { discardRewritten, type RewritePlan, type Rewritten, rewriteSegment } from './segment-rewrite.ts';
@@ -113,7 +112,11 @@ export async function finishExchanges(archive: ArchiveParts): Promise<void> {
   for (const volume of archive.volumes.writable()) {
     for (const { name } of await volume.list()) {
       if (!/\.warc(\.gz|\.zst)?$/.test(name) || archive.shelf.byName(name)) continue;
-      const replacement = await replacementIn(volume, name);
+      // What the disk does not give now is settled another time.
+      const replacement = await replacementIn(volume, name).catch((error: unknown) => {
+        if (!isBadSector(error)) throw error;
+        return undefined;
+      });
       if (replacement && archive.shelf.byName(replacement.name))
         await discardRewritten(archive, { volume: volume.name, name });
     }
@@ -172,8 +175,8 @@ class Compaction {
   async *#findDead(): AsyncGenerator<string> {
     for (const segment of this.#archive.shelf.all()) {
       if (segment.deadBytes === 0 || noteIfStaying(this.#archive, segment, this.#report)) continue;
-      const tombstones = await this.#archive.tombstones.listApplied(segment);
-      if (tombstones.length === 0) continue;
+      const tombstones = await this.#sparing(segment, () => this.#archive.tombstones.listApplied(segment));
+      if (!tombstones || tombstones.length === 0) continue;
       await this.#dead.set(
         segment.number,
         tombstones.map(({ offset }) => offset),
@@ -277,7 +280,8 @@ class Compaction {
   async #repoint(group: ContentGroup): Promise<void> {
     let current = -1;
     let wishes = new Map<number, Referent>();
-    const referents = new Referents(this.#archive, await this.#staying(group));
+    const onUnreadable = (id: string) => this.#stuck.set(id, parseBlockId(id)!);
+    const referents = new Referents(this.#archive, await this.#staying(group), onUnreadable);
     const exchange = async () => {
       // As long as other contents wait for their turn, revisits may point at any of the deleted records.
       const drop = group.isAll ? await this.#dead.get(current) : [];
@@ -317,8 +321,9 @@ class Compaction {
   }
 
   async #pointsAt(capture: Capture, referent: Referent): Promise<boolean> {
-    const { head } = await this.#archive.access.open(capture.place);
+    const [head] = await this.#archive.access.heads([capture.place]);
     return (
+      head !== undefined &&
       head.get('warc-refers-to-target-uri') === referent.refersToTargetUri &&
       head.get('warc-refers-to-date') === referent.refersToDate
     );
@@ -342,10 +347,9 @@ class Compaction {
       const old = shelf.find(number);
       // A snapshot may have been taken since this was planned.
       if (old && this.#archive.snapshots.keeperOf(old) !== undefined) return;
-      const plan = old && (await this.#planFor(old, wish));
-      if (!old || !plan || (await this.#isDoubled(old, plan))) return;
-      const rewritten = await this.#rewritten(old, plan);
-      if (!rewritten) return;
+      const rewriting = old && (await this.#sparing(old, () => this.#rewritten(old, wish), wish.repoint));
+      if (!old || !rewriting) return;
+      const { plan, rewritten } = rewriting;
       const { segment, keptDead } = rewritten;
       const adopted = await this.#adopt(segment, old);
       await this.#follow(number, adopted, keptDead);
@@ -358,31 +362,38 @@ class Compaction {
     });
   }
 
-  async #isDoubled(old: Segment, plan: RewritePlan): Promise<boolean> {
+  async #isDoubled(old: Segment, { repoint }: RewritePlan): Promise<boolean> {
     const volume = await removeDoubles(this.#archive, old);
     if (volume === undefined) return false;
     const { doubled } = this.#report;
     if (!doubled.some(({ segment }) => segment === old.name)) doubled.push({ segment: old.name, volume });
-    this.#stay(plan);
+    this.#stay(repoint);
     return true;
   }
 
-  /** A segment is not written anew. What was to leave it stays, and so does whatever leans on that. */
-  #stay({ repoint }: RewritePlan): void {
+  /** A segment is not written anew. What its revisits were to be pointed away from stays. */
+  #stay(repoint: ReadonlyMap<number, Referent>): void {
     for (const { content } of repoint.values()) if (content) this.#stuck.set(content, parseBlockId(content)!);
   }
 
-  /** The segment written anew; undefined when damage forbids it. */
-  async #rewritten(old: Segment, plan: RewritePlan): Promise<Rewritten | undefined> {
+  /** Does something with a segment, which stays as it is when damage forbids that. */
+  async #sparing<T>(old: Segment, work: () => Promise<T>, repoint?: Wish['repoint']): Promise<T | undefined> {
     try {
-      return await rewriteSegment(this.#archive, old, plan);
+      return await work();
     } catch (error) {
       if (!isDamage(error) && !isBadSector(error)) throw error;
       const { damaged } = this.#report;
       if (!damaged.some(({ segment }) => segment === old.name)) damaged.push({ segment: old.name, why: error.message });
-      this.#stay(plan);
+      this.#stay(repoint ?? new Map());
       return undefined;
     }
+  }
+
+  /** The segment written anew, as far as the wish still holds; undefined when nothing is left to do, or another of its name forbids it. */
+  async #rewritten(old: Segment, wish: Wish): Promise<{ plan: RewritePlan; rewritten: Rewritten } | undefined> {
+    const plan = await this.#planFor(old, wish);
+    if (!plan || (await this.#isDoubled(old, plan))) return undefined;
+    return { plan, rewritten: await rewriteSegment(this.#archive, old, plan) };
   }
 
   async #adopt(segment: Segment, old: Segment): Promise<Segment> {
@@ -438,22 +449,23 @@ class Compaction {
 class Referents {
   readonly #archive: ArchiveParts;
   readonly #holders: ReadonlyMap<string, Place>;
-  readonly #known = new Map<string, Referent>();
+  readonly #onUnreadable: (id: string) => void;
+  readonly #known = new Map<string, Referent | undefined>();
 
-  constructor(archive: ArchiveParts, holders: ReadonlyMap<string, Place>) {
+  constructor(archive: ArchiveParts, holders: ReadonlyMap<string, Place>, onUnreadable: (id: string) => void) {
     this.#archive = archive;
     this.#holders = holders;
+    this.#onUnreadable = onUnreadable;
   }
 
-  /** Undefined for a content whose holder is to go. */
+  /** Undefined for a content whose holder is to go, or cannot be read. */
   async of(id: string): Promise<Referent | undefined> {
-    const known = this.#known.get(id);
-    if (known) return known;
+    if (this.#known.has(id)) return this.#known.get(id);
     const holder = this.#holders.get(id);
     if (!holder) return undefined;
-    const { head, payload } = await this.#archive.access.open(holder);
-    await releasePayload(payload);
-    const referent = { ...referentOf(head), content: id };
+    const [head] = await this.#archive.access.heads([holder]);
+    if (!head) this.#onUnreadable(id);
+    const referent = head && { ...referentOf(head), content: id };
     this.#known.set(id, referent);
     return referent;
   }

@@ -64,12 +64,17 @@ export async function migrateVolume(
       report.bytes += moved.bytes;
       options.onProgress?.({ segment: moved.name, bytes: report.bytes });
     } catch (error) {
-      if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;
-      report.failures.push(error);
+      report.failures.push(failureOfOne(error));
     }
   }
-  if (!options.dryRun) await archive.exclusive(() => migration.removeDoubles());
+  if (!options.dryRun) report.failures.push(...(await archive.exclusive(() => migration.removeDoubles())));
   return report;
+}
+
+/** What is wrong with one segment, and costs no other; anything else is thrown. */
+function failureOfOne(error: unknown): PinakesError {
+  if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;
+  return error;
 }
 
 function assertMovable({ name }: Segment): void {
@@ -111,15 +116,21 @@ class Migration {
     return moved;
   }
 
-  /** Takes away what an interrupted migration left in the source, once it is known to be the same. */
-  async removeDoubles(): Promise<void> {
+  /** Takes away what an interrupted migration left in the source, once it is known to be the same. Gives what forbids it. */
+  async removeDoubles(): Promise<PinakesError[]> {
     const { shelf } = this.#archive;
+    const failures: PinakesError[] = [];
     for (const { name } of await this.#from.list()) {
       const segment = shelf.byName(name);
       if (segment?.volume !== this.#to.name) continue;
-      await this.#assertSame(name, await digestOfObject(this.#from, name));
-      await this.#removeSource(name);
+      try {
+        await this.#assertSame(name, await digestOfObject(this.#from, name));
+        await this.#removeSource(name);
+      } catch (error) {
+        failures.push(failureOfOne(error));
+      }
     }
+    return failures;
   }
 
   async #copy(name: string): Promise<void> {

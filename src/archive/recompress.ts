@@ -11,6 +11,7 @@ import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../warc/
 import { adoptSegment } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { finishExchanges } from './compact.ts';
+import { isBadSector } from './damage.ts';
 import { MemberBytes } from './member-bytes.ts';
 import { removeDoubles } from './segment-double.ts';
 import { type Recoded, recodeSegment } from './segment-recode.ts';
@@ -29,12 +30,14 @@ export type RecompressOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
+type Left = { readonly segment: string; readonly why: string; readonly isDamaged?: boolean | undefined };
+
 export type RecompressReport = {
   segments: number;
   bytesBefore: number;
   bytesAfter: number;
-  /** Segments that stay as they are, and why. */
-  readonly left: { readonly segment: string; readonly why: string }[];
+  /** Segments that stay as they are, and why; some because something in them is damaged, or the disk does not give it. */
+  readonly left: Left[];
 };
 
 /** What recompression would do, from samples: nothing is written. */
@@ -43,13 +46,12 @@ export async function estimateRecompression(
   options: RecompressOptions = {},
 ): Promise<RecompressReport> {
   const report = emptyReport();
-  for (const segment of coldSegments(archive)) {
-    options.signal?.throwIfAborted();
-    if (await isHeldUp(archive, segment, report)) continue;
+  await eachSegment(archive, report, options, async (segment) => {
     const { share } = await sampleSegment(archive, segment);
-    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) report.left.push(hardlySmaller(segment, share));
-    else count(report, segment, Math.round(segment.bytes * share), options);
-  }
+    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(segment, share);
+    count(report, segment, Math.round(segment.bytes * share), options);
+    return undefined;
+  });
   return report;
 }
 
@@ -59,24 +61,35 @@ export async function recompressArchive(
 ): Promise<RecompressReport> {
   const report = emptyReport();
   await archive.exclusive(() => finishExchanges(archive));
-  for (const segment of coldSegments(archive)) {
-    options.signal?.throwIfAborted();
-    if (await isHeldUp(archive, segment, report)) continue;
+  await eachSegment(archive, report, options, async (segment) => {
     const { dictionary, share } = await sampleSegment(archive, segment);
-    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) {
-      report.left.push(hardlySmaller(segment, share));
-      continue;
-    }
+    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(segment, share);
     const recoded = await recodeSegment(archive, segment, { dictionary, level: LEVEL, signal: options.signal });
-    if (recoded.kind === 'refused') {
-      report.left.push({ segment: segment.name, why: recoded.why });
-      continue;
-    }
+    if (recoded.kind === 'refused') return { segment: segment.name, why: recoded.why, isDamaged: recoded.isDamaged };
     const why = await archive.exclusive(() => takePlace(archive, segment, recoded, options));
-    if (why === undefined) count(report, segment, recoded.bytes, options);
-    else report.left.push({ segment: segment.name, why });
-  }
+    if (why !== undefined) return { segment: segment.name, why };
+    count(report, segment, recoded.bytes, options);
+    return undefined;
+  });
   return report;
+}
+
+/** Does something for each cold segment; it says why one was left. A bad sector costs only the segment it is under. */
+async function eachSegment(
+  archive: ArchiveParts,
+  report: RecompressReport,
+  { signal }: RecompressOptions,
+  work: (segment: Segment) => Promise<Left | undefined>,
+): Promise<void> {
+  for (const segment of coldSegments(archive)) {
+    signal?.throwIfAborted();
+    if (await isHeldUp(archive, segment, report)) continue;
+    const left = await work(segment).catch((error: unknown) => {
+      if (!isBadSector(error)) throw error;
+      return { segment: segment.name, why: error.message, isDamaged: true };
+    });
+    if (left) report.left.push(left);
+  }
 }
 
 /** Sealed, in a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
@@ -114,7 +127,10 @@ async function takePlace(
     await discardRewritten(archive, recoded.segment);
     return isSame ? 'it would hardly become smaller' : 'it was changed, moved or named by a snapshot meanwhile';
   }
-  const doubledIn = await removeDoubles(archive, now);
+  const doubledIn = await removeDoubles(archive, now).catch(async (error: unknown) => {
+    await discardRewritten(archive, recoded.segment).catch(() => {});
+    throw error;
+  });
   if (doubledIn !== undefined) {
     await discardRewritten(archive, recoded.segment);
     return `another file of its name lies in the volume ${doubledIn}`;

@@ -17,6 +17,8 @@ import { SegmentMoves } from './segment-moves.ts';
 import { discardRewritten } from './segment-rewrite.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 
+const DAMAGED = 'a record in it is damaged; `pinakes verify` names it';
+
 export type RecodeOptions = {
   readonly dictionary: Uint8Array | undefined;
   readonly level: number;
@@ -25,7 +27,7 @@ export type RecodeOptions = {
 
 /** Why a segment was left as it is, or what it became. */
 export type Recoded =
-  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'refused'; readonly why: string; readonly isDamaged?: boolean }
   | {
       readonly kind: 'written';
       readonly segment: Segment;
@@ -51,7 +53,7 @@ export async function recodeSegment(archive: ArchiveParts, segment: Segment, opt
     const why = await recode.write();
     if (why !== undefined) {
       await discardRewritten(archive, open.segment);
-      return { kind: 'refused', why };
+      return { kind: 'refused', why, isDamaged: why === DAMAGED };
     }
     await recode.readBack();
     const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
@@ -96,7 +98,7 @@ class Recode {
         if (offset !== end || record.tail?.complete !== true) return 'it has bytes that are no whole records';
         end = offset + length;
         // Packed anew, a record that is damaged would get a checksum that calls it sound.
-        if (record.damage.length > 0) return 'a record in it is damaged; `pinakes verify` names it';
+        if (record.damage.length > 0) return DAMAGED;
         if (isOwn) continue;
         this.moves.add(offset, this.#open.position, 1);
         await this.#encode(encoder, source, { offset, length });

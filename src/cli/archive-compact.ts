@@ -21,7 +21,9 @@ export async function archiveCompact(
   const report = { ...compaction, ...(recompression && { recompression }) };
   context.report?.(report);
   if (options.json) await context.terminal.json(report);
-  return (compaction.damaged?.length ?? 0) + (compaction.doubled?.length ?? 0) > 0 ? EXIT_FOUND : EXIT_FINE;
+  const isLeftDamaged = recompression?.left.some(({ isDamaged }) => isDamaged) ?? false;
+  const staying = (compaction.damaged?.length ?? 0) + (compaction.doubled?.length ?? 0);
+  return staying > 0 || isLeftDamaged ? EXIT_FOUND : EXIT_FINE;
 }
 
 async function compact(

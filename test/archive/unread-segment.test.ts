@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { dropCatalog, formatContentKey, openArchive } from '../../src/archive/index.ts';
+import { type TestContext, test } from 'node:test';
+import { type Archive, dropCatalog, formatContentKey, openArchive } from '../../src/archive/index.ts';
 import type { Segment } from '../../src/catalog/index.ts';
 import { breakFile } from './bad-sector-sample.ts';
 import { response, revisitOf, writeForeign } from './foreign-file.ts';
@@ -150,6 +150,107 @@ test('compaction and migration go on behind a segment with a bad sector, which s
   assert.equal((await archive.migrate('main', 'second')).segments, 1);
   assert.equal((await archive.compact()).segments, 1);
   assert.equal((await allCaptures(archive)).length, 58);
+  assert.deepEqual(await audit(archive), []);
+});
+
+/** Four collections, each a segment: `holder` has what `gone` and `leaning` refer to, `other` stands alone; deleted is one page of each but `holder`. */
+async function leaningArchive(t: TestContext): Promise<Archive> {
+  const archive = await makeArchive(t);
+  const store = (collection: string, path: string, content: string, time = NOON) =>
+    archive.store(page(`http://${collection}.example/${path}`, time, contentOf(content)), { collection });
+  for (const [collection, shared] of [
+    ['holder', 'kept'],
+    ['gone', 'kept'],
+    ['leaning', 'kept'],
+    ['other', 'other'],
+  ] as const) {
+    await store(collection, 'shared', shared);
+    await store(collection, 'deleted', `deleted from ${collection}`);
+    await store(collection, 'own', `own of ${collection}`);
+  }
+  for (const collection of ['gone', 'leaning', 'other'])
+    await archive.delete({ url: `http://${collection}.example/deleted` });
+  await archive.delete({ url: 'http://gone.example/shared' });
+  return archive;
+}
+
+function fileOf(archive: Archive, collection: string, suffix = ''): string {
+  const { name } = archive.segments().find((segment) => segment.name.startsWith(`${collection}/`))!;
+  return join(archive.directory, 'volumes/main', `${name}${suffix}.open`);
+}
+
+for (const [what, broken, suffix, stay] of [
+  ['the record that a content is held by', 'holder', '', []],
+  ['a revisit that leans on what stays', 'leaning', '', ['leaning']],
+  ['tombstones', 'other', '.tombstones', ['other']],
+] as const)
+  test(`a bad sector under ${what} keeps compaction from that segment only`, async (t) => {
+    const archive = await leaningArchive(t);
+    const mend = await breakFile(t, fileOf(archive, broken, suffix), 0);
+    const { damaged } = await archive.compact();
+    assert.deepEqual(
+      damaged.map(({ segment }) => segment.split('/')[0]),
+      stay,
+    );
+    const left = archive.segments().filter(({ deadBytes }) => deadBytes > 0);
+    assert.deepEqual(
+      left.map(({ name }) => name.split('/')[0]).filter((name) => name !== 'gone'),
+      stay,
+    );
+    mend();
+    await archive.compact();
+    assert.ok(archive.segments().every(({ deadBytes }) => deadBytes === 0));
+    assert.deepEqual(await payloadAt(archive, 'http://leaning.example/shared'), Buffer.from(contentOf('kept')));
+    assert.equal((await allCaptures(archive)).length, 8);
+    assert.deepEqual(await audit(archive), []);
+  });
+
+test('a bad sector keeps recompression from its segment only', async (t) => {
+  const archive = await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } });
+  for (let n = 0; n < 120; n++) await archive.store(page(`http://a.example/${n}`, NOON + n, contentOf(`page ${n}`)));
+  const sealed = archive.segments().filter(({ state }) => state === 'sealed');
+  assert.ok(sealed.length > 1);
+  const { name } = sealed[0]!;
+  const mend = await breakFile(t, join(archive.directory, 'volumes/main', name), 0);
+  const left = [{ segment: name, isDamaged: true }];
+  for (const dryRun of [true, false]) {
+    const report = await archive.recompress({ worthwhileShare: 2, dryRun });
+    assert.equal(report.segments, sealed.length - 1);
+    assert.deepEqual(
+      report.left.map(({ segment, isDamaged }) => ({ segment, isDamaged })),
+      left,
+    );
+  }
+  mend();
+  assert.equal((await archive.recompress({ worthwhileShare: 2 })).segments, 1);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('what an interrupted migration left under a bad sector stays, and is told of', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  for (const name of ['one', 'two'])
+    await archive.store(page(`http://${name}.example/`, NOON, contentOf(name)), { collection: name });
+  await archive.addVolume({ name: 'second', path: join(directory, 'second') });
+  const copies = join(directory, 'copies');
+  const volume = join(archive.directory, 'volumes/main');
+  cpSync(volume, copies, { recursive: true });
+  assert.equal((await archive.migrate('main', 'second')).segments, 2);
+  const names = archive.segments().map(({ name }) => name);
+  for (const name of names) cpSync(join(copies, `${name}.open`), join(volume, name));
+  const mend = await breakFile(t, join(volume, names[0]!), 0);
+  const { failures } = await archive.migrate('main', 'second');
+  assert.deepEqual(
+    failures.map(({ code }) => code),
+    ['VOLUME_IO'],
+  );
+  assert.deepEqual(
+    names.map((name) => existsSync(join(volume, name))),
+    [true, false],
+  );
+  mend();
+  assert.deepEqual((await archive.migrate('main', 'second')).failures, []);
+  assert.ok(!existsSync(join(volume, names[0]!)));
   assert.deepEqual(await audit(archive), []);
 });
 
