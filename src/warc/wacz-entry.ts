@@ -10,6 +10,7 @@ import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { fromUtf8, PinakesError } from '../base/index.ts';
 import { type IndexFindingCode, indexFinding, quoted, type ReportFinding } from './cdx-finding.ts';
+import { inflateRawHandle } from './codec-handle.ts';
 import { type ByteSource, streamSource } from './wacz-source.ts';
 
 export const STORED = 0;
@@ -17,6 +18,7 @@ export const DEFLATED = 8;
 export const LOCAL_HEADER_BYTES = 30;
 
 const LOCAL_SIGNATURE = 0x04034b50;
+const INFLATED_BYTES = 64 * 1024;
 
 export type ZipEntry = {
   /** Path in the package, with forward slashes. */
@@ -107,6 +109,7 @@ export async function* readZipEntry(
   // Of a stored entry whose two sizes differ, the one that says how far it lies in the file is used, so that nothing is dropped.
   const declared = entry.method === STORED ? entry.compressedBytes : entry.bytes;
   let left = declared ?? Number.POSITIVE_INFINITY;
+  let given = 0;
   let checksum = 0;
   try {
     for await (const chunk of entry.method === DEFLATED ? inflateRaw(raw) : raw) {
@@ -119,11 +122,16 @@ export async function* readZipEntry(
         return;
       }
       left -= chunk.length;
+      given += chunk.length;
       checksum = crc32(chunk, checksum);
       yield chunk;
     }
   } catch (error) {
     if (error instanceof PinakesError) throw error;
+    for await (const chunk of inflateAgain(streamSource(source, header.dataOffset, end), given)) {
+      if (left > 0) yield chunk.subarray(0, left);
+      left -= Math.min(left, chunk.length);
+    }
     report('wacz-entry-damaged', ` (${(error as Error).message})`);
     return;
   }
@@ -135,9 +143,35 @@ export async function* readZipEntry(
 }
 
 async function* inflateRaw(raw: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const inflate = createInflateRaw({ chunkSize: 64 * 1024 });
+  const inflate = createInflateRaw({ chunkSize: INFLATED_BYTES });
   pipeline(Readable.from(raw), inflate, () => {
     // The failure, if any, is thrown by the loop below.
   });
   for await (const chunk of inflate) yield chunk as Uint8Array;
+}
+
+/** What stands before the damage and behind what was given: a failing engine keeps its last output back. With room for one byte at a time it stops short of the damage. */
+async function* inflateAgain(raw: AsyncIterable<Uint8Array>, given: number): AsyncGenerator<Uint8Array> {
+  const engine = inflateRawHandle();
+  const output = new Uint8Array(INFLATED_BYTES);
+  let toPass = given;
+  let held = 0;
+  try {
+    for await (const piece of raw) {
+      for (let at = 0; ; at += engine.consumed) {
+        const room = toPass > 0 ? Math.min(toPass, output.length) : held + 1;
+        engine.write(piece, at, piece.length, output, held, room);
+        if (engine.failure !== undefined || engine.consumed + engine.produced === 0) break;
+        if (toPass > 0) toPass -= engine.produced;
+        else held += engine.produced;
+        if (held < output.length) continue;
+        yield output.slice();
+        held = 0;
+      }
+      if (engine.failure !== undefined) break;
+    }
+    if (held > 0) yield output.subarray(0, held);
+  } finally {
+    engine.close();
+  }
 }

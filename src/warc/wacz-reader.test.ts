@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
+import { crc32, deflateRawSync, gzipSync, inflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type Finding, seededRandom, utf8 } from '../base/index.ts';
 import { exactRange } from './cdx-search.ts';
+import { decodePrefix, inflateRawHandle } from './codec-handle.ts';
 import { openWacz, Wacz } from './wacz-reader.ts';
 import { MemorySource } from './wacz-source.ts';
 
@@ -169,6 +170,38 @@ test('a deflated WARC file is given as a stream, with a finding', async () => {
   assert.equal(warc!.length, 8);
   assert.equal(await text(warc!.open()), 'WARC/1.0');
   assert.deepEqual(codes(), ['wacz-not-stored']);
+});
+
+test('of a deflated entry that is damaged, what stands before the damage is given', async () => {
+  const random = seededRandom(1);
+  const content = Buffer.from(Array.from({ length: 600_000 }, () => 48 + Math.floor(random() * 16)));
+  const packed = deflateRawSync(content);
+  const at = Math.floor(packed.length / 2);
+  const bytes = zipOf([{ name: 'archive/data.warc', content, deflate: true }]);
+  const start = bytes.indexOf(packed.subarray(0, 64));
+  const wounds = Array.from({ length: 64 }, (_, n) => at + 8 * n);
+  // Many changes only make it decode to something else.
+  const isBroken = (wound: number) => {
+    bytes.fill(0xff, start + wound, start + wound + 8);
+    try {
+      inflateRawSync(bytes.subarray(start, start + packed.length));
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  assert.ok(wounds.some(isBroken));
+  const expected: Buffer[] = [];
+  decodePrefix(inflateRawHandle, bytes, start, start + packed.length, 0, (piece) => expected.push(Buffer.from(piece)));
+  const { wacz, codes } = await opened(bytes);
+  const [warc] = await collect(wacz.warcs());
+  const given = Buffer.concat(await collect(warc!.open()));
+  assert.ok(given.subarray(0, 200_000).equals(content.subarray(0, 200_000)));
+  // The very last byte can come with the failure, and is not looked for.
+  const readable = Buffer.concat(expected);
+  assert.ok(given.length >= readable.length - 1, `${given.length} of ${readable.length} bytes`);
+  assert.ok(given.equals(readable.subarray(0, given.length)));
+  assert.ok(codes().includes('wacz-entry-damaged'));
 });
 
 test('the WARC files of packages in a package have offsets of the outer file', async () => {
