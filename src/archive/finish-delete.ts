@@ -62,7 +62,7 @@ async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segm
 }
 
 function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, lines: number): void {
-  const message = `${lines} lines cannot be read: what they deleted may be back`;
+  const message = `${lines === 1 ? 'a line' : `${lines} lines`} cannot be read: what was deleted there may be back`;
   const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
   archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
 }

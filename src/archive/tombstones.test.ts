@@ -102,3 +102,22 @@ test('a line that is no tombstone costs only itself, and the bytes of all count'
   const { bytes, damagedLines } = await tombstones.listUnapplied(volume, segment.name);
   assert.deepEqual([bytes, damagedLines], [after + damaged.length - 1, 3]);
 });
+
+test('what stands behind the last whole line is torn when a line can begin so, and damaged when not', async () => {
+  for (const [rest, expected] of [
+    ['', 0],
+    ['6', 0],
+    ['60 ', 0],
+    ['60 -', 0],
+    [`60 ${'a'.repeat(64)}~1`, 0],
+    ['\0'.repeat(100), 1],
+    [`60 ${'a'.repeat(20)}\0\0`, 1],
+  ] as const) {
+    const volume = openMemoryVolume('main');
+    const { tombstones } = made(volume);
+    const { after } = await tombstones.add(segment, [{ offset: 10, block }]);
+    if (rest !== '') await volume.append(NAME, after, [utf8(rest)]);
+    const { bytes, damagedLines } = await tombstones.listUnapplied(volume, segment.name);
+    assert.deepEqual([bytes, damagedLines], [after, expected], JSON.stringify(rest));
+  }
+});

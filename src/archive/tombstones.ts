@@ -180,8 +180,12 @@ async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
     if (tombstone) lines.push({ tombstone, end });
     else damagedLines++;
   }
+  if (!TORN_LINE.test(text.slice(at))) damagedLines++;
   return { lines, bytes: at, damagedLines };
 }
+
+/** How a line can begin: what has no end and does not, as the NULs of a failing disk, may have been any number of lines. */
+const TORN_LINE = /^(\d{1,15}( (-|[0-9a-f]{0,64}|[0-9a-f]{64}~\d{0,5})?)?)?$/;
 
 function formatLine({ offset, block }: Tombstone): string {
   return `${offset} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;

@@ -94,6 +94,8 @@ test('tombstones that are damaged are told of, and keep no archive from being op
   const { path, reopened } = await halfDeleted(t);
   await writeFile(`${path}.tombstones.open`, 'what was here is gone\n-7 -\n');
   assert.deepEqual(await reopened(), { names: NAMES, errors: 0, codes: ['tombstones-damaged'] });
+  await writeFile(`${path}.tombstones.open`, Buffer.alloc(500));
+  assert.deepEqual(await reopened(), { names: NAMES, errors: 0, codes: ['tombstones-damaged'] });
 });
 
 test('a segment that was taking the place of another and is gone keeps no archive from being opened', async (t) => {
