@@ -106,6 +106,7 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
     try {
       const objects = await volume.list();
       tellMissing(archive, volume, objects);
+      tellDamagedLinks(archive, volume);
       for (const object of objects) {
         if (SEGMENT_NAME.test(object.name) && !object.name.endsWith(TOMBSTONES_SUFFIX)) found.push({ volume, object });
       }
@@ -116,6 +117,16 @@ async function listSegments(archive: ArchiveParts): Promise<Found[]> {
     }
   }
   return found;
+}
+
+/** Files that were added in place and whose lines are damaged: nobody knows which they are, and what in them leans on others. */
+function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
+  const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
+  if (damagedLines.length === 0) return;
+  archive.shelf.unread.add(name);
+  const which = `${damagedLines.length === 1 ? 'line' : 'lines'} ${damagedLines.slice(0, 10).join(', ')}`;
+  const message = `${which} of its list of files cannot be read; put the list back from a backup, or take what is damaged out of it and add the files again`;
+  archive.report({ code: 'links-damaged', level: 'error', file: `volume ${name}`, offset: 0, message });
 }
 
 /** Segments that the catalog knows and that are not in their volume, though that is there: in one go, since they may be very many. */

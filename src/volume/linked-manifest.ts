@@ -148,6 +148,9 @@ export class LinkedManifest {
       this.#bytes = end + 1;
       number++;
     }
+    // A line that was torn begins like one. NULs, as a failing disk leaves them, may have been any number of lines.
+    const rest = text.subarray(this.#bytes);
+    if (rest.length > 0 && (!fromUtf8(rest, 0, 1).startsWith('{') || rest.includes(0))) this.damagedLines.push(number);
   }
 
   #apply(line: ManifestLine): void {

@@ -216,6 +216,24 @@ test('a damaged line in the middle costs only itself and is told by its number',
   });
 });
 
+test('NULs behind the last whole line are told as a damaged line', async () => {
+  await inPlace(async ({ directory, manifest, open }) => {
+    const first = await open();
+    for (const name of ['a', 'b']) {
+      await writeFile(join(directory, name), name);
+      await first.link(join(directory, name), name);
+    }
+    const text = await readFile(manifest);
+    const start = text.lastIndexOf('\n', text.length - 2) + 1;
+    for (const from of [start, start + 20]) {
+      await writeFile(manifest, Buffer.from(text).fill(0, from));
+      assert.deepEqual((await open()).damagedLines, [3]);
+    }
+    await writeFile(manifest, text.subarray(0, start + 20));
+    assert.deepEqual((await open()).damagedLines, [], 'what was torn was never acknowledged');
+  });
+});
+
 test('a thousand links made at the same time share their syncs and are all there; a second writer is refused', async () => {
   await inPlace(async ({ directory, manifest, open }) => {
     const path = join(directory, 'a');

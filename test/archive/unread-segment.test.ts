@@ -1,6 +1,6 @@
 /** Segments that cannot be read when the catalog is made: what they lean on stays, and the rest of the archive is there. */
 import assert from 'node:assert/strict';
-import { copyFileSync, cpSync, existsSync, renameSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, dropCatalog, formatContentKey, openArchive } from '../../src/archive/index.ts';
@@ -178,6 +178,37 @@ function fileOf(archive: Archive, collection: string, suffix = ''): string {
   const { name } = archive.segments().find((segment) => segment.name.startsWith(`${collection}/`))!;
   return join(archive.directory, 'volumes/main', `${name}${suffix}.open`);
 }
+
+test('I5 No capture loses its content: nor when the line that names the file that leans on it is damaged', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const body = contentOf('shared');
+  const original = response('http://a.example/', NOON, body);
+  const copied = await writeForeign(join(directory, 'copied.warc.gz'), [original]);
+  const linked = await writeForeign(join(directory, 'linked.warc.gz'), [
+    revisitOf(original, 'http://a.example/', NOON + DAY),
+  ]);
+  await archive.add([copied], { workers: 0 });
+  await archive.add([linked], { workers: 0, inPlace: true, collection: 'linked' });
+  await archive.delete({ url: 'http://a.example/', to: NOON + 1 });
+  await archive.close();
+  await dropCatalog(archive.directory);
+  const list = join(archive.directory, 'volumes/linked.jsonl');
+  const lines = readFileSync(list);
+  writeFileSync(list, Buffer.from(lines).fill(0, lines.indexOf('\n') + 1));
+  const codes: string[] = [];
+  const onFinding = ({ code }: { code: string }) => void codes.push(code);
+  const without = await openArchive(archive.directory, { ...trialOptions({ seed: 2 }), onFinding });
+  assert.deepEqual(codes, ['links-damaged']);
+  assert.equal((await without.verify()).errors, 1);
+  assert.equal((await without.compact()).waiting.length, 1);
+  await without.close();
+  writeFileSync(list, lines);
+  const again = await openArchive(archive.directory, trialOptions({ seed: 3 }));
+  t.after(() => again.close());
+  assert.deepEqual(await payloadAt(again, 'http://a.example/'), Buffer.from(body));
+  assert.deepEqual(await audit(again), []);
+});
 
 for (const [what, broken, suffix, stay] of [
   ['the record that a content is held by', 'holder', '', []],
