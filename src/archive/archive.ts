@@ -65,6 +65,7 @@ import { type StreamPiece, streamJson, streamWarc } from './stream-output.ts';
 import { Tombstones } from './tombstones.ts';
 import { type VerifyOptions, type VerifyReport, verifyArchive } from './verify.ts';
 import {
+  type AddVolumeOptions,
   addVolume,
   linkedVolume,
   listVolumes,
@@ -91,6 +92,8 @@ export type ArchiveOptions = {
   readonly onFinding?: (finding: Finding) => void;
   /** Told of every segment that opening had to read, because the catalog did not know it as it is. */
   readonly onOpening?: (segment: Segment) => void;
+  /** Breaks the opening off; the next one goes on where it was. */
+  readonly signal?: AbortSignal | undefined;
   /** For tests: other volumes, another catalog, weaker fingerprints. */
   readonly volumes?: VolumeSet;
   readonly catalog?: Catalog;
@@ -207,7 +210,7 @@ export class Archive implements StreamParts {
     await this.snapshots.load();
     await this.collections.load();
     this.shelf.load(await this.catalog.segments());
-    await healArchive(this, this.cataloguingParts(), this.options.onOpening);
+    await healArchive(this, this.cataloguingParts(this.options.signal), this.options.onOpening);
     await resolveLater(this);
   }
 
@@ -396,9 +399,10 @@ export class Archive implements StreamParts {
     return listVolumes(this);
   }
 
-  addVolume(volume: NewVolume, options: { onProgress?: (segment: Segment) => void } = {}): Promise<void> {
+  /** With a signal it can be broken off; what was not read of the volume then comes in when the archive is opened next. */
+  addVolume(volume: NewVolume, options: AddVolumeOptions = {}): Promise<void> {
     // It heals, which would take away a segment that compaction is just writing.
-    return this.#compactions.run(() => addVolume(this, volume, options.onProgress));
+    return this.#compactions.run(() => addVolume(this, volume, options));
   }
 
   setVolumeWritable(name: string, writable: boolean): Promise<void> {

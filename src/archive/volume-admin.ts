@@ -17,7 +17,7 @@ export interface VolumeAdminParts extends ArchiveParts {
   readonly directory: string;
   readonly connector: Connector;
   changeConnector(connector: Connector): Promise<void>;
-  cataloguingParts(): CataloguingParts;
+  cataloguingParts(signal?: AbortSignal): CataloguingParts;
 }
 
 export type VolumeStatus = VolumeSetting & {
@@ -64,11 +64,16 @@ export async function listVolumes(archive: VolumeAdminParts): Promise<VolumeStat
 
 export type NewVolume = { readonly name: string; readonly path: string; readonly isReadOnly?: boolean };
 
+export type AddVolumeOptions = {
+  readonly onProgress?: (segment: Segment) => void;
+  readonly signal?: AbortSignal | undefined;
+};
+
 /** Adds a directory as a volume. Segments that lie in it already become part of the archive. */
 export async function addVolume(
   archive: VolumeAdminParts,
   { name, path, isReadOnly }: NewVolume,
-  onProgress?: (segment: Segment) => void,
+  { onProgress, signal }: AddVolumeOptions = {},
 ): Promise<void> {
   if (!isVolumeName(name)) throw refused(name, 'a name has lower-case letters, digits and dashes');
   if (archive.connector.volumes.some((volume) => volume.name === name))
@@ -83,7 +88,7 @@ export async function addVolume(
     else await createVolume(archive.directory, setting);
     await archive.volumes.put(archive.directory, setting);
     await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
-    await healArchive(archive, archive.cataloguingParts(), onProgress);
+    await healArchive(archive, archive.cataloguingParts(signal), onProgress);
     for (const file of await archive.volumes.misnamed(name)) {
       const message = 'it is left out: names have letters, digits, full stops, dashes and underscores';
       archive.report({ code: 'segment-misnamed', level: 'warning', file: `${name}: ${file}`, offset: 0, message });

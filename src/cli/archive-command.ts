@@ -39,13 +39,14 @@ export async function withArchive(
   }
 }
 
-export function openingOptions({ terminal, clock, newId, software }: CommandContext, purpose: string): ArchiveOptions {
+export function openingOptions(context: CommandContext, purpose: string): ArchiveOptions {
+  const { terminal, clock, newId, software, signal } = context;
   // What is odd in a record was told when it came in; what cannot be read is told whenever it is met.
   const onFinding = (finding: Finding) => {
     if (finding.level === 'error' || finding.code.startsWith('segment-')) terminal.say(formatFinding(finding));
   };
   const onOpening = segmentCount(terminal, 'open');
-  return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding, onOpening };
+  return { clock, newId, stopwatch: () => performance.now(), software, purpose, onFinding, onOpening, signal };
 }
 
 /** Shows how much was read of segments that the catalog did not know. */

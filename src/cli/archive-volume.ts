@@ -63,7 +63,8 @@ export async function volumeAdd(
   const before = archive.segments().length;
   await archive.addVolume(
     { name, path: pathFrom(context, path), isReadOnly: options.readOnly ?? false },
-    { onProgress: segmentCount(terminal, 'volume add') },
+    // In a server others are at work on the archive, and nothing of it is left to a later opening.
+    { onProgress: segmentCount(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
   );
   terminal.clearStatus();
   const segments = archive.segments().length - before;
