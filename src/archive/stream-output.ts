@@ -8,6 +8,7 @@
 import { EMPTY, PinakesError, RESYNC_WINDOW_BYTES, utf8 } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { MemberEncoder, RECORD_TRAILER } from '../warc/index.ts';
+import { isBadSector } from './damage.ts';
 import { isWarcGzip, type RecordSource, RepackedRecord } from './repacked-record.ts';
 import { expandRevisit } from './revisit-expansion.ts';
 import { SegmentCut } from './segment-cut.ts';
@@ -103,7 +104,9 @@ class WarcOutput {
         this.#run = undefined;
         this.#last = undefined;
         failures = this.#cursor === before ? failures + 1 : 0;
-        if (!isGone(error) || this.isInRecord || failures >= ATTEMPTS) throw error;
+        // What was read a moment ago and is not given now is told of as a gap, or comes after all.
+        const isPassed = isGone(error) || (this.#query.onDamage !== undefined && isBadSector(error));
+        if (!isPassed || this.isInRecord || failures >= ATTEMPTS) throw error;
       }
     }
   }

@@ -3,12 +3,12 @@ import { fstatSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 
-/** Lets the disk give no byte of a file from one offset to another, as behind a bad sector, until the answer is called or it was asked so often. */
+/** Lets the disk give no byte of a file from one offset to another, as behind a bad sector, until the answer is called or it was asked so often; `after`: but for the first times. */
 export async function breakFile(
   t: TestContext,
   path: string,
   from: number,
-  { to = Infinity, times = Infinity }: { to?: number; times?: number } = {},
+  { to = Infinity, times = Infinity, after = 0 }: { to?: number; times?: number; after?: number } = {},
 ): Promise<() => void> {
   const { ino } = statSync(path);
   const handle = await open(path);
@@ -19,7 +19,8 @@ export async function breakFile(
   let asked = 0;
   const mocked = t.mock.method(reads, 'read', async function (this: FileHandle, ...given: Given) {
     const [, , length, position] = given;
-    if (position + length > from && position < to && fstatSync(this.fd).ino === ino && asked++ < times)
+    const isMeant = position + length > from && position < to && fstatSync(this.fd).ino === ino;
+    if (isMeant && ++asked > after && asked <= after + times)
       throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
     return read.apply(this, given);
   });
