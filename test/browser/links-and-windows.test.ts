@@ -221,6 +221,38 @@ test('scripts set parts of addresses, and read those of the original', async (t)
   });
 });
 
+test('addresses that scripts set are relative to the base of the page, whatever they were before', async (t) => {
+  const ways = ['location = "there"', 'location.href = "there"', 'document.location = "there"'];
+  const frames = ways.map((code) => ({
+    url: `${SITE}/in/${encodeURIComponent(code)}`,
+    body: `<title>frame</title><base href="/base/"><script>${code}</script>`,
+  }));
+  const body = `<title>page</title><base href="/base/"><a id=link href="http://other.example/folder/page">x</a>
+    ${frames.map(({ url }) => `<iframe src="${url}"></iframe>`).join('')}`;
+  const { frame } = await opened(
+    t,
+    [{ url: `${SITE}/in/`, body }, ...frames, { ...THERE, url: `${SITE}/base/there` }],
+    '/in/',
+  );
+  await frame.waitForSelector('#link');
+  const read = (values: readonly string[]) =>
+    frame.evaluate(`${JSON.stringify(values)}.map((value) => { link.href = value; return link.href })`);
+  assert.deepEqual(
+    await read(['next', '?q', '#part', 'mailto:a@b.example', 'last', 'http://other.example/x', '../up']),
+    [
+      `${SITE}/base/next`,
+      `${SITE}/base/?q`,
+      `${SITE}/base/#part`,
+      'mailto:a@b.example',
+      `${SITE}/base/last`,
+      'http://other.example/x',
+      `${SITE}/up`,
+    ],
+  );
+  const titles = async () => String(await frame.evaluate('Array.from(frames, (one) => one.document.title).join()'));
+  await until(titles, /^there,there,there$/);
+});
+
 const LINKED = `<!doctype html><title>links</title>
   <style>a { color: rgb(0, 0, 0) } a[href^="http"] { color: rgb(1, 1, 1) } a[href^="http://other.example"] { color: rgb(2, 2, 2) }
     a[href^="https://"] { color: rgb(3, 3, 3) } a:not([href^="http://"]):not([href^="https://"]) { color: rgb(4, 4, 4) }
