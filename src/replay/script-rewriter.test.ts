@@ -18,6 +18,8 @@ function body(code: string, kind: ScriptKind = 'classic'): string {
 const THIS = '_____WB$wombat$check$this$function_____(this)';
 const LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
+const CODE = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>code)';
+
 const CLASSIC: readonly [code: string, expected: string][] = [
   ['window.x = this', `window.x = ${THIS}`],
   [
@@ -28,6 +30,9 @@ const CLASSIC: readonly [code: string, expected: string][] = [
     'window; x = { this: 1, get this() {} }; y = a ? this : b',
     `window; x = { this: 1, get ${THIS}() {} }; y = a ? ${THIS} : b`,
   ],
+  ['if (eval(a(1), eval("b"))) {}', `if (eval(${CODE}(a(1), eval(${CODE}("b"))))) {}`],
+  ['x.eval(a); ({ eval(b) {} }); function eval(c) {}', 'x.eval(a); ({ eval(b) {} }); function eval(c) {}'],
+  ['(0, eval)(a); f(b, eval)', '(0, globalThis.eval)(a); f(b, eval)'],
   ['location = "/x"', `location =${LOCATION} "/x"`],
   [
     'location == "/x"; location => 1; a.location = 2; var location2 = 3',

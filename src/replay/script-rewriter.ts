@@ -10,6 +10,7 @@
  *     this                        -> the stand-in, when it is the window; but for `this.anything` of other names
  *     location = x                -> location = (the stand-in).href = x
  *     x.postMessage(              -> x.__WB_pmw(self.window).postMessage(
+ *     eval(x)                     -> eval(<x with the same done to it>), (0, eval) -> that of the stand-in
  *     import(x)                   -> ____wb_rewrite_import__(<address>, x)
  *     import.meta.url             -> <address>: that of the original
  *     import ... from 'x'         -> the link of the archive, in modules
@@ -21,7 +22,7 @@ import { type ScanHandler, type ScannedName, ScriptScanner } from './script-scan
 
 export type ScriptKind = 'classic' | 'module' | 'worker' | 'module-worker' | 'handler';
 
-const STAND_INS = [
+export const STAND_INS = [
   'window',
   'globalThis',
   'self',
@@ -40,9 +41,13 @@ const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 /** Asks for the location only when it is there: in the default value of a parameter of this name it is not yet. */
 export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
+/** Does to the text of a script what must be done where it is evaluated in place. */
+const EVALUATED = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>code)(';
+
 /** Scripts without any of these need nothing. */
-const MENTIONS = new RegExp(`\\b(?:${STAND_INS.join('|')}|this|postMessage|import|export)\\b`);
-const MENTIONS_STAND_IN = new RegExp(`\\b(?:${STAND_INS.join('|')})\\b`);
+const MENTIONS = new RegExp(`\\b(?:${STAND_INS.join('|')}|this|postMessage|import|export|eval)\\b`);
+/** What is evaluated may mention any of them. */
+const MENTIONS_STAND_IN = new RegExp(`\\b(?:${STAND_INS.join('|')}|eval)\\b`);
 /** What declares one, as far as can be told without reading the script. */
 const DECLARES_STAND_IN = new RegExp(`\\b(?:var|let|const|function|class|,)\\s*(${STAND_INS.join('|')})\\b`, 'g');
 
@@ -66,6 +71,9 @@ class ScriptRewriting {
   readonly #patches: Patch[] = [];
   /** `let`, `const` and `class` at the top, made when it is known that the script came out even. */
   readonly #declarations: Patch[] = [];
+  /** Calls of `eval`, made only then too, and those that are being read: where the argument begins, and the depth around it. */
+  readonly #evaluations: Patch[] = [];
+  readonly #evaluating: { readonly from: number; readonly depth: number }[] = [];
   readonly #declared = new Set<string>();
   readonly #handedOut: string[] = [];
   /** The depth of the list of declarations being read; -1 when there is none. */
@@ -96,7 +104,9 @@ class ScriptRewriting {
     if (!scanner.isWhole) this.#declareAllFound();
     const isWrapped = !this.#isWorker && MENTIONS_STAND_IN.test(this.#text);
     const isClassic = this.#kind === 'classic' && scanner.isWhole;
-    const patches = isWrapped && isClassic ? [...this.#patches, ...this.#declarations] : this.#patches;
+    const patches = [...this.#patches];
+    if (isWrapped && isClassic) patches.push(...this.#declarations);
+    if (scanner.isWhole) patches.push(...this.#evaluations);
     const body = patched(this.#text, patches);
     return isWrapped ? this.#wrapped(body) : body;
   }
@@ -132,6 +142,7 @@ class ScriptRewriting {
     if (name === 'this') this.#onThis(token);
     else if (name === 'location') this.#onLocation(token);
     else if (name === 'import') this.#onImport(token);
+    else if (name === 'eval') this.#onEval(token);
     else if (name === 'export' && depth === 0) {
       this.#noteModule(token);
       const next = this.#nextCharacter(token.end);
@@ -157,6 +168,22 @@ class ScriptRewriting {
     const next = this.#text[after + 1];
     if (this.#text[after] !== '=' || next === '=' || next === '>') return;
     this.#put(after + 1, after + 1, CHECK_LOCATION);
+  }
+
+  #onEval({ start, end, before, depth }: ScannedName): void {
+    if (this.#isWorker || before === 'function') return;
+    const after = this.#afterSpace(end);
+    if (this.#text[after] === '(') this.#evaluating.push({ from: after + 1, depth });
+    else if (this.#text[after] === ')' && /\(\s*\d\s*,\s*$/.test(this.#text.slice(Math.max(0, start - 16), start)))
+      this.#put(start, start, 'globalThis.');
+  }
+
+  /** A bracket that closes: the end of what is evaluated, unless a body follows, which makes it a method of that name. */
+  #endEval(at: number, depth: number): void {
+    if (this.#evaluating.at(-1)?.depth !== depth) return;
+    const { from } = this.#evaluating.pop()!;
+    if (this.#nextCharacter(at + 1) === '{') return;
+    this.#evaluations.push({ from, to: from, text: EVALUATED }, { from: at, to: at, text: ')' });
   }
 
   #noteModule(token: ScannedName): void {
@@ -245,6 +272,7 @@ class ScriptRewriting {
   }
 
   #onPunctuation(character: string, at: number, depth: number): void {
+    if (character === ')') this.#endEval(at, depth);
     if (character === '}' || character === ']') {
       if (depth === this.#patternDepth) this.#patternDepth = -1;
       if (character === '}' && depth === this.#classDepth) {

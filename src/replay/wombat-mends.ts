@@ -3,16 +3,16 @@
  * prepares itself, have them too. Text of functions for the script of pages.
  */
 import { ADDRESS_MENDS } from './address-mends.ts';
+import { CODE_MENDS } from './code-mends.ts';
 import { MADE_MENDS } from './made-mends.ts';
-import { CHECK_LOCATION } from './script-rewriter.ts';
 import { SELECTOR_MENDS } from './selector-mends.ts';
 import { WINDOW_MENDS } from './window-mends.ts';
 
-export const WOMBAT_MENDS = `${ADDRESS_MENDS}${MADE_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
+export const WOMBAT_MENDS = `${ADDRESS_MENDS}${CODE_MENDS}${MADE_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   function mendWombat(methods) {
     mendListeners(methods);
     mendDates(methods);
-    mendScripts(methods);
+    mendCode(methods);
     mendModules(methods);
     mendStyles(methods);
     mendFrames(methods);
@@ -61,20 +61,6 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${MADE_MENDS}${SELECTOR_MENDS}${WIN
         }
       });
       Object.defineProperty(own.prototype, 'constructor', { value: win.Date });
-    };
-  }
-
-  // Scripts that scripts make stand in a block too, where location = x would set the name and lead nowhere. What they have between quotes stays as it is.
-  function mendScripts(methods) {
-    var QUOTED = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?/;
-    var SET = /(^|[\\s;{}(),:!|])location\\s*=(?![=>])/;
-    var sought = new RegExp(QUOTED.source + '|' + SET.source, 'g');
-    var wrap = methods.wrapScriptTextJsProxy;
-    methods.wrapScriptTextJsProxy = function (text, excludes) {
-      var led = text.replace(sought, function (all, before) {
-        return before === undefined ? all : before + 'location = ${CHECK_LOCATION}';
-      });
-      return wrap.call(this, led, excludes);
     };
   }
 

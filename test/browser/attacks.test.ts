@@ -64,7 +64,7 @@ async function outsideWorld(t: test.TestContext): Promise<{ outside: string; out
 
 function hostilePage(code: string): string {
   const escaped = encodeURIComponent(RAW + code).replaceAll("'", '%27');
-  return `<!doctype html><title>hostile</title><body><iframe></iframe><script>(0, eval)(decodeURIComponent('${escaped}'))</script>`;
+  return `<!doctype html><title>hostile</title><body><iframe></iframe><script>var run = eval; run(decodeURIComponent('${escaped}'))</script>`;
 }
 
 async function staged(t: test.TestContext, script: Script, extra: readonly SiteFile[] = []): Promise<Stage> {

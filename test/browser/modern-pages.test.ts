@@ -92,6 +92,37 @@ test('modules know their own address, import data, and are made by scripts', asy
   });
 });
 
+test('code that scripts make from text sees what other scripts see', async (t) => {
+  const page = html(`<script>var host = 'location.host', isTop = 'top === window';
+    Object.assign(done, {
+      inPlace: eval(host), local: (function () { var self, x = 1; return eval('x + 1'); })(), everywhere: (0, eval)(host + ' + (' + isTop + ')'),
+      window: (0, eval)('this') === window && Function('return this')() === window, made: new Function('a', 'return a + ' + host)('at '),
+      own: [Function('top', 'return top')(1), Function('var parent = 2; return parent')(), Function('return this').call('x') + ''].join(),
+      kind: Function instanceof Function && (function () {}).constructor === Function && Function('a', 'return a') instanceof Function,
+      text: String(Function('a', 'return a')), strict: Function('"use strict"; return this')() === undefined
+    });</script><script>eval('done.alone = ' + host)</script><iframe src=/0></iframe><iframe src=/1></iframe>`);
+  const frames = ['eval("location = `/there`")', 'Function("location = `/there`")()'].map((code, at) => ({
+    url: `${SITE}/${at}`,
+    body: `<title>frame</title><script>${code}</script>`,
+  }));
+  const there = { url: `${SITE}/there`, body: '<title>there</title>' };
+  const { done, frame } = await found(t, [page, ...frames, there], ['alone']);
+  const host = 'modern.example';
+  assert.deepEqual(done, {
+    inPlace: host,
+    local: 2,
+    everywhere: `${host}true`,
+    window: true,
+    made: `at ${host}`,
+    own: '1,2,x',
+    kind: true,
+    text: 'function anonymous(a\n) {\nreturn a\n}',
+    strict: true,
+    alone: host,
+  });
+  await frame.waitForFunction('Array.from(frames, (one) => one.document.title).join() === "there,there"');
+});
+
 test('what scripts call globalThis is the window that they see', async (t) => {
   const seen = `[globalThis.location.href, globalThis.document.URL, globalThis === window, globalThis.top === top, typeof globalThis.fetch]`;
   const page = html(`
