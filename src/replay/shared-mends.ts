@@ -56,6 +56,45 @@ export const SHARED_MENDS = `
     };
   }
 
+  // Caches outlast the page, and hold what the page would ask the archive for. Here they hold nothing.
+  function forgetCaches(win) {
+    if (!win.CacheStorage) return;
+    var held = { match: undefined, matchAll: [], add: undefined, addAll: undefined, put: undefined, delete: false, keys: [] };
+    Object.keys(held).forEach(function (name) {
+      win.Cache.prototype[name] = function () { return Promise.resolve(held[name]); };
+    });
+    var names = new Set();
+    var storage = win.CacheStorage.prototype;
+    var open = storage.open;
+    storage.open = function (name) { names.add(String(name)); return open.call(this, 'pinakes'); };
+    storage.has = function (name) { return Promise.resolve(names.has(String(name))); };
+    storage.delete = function (name) { return Promise.resolve(names.delete(String(name))); };
+    storage.keys = function () { return Promise.resolve(Array.from(names)); };
+    storage.match = function () { return Promise.resolve(undefined); };
+  }
+
+  // What windows and workers of one site tell each other, and what they wait for, is no concern of other sites and times.
+  function keepApart(win, prefix) {
+    var Channel = win.BroadcastChannel;
+    if (Channel) {
+      var nameOf = Object.getOwnPropertyDescriptor(Channel.prototype, 'name');
+      Object.defineProperty(Channel.prototype, 'name', Object.assign({}, nameOf, {
+        get: function () { return nameOf.get.call(this).slice(prefix.length); }
+      }));
+      win.BroadcastChannel = new Proxy(Channel, {
+        construct: function (made, values, target) {
+          return Reflect.construct(made, values.length > 0 ? [prefix + values[0]] : values, target);
+        }
+      });
+    }
+    var locks = win.LockManager && win.LockManager.prototype;
+    if (!locks) return;
+    var request = locks.request;
+    locks.request = function (name) {
+      return request.apply(this, [prefix + name].concat(Array.prototype.slice.call(arguments, 1)));
+    };
+  }
+
   // Wombat's sockets pretend to be open, and pages wait for what never comes. The browser's own fail, since the policy lets them reach nothing; but some
   // browsers then tell of the error only, and where replay is served by HTTPS one without encryption would be an error of the script.
   function failing(Socket) {

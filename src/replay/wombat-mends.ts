@@ -179,7 +179,14 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${CODE_MENDS}${MADE_MENDS}${SELECTO
       win.IDBFactory.prototype.deleteDatabase = function deleteDatabase(name) {
         return remove.call(this, 'wb-' + owner + '-' + name);
       };
+      keepApart(win, 'wb-' + owner + '-');
     };
+    var prepareCaches = methods.initCacheStorageOverride;
+    methods.initCacheStorageOverride = function () {
+      prepareCaches.call(this);
+      forgetCaches(this.$wbwindow);
+    };
+    methods.initCachesOverride = function () {};
   }
 
   // Newer ways for text to become a style sheet or a part of the page.

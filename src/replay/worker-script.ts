@@ -44,10 +44,12 @@ ${SHARED_MENDS}
 
   // Under the names that they have in the page: those of its time and of its site.
   function mendDatabases(info) {
-    var factory = self.IDBFactory && self.IDBFactory.prototype;
-    if (!factory) return;
     var stamp = /\\/web\\/(\\d*)/.exec(place.protocol === 'blob:' ? info.prefixMod : place.href)[1];
     var prefix = 'wb-' + stamp + '-' + new URL(info.originalURL).origin + '-';
+    keepApart(self, prefix);
+    forgetCaches(self);
+    var factory = self.IDBFactory && self.IDBFactory.prototype;
+    if (!factory) return;
     ['open', 'deleteDatabase'].forEach(function (name) {
       var own = factory[name];
       factory[name] = function (database, version) { return own.call(this, prefix + database, version); };

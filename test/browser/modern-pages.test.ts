@@ -179,6 +179,51 @@ test('what a page keeps in a database shows in no capture of another time', asyn
   assert.equal(await note('20200401100000'), 'none');
 });
 
+test('caches hold nothing, and captures of other times neither hear each other nor wait for one another', async (t) => {
+  const look = `(async () => {
+    const before = [await caches.has('v1'), (await caches.keys()).length];
+    const cache = await caches.open('v1');
+    await cache.addAll(['/data']);
+    await cache.put('/other', new Response('x'));
+    return [...before, await caches.has('v1'), await cache.match('/data'), (await cache.keys()).length, await caches.match('/other')].join();
+  })()`;
+  const seen = 'false,0,true,,0,';
+  const page = html(`<script>const channel = new BroadcastChannel('talk'), heard = [];
+    channel.onmessage = (event) => heard.push(event.data);
+    navigator.locks.request('leader', () => new Promise(() => {}));
+    navigator.locks.request('leader', { ifAvailable: true }, (lock) => { done.second = lock === null; });
+    ${look}.then((all) => { done.caches = all; });
+    done.name = channel.name;
+    new Worker('/worker.js').onmessage = (event) => { done.worker = event.data; };</script>`);
+  const worker = script(
+    '/worker.js',
+    `${look}.then((all) => { new BroadcastChannel('talk').postMessage('worker'); postMessage(all); });`,
+  );
+  const files = [page, { ...page, time: SUMMER }, worker];
+  const names = ['second', 'caches', 'worker', 'name'];
+  const { frame, replayOrigin, done, page: window } = await found(t, files, names);
+  const expected = { second: true, caches: seen, worker: seen, name: 'talk' };
+  assert.deepEqual(done, expected);
+  await frame.waitForFunction(`heard.join() === 'worker'`);
+  // In the same window: another one may share nothing with it.
+  await window.evaluate(`const second = document.querySelector('iframe').cloneNode();
+    second.id = 'second';
+    second.src = '${replayOrigin}/web/20200701100000mp_/${SITE}/';
+    document.body.append(second);`);
+  const second = (await (await window.waitForSelector('#second', { state: 'attached' })).contentFrame())!;
+  // A frame out of sight is not drawn, by which it would be looked at.
+  const isDone = `typeof heard !== 'undefined' && ${JSON.stringify(names)}.every((name) => name in done)`;
+  await second.waitForFunction(isDone, undefined, { polling: 100 });
+  assert.deepEqual(await second.evaluate('done'), expected);
+  const holders = `navigator.locks.query().then(({ held, pending }) => [held.length, pending.length])`;
+  assert.deepEqual(await second.evaluate(holders), [2, 0], 'each has its own');
+  // What is sent to both in a row arrives in a row.
+  await second.evaluate(`channel.postMessage('from summer')`);
+  await frame.evaluate(`new BroadcastChannel('talk').postMessage('last')`);
+  await frame.waitForFunction(`heard.includes('last')`);
+  assert.deepEqual(await frame.evaluate('heard'), ['worker', 'last']);
+});
+
 test('workers share the databases of their page', async (t) => {
   const code = `
     const opening = indexedDB.open('shared');
