@@ -4,8 +4,10 @@
  * The capture is chosen, its own record gives the head, the record that holds its content the payload, decoded by the codings of that record. Pages,
  * styles and scripts are rewritten; everything else passes as it is.
  */
+import { isUtf8 } from 'node:buffer';
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
 import { bareMime, EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
+import { sniffCharset } from '../page/index.ts';
 import { requestKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
 import { callingBack, captureBesideBuster } from './cache-buster.ts';
@@ -27,7 +29,7 @@ import { isPageModifier, type Modifier } from './modifier.ts';
 import { type Alternatives, alternativesTo, neighboursOf } from './neighbours.ts';
 import { pageHead } from './page-head.ts';
 import { type Body, decodedBody, gather, partOf, releaseBody } from './payload-body.ts';
-import { REPLAY_ROOT, replayPath } from './replay-path.ts';
+import { parseReplayPath, REPLAY_ROOT, replayPath } from './replay-path.ts';
 import { type FieldList, originalFields, originalLinks, safeValue } from './response-head.ts';
 import { rewrittenBody, rewrittenType } from './rewriting.ts';
 import { SecurityFields } from './security-fields.ts';
@@ -213,9 +215,11 @@ export class Replayer {
     fields.push(
       ...(kind === 'html' || kind === 'xhtml' || kind === 'svg' ? this.#security.document : this.#security.resource),
     );
+    const isOfPageCharset = (kind === 'script' || kind === 'css') && !isUtf8(start);
     const rewritten = rewrittenBody(body, start, {
       kind,
       contentType: contentType === '' ? undefined : contentType,
+      pageCharset: isOfPageCharset ? await this.#pageCharset(request) : undefined,
       linksFor: (charset) => (charset === 'utf-8' ? links : linksFor(charset)),
       head: this.#pageHead(request, capture),
       replayOrigin: this.#origins.replayOrigin,
@@ -223,6 +227,24 @@ export class Replayer {
     });
     if (rewritten instanceof Uint8Array) fields.push(['Content-Length', String(rewritten.length)]);
     return { status, fields, body: rewritten, capture };
+  }
+
+  /** The charset of the page that asks, which its scripts and style sheets have too when they declare none; undefined when it is not known. */
+  async #pageCharset({ fields }: ReplayRequest): Promise<string | undefined> {
+    const { replayOrigin } = this.#origins;
+    const referer = fields('referer') ?? '';
+    const page = referer.startsWith(replayOrigin) ? parseReplayPath(referer.slice(replayOrigin.length)) : undefined;
+    if (page?.kind !== 'capture' || !isPageModifier(page.modifier)) return undefined;
+    const { url, time: at } = page;
+    const chosen = await chooseCapture(this.#archive, { key: urlKey(url), url, at, side: 'either' });
+    if (!chosen) return undefined;
+    const { http, holderHttp, payload } = chosen.retrieved;
+    const codings = (holderHttp ?? http)?.contentCodings ?? [];
+    const { start, body } = await withStart(await decodedBody(await gather(payload), codings));
+    await releaseBody(body);
+    const charset = sniffCharset(start, contentTypeOf(chosen.retrieved, headOf(chosen.retrieved)));
+    // What cannot be in the charset of its page is in one that it looks like.
+    return charset === 'utf-8' ? undefined : charset;
   }
 
   #pageHead({ at, modifier }: ReplayRequest, { url, time }: Capture): string {

@@ -14,6 +14,8 @@ import { rewriteManifest } from './url-json.ts';
 export type RewritingParts = {
   readonly kind: Exclude<ContentKind, 'bytes'>;
   readonly contentType: string | undefined;
+  /** What counts where nothing else is declared. */
+  readonly pageCharset: string | undefined;
   /** Made when the charset is known, on which the queries of links depend. */
   readonly linksFor: (charset: string) => LinkRewriter;
   /** What a document gets at the start of its head. */
@@ -70,10 +72,11 @@ async function* rewrittenPieces(
 }
 
 /** A style sheet may say its charset itself. */
-function declaredType({ kind, contentType }: RewritingParts, start: Uint8Array): string | undefined {
-  if (kind !== 'css' || /charset\s*=/i.test(contentType ?? '')) return contentType;
-  const charset = /^@charset "([^"]{1,40})";/.exec(fromLatin1(start, 0, Math.min(start.length, 64)))?.[1];
-  return charset === undefined ? contentType : `text/css; charset=${charset}`;
+function declaredType({ kind, contentType, pageCharset }: RewritingParts, start: Uint8Array): string | undefined {
+  if (/charset\s*=/i.test(contentType ?? '')) return contentType;
+  const head = kind === 'css' ? fromLatin1(start, 0, Math.min(start.length, 64)) : '';
+  const charset = /^@charset "([^"]{1,40})";/.exec(head)?.[1] ?? pageCharset;
+  return charset === undefined ? contentType : `${contentType ?? MIMES[kind]}; charset=${charset}`;
 }
 
 function rewriterOf(parts: RewritingParts, charset: string): TextRewriter {
