@@ -398,3 +398,15 @@ test('a tag and a script without end pass in bounded memory, unrewritten', () =>
   length += rewriter.write('"</script><img src="a.png">').length;
   assert.ok(rewriter.end().length + length > 20 * chunk.length);
 });
+
+test('forms send what is typed in the charset that the page was in', () => {
+  const sent = (html: string, charset: string) => {
+    const rewriter = new HtmlRewriter({ links: new LinkRewriter(URL_OF_PAGE, TIME, charset), head: '' });
+    return rewriter.write(html) + rewriter.end();
+  };
+  const action = web('mp_', 'https://example.org/s');
+  assert.equal(sent('<form action="/s">', 'windows-1251'), `<form accept-charset="windows-1251" action="${action}">`);
+  assert.equal(sent('<FORM>', 'shift_jis'), '<FORM accept-charset="shift_jis">');
+  assert.equal(sent('<form accept-charset=utf-8>', 'shift_jis'), '<form accept-charset=utf-8>');
+  assert.equal(sent('<form action="/s">', 'utf-8'), `<form action="${action}">`);
+});

@@ -233,6 +233,12 @@ export class HtmlRewriter implements TextRewriter {
 
   #changeAttributes(): void {
     const element = this.#element;
+    // What is typed was sent in the charset of the page, which is UTF-8 here.
+    const { charset } = this.#links;
+    if (element === 'form' && charset !== 'utf-8' && !this.#byName.has('accept-charset')) {
+      const nameEnd = this.#tagStart + 1 + element.length;
+      this.#put(nameEnd, nameEnd, ` accept-charset="${charset}"`);
+    }
     for (const attribute of this.#attributes) {
       const { name, valueStart, valueEnd, quote } = attribute;
       if (this.#byName.get(name) !== attribute) continue;
