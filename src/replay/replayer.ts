@@ -90,7 +90,8 @@ export class Replayer {
       return { status: 508, fields: this.#shortLived(), body: undefined, circle: chosen.circle };
     }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (isRead && isNavigation(request) && !isExact(chosen.capture, request.at)) {
+    const isOther = !isExact(chosen.capture, request.at) || !isOfPath(chosen.capture, request.url);
+    if (isRead && isNavigation(request) && isOther) {
       await releaseBody(chosen.retrieved.payload);
       return this.#toExactTime(request, chosen.capture);
     }
@@ -132,9 +133,10 @@ export class Replayer {
     return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchange });
   }
 
-  #toExactTime({ url, modifier }: ReplayRequest, { time }: Capture): ReplayResponse {
+  #toExactTime({ url, modifier }: ReplayRequest, capture: Capture): ReplayResponse {
+    const own = isOfPath(capture, url) ? url : capture.url;
     const fields: FieldList = [
-      ['Location', replayPath(linkTarget(url), time, modifier)],
+      ['Location', replayPath(linkTarget(own), capture.time, modifier)],
       ['Link', resourceLinks(this.#origins, url).join(', ')],
       ...this.#shortLived(),
     ];
@@ -390,6 +392,13 @@ function withoutExtent(fields: FieldList): FieldList {
 /** Whether a time of whole seconds means this capture. */
 function isExact({ time }: Capture, at: EpochMs | undefined): boolean {
   return at !== undefined && formatTimestamp(at) === formatTimestamp(time);
+}
+
+/** Whether an asked URL has the path of a capture, on which the links that its scripts make depend: in `/a/` they are others than in `/a`. */
+function isOfPath(capture: Capture, url: string): boolean {
+  if (capture.url === url) return true;
+  const own = URL.parse(linkTarget(capture.url));
+  return !own || !/^https?:$/.test(own.protocol) || own.pathname === URL.parse(url)?.pathname;
 }
 
 /** The head that an answer gets: the capture's own, but for an "unchanged" that has none of its own. */

@@ -1,0 +1,36 @@
+/** Which charset a part of a page is read in. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { SPRING } from '../browser/sample-site.ts';
+import { ORIGINS, ReplayTrial } from './replay-trial.ts';
+
+test('scripts and style sheets that declare no charset are in that of the page which asks', async (t) => {
+  // "Да" in windows-1251, which for itself looks like anything.
+  const word = Buffer.from([0xc4, 0xe0]);
+  const text = (before: string, after: string) => Buffer.concat([Buffer.from(before), word, Buffer.from(after)]);
+  const trial = await ReplayTrial.with(t, [
+    { url: 'http://old.example/', type: 'text/html; charset=windows-1251', body: text('<p>', '</p>') },
+    { url: 'http://old.example/new', body: '<p>new</p>' },
+    { url: 'http://old.example/a.js', type: 'text/javascript', body: text('x = "', '"') },
+    { url: 'http://old.example/a.css', type: 'text/css', body: text('a::after { content: "', '" }') },
+    {
+      url: 'http://old.example/own.css',
+      type: 'text/css',
+      body: text('@charset "koi8-r"; a::after { content: "', '" }'),
+    },
+    { url: 'http://old.example/own.js', type: 'text/javascript; charset=koi8-r', body: text('x = "', '"') },
+    { url: 'http://old.example/utf8.js', type: 'text/javascript', body: 'x = "Да"' },
+  ]);
+  const asked = async (name: string, page = 'http://old.example/') => {
+    const modifier = name.endsWith('.js') ? ('js_' as const) : ('cs_' as const);
+    const referer = `${ORIGINS.replayOrigin}/web/20200401100000mp_/${page}`;
+    const { text } = await trial.ask({ url: `http://old.example/${name}`, at: SPRING, modifier, fields: { referer } });
+    return /"([^"]*)"[^"]*$/.exec(text)?.[1];
+  };
+  assert.equal(await asked('a.js'), 'Да');
+  assert.equal(await asked('a.css'), 'Да');
+  assert.equal(await asked('utf8.js'), 'Да');
+  assert.equal(await asked('own.js'), 'дЮ');
+  assert.equal(await asked('own.css'), 'дЮ');
+  assert.equal(await asked('a.js', 'http://old.example/none'), await asked('a.js', 'http://old.example/new'));
+});
