@@ -29,6 +29,12 @@ export const ADDRESS_MENDS = `
     methods.makeGetLocProp = function (part, getter) {
       var wombat = this;
       var get = getterOf.call(this, part, getter);
+      // Messages are told apart by it, and those of a frame that has no address are of its page.
+      if (part === 'origin')
+        return function () {
+          var origin = get.call(this);
+          return origin === 'null' && !this.ownerDocument && /^about:/.test(wombat.$wbwindow.location.href) ? wombat.wb_orig_origin : origin;
+        };
       if (part !== 'href') return get;
       return function () {
         var address = get.call(this);

@@ -32,6 +32,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${CODE_MENDS}${MADE_MENDS}${SELECTO
       prepare.call(this, win);
       if (isPrepared || !win.EventTarget) return;
       this.overridePropToProxy(win.Event.prototype, 'currentTarget');
+      mendMessages(this, win);
       ['addEventListener', 'removeEventListener'].forEach(function (name) {
         var original = win.EventTarget.prototype[name];
         var mended = function (type, listener, options) {
@@ -41,6 +42,33 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${CODE_MENDS}${MADE_MENDS}${SELECTO
         win.EventTarget.prototype[name] = mended;
       });
     };
+  }
+
+  function mendMessages(wombat, win) {
+    // To no origin, or to '/', means the sender's own. A document without an address of its own is of the origin of its page.
+    var post = win.postMessage;
+    win.postMessage = win.Window.prototype.postMessage = function postMessage(message, to, transfer, fromTop) {
+      var options = to && typeof to === 'object' ? to : { targetOrigin: to, transfer: transfer };
+      var origin = options.targetOrigin;
+      var receiver = wombat.proxyToObj(this) || win;
+      if (origin === undefined || origin === '/') origin = (receiver.__WB_source || win).WB_wombat_location.origin;
+      if (receiver.location.origin === 'null' && receiver.WB_wombat_location && receiver.WB_wombat_location.origin === origin) origin = '*';
+      return post.call(this, message, origin, options.transfer, fromTop);
+    };
+    // Wombat unpacks no message that is nothing: 0, '', null.
+    function unpacking(name, part) {
+      var own = Object.getOwnPropertyDescriptor(win.MessageEvent.prototype, name);
+      var dataOf = Object.getOwnPropertyDescriptor(win.MessageEvent.prototype, 'data').get;
+      Object.defineProperty(win.MessageEvent.prototype, name, Object.assign({}, own, {
+        get: function () {
+          var packed = dataOf.call(this);
+          var isNothing = packed && typeof packed === 'object' && 'from' in packed && 'to_origin' in packed && !packed.message;
+          return isNothing ? packed[part] : own.get.call(this);
+        }
+      }));
+    }
+    unpacking('origin', 'from');
+    unpacking('data', 'message');
   }
 
   // Called without new it gives a text, it can be extended, and what is given as undefined is given.

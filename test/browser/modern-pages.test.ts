@@ -63,6 +63,24 @@ test('messages reach listeners that were added by the bare name, also from a fra
   assert.deepEqual(done, { ...expected, ...Object.fromEntries(ways.map((way) => [way, [SITE, '/boxed.html']])) });
 });
 
+test('messages arrive as they were sent: of nothing, to no origin, and by frames without an address', async (t) => {
+  const page = html(`<script>
+    done.got = [];
+    addEventListener('message', (event) => { done.got.push([event.data, event.origin]); if (event.data === 'end') done.end = 1; });
+    [0, '', false, null].forEach((nothing) => postMessage(nothing, '*'));
+    postMessage('one');
+    postMessage('slash', '/');
+    postMessage('options', { targetOrigin: '/' });
+    postMessage('elsewhere', 'https://other.example');
+    </script><iframe srcdoc="<script>onmessage = (event) => parent.postMessage(event.data, event.origin)</script>" onload="this.contentWindow.postMessage('end', '${SITE}')"></iframe>`);
+  const { done } = await found(t, [page], ['end']);
+  const data = [0, '', false, null, 'one', 'slash', 'options', 'end'];
+  assert.deepEqual(
+    done.got,
+    data.map((each) => [each, SITE]),
+  );
+});
+
 test('modules know their own address, import data, and are made by scripts', async (t) => {
   const page = html(`
     <script type="importmap">{ "imports": { "bare": "/js/bare.js", "folder/": "/js/" } }</script>
