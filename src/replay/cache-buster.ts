@@ -18,6 +18,8 @@ const NAMES: ReadonlySet<string> = new Set(
 /** A time of this century in seconds or milliseconds, or what `Math.random` gives. */
 const NUMBER = /^(?:1\d{9}(?:\d{3})?|0\.\d{6,})$/;
 const RANDOM = /^0\.\d{10,}$/;
+/** Without a name, `app.js?1583020800123`: milliseconds, or random. */
+const BARE = /^(?:1\d{12}|0\.\d{10,})$/;
 /** What jQuery and others name with a number for the occasion; keys are in lower case. */
 const CALLBACKS: ReadonlySet<string> = new Set('callback jsonp jsonpcallback jsoncallback cb'.split(' '));
 const FUNCTION_NAME = /^[a-z_$][\w$.]*$/i;
@@ -37,7 +39,7 @@ function withoutBuster(key: string): string | undefined {
 
 function isBuster(argument: string): boolean {
   const equals = argument.indexOf('=');
-  if (equals < 0) return false;
+  if (equals < 0) return BARE.test(argument);
   const name = argument.slice(0, equals);
   const value = argument.slice(equals + 1);
   if (CALLBACKS.has(name) && isMadeName(value)) return true;

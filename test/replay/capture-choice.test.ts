@@ -121,6 +121,7 @@ test('what a script asks for with a number against caches is found, whatever the
     data('?page=2&_=1583020800124', 'two'),
     data('?rnd=0.4416409465020576', 'random'),
     data('?from=1583020800', 'since'),
+    data('?page=4&1583020800123', 'bare'),
   ]);
   const asked = async (query: string, at = SPRING) => {
     const fields = { 'sec-fetch-dest': 'empty' };
@@ -131,6 +132,8 @@ test('what a script asks for with a number against caches is found, whatever the
   assert.equal(await asked('?page=1&_=1583020899999', SUMMER), 'one in summer');
   assert.equal(await asked('?_=1583020899999&page=2'), 'two');
   assert.equal(await asked('?rnd=0.1234567890123'), 'random');
+  assert.equal(await asked('?page=4&1583020899999'), 'bare');
+  assert.equal(await asked('?page=4&1583020899'), 404, 'a number that may well mean something');
   assert.equal(await asked('?page=3&_=1583020899999'), 404);
   assert.equal(await asked('?from=1583020801'), 404, 'other data are wanted');
   assert.equal(await asked('?page=1'), 404);
