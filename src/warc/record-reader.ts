@@ -246,7 +246,7 @@ export async function* readRecords(
     coding: options.coding ?? start?.coding,
     dictionary: options.dictionary ?? start?.dictionary,
     lookBackBytes: options.lookBackBytes,
-    inputBytes: options.inputBytes,
+    inputBytes: options.inputBytes ?? options.range?.length,
   });
   const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
