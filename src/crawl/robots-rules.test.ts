@@ -53,3 +53,20 @@ test('nothing that a server can send takes long or throws', () => {
     }),
   );
 });
+
+test('thousands of patterns are all held against a long path, but not when all of them nearly match', () => {
+  const fileOf = (pattern: (number: string) => string) =>
+    `User-agent: *\n${Array.from({ length: 20_000 }, (_, at) => `Disallow: ${pattern(String(at))}\n`).join('')}Allow: *c\n`;
+  const filler = 'b'.repeat(1900);
+  const meant = rulesOf(fileOf((number) => `/*?id=${number}&`));
+  assert.deepEqual(
+    ['', '&id=7&', 'id=7', 'id=7&', 'id=19999&c', 'id=20000&'].map((end) => allows(meant, `/${filler}?${end}`)),
+    [true, true, true, false, false, true],
+  );
+  // Of these the path has every three octets in a row, but not four.
+  const hostile = rulesOf(fileOf((number) => `*abcd*${number}`));
+  assert.deepEqual(
+    ['/abcbcd/19999', '/abcd/19999', `/abcbcd/0123456789${filler}`].map((path) => allows(hostile, path)),
+    [true, false, false],
+  );
+});

@@ -29,13 +29,15 @@ class Group {
 }
 
 export class RobotsRules {
+  /** Those that decide before others come first. */
   readonly #rules: readonly Rule[];
   readonly crawlDelayMs: number | undefined;
   /** As written: absolute, or relative to the file. */
   readonly sitemaps: readonly string[];
 
   private constructor(group: Group | undefined, sitemaps: readonly string[]) {
-    this.#rules = group?.rules ?? [];
+    const byWeight = (a: Rule, b: Rule) => b.pattern.length - a.pattern.length || Number(b.isAllow) - Number(a.isAllow);
+    this.#rules = group?.rules.toSorted(byWeight) ?? [];
     const seconds = group?.crawlDelaySeconds;
     this.crawlDelayMs = seconds === undefined ? undefined : seconds * 1000;
     this.sitemaps = sitemaps;
@@ -62,13 +64,14 @@ export class RobotsRules {
     if (this.#rules.length === 0) return true;
     const path = pathOf(url);
     if (path === '/robots.txt') return true;
-    let best: Rule | undefined;
-    for (const rule of this.#rules) {
-      const length = best?.pattern.length ?? -1;
-      if (rule.pattern.length < length || (rule.pattern.length === length && !rule.isAllow)) continue;
-      if (matches(rule.pattern, path)) best = rule;
+    const search = new PathSearch(path);
+    const isMany = this.#rules.length > FEW_RULES;
+    for (const { isAllow, pattern } of this.#rules) {
+      if (isMany && !search.mayMatch(pattern)) continue;
+      if (matches(pattern, search)) return isAllow;
+      if (search.isTooLong) return false;
     }
-    return best?.isAllow ?? true;
+    return true;
   }
 }
 
@@ -169,7 +172,8 @@ function normalOctets(text: string): string {
 }
 
 /** `*` stands for any octets, `$` at the end for the end; else a pattern matches what begins with it. Takes linear time for each piece. */
-function matches(pattern: string, path: string): boolean {
+function matches(pattern: string, search: PathSearch): boolean {
+  const { path } = search;
   const isWhole = pattern.endsWith('$');
   const pieces = (isWhole ? pattern.slice(0, -1) : pattern).split('*');
   let at = pieces[0]!.length;
@@ -177,9 +181,62 @@ function matches(pattern: string, path: string): boolean {
   for (let index = 1; index < pieces.length; index++) {
     const piece = pieces[index]!;
     if (isWhole && index === pieces.length - 1) return path.length - piece.length >= at && path.endsWith(piece);
-    const found = path.indexOf(piece, at);
+    const found = search.find(piece, at);
     if (found < 0) return false;
     at = found + piece.length;
   }
   return !isWhole || at === path.length;
+}
+
+/** Of more, most are ruled out before they are searched for. */
+const FEW_RULES = 100;
+/** So many octets may be passed for one URL, more than rules that are meant take. Beyond, it is forbidden: thousands of patterns that nearly match would hold up the crawl of all other hosts. */
+const PASSED_MAX = 250_000;
+/** A prime: three octets fall on one of so many places. */
+const PLACES = 65_521;
+const STAR = 0x2a;
+
+/** The search for the pieces of many patterns in one path. */
+class PathSearch {
+  readonly path: string;
+  #passed = 0;
+  /** By their place, whether the path may have three octets in a row. */
+  #triples: Uint8Array | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  get isTooLong(): boolean {
+    return this.#passed > PASSED_MAX;
+  }
+
+  /** Where the piece begins, from there on; negative when there is none. */
+  find(piece: string, from: number): number {
+    const found = this.path.indexOf(piece, from);
+    this.#passed += (found < 0 ? this.path.length : found) - from;
+    return found;
+  }
+
+  /** False only for a pattern that has octets in a row which the path has not. */
+  mayMatch(pattern: string): boolean {
+    this.#triples ??= triplesOf(this.path);
+    // What the last octet may mean is not looked at.
+    for (let at = 0, inRow = 0; at < pattern.length - 1; at++) {
+      inRow = pattern.charCodeAt(at) === STAR ? 0 : inRow + 1;
+      if (inRow >= 3 && this.#triples[placeOf(pattern, at)] === 0) return false;
+    }
+    return true;
+  }
+}
+
+function triplesOf(path: string): Uint8Array {
+  const triples = new Uint8Array(PLACES);
+  for (let at = 2; at < path.length; at++) triples[placeOf(path, at)] = 1;
+  return triples;
+}
+
+/** The place of the three octets that end there. */
+function placeOf(text: string, at: number): number {
+  return ((text.charCodeAt(at - 2) << 14) | (text.charCodeAt(at - 1) << 7) | text.charCodeAt(at)) % PLACES;
 }
