@@ -29,3 +29,10 @@ export class HostCheck {
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
+
+/** The name or address in a URL, in the one form that all its spellings have. */
+export function nameOf(url: string): string | undefined {
+  return URL.parse(url)
+    ?.hostname.replace(/\.$/, '')
+    .replace(/^\[|\]$/g, '');
+}

@@ -11,7 +11,7 @@ import { Guard } from './api/guard.ts';
 import { registerApi } from './api/register-api.ts';
 import { CdxRoute } from './cdx-route.ts';
 import { frontHandler, type Visit } from './front.ts';
-import { HostCheck, isLoopback } from './host-check.ts';
+import { HostCheck, isLoopback, nameOf } from './host-check.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import { Metrics } from './metrics.ts';
 import { addressOf, Origins } from './origins.ts';
@@ -102,8 +102,8 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
 
 /** The name in the origin that the operator named, unless it is where the server itself listens. */
 function proxyNameOf({ host, uiOrigin }: ServerOptions): string | undefined {
-  const name = uiOrigin === undefined ? host : new URL(uiOrigin).hostname.replace(/^\[|\]$/g, '');
-  return name === host || isLoopback(name) ? undefined : name;
+  const name = uiOrigin && nameOf(uiOrigin);
+  return !name || name === nameOf(addressOf(host, 0)) || isLoopback(name) ? undefined : name;
 }
 
 /** What answers under a name, made once for those that are asked for again. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { FRAMES_MIME, formatFrame } from '../../src/base/index.ts';
 import { type Served, served, storeDays, TOKEN } from './served-archive.ts';
@@ -52,11 +53,11 @@ test('a name that is not ours in the Host field is refused', async (t) => {
 
 /** The status that a command gets which comes from this machine, with these fields as a proxy would pass them on. */
 async function commandStatus({ server }: Served, fields: Record<string, string>): Promise<number> {
-  const { port } = new URL(server.uiAddress);
+  const { hostname: host, port } = new URL(server.uiAddress);
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': FRAMES_MIME, ...fields };
   const command = { argv: ['stats'], directory: '/', isTerminal: false, columns: 80 };
   return new Promise((resolve, reject) => {
-    request({ port, host: '127.0.0.1', method: 'POST', path: '/api/commands', headers }, (response) => {
+    request({ port, host, method: 'POST', path: '/api/commands', headers }, (response) => {
       response.resume();
       resolve(response.statusCode!);
     })
@@ -81,6 +82,22 @@ test('commands are taken from nobody whom a proxy on the machine of the server l
   ] as [Record<string, string>, number][]) {
     assert.equal(await commandStatus(one, fields), status, JSON.stringify(fields));
   }
+});
+
+test('a proxy is also known by an address, in all its spellings', async (t) => {
+  const one = await served(t, { uiOrigin: 'https://[2001:db8::7]', runCommand: async () => 0 });
+  assert.equal(await commandStatus(one, { host: '[2001:DB8:0::7]' }), 403);
+  assert.equal(await commandStatus(one, {}), 200);
+});
+
+test('a server that listens at an address that others reach takes commands from its own machine', async (t) => {
+  const address = Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+  if (address === undefined) return t.skip('this machine has no such address');
+  const one = await served(t, { host: address, runCommand: async () => 0 });
+  assert.equal(await commandStatus(one, {}), 200);
+  assert.equal(await commandStatus(one, { 'x-forwarded-for': '198.51.100.7' }), 403);
 });
 
 test('writing takes the token as a bearer, and nothing else will do', async (t) => {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { FRAMES_MIME } from '../../base/index.ts';
-import { isLoopback } from '../host-check.ts';
+import { isLoopback, nameOf } from '../host-check.ts';
 import { HttpProblem, NOT_FOUND } from '../problem.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
 import { download } from './download.ts';
@@ -159,7 +159,9 @@ const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as con
 
 /** A proxy on the machine of the server connects from there too, for people from anywhere. */
 function isLocal({ headers, socket }: IncomingMessage, proxyName: string | undefined): boolean {
-  const name = URL.parse(`http://${headers.host}`)?.hostname.replace(/\.$/, '');
-  if (name === proxyName || PROXY_FIELDS.some((field) => headers[field] !== undefined)) return false;
-  return isLoopback(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
+  const { remoteAddress, localAddress } = socket;
+  if (remoteAddress === undefined || nameOf(`http://${headers.host}`) === proxyName) return false;
+  if (PROXY_FIELDS.some((field) => headers[field] !== undefined)) return false;
+  // What comes to an address from that same address never left the machine.
+  return remoteAddress === localAddress || isLoopback(remoteAddress.replace(/^::ffff:/, ''));
 }
