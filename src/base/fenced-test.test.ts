@@ -11,13 +11,13 @@ test('each value is told for each expression', () => {
     { expression: /b$/i, values: ['aB'] },
     { expression: /c/, values: [] },
   ];
-  assert.deepEqual(JSON.parse(JSON.stringify(fencedTests(tests, MS_MAX))), [[true, false], [true], []]);
-  assert.deepEqual(JSON.parse(JSON.stringify(fencedTest(/a/, ['a', 'b'], MS_MAX))), [true, false]);
+  assert.deepEqual(fencedTests(tests, MS_MAX), [[true, false], [true], []]);
+  assert.deepEqual(fencedTest(/a/, ['a', 'b'], MS_MAX), [true, false]);
 });
 
 test('many expressions have no more time together than one of them', () => {
   assert.equal(fencedTests([{ expression: /a/, values: ['a'] }, ENDLESS], MS_MAX), undefined);
   assert.equal(fencedTest(ENDLESS.expression, ENDLESS.values, MS_MAX), undefined);
   assert.equal(fencedTests(Array(20).fill(ENDLESS), MS_MAX), undefined);
-  assert.deepEqual(fencedTest(/a/, ['a'], MS_MAX)?.length, 1);
+  assert.deepEqual(fencedTest(/a/, ['a'], MS_MAX), [true]);
 });
