@@ -3,11 +3,9 @@
  * the last. They find the place where an interrupted add goes on. That a whole file was added before they say only together with its path and times: another file may
  * have the same samples.
  */
-import { createHash } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
-import { equal, fileError, PinakesError } from '../base/index.ts';
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
 import {
   type Coding,
   convertArcHead,
@@ -26,6 +24,7 @@ import {
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type StepSource } from './add-step.ts';
 import { deletedFrom } from './deletion-count.ts';
+import { type Glimpse, glimpseOf, isOther, isReplaced, readBytes, SAMPLED_BYTES } from './glimpse.ts';
 import { OwnCaptures } from './own-captures.ts';
 import { PassedCaptures, visitOf } from './passed-captures.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from './record-facts.ts';
@@ -42,10 +41,6 @@ const STEP_RECORDS = 2000;
 const STEP_CAPTURES = 750;
 /** How much of the file is read at once for copying: one range of the scan, so that a step reads once or twice. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
-const FINGERPRINT_BYTES = 16 * 1024;
-const FINGERPRINT_SAMPLES = 17;
-/** The samples of a file up to this size are all its bytes. */
-const SAMPLED_BYTES = FINGERPRINT_BYTES * FINGERPRINT_SAMPLES;
 /** A revisit has a head and no body. */
 const REVISIT_BYTES_MAX = 16 * 1024 * 1024;
 /** How far a reader reads on rather than being begun anew. */
@@ -64,8 +59,17 @@ type Ledger = {
   readonly deleted?: number;
 };
 
-/** What a file was before anybody read it: unless its length and times are others, it is the same still; else its samples tell. */
-export type Glimpse = { readonly size: number; readonly seen: string; readonly print: Uint8Array };
+type OpenedFile = {
+  readonly path: string;
+  readonly handle: FileHandle;
+  readonly glimpse: Glimpse;
+  readonly coding: Coding;
+  /** The segments that its records go to. */
+  readonly kind: SegmentKind;
+  /** What the catalog has its ledger under, and the ledger of a file with these samples. */
+  readonly note: string;
+  readonly held: Ledger | undefined;
+};
 
 /** One file while it is being added. */
 export class FileSource implements StepSource {
@@ -95,29 +99,20 @@ export class FileSource implements StepSource {
   #lastVisit = '';
   #passed = new PassedCaptures();
 
-  private constructor(
-    parts: AddParts,
-    path: string,
-    options: AddOptions,
-    handle: FileHandle,
-    glimpse: Glimpse,
-    coding: Coding,
-    kind: SegmentKind,
-    note: string,
-    held: Ledger | undefined,
-  ) {
+  private constructor(parts: AddParts, options: AddOptions, { held, ...opened }: OpenedFile) {
     this.#parts = parts;
-    this.path = path;
     this.#options = options;
-    this.#handle = handle;
-    this.glimpse = glimpse;
-    this.#coding = coding;
-    this.#kind = kind;
-    this.#note = note;
+    this.path = opened.path;
+    this.#handle = opened.handle;
+    this.glimpse = opened.glimpse;
+    this.#coding = opened.coding;
+    this.#kind = opened.kind;
+    this.#note = opened.note;
     // A damaged file may have been mended since, where only the samples say that it is the same.
     const known = held?.done || held?.seen === undefined || this.#isSurely(held) ? held : undefined;
     this.#finished = known?.seen === undefined ? undefined : known;
-    this.#ledger = known && !known.done ? known : { file: basename(path), offset: -1, innerOffset: -1, done: false };
+    this.#ledger =
+      known && !known.done ? known : { file: basename(this.path), offset: -1, innerOffset: -1, done: false };
     this.#referents = new Referents(parts.access, parts.shelf);
     this.#own = new OwnCaptures(parts.catalog);
   }
@@ -142,9 +137,9 @@ export class FileSource implements StepSource {
           dictionary,
         };
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
-        const held = options.again ? undefined : (await parts.catalog.notes(note))[note];
-        const ledger = held === undefined ? undefined : (JSON.parse(held) as Ledger);
-        return new FileSource(parts, path, options, handle, glimpse, coding, kind, note, ledger);
+        const noted = options.again ? undefined : (await parts.catalog.notes(note))[note];
+        const held = noted === undefined ? undefined : (JSON.parse(noted) as Ledger);
+        return new FileSource(parts, options, { path, handle, glimpse, coding, kind, note, held });
       } catch (error) {
         await handle.close();
         throw error;
@@ -394,63 +389,4 @@ async function* whole(head: Uint8Array, spool: Spool): AsyncGenerator<Uint8Array
   yield head;
   yield* spool.stream();
   yield RECORD_TRAILER;
-}
-
-function seenAs(path: string, { mtimeMs, ctimeMs }: Stats): string {
-  return `${resolve(path)} ${mtimeMs} ${ctimeMs}`;
-}
-
-async function glimpseOf(path: string, handle: FileHandle): Promise<Glimpse> {
-  const now = await handle.stat();
-  return { size: now.size, seen: seenAs(path, now), print: await fingerprintOf(path, handle, now.size) };
-}
-
-/** Whether another file lies there by now, or other bytes. One that is gone is no other. */
-async function isReplaced(path: string, glimpse: Glimpse): Promise<boolean> {
-  const now = await stat(path).catch(() => undefined);
-  if (!now || isSurelySame(path, now, glimpse)) return false;
-  const handle = await open(path, 'r').catch(() => undefined);
-  if (!handle) return false;
-  try {
-    return await isOther(path, handle, glimpse);
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Whether a file has other bytes than it had. One that grew has the same. */
-async function isOther(path: string, handle: FileHandle, glimpse: Glimpse): Promise<boolean> {
-  const now = await handle.stat();
-  if (isSurelySame(path, now, glimpse)) return false;
-  return now.size < glimpse.size || !equal(await fingerprintOf(path, handle, glimpse.size), glimpse.print);
-}
-
-function isSurelySame(path: string, now: Stats, { size, seen }: Glimpse): boolean {
-  return now.size === size && seenAs(path, now) === seen;
-}
-
-/** Of the first `size` bytes. */
-async function fingerprintOf(path: string, handle: FileHandle, size: number): Promise<Uint8Array> {
-  const hash = createHash('sha256').update(String(size));
-  const piece = Buffer.alloc(FINGERPRINT_BYTES);
-  let readAt = -1;
-  let bytes = 0;
-  for (let sample = 0; sample < FINGERPRINT_SAMPLES; sample++) {
-    const position = Math.floor((Math.max(0, size - FINGERPRINT_BYTES) * sample) / (FINGERPRINT_SAMPLES - 1));
-    // All samples of a small file are the same.
-    const length = Math.min(piece.length, size - position);
-    if (position !== readAt) bytes = await readBytes(path, handle, piece, length, position);
-    readAt = position;
-    hash.update(piece.subarray(0, bytes));
-  }
-  return hash.digest();
-}
-
-/** Whatever keeps the file from being read is told of the file. */
-async function readBytes(path: string, handle: FileHandle, into: Buffer, length: number, at: number): Promise<number> {
-  try {
-    return (await handle.read(into, 0, length, at)).bytesRead;
-  } catch (cause) {
-    throw fileError(cause, path);
-  }
 }

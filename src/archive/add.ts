@@ -8,7 +8,8 @@
 import { PinakesError } from '../base/index.ts';
 import { findingOf, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
-import { FileSource, type Glimpse } from './add-source.ts';
+import { FileSource } from './add-source.ts';
+import type { Glimpse } from './glimpse.ts';
 import { ARCHIVE_FIELDS, CARRIED_FIELDS } from './record-facts.ts';
 
 export { type AddOptions, type AddParts, type AddProgress, type AddReport, emptyReport } from './add-parts.ts';
