@@ -62,8 +62,7 @@ export async function healArchive(
     const onSpared = () => {
       if (counts && object.bytes > (known?.bytes ?? -1)) archive.shelf.unread.add(object.name);
     };
-    const work = () =>
-      counts ? healObject(archive, parts, volume, object, known) : settleDouble(archive, volume, object);
+    const work = () => (counts ? healObject(archive, parts, one, known) : settleDouble(archive, one));
     const healed = await sparing(archive, whereIs(one), work, onSpared);
     if (!healed) continue;
     names.set(healed.name, healed);
@@ -193,15 +192,15 @@ function tell(archive: ArchiveParts, file: string, error: PinakesError): void {
 async function healObject(
   archive: ArchiveParts,
   parts: CataloguingParts,
-  volume: Volume,
-  object: ObjectInfo,
+  found: Found,
   segment: Segment | undefined,
 ): Promise<Segment | undefined> {
+  const { volume, object } = found;
   if (segment && object.bytes === segment.bytes && object.sealed === (segment.state === 'sealed')) {
     if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
     return undefined;
   }
-  return healSegment(archive, parts, volume.name, object, segment);
+  return healSegment(archive, parts, found, segment);
 }
 
 /**
@@ -298,7 +297,8 @@ async function settleReplacement(
  * A second object of one name is a segment on its way from one volume to another (see migrate.ts): the catalog says which of them counts. A copy that
  * was not finished is removed; a finished one is left for the next migration, which compares before it removes.
  */
-async function settleDouble(archive: ArchiveParts, volume: Volume, object: ObjectInfo): Promise<undefined> {
+async function settleDouble(archive: ArchiveParts, found: Found): Promise<undefined> {
+  const { volume, object } = found;
   if (!object.sealed && volume.writable) {
     await volume.remove([object.name]);
     return;
@@ -306,7 +306,7 @@ async function settleDouble(archive: ArchiveParts, volume: Volume, object: Objec
   archive.report({
     code: 'segment-doubled',
     level: 'warning',
-    file: `${volume.name}: ${object.name}`,
+    file: whereIs(found),
     offset: 0,
     message: 'the segment lies in another volume too, and is read from there',
   });
@@ -315,15 +315,14 @@ async function settleDouble(archive: ArchiveParts, volume: Volume, object: Objec
 async function healSegment(
   archive: ArchiveParts,
   parts: CataloguingParts,
-  volumeName: string,
-  object: { name: string; bytes: number; sealed: boolean },
+  found: Found,
   known: Segment | undefined,
 ): Promise<Segment> {
-  const volume = archive.volumes.get(volumeName);
+  const { volume, object } = found;
   const collectionName = object.name.includes('/') ? object.name.split('/')[0]! : DEFAULT_COLLECTION;
   let segment: Segment = known ?? {
     number: archive.shelf.takeNumber(),
-    volume: volumeName,
+    volume: volume.name,
     name: object.name,
     collection: await archive.collections.number(collectionName),
     state: 'open',
@@ -333,7 +332,7 @@ async function healSegment(
   };
   if (segment.bytes > object.bytes)
     throw new PinakesError('OBJECT_MOVED', {
-      where: `${volumeName}: ${object.name}`,
+      where: whereIs(found),
       detail: `it is shorter than the catalog knows it; ${HOW_TO_MEND}`,
     });
   archive.shelf.put(segment);
