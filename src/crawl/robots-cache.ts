@@ -11,17 +11,26 @@ import type { RobotsOutcome, RobotsVerdict } from './robots-visit.ts';
 import type { CrawlState } from './state.ts';
 
 const ORIGINS_REMEMBERED_MAX = 1000;
+/** Of the files themselves; what is made of one takes several times as much. Most have a few kilobytes. */
+const BYTES_REMEMBERED_MAX = 16 * ROBOTS_BYTES_MAX;
 
 /** Of the next few origins, those whose files do not hold any more. So all of them go in time, without a look through all there are. */
 const FORGET_SOME = `DELETE FROM robots WHERE origin IN
   (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE abs(fetched - ?) > ${ROBOTS_FRESH_MS})`;
 
-type Remembered = { readonly rules: RobotsRules; readonly fetched: EpochMs; readonly unreachable?: Unreachable };
+type Remembered = {
+  readonly rules: RobotsRules;
+  /** Of the file. */
+  readonly bytes: number;
+  readonly fetched: EpochMs;
+  readonly unreachable?: Unreachable;
+};
 
 export class RobotsCache {
   readonly #state: CrawlState;
   readonly #productToken: string;
   readonly #memory = new Map<string, Remembered>();
+  #bytes = 0;
 
   constructor(state: CrawlState, productToken: string) {
     this.#state = state;
@@ -80,8 +89,18 @@ export class RobotsCache {
         : verdict === 'allow'
           ? RobotsRules.allowing()
           : RobotsRules.forbidding();
-    if (this.#memory.size >= ORIGINS_REMEMBERED_MAX) this.#memory.clear();
-    this.#memory.set(origin, { rules, fetched, ...(unreachable && { unreachable }) });
+    this.#forget(origin);
+    this.#memory.set(origin, { rules, bytes: body.length, fetched, ...(unreachable && { unreachable }) });
+    this.#bytes += body.length;
+    for (const oldest of this.#memory.keys()) {
+      if (this.#memory.size <= ORIGINS_REMEMBERED_MAX && this.#bytes <= BYTES_REMEMBERED_MAX) break;
+      this.#forget(oldest);
+    }
     return rules;
+  }
+
+  #forget(origin: string): void {
+    this.#bytes -= this.#memory.get(origin)?.bytes ?? 0;
+    this.#memory.delete(origin);
   }
 }
