@@ -2,7 +2,7 @@
 import type { EpochMs } from '../base/index.ts';
 import type { Frontier } from './frontier.ts';
 import { frontierUrl, hostName } from './frontier-url.ts';
-import { isGone, isPageRole, type Offer, type QueuedUrl } from './known-url.ts';
+import { isGone, isPageRole, type Offer, type QueuedUrl, type Role } from './known-url.ts';
 import type { Learned, Visited } from './outcome.ts';
 import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
@@ -61,8 +61,8 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed, depth)) return;
   if (!link.isEmbed) {
     if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
-    else if (link.kind === 'image' || link.kind === 'media') offerPicture(parts, link.url, depth);
-    else offerPage(parts, link.url, depth, isMoved ? item.hops + 1 : 0);
+    else
+      offerPage(parts, link.url, depth, isMoved ? item.hops + 1 : 0, isPicture(parts, item, link) ? 'embed' : 'page');
     if (remembers && depth <= parts.settings.depthMax) parts.frontier.remember(link.url, false, depth);
     return;
   }
@@ -104,19 +104,19 @@ function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): voi
   else parts.counts.outOfScope++;
 }
 
-function offerPage(parts: ChoiceParts, target: string, depth: number, hops: number): void {
+function offerPage(parts: ChoiceParts, target: string, depth: number, hops: number, role: Role = 'page'): void {
   const url = frontierUrl(target);
   if (url === undefined) return;
-  if (hops <= REDIRECTS_MAX && parts.scope.hasPage(url, depth)) offer(parts, { url, role: 'page', depth, hops });
+  if (hops <= REDIRECTS_MAX && parts.scope.hasPage(url, depth)) offer(parts, { url, role, depth, hops });
   else parts.counts.outOfScope++;
 }
 
-/** A picture or a film that a page names without showing it, as it does for those who link to it, is no page; but it keeps to where pages are. */
-function offerPicture(parts: ChoiceParts, target: string, depth: number): void {
-  const url = frontierUrl(target);
-  if (url === undefined || parts.settings.htmlOnly) return;
-  if (parts.scope.hasPage(url, depth)) offer(parts, { url, role: 'embed', depth, hops: 1 });
-  else parts.counts.outOfScope++;
+/**
+ * Whether a link is a picture or a film that a page names without showing it, as it does for those who link to it: that is no page, but keeps to where pages are. It may be HTML after
+ * all, such as that of a player. So it is a page where only pages are kept or rendered, and where no page names it: else a row of them would know no limit of pages.
+ */
+function isPicture({ settings: { htmlOnly, browser } }: ChoiceParts, item: QueuedUrl, { kind }: FoundLink): boolean {
+  return (kind === 'image' || kind === 'media') && isPageRole(item.role) && !htmlOnly && browser === 'none';
 }
 
 export function offerSitemap(parts: ChoiceParts, target: string, hops: number): void {

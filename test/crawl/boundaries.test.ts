@@ -277,6 +277,32 @@ test('a picture that a page names for those who link to it is fetched and is no 
   );
 });
 
+test('where only HTML is kept, what a page names for those who link to it is taken if it is HTML', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const named = (property: string, url: string) => `<meta property="${property}" content="${url}">`;
+  const head = named('og:image', '/both') + named('og:video', '/player') + named('og:image', '/picture.png');
+  web.put('site.test', '/', html('home', '<a href="/both">x</a>', head));
+  web.put('site.test', '/both', html('both', ''));
+  web.put('site.test', '/player', html('player', ''));
+  web.put('site.test', '/picture.png', Buffer.alloc(2000, 1), { 'content-type': 'image/png' });
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, htmlOnly: true };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([report.counts.pages, report.counts.skipped], [3, 1]);
+});
+
+test('pages that name one another as their pictures do not lead beyond a limit of pages', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  for (let number = 0; number < 9; number++)
+    web.put('site.test', `/${number}`, html('x', '', `<meta property="og:image" content="/${number + 1}">`));
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, pagesMax: 1 };
+  const report = await crawl(archive, [web.url('site.test', '/0')], settings, { resolve: web.resolve });
+  assert.deepEqual([web.ledger.length, report.counts.pages, report.queued], [2, 1, 1]);
+});
+
 test('a limit of time ends what trickles without an end, also the last page that is allowed; it stays queued', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
