@@ -242,7 +242,7 @@ function collectLazy(element: string, attributes: Attributes, links: LinkCollect
     } else if (/^\s*url\(/i.test(value)) {
       collectCssLinks(value, links);
     } else if (looksLikeUrl(value)) {
-      if (name === 'data-href') links.add(value, 'anchor', false);
+      if (name === 'data-href') links.add(value, 'anchor', false, '', hasWord(attributes.get('rel'), 'nofollow'));
       else links.add(value, name === 'data-poster' ? 'image' : kind, true);
     }
   }

@@ -106,6 +106,11 @@ test('anchors carry their text, the alternative text of their images, and nofoll
   const [link] = (await read('<a href=x rel="external nofollow">The\n <b>bold</b> &amp; <img alt="picture"> end</a>'))
     .links;
   assert.deepEqual([link!.text, link!.isNofollow], ['The bold & picture end', true]);
+  const both = (await read('<a href=x data-href=y.html rel=nofollow>x</a>')).links;
+  assert.deepEqual(
+    both.map(({ isNofollow }) => isNofollow),
+    [true, true],
+  );
 });
 
 test('text has blocks on lines, entities decoded, and nothing that a reader does not see', async () => {
