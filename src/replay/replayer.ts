@@ -83,7 +83,7 @@ export class Replayer {
     const refusal = this.#refusal(request) ?? this.#framing(request);
     if (refusal) return refusal;
     const chosen = await this.#choose(request);
-    if (!chosen) return this.#missing(request);
+    if (!chosen) return (await this.#asLetters(request)) ?? this.#missing(request);
     // A program is given the redirection as it is, a browser would follow it until it gives up.
     if (chosen.circle && isNavigation(request) && request.fields('accept')?.includes('text/html')) {
       await releaseBody(chosen.retrieved.payload);
@@ -131,6 +131,17 @@ export class Replayer {
     }
     const filed = await chooseCapture(this.#archive, { key: exchange.key, url, at, side, exchange });
     return filed ?? chooseCapture(this.#archive, { key, url, at, side, exchange });
+  }
+
+  /** Some crawlers follow redirections to places in Latin-1 by their letters and not by their bytes: what they led to lies there. */
+  async #asLetters(request: ReplayRequest): Promise<ReplayResponse | undefined> {
+    const url = request.url.replace(/%([89a-f][0-9a-f])/gi, (_, byte: string) =>
+      encodeURI(String.fromCharCode(Number.parseInt(byte, 16))),
+    );
+    const chosen = url === request.url || exchangeOf(request) ? undefined : await this.#choose({ ...request, url });
+    if (!chosen) return undefined;
+    await releaseBody(chosen.retrieved.payload);
+    return this.#toExactTime({ ...request, url }, chosen.capture);
   }
 
   #toExactTime({ url, modifier }: ReplayRequest, capture: Capture): ReplayResponse {

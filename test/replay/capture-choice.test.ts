@@ -108,6 +108,17 @@ test('a redirection into a circle that it is no part of leads there', async (t) 
   );
 });
 
+test('what a redirection in Latin-1 led to is found by its bytes, and by its letters, as it was once crawled', async (t) => {
+  const trial = await ReplayTrial.with(t, [
+    { url: 'http://old.example/caf%C3%A9?q=%C3%BC', body: 'by letters' },
+    { url: 'http://both.example/caf%E9', body: 'by bytes' },
+    { url: 'http://both.example/caf%C3%A9', body: 'by letters' },
+  ]);
+  assert.match((await arrived(trial, 'http://old.example/caf%E9?q=%FC', SPRING)).text, /by letters$/);
+  assert.match((await arrived(trial, 'http://both.example/caf%E9', SPRING)).text, /by bytes$/);
+  assert.equal((await arrived(trial, 'http://none.example/caf%E9', SPRING)).status, 404);
+});
+
 test('what a script asks for with a number against caches is found, whatever the number', async (t) => {
   const data = (query: string, body: string, time = SPRING): SiteFile => ({
     url: `http://api.example/data${query}`,
