@@ -10,6 +10,7 @@ test('seeds are understood as people type them', () => {
     [' http://example.org/a ', 'http://example.org/a'],
     ['HTTP:/example.org/a', 'http://example.org/a'],
     ['http://somebody:secret@example.org/', 'http://example.org/'],
+    ['example.org/@somebody', 'https://example.org/@somebody'],
   ] as const)
     assert.deepEqual(seedUrls([typed]), [url], typed);
 });
@@ -21,6 +22,7 @@ test('what names no place on the web is no seed, and above all not the host that
     'http://',
     'ftp://example.org/',
     'mailto:somebody@example.org',
+    'somebody@example.org',
     'tel:+491234',
     'about:blank',
   ])

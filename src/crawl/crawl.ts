@@ -246,10 +246,11 @@ export function seedUrls(seeds: readonly string[]): string[] {
 
 /** What stands before a colon is a scheme; before a number, it is a host with a port. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
+const MAIL_ADDRESS = /^[^/?#]*@/;
 
 function seedUrl(text: string): string {
   const typed = text.trim();
-  const url = frontierUrl(SCHEME.test(typed) ? typed : `https://${typed}`);
+  const url = MAIL_ADDRESS.test(typed) ? undefined : frontierUrl(SCHEME.test(typed) ? typed : `https://${typed}`);
   if (url === undefined)
     throw new PinakesError('BAD_ARGUMENT', { where: text, detail: 'a seed is an http or https URL' });
   return url;
