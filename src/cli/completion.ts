@@ -11,16 +11,16 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   local found
   COMPREPLY=()
   while IFS=$'\\t' read -r found _; do COMPREPLY+=("$found"); done < <(
-    "\${COMP_WORDS[0]}" complete-words -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null
+    "\${COMP_WORDS[0]/#\\~\\//$HOME/}" complete-words -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null
   )
 }
 complete -o default -F _pinakes pinakes
 `,
-  zsh: `#compdef pinakes
-_pinakes() {
+  zsh: `_pinakes() {
   local -a found
-  found=("\${(@f)$("\${words[1]}" complete-words -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  found=("\${(@f)$("\${\${(Q)words[1]}/#\\~\\//$HOME/}" complete-words -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -z "$found" ]]; then
+    compset -P '--*='
     _files
   else
     found=("\${(@)found//:/\\\\:}")
@@ -30,19 +30,16 @@ _pinakes() {
 }
 compdef _pinakes pinakes
 `,
-  fish: `function __pinakes_words
+  fish: `function __pinakes_finds
   set -l typed (commandline -opc)
   set -l word (commandline -ct)
-  set -l program $typed[1]
+  set -l program (string replace -r '^~/' "$HOME/" -- $typed[1])
   set -e typed[1]
-  set -l found ($program complete-words -- $typed "$word" 2>/dev/null)
-  if test (count $found) -gt 0
-    printf '%s\\n' $found
-  else
-    __fish_complete_path "$word"
-  end
+  type -q $program || return 1
+  set -g __pinakes_found ($program complete-words -- $typed "$word" 2>/dev/null)
+  test (count $__pinakes_found) -gt 0
 end
-complete -c pinakes -f -a '(__pinakes_words)'
+complete -c pinakes -n __pinakes_finds -f -a '$__pinakes_found'
 `,
 };
 
@@ -63,7 +60,7 @@ export function registerCompletion(program: Command, context: CommandContext, en
     .argument('[words...]')
     .action(async (words: readonly string[]) => {
       for (const { word, description } of completionsOf(program, words))
-        await context.terminal.line(`${word}\t${description}`);
+        await context.terminal.line(description === '' ? word : `${word}\t${description}`);
       ends(EXIT_FINE);
     });
 }

@@ -1,34 +1,51 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { dirname } from 'node:path';
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { pinakes } from './pinakes-desk.ts';
 import { LAUNCHER, linesOf } from './pinakes-process.ts';
 import { scratch } from './warc-sample.ts';
 
-const env = { ...process.env, PATH: `${dirname(LAUNCHER)}:${process.env.PATH}` };
-const hasShell = (name: string) => spawnSync(name, ['--version']).error === undefined;
+const noShell = (name: string) => spawnSync(name, ['--version']).error !== undefined && `${name} is not installed`;
 
 /** What bash would offer for the last word, after it has read the script that the program prints. */
 function offeredByBash(cwd: string, ...words: string[]): string[] {
-  const script = `source <(pinakes completion bash) && COMP_WORDS=(pinakes "$@") && COMP_CWORD=$# &&
+  const script = `source <(pinakes completion bash) && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) &&
     _pinakes && for word in "\${COMPREPLY[@]}"; do printf '%s\\n' "$word"; done`;
-  const { status, stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', ...words], { cwd, env });
+  return offered(cwd, 'bash', '-c', script, 'bash', ...words);
+}
+
+/** What zsh would offer: what the script hands to the completion system, which stands at a terminal only. */
+function offeredByZsh(cwd: string, ...words: string[]): string[] {
+  const script = `compdef() { } ; compset() { } ; _files() { print files } ; _describe() { print -rl -- "\${(@P)2}" }
+    source <(pinakes completion zsh) && words=("$@") && CURRENT=$# && _pinakes`;
+  return offered(cwd, 'zsh', '-f', '-c', script, 'zsh', ...words);
+}
+
+/** What fish offers for a line. */
+function offeredByFish(cwd: string, line: string): string[] {
+  return offered(cwd, 'fish', '--no-config', '-c', 'pinakes completion fish | source; complete -C $argv[1]', line);
+}
+
+function offered(cwd: string, shell: string, ...words: string[]): string[] {
+  const env = { ...process.env, HOME: cwd, PATH: `${dirname(LAUNCHER)}:${process.env.PATH}` };
+  const { status, stdout, stderr } = spawnSync(shell, words, { cwd, env });
   assert.deepEqual([status, stderr.toString()], [0, '']);
   return linesOf(stdout.toString());
 }
 
-test('bash completes commands, options and values as the program has them', { skip: !hasShell('bash') }, async (t) => {
+test('bash completes commands, options and values as the program has them', { skip: noShell('bash') }, async (t) => {
   const at = scratch(t);
   const help = (await pinakes(at, '--help')).out;
   const commands = Array.from(help.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z]+)/gm), ([, name]) => name!);
   assert.ok(commands.includes('crawl') && commands.includes('completion'));
-  assert.deepEqual(offeredByBash(at, ''), commands);
+  assert.deepEqual(offeredByBash(at, 'pinakes', ''), commands);
   const crawlHelp = (await pinakes(at, 'crawl', '--help')).out;
   const options = Array.from(crawlHelp.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm), ([, name]) => name!);
-  assert.deepEqual(offeredByBash(at, 'crawl', 'http://a.test/', '-').sort(), options.sort());
+  assert.deepEqual(offeredByBash(at, 'pinakes', 'crawl', 'http://a.test/', '-').sort(), options.sort());
 
-  const offered: [string[], string[]][] = [
+  const expectations: [string[], string[]][] = [
     [['wa'], ['warc']],
     [
       ['warc', 'c'],
@@ -54,10 +71,21 @@ test('bash completes commands, options and values as the program has them', { sk
       ['bash', 'zsh', 'fish'],
     ],
   ];
-  for (const [words, expected] of offered) assert.deepEqual(offeredByBash(at, ...words), expected, words.join(' '));
+  for (const [words, expected] of expectations)
+    assert.deepEqual(offeredByBash(at, 'pinakes', ...words), expected, words.join(' '));
 });
 
-test('bash is left to offer files where the program has nothing to offer', { skip: !hasShell('bash') }, (t) => {
+test('bash asks a program below the home directory, and runs nothing of what is typed', {
+  skip: noShell('bash'),
+}, (t) => {
+  const at = scratch(t);
+  symlinkSync(LAUNCHER, join(at, 'pinakes'));
+  const words = ['~/pinakes', 'crawl', '"$(touch run)"', '`touch run`', '--robots', ''];
+  assert.deepEqual(offeredByBash(at, ...words), ['obey', 'ignore']);
+  assert.ok(!existsSync(join(at, 'run')));
+});
+
+test('bash is left to offer files where the program has nothing to offer', { skip: noShell('bash') }, (t) => {
   const at = scratch(t);
   for (const words of [
     ['add', ''],
@@ -66,19 +94,41 @@ test('bash is left to offer files where the program has nothing to offer', { ski
     ['search', '--', '-'],
     ['warc', 'convert', '--out', 'wa'],
   ])
-    assert.deepEqual(offeredByBash(at, ...words), [], words.join(' '));
+    assert.deepEqual(offeredByBash(at, 'pinakes', ...words), [], words.join(' '));
 });
 
-for (const shell of ['zsh', 'fish'])
-  test(`${shell} takes its script`, { skip: !hasShell(shell) && `${shell} is not installed` }, async (t) => {
-    const { out } = await pinakes(scratch(t), 'completion', shell);
-    const { status, stderr } = spawnSync(shell, ['-n'], { input: out });
-    assert.deepEqual([status, stderr.toString()], [0, '']);
-  });
+test('zsh completes as bash does, and runs nothing of what is typed', { skip: noShell('zsh') }, (t) => {
+  const at = scratch(t);
+  const about = /^cat:print one record\ncheck:[^\n]*\nconvert:[^\n]*$/;
+  assert.match(offeredByZsh(at, 'pinakes', 'warc', 'c').join('\n'), about);
+  assert.deepEqual(offeredByZsh(at, 'pinakes', 'export', '$(touch run)', '--format=cdxj'), ['--format=cdxj']);
+  assert.deepEqual(offeredByZsh(at, 'pinakes', 'crawl', '"`touch run`"', '--robots', ''), ['obey', 'ignore']);
+  assert.match(offeredByZsh(at, 'pinakes', 'crawl', '--browser-').join(), /^--browser-path:.*\\: PINAKES_BROWSER/);
+  symlinkSync(LAUNCHER, join(at, 'pinakes'));
+  assert.match(offeredByZsh(at, '~/pinakes', 'comp').join(), /^compact:.*,completion:/);
+  writeFileSync(join(at, 'a b.warc'), '');
+  assert.deepEqual(offeredByZsh(at, 'pinakes', 'add', 'a'), ['files']);
+  assert.ok(!existsSync(join(at, 'run')));
+});
+
+test('fish completes as bash does, and runs nothing of what is typed', { skip: noShell('fish') }, (t) => {
+  const at = scratch(t);
+  assert.match(offeredByFish(at, 'pinakes warc c').join('\n'), /^cat\tprint one record\ncheck\t.*\nconvert\t.*$/);
+  assert.deepEqual(offeredByFish(at, 'pinakes warc convert (touch run) --to=warc.z'), ['--to=warc.zst']);
+  assert.deepEqual(offeredByFish(at, 'pinakes crawl "$(touch run)" --robots '), ['ignore', 'obey']);
+  symlinkSync(LAUNCHER, join(at, 'pinakes'));
+  assert.match(offeredByFish(at, '~/pinakes comp').join(), /^compact\t.*,completion\t/);
+  assert.deepEqual(offeredByFish(at, '~/nowhere/pinakes comp'), []);
+  writeFileSync(join(at, 'a $(b).warc'), '');
+  for (const typed of ['a', 'a\\ \\$', '"a '])
+    assert.deepEqual(offeredByFish(at, `pinakes add ${typed}`), ['a $(b).warc']);
+  assert.deepEqual(offeredByFish(at, 'pinakes export --archive=a'), ['--archive=a $(b).warc']);
+  assert.ok(!existsSync(join(at, 'run')));
+});
 
 test('words come whole for shells that do not cut them at an equals sign', async (t) => {
   const { out } = await pinakes(scratch(t), 'complete-words', '--', 'crawl', '--robots=o');
-  assert.equal(out, '--robots=obey\t\n');
+  assert.equal(out, '--robots=obey\n');
 });
 
 test('a shell that is not known is refused with those that are', async (t) => {
