@@ -90,6 +90,15 @@ const SCREENS: readonly { name: string; path: string; look(page: Page): Promise<
   },
 ];
 
+/** The screen's policy lets nobody evaluate texts in it, so it is asked from here. */
+async function scrolledTo(page: Page, place: number): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    if ((await page.evaluate('scrollY')) === place) return;
+    await page.waitForTimeout(50);
+  }
+  assert.equal(await page.evaluate('scrollY'), place);
+}
+
 /** Two places of a screen, and whether they lie one behind the other. */
 async function isBehind(page: Page, first: string, second: string): Promise<boolean> {
   const [left, right] = await Promise.all([first, second].map((one) => page.locator(one).first().boundingBox()));
@@ -137,6 +146,18 @@ suite('search screens', () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   });
+
+  const storeAt = (url: string, time: number) =>
+    setting.archive.store(
+      {
+        kind: 'http',
+        url,
+        time,
+        responseHead: utf8('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n'),
+        body: utf8(url),
+      },
+      {},
+    );
 
   after(() => setting?.[Symbol.asyncDispose]());
 
@@ -304,7 +325,48 @@ suite('search screens', () => {
     await heading(page, 'many.example');
     await page.goBack();
     await last.waitFor();
-    await page.waitForFunction(`scrollY === ${place}`);
+    await scrolledTo(page, place);
+  });
+
+  test('who goes back to captures finds them at the place where they were left', async () => {
+    const often = 'http://often.example/';
+    for (let day = 0; day < 120; day++) await storeAt(often, Date.UTC(2024, 0, 1 + day));
+    for (const options of [WIDE, PHONE]) {
+      await using checked = await setting.open(options);
+      const { page } = checked;
+      await page.goto(`${setting.server.uiUrl}/web/*/${often}`);
+      const oldest = page.locator('.captures tbody tr:nth-child(100)');
+      await page.getByRole('button', { name: 'Show older captures' }).click();
+      const link = oldest.getByRole('link', { name: 'default' });
+      await link.scrollIntoViewIfNeeded();
+      const place = await page.evaluate<number>('scrollY');
+      assert.ok(place > 1000, String(place));
+      for (let time = 0; time < 2; time++) {
+        await link.click();
+        await heading(page, 'default');
+        await page.goBack();
+        await oldest.waitFor();
+        await scrolledTo(page, place);
+      }
+    }
+  });
+
+  test('who goes back to a list is not left with what was deleted or added meanwhile', async () => {
+    const at = 'http://going.example/';
+    for (let number = 100; number < 230; number++) await storeAt(`${at}${number}`, Date.UTC(2024, 0, 1));
+    await using checked = await setting.open();
+    const { page } = checked;
+    await page.goto(`${setting.server.uiUrl}/web/*/${at}*`);
+    await page.getByRole('button', { name: 'Show more addresses' }).click();
+    const rows = page.locator('.urls tbody tr');
+    await rows.nth(129).getByRole('link').click();
+    await heading(page, 'going.example/229');
+    await setting.archive.delete({ url: `${at}105` });
+    await storeAt(`${at}new`, Date.UTC(2024, 0, 1));
+    await page.goBack();
+    await rows.getByRole('link', { name: 'going.example/new' }).waitFor();
+    assert.equal(await rows.count(), 130);
+    assert.equal(await rows.getByRole('link', { name: 'going.example/105' }).count(), 0);
   });
 
   test('a facet with more values than are listed says how many', async () => {

@@ -12,16 +12,39 @@ export type Loaded<Reply> = {
   reload(): void;
 };
 
+type Answer<Reply> = { path?: string | undefined; reply?: Reply; error?: ApiError };
+
+/**
+ * What screens showed, by its kind and path. Who goes back to one finds all of it at once, and so the place at which it was left, and a moment later
+ * what has become of it: it is fetched anew.
+ */
+const shown = new Map<string, object>();
+const SHOWN_MOST = 20;
+
+function keep(kind: 'list' | 'reply', path: string, state: object): void {
+  const key = `${kind} ${path}`;
+  shown.delete(key);
+  shown.set(key, state);
+  if (shown.size > SHOWN_MOST) shown.delete(shown.keys().next().value!);
+}
+
+function keptOf<State>(kind: 'list' | 'reply', path: string | undefined): State | undefined {
+  return isReturning() ? (shown.get(`${kind} ${path}`) as State | undefined) : undefined;
+}
+
 /** Fetches a path, again whenever it or the token changes; undefined fetches nothing. The last reply stays while the next one of the same path comes. */
 export function useReply<Reply>(path: string | undefined): Loaded<Reply> {
-  const [state, setState] = useState<{ path?: string | undefined; reply?: Reply; error?: ApiError }>({});
+  const [state, setState] = useState(() => keptOf<Answer<Reply>>('reply', path) ?? {});
   const [round, setRound] = useState(0);
   const token = useToken();
   useEffect(() => {
     if (path === undefined) return;
     const controller = new AbortController();
     get<Reply>(path, controller.signal).then(
-      (reply) => setState({ path, reply }),
+      (reply) => {
+        keep('reply', path, { path, reply });
+        setState({ path, reply });
+      },
       (error: unknown) => {
         if (!controller.signal.aborted) setState({ path, error: asApiError(error) });
       },
@@ -55,45 +78,31 @@ type Pages<Item, Reply> = {
   error?: ApiError;
 };
 
-/** Lists as they were left, by their paths: who goes back to one finds all that was fetched of it, and so the place at which it was left. */
-const left = new Map<string, Pages<unknown, unknown>>();
-const LEFT_MOST = 10;
-
-function leave(path: string, pages: Pages<unknown, unknown>): void {
-  left.delete(path);
-  left.set(path, pages);
-  if (left.size > LEFT_MOST) left.delete(left.keys().next().value!);
-}
-
 /** A list whose pages are fetched when asked for. */
 export function useList<Item, Reply extends List<Item> = List<Item>>(
   path: string | undefined,
 ): LoadedList<Item, Reply> {
-  const [pages, setPages] = useState(
-    () => ((isReturning() && left.get(path ?? '')) || { items: [] }) as Pages<Item, Reply>,
-  );
-  const returnedTo = useRef(pages.path);
+  const [pages, setPages] = useState(() => keptOf<Pages<Item, Reply>>('list', path) ?? { items: [] });
+  const returnedTo = useRef(pages);
   const [isLoading, setIsLoading] = useState(false);
   const controller = useRef<AbortController | undefined>(undefined);
 
+  /** Adds pages to those that are there, until there are at least so many items. */
   const load = useCallback(
-    (before: readonly Item[], after: string | undefined, first?: Reply) => {
+    (before: Pages<Item, Reply>, itemsLeast = 0) => {
       if (path === undefined) return;
       controller.current?.abort();
       const mine = new AbortController();
       controller.current = mine;
       setIsLoading(true);
-      const from =
-        after === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`;
-      get<Reply>(from, mine.signal)
+      fetchPages(path, before, itemsLeast, mine.signal)
         .then(
-          (reply) => {
-            const now = { path, items: [...before, ...reply.items], next: reply.next, first: first ?? reply };
-            leave(path, now);
+          (now) => {
+            keep('list', path, now);
             setPages(now);
           },
           (error: unknown) => {
-            if (!mine.signal.aborted) setPages({ path, items: before, next: after, first, error: asApiError(error) });
+            if (!mine.signal.aborted) setPages({ ...before, path, error: asApiError(error) });
           },
         )
         .finally(() => {
@@ -103,8 +112,7 @@ export function useList<Item, Reply extends List<Item> = List<Item>>(
     [path],
   );
   useEffect(() => {
-    if (returnedTo.current === undefined || returnedTo.current !== path) load([], undefined);
-    returnedTo.current = undefined;
+    load({ items: [] }, returnedTo.current.path === path ? returnedTo.current.items.length : 0);
     return () => controller.current?.abort();
   }, [load, path]);
 
@@ -115,8 +123,25 @@ export function useList<Item, Reply extends List<Item> = List<Item>>(
     error: isCurrent ? pages.error : undefined,
     isLoading: isLoading || (path !== undefined && !isCurrent),
     hasMore: isCurrent && pages.next !== undefined && pages.error === undefined,
-    more: () => load(pages.items, pages.next, pages.first),
+    more: () => load(pages),
   };
+}
+
+async function fetchPages<Item, Reply extends List<Item>>(
+  path: string,
+  before: Pages<Item, Reply>,
+  itemsLeast: number,
+  signal: AbortSignal,
+): Promise<Pages<Item, Reply>> {
+  let { items, next, first } = before;
+  do {
+    const after = next === undefined ? '' : `${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(next)}`;
+    const reply = await get<Reply>(path + after, signal);
+    items = [...items, ...reply.items];
+    next = reply.next;
+    first ??= reply;
+  } while (next !== undefined && items.length < itemsLeast);
+  return { path, items, next, first };
 }
 
 let info: Promise<Info> | undefined;
