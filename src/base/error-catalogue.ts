@@ -137,7 +137,7 @@ export const ERROR_CATALOGUE = {
   ),
   FILE_NOT_SEEKABLE: entry(
     'this is a pipe or a device where a file is needed',
-    'Save what comes out of it to a file, and name that.',
+    'Name a file; what comes out of a pipe can be saved to one first.',
   ),
   FILE_UNREADABLE: entry('the file may not be read', 'Check its permissions, or run as a user who may read it.'),
   FILE_UNWRITABLE: entry(

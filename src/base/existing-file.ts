@@ -1,16 +1,31 @@
-/** No file that is there is replaced unasked, and neither stands a file for a directory nor a directory for a file. */
-import { stat } from 'node:fs/promises';
+/** No file that is there is replaced unasked, and nothing but a file ever is; neither stands a file for a directory nor a directory for a file. */
+import type { Stats } from 'node:fs';
+import { readlink, stat } from 'node:fs/promises';
 import { PinakesError } from './error.ts';
 
 export async function refuseExisting(path: string, force = false): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
+  const found = await foundAt(path);
   if (found?.isDirectory()) throw new PinakesError('FILE_IS_DIRECTORY', { where: path });
   if (found && !force) throw new PinakesError('FILE_EXISTS', { where: path });
+  // What is written takes the name, which nobody wants of a device; `/dev/stdout` is one also when it leads to a file.
+  const isOpenFile = (await readlink(path).catch(() => '')).startsWith('/proc/self/fd/');
+  if (isOpenFile || found?.isFile() === false) throw new PinakesError('FILE_NOT_SEEKABLE', { where: path });
 }
 
 /** A directory to write to: one that is there, or still to be made. */
 export async function refuseFileForDirectory(path: string | undefined): Promise<void> {
   if (path === undefined) return;
-  const found = await stat(path).catch(() => undefined);
+  const found = await foundAt(path);
   if (found?.isDirectory() === false) throw new PinakesError('FILE_NOT_DIRECTORY', { where: path });
+}
+
+/** Undefined when nothing is there. */
+async function foundAt(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOTDIR') throw new PinakesError('FILE_NOT_DIRECTORY', { where: path, cause });
+    return undefined;
+  }
 }

@@ -138,7 +138,7 @@ class Output {
     force: boolean,
   ): Promise<Output> {
     if (path === undefined) return new Output(terminal, undefined, undefined, 0);
-    await refuseExisting(path, force || saved !== undefined);
+    if (!force && saved === undefined) await refuseExisting(path);
     try {
       // Something to go on with is taken up; anything else of that name is somebody's and stays, unless it may be replaced.
       const file = await open(path, saved ? 'r+' : force ? 'w' : 'wx');

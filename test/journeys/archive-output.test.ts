@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -131,6 +132,26 @@ test('a stream that was killed goes on with its cursor file, and what it wrote i
   assert.ok(kills > 0, 'no stream was killed');
 });
 
+test('a pipe or a device is never replaced by a file, not even with --force', async (t) => {
+  const at = scratch(t);
+  await sampleArchive(at);
+  execFileSync('mkfifo', [join(at, 'pipe')]);
+  symlinkSync('/proc/self/fd/1', join(at, 'stdout'));
+  for (const name of ['pipe', 'stdout']) {
+    for (const command of [
+      ['export', name, '--format', 'warc', '--force'],
+      ['export', name, '--format', 'wacz', '--force'],
+      ['export', name, '--format', 'parquet', '--force'],
+      ['export', name, '--format', 'cdxj', '--force'],
+      ['slim', 'sum', 'volumes', '--out', name, '--force'],
+    ]) {
+      const { code, err } = await pinakes(at, ...command);
+      assert.deepEqual([code, /\[(\w+)\]/.exec(err)?.[1]], [2, 'FILE_NOT_SEEKABLE'], `${command.join(' ')}: ${err}`);
+    }
+    assert.ok(!lstatSync(join(at, name)).isFile());
+  }
+});
+
 test('stream writes a file only under a name that fits, replaces one when told to, and says what it wrote', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
@@ -144,6 +165,7 @@ test('stream writes a file only under a name that fits, replaces one when told t
     ['export', '.', '--format', 'warc', '--force'],
   ])
     assert.match((await pinakes(at, ...command)).err, /^pinakes: .*a directory where a file is needed/);
+  assert.match((await pinakes(at, 'stream', '--out', 'all.warc.gz/')).err, /a file stands where a directory is needed/);
   writeFileSync(join(at, 'all.warc.gz'), Buffer.alloc(whole.length * 2));
   assert.equal((await pinakes(at, 'stream', '--out', 'all.warc.gz', '--force')).code, 0);
   assert.ok(readFileSync(join(at, 'all.warc.gz')).equals(whole));
