@@ -147,7 +147,7 @@ class Output {
         await file.close();
         throw new PinakesError('FILE_CHANGED', { where: path, detail: 'it is shorter than its cursor file says' });
       }
-      await file.truncate(saved?.bytes ?? 0);
+      if (saved) await file.truncate(saved.bytes);
       return new Output(terminal, path, file, saved?.bytes ?? 0);
     } catch (cause) {
       throw fileError(cause, path, 'writing');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -150,6 +150,11 @@ test('a pipe or a device is never replaced by a file, not even with --force', as
     }
     assert.ok(!lstatSync(join(at, name)).isFile());
   }
+  symlinkSync('/dev/null', join(at, 'null'));
+  const { code, err } = await pinakes(at, 'stream', '--out', 'null', '--force');
+  assert.equal(code, 0, err);
+  execFile('cat', [join(at, 'pipe')], () => {});
+  assert.match((await pinakes(at, 'stream', '--out', 'pipe', '--force')).err, /\[FILE_NOT_SEEKABLE\]/);
 });
 
 test('stream writes a file only under a name that fits, replaces one when told to, and says what it wrote', async (t) => {
