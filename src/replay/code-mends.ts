@@ -9,20 +9,23 @@ export const CODE_MENDS = `
     var NAMES = ${JSON.stringify(STAND_INS)};
     var MENTIONED = new RegExp('\\\\b(?:' + NAMES.join('|') + '|return\\\\s+this)\\\\b');
     var CHECK = '_____WB$wombat$check$this$function_____';
-    var QUOTED = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?/;
-    var SET = /(^|[\\s;{}(),:!|])location\\s*=(?![=>])/;
-    var sought = new RegExp(QUOTED.source + '|' + SET.source, 'g');
+    // What stands between quotes, and what declares a variable of that name, stays as it is.
+    var LEFT = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?|\\b(?:var|let|const)\\s+location\\b/.source + '|';
+    var set = new RegExp(LEFT + /(^|[\\s;{}(),:!|])location\\s*=(?![=>])/.source, 'g');
+    var returned = new RegExp(LEFT + /(\\breturn\\s+)this\\b(?!\\$|\\s*[.[])/.source, 'g');
 
-    // Where the names are stand-ins, location = x would set the name and lead nowhere. What stands between quotes stays as it is.
+    // Where the names are stand-ins, location = x would set the name and lead nowhere.
     function led(text) {
-      return text.replace(sought, function (all, before) {
+      return text.replace(set, function (all, before) {
         return before === undefined ? all : before + 'location = ${CHECK_LOCATION}';
       });
     }
 
+    var declared = NAMES.map(function (name) { return new RegExp('\\\\bvar\\\\s+(?:[\\\\w$]+\\\\s*,\\\\s*)*' + name + '\\\\b'); });
     var wrap = methods.wrapScriptTextJsProxy;
     methods.wrapScriptTextJsProxy = function (text, excludes) {
-      return wrap.call(this, led(text), excludes);
+      var own = NAMES.filter(function (name, at) { return declared[at].test(text); });
+      return wrap.call(this, led(text), own.concat(excludes || []));
     };
     var evaluate = methods.rewriteEvalArg;
     methods.rewriteEvalArg = function (run, text, extra) {
@@ -34,7 +37,9 @@ export const CODE_MENDS = `
       var made = Reflect.construct(own, values);
       var text = textOf.call(made);
       if (!MENTIONED.test(text)) return made;
-      var code = led(text).replace(/\\breturn\\s+this\\b(?!\\s*[.[])/g, 'return ' + CHECK + '(this)');
+      var code = led(text).replace(returned, function (all, before) {
+        return before === undefined ? all : before + CHECK + '(this)';
+      });
       var standIns = NAMES.map(function (name) { return wombat.$wbwindow._wb_wombat.local_init(name) || wombat.$wbwindow[name]; });
       return own.apply(undefined, NAMES.concat('return ' + code)).apply(undefined, standIns);
     }
@@ -49,9 +54,9 @@ export const CODE_MENDS = `
       var own = win.Function;
       var textOf = own.prototype.toString;
       var standIn = new Proxy(own, {
-        apply: function (made, self, values) { return functionOf(wombat, own, textOf, values.map(String)); },
+        apply: function (made, self, values) { return functionOf(wombat, own, textOf, values); },
         construct: function (made, values, target) {
-          return target === standIn ? functionOf(wombat, own, textOf, values.map(String)) : Reflect.construct(made, values, target);
+          return target === standIn ? functionOf(wombat, own, textOf, values) : Reflect.construct(made, values, target);
         }
       });
       win.Function = standIn;

@@ -19,6 +19,7 @@ const THIS = '_____WB$wombat$check$this$function_____(this)';
 const LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
 const CODE = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>code)';
+const WINDOW_EVAL = '_____WB$wombat$assign$function_____("globalThis").eval';
 
 const CLASSIC: readonly [code: string, expected: string][] = [
   ['window.x = this', `window.x = ${THIS}`],
@@ -30,9 +31,16 @@ const CLASSIC: readonly [code: string, expected: string][] = [
     'window; x = { this: 1, get this() {} }; y = a ? this : b',
     `window; x = { this: 1, get ${THIS}() {} }; y = a ? ${THIS} : b`,
   ],
-  ['if (eval(a(1), eval("b"))) {}', `if (eval(${CODE}(a(1), eval(${CODE}("b"))))) {}`],
+  ['if (eval(a(1), eval("b"))) {}', `if (eval(${CODE}(a(1)), eval(${CODE}("b")))) {}`],
   ['x.eval(a); ({ eval(b) {} }); function eval(c) {}', 'x.eval(a); ({ eval(b) {} }); function eval(c) {}'],
-  ['(0, eval)(a); f(b, eval)', '(0, globalThis.eval)(a); f(b, eval)'],
+  [
+    'x = { eval(a) /* b */ {} }; class A { eval(a) // b\n {} }',
+    'x = { eval(a) /* b */ {} }; var A=class A { eval(a) // b\n {} };',
+  ],
+  ['var eval = f; eval(a)', 'var eval = f; eval(a)'],
+  ['(0, eval)(a); f(b, eval)', `(0, ${WINDOW_EVAL})(a); f(b, eval)`],
+  ['eval(a); { eval(b) }', `${WINDOW_EVAL}(${CODE}(a)); { eval(${CODE}(b)) }`],
+  ['f = (a) => eval(b)', `f = (a) => eval(${CODE}(b))`],
   ['location = "/x"', `location =${LOCATION} "/x"`],
   [
     'location == "/x"; location => 1; a.location = 2; var location2 = 3',

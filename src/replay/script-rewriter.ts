@@ -10,7 +10,7 @@
  *     this                        -> the stand-in, when it is the window; but for `this.anything` of other names
  *     location = x                -> location = (the stand-in).href = x
  *     x.postMessage(              -> x.__WB_pmw(self.window).postMessage(
- *     eval(x)                     -> eval(<x with the same done to it>), (0, eval) -> that of the stand-in
+ *     eval(x)                     -> eval(<x with the same done to it>); (0, eval), and a statement at the top -> that of the stand-in
  *     import(x)                   -> ____wb_rewrite_import__(<address>, x)
  *     import.meta.url             -> <address>: that of the original
  *     import ... from 'x'         -> the link of the archive, in modules
@@ -44,6 +44,11 @@ export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_locat
 /** Does to the text of a script what must be done where it is evaluated in place. */
 const EVALUATED = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>code)(';
 
+/** The `eval` of the stand-in: evaluates for the whole window, and leaves out the names that the text declares. */
+const EVAL_OF_WINDOW = `${ASSIGN}("globalThis").eval`;
+/** The body of a method, behind its parameters. */
+const BODY = /(?:\s|\/\/.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*\{/y;
+
 /** Scripts without any of these need nothing. */
 const MENTIONS = new RegExp(`\\b(?:${STAND_INS.join('|')}|this|postMessage|import|export|eval)\\b`);
 /** What is evaluated may mention any of them. */
@@ -73,7 +78,7 @@ class ScriptRewriting {
   readonly #declarations: Patch[] = [];
   /** Calls of `eval`, made only then too, and those that are being read: where the argument begins, and the depth around it. */
   readonly #evaluations: Patch[] = [];
-  readonly #evaluating: { readonly from: number; readonly depth: number }[] = [];
+  readonly #evaluating: { readonly from: number; readonly depth: number; to?: number }[] = [];
   readonly #declared = new Set<string>();
   readonly #handedOut: string[] = [];
   /** The depth of the list of declarations being read; -1 when there is none. */
@@ -106,7 +111,7 @@ class ScriptRewriting {
     const isClassic = this.#kind === 'classic' && scanner.isWhole;
     const patches = [...this.#patches];
     if (isWrapped && isClassic) patches.push(...this.#declarations);
-    if (scanner.isWhole) patches.push(...this.#evaluations);
+    if (scanner.isWhole && !this.#declared.has('eval')) patches.push(...this.#evaluations);
     const body = patched(this.#text, patches);
     return isWrapped ? this.#wrapped(body) : body;
   }
@@ -173,17 +178,22 @@ class ScriptRewriting {
   #onEval({ start, end, before, depth }: ScannedName): void {
     if (this.#isWorker || before === 'function') return;
     const after = this.#afterSpace(end);
-    if (this.#text[after] === '(') this.#evaluating.push({ from: after + 1, depth });
-    else if (this.#text[after] === ')' && /\(\s*\d\s*,\s*$/.test(this.#text.slice(Math.max(0, start - 16), start)))
-      this.#put(start, start, 'globalThis.');
+    const isCall = this.#text[after] === '(';
+    if (isCall) this.#evaluating.push({ from: after + 1, depth });
+    // There a name that the text declares is one of the window, and would meet that of the block.
+    const isAtTop = isCall && depth === 0 && this.#kind === 'classic' && /^[;}]?$/.test(before);
+    const isOfWindow =
+      this.#text[after] === ')' && /\(\s*\d\s*,\s*$/.test(this.#text.slice(Math.max(0, start - 16), start));
+    if (isAtTop || isOfWindow) this.#evaluations.push({ from: start, to: end, text: EVAL_OF_WINDOW });
   }
 
   /** A bracket that closes: the end of what is evaluated, unless a body follows, which makes it a method of that name. */
   #endEval(at: number, depth: number): void {
     if (this.#evaluating.at(-1)?.depth !== depth) return;
-    const { from } = this.#evaluating.pop()!;
-    if (this.#nextCharacter(at + 1) === '{') return;
-    this.#evaluations.push({ from, to: from, text: EVALUATED }, { from: at, to: at, text: ')' });
+    const { from, to = at } = this.#evaluating.pop()!;
+    BODY.lastIndex = at + 1;
+    if (BODY.test(this.#text)) return;
+    this.#evaluations.push({ from, to: from, text: EVALUATED }, { from: to, to, text: ')' });
   }
 
   #noteModule(token: ScannedName): void {
@@ -273,6 +283,9 @@ class ScriptRewriting {
 
   #onPunctuation(character: string, at: number, depth: number): void {
     if (character === ')') this.#endEval(at, depth);
+    const evaluating = this.#evaluating.at(-1);
+    // What follows the text is of use to functions of that name only.
+    if (character === ',' && evaluating && evaluating.depth === depth - 1) evaluating.to ??= at;
     if (character === '}' || character === ']') {
       if (depth === this.#patternDepth) this.#patternDepth = -1;
       if (character === '}' && depth === this.#classDepth) {

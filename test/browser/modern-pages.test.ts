@@ -141,6 +141,27 @@ test('code that scripts make from text sees what other scripts see', async (t) =
   await frame.waitForFunction('Array.from(frames, (one) => one.document.title).join() === "there,there"');
 });
 
+test('code that scripts make from text may have names of its own', async (t) => {
+  const page = html(`<script>eval(atob('${btoa('var a, parent = 8; done.packed = parent')}'));</script><script>
+    setTimeout('var opener = 3; done.later = opener', 0);
+    Object.assign(done, {
+      inner: (function () { var globalThis = (0, eval)('this'); return typeof globalThis.document; })(),
+      given: (function (eval) { return eval('a', 'b'); })(function (a, b) { return a + b; }),
+      name: new Function('this$', 'return this$')(1), quoted: Function('return "return this"')(),
+      declared: Function('var location = 5; var self = this; return location')()
+    });</script>`);
+  const { done } = await found(t, [page], ['later', 'declared']);
+  assert.deepEqual(done, {
+    packed: 8,
+    later: 3,
+    inner: 'object',
+    given: 'ab',
+    name: 1,
+    quoted: 'return this',
+    declared: 5,
+  });
+});
+
 test('what scripts call globalThis is the window that they see', async (t) => {
   const seen = `[globalThis.location.href, globalThis.document.URL, globalThis === window, globalThis.top === top, typeof globalThis.fetch]`;
   const page = html(`
