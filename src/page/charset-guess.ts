@@ -27,7 +27,7 @@ export function guessCharset(bytes: Uint8Array): string {
   const utf16 = guessUtf16(bytes);
   if (utf16 !== undefined) return utf16;
   if (hasIso2022(bytes)) return 'iso-2022-jp';
-  if (isUtf8(withoutCutTail(bytes))) return 'utf-8';
+  if (mayBeUtf8(bytes)) return 'utf-8';
   const sample = sampleOf(bytes);
   let best: { charset: string; score: number } = { charset: 'windows-1252', score: Number.NEGATIVE_INFINITY };
   for (const charset of CANDIDATES) {
@@ -60,6 +60,11 @@ function hasIso2022(bytes: Uint8Array): boolean {
     if (byte === 0x1b && bytes[at + 1] === 0x24 && (bytes[at + 2] === 0x42 || bytes[at + 2] === 0x40)) isFound = true;
   }
   return isFound;
+}
+
+/** Whether the start of a text is UTF-8, as far as it goes. */
+export function mayBeUtf8(start: Uint8Array): boolean {
+  return isUtf8(withoutCutTail(start));
 }
 
 /** A sample can end inside of a character. */

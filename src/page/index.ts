@@ -2,6 +2,7 @@
 export { isAppManifest, linksOfManifest } from './app-manifest.ts';
 export { decodeText, sniffCharset } from './charset.ts';
 export { CharsetEncoder } from './charset-encoder.ts';
+export { mayBeUtf8 } from './charset-guess.ts';
 export { linksOfHeaders, redirectOf } from './header-links.ts';
 export { type Link, LinkBase, type LinkKind } from './link.ts';
 export { isScriptMime, linksOfScript } from './module-links.ts';

@@ -4,10 +4,9 @@
  * The capture is chosen, its own record gives the head, the record that holds its content the payload, decoded by the codings of that record. Pages,
  * styles and scripts are rewritten; everything else passes as it is.
  */
-import { isUtf8 } from 'node:buffer';
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
-import { bareMime, EMPTY, type EpochMs, formatTimestamp, toHex, utf8 } from '../base/index.ts';
-import { sniffCharset } from '../page/index.ts';
+import { bareMime, EMPTY, type EpochMs, formatTimestamp, PinakesError, toHex, utf8 } from '../base/index.ts';
+import { mayBeUtf8, sniffCharset } from '../page/index.ts';
 import { requestKey, urlKey } from '../url/index.ts';
 import { byteRange, type HttpHead } from '../warc/index.ts';
 import { callingBack, captureBesideBuster } from './cache-buster.ts';
@@ -228,11 +227,12 @@ export class Replayer {
     fields.push(
       ...(kind === 'html' || kind === 'xhtml' || kind === 'svg' ? this.#security.document : this.#security.resource),
     );
-    const isOfPageCharset = (kind === 'script' || kind === 'css') && !isUtf8(start);
+    const isUndeclared = (kind === 'script' || kind === 'css') && !/charset\s*=/i.test(contentType);
+    const isOfPageCharset = isUndeclared && !mayBeUtf8(start);
     const rewritten = rewrittenBody(body, start, {
       kind,
       contentType: contentType === '' ? undefined : contentType,
-      pageCharset: isOfPageCharset ? await this.#pageCharset(request) : undefined,
+      pageCharset: isOfPageCharset ? await this.#pageCharset(request).catch(unlessDamaged) : undefined,
       linksFor: (charset) => (charset === 'utf-8' ? links : linksFor(charset)),
       head: this.#pageHead(request, capture),
       replayOrigin: this.#origins.replayOrigin,
@@ -398,6 +398,11 @@ async function outside(answer: Bytes, size: number): Promise<ReplayResponse> {
 /** Scripts are told the extent of what they get, not of what the original sent. */
 function withoutExtent(fields: FieldList): FieldList {
   return fields.filter(([name]) => !/^x-archive-orig-content-(?:length|range)$/i.test(name));
+}
+
+/** A part of a page is shown though the page is damaged, which who opens that is told. */
+function unlessDamaged(error: unknown): undefined {
+  if (!(error instanceof PinakesError)) throw error;
 }
 
 /** Whether a time of whole seconds means this capture. */

@@ -1,6 +1,8 @@
 /** Which charset a part of a page is read in. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { woundUrl } from '../archive/damage-sample.ts';
 import { SPRING } from '../browser/sample-site.ts';
 import { ORIGINS, ReplayTrial } from './replay-trial.ts';
 
@@ -33,4 +35,35 @@ test('scripts and style sheets that declare no charset are in that of the page w
   assert.equal(await asked('own.js'), 'дЮ');
   assert.equal(await asked('own.css'), 'дЮ');
   assert.equal(await asked('a.js', 'http://old.example/none'), await asked('a.js', 'http://old.example/new'));
+});
+
+test('a script in UTF-8 stays that where its first piece ends inside of a character, and one of a damaged page is shown', async (t) => {
+  // More than is handled whole, in characters of three bytes behind each number of others.
+  const large = (others: string) => gzipSync(`x = "${others}${'日'.repeat(500_000)}Да"`);
+  const trial = await ReplayTrial.with(t, [
+    { url: 'http://old.example/', type: 'text/html; charset=windows-1251', body: '<p>page</p>' },
+    { url: 'http://old.example/hurt', type: 'text/html; charset=windows-1251', body: '<p>hurt</p>'.repeat(1000) },
+    {
+      url: 'http://old.example/a.js',
+      type: 'text/javascript',
+      body: Buffer.from([0x78, 0x3d, 0x22, 0xc4, 0xe0, 0x22]),
+    },
+    ...['', '-', '--'].map((others) => ({
+      url: `http://old.example/large${others}.js`,
+      type: 'text/javascript',
+      fields: ['Content-Encoding: gzip'],
+      body: large(others),
+    })),
+  ]);
+  const asked = async (name: string, page: string) => {
+    const fields = { referer: `${ORIGINS.replayOrigin}/web/20200401100000mp_/http://old.example/${page}` };
+    const { text } = await trial.ask({ url: `http://old.example/${name}`, at: SPRING, modifier: 'js_', fields });
+    return /([^"]{1,2})"[^"]*$/.exec(text)?.[1];
+  };
+  for (const others of ['', '-', '--']) assert.equal(await asked(`large${others}.js`, ''), 'Да');
+  const alone = await asked('a.js', 'none');
+  for (const how of ['middle', 'start', 'all'] as const) {
+    await woundUrl(trial.archive, 'http://old.example/hurt', how);
+    assert.equal(await asked('a.js', 'hurt'), alone, how);
+  }
 });
