@@ -413,8 +413,16 @@ function isExact({ time }: Capture, at: EpochMs | undefined): boolean {
 /** Whether an asked URL has the path of a capture, on which the links that its scripts make depend: in `/a/` they are others than in `/a`. */
 function isOfPath(capture: Capture, url: string): boolean {
   if (capture.url === url) return true;
-  const own = URL.parse(linkTarget(capture.url));
-  return !own || !/^https?:$/.test(own.protocol) || own.pathname === URL.parse(url)?.pathname;
+  const own = plainPath(capture.url);
+  return own === undefined || own === plainPath(url);
+}
+
+/** A path as it stays on its way: browsers escape `|` and others each in their own way, and proxies merge slashes. Whoever is sent elsewhere for that comes back for ever. */
+function plainPath(url: string): string | undefined {
+  const { protocol, pathname } = URL.parse(linkTarget(url)) ?? {};
+  if (pathname === undefined || !/^https?:$/.test(protocol ?? '')) return undefined;
+  const unescaped = pathname.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return unescaped.replace(/\/{2,}/g, '/');
 }
 
 /** The head that an answer gets: the capture's own, but for an "unchanged" that has none of its own. */
