@@ -191,7 +191,7 @@ export class SegmentShelf {
       fields: filename,
     } as const;
     const start = encoder.fileStart();
-    if (start.length > 0) this.append(open, start);
+    if (start.length > 0) this.append(open, start, 0);
     this.append(open, encoder.encode(recordParts(record, info)));
     encoder.close();
     return open;

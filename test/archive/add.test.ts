@@ -258,6 +258,9 @@ test('zstd files with a dictionary keep their frames and the dictionary; files w
     assert.ok(stored.includes(member));
   const before = await answers(archive);
   assert.equal(before.length, 24);
+  const told: unknown[] = [];
+  for await (const _ of archive.streamWarc({ onDamage: (damage) => told.push(damage) }));
+  assert.deepEqual(told, [], 'a dictionary is no record that is missed');
   await archive.rebuild();
   assert.deepEqual(await answers(archive), before);
   await archive.delete({ url: 'http://one.example/3' });
@@ -265,6 +268,17 @@ test('zstd files with a dictionary keep their frames and the dictionary; files w
   assert.deepEqual(await audit(archive), []);
   assert.deepEqual(await payloadAt(archive, 'http://one.example/4'), Buffer.from(contentOf('one 4')));
   assert.deepEqual(await payloadAt(archive, 'http://two.example/3'), Buffer.from(contentOf('two 3')));
+});
+
+test('a segment that was begun with a dictionary is compacted', async (t) => {
+  const archive = await makeArchive(t);
+  const samples = Array.from({ length: 200 }, (_, n) => contentOf(`sample ${n}`, 800));
+  const dictionary = trainDictionary(samples, { bytesMax: 8192, id: 40001 });
+  await archive.add([await writeForeign(join(archive.directory, 'one.warc.zst'), site('one', 12), 'zstd', dictionary)]);
+  await archive.delete({ url: 'http://one.example/3' });
+  const { segments, damaged } = await archive.compact();
+  assert.deepEqual([segments, damaged], [1, []]);
+  assert.deepEqual(await audit(archive), []);
 });
 
 test('ARC documents become records that keep their payload, their date and their address', async (t) => {
