@@ -13,12 +13,13 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import { sortLines } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId, parseBlockId } from './catalog-draft.ts';
-import { isBadSector, isDamage } from './damage.ts';
+import { damageError, isBadSector, isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
 import { type Referent, referentOf } from './referent.ts';
@@ -280,8 +281,13 @@ class Compaction {
   async #repoint(group: ContentGroup): Promise<void> {
     let current = -1;
     let wishes = new Map<number, Referent>();
-    const onUnreadable = (id: string) => this.#stuck.set(id, parseBlockId(id)!);
-    const referents = new Referents(this.#archive, await this.#staying(group), onUnreadable);
+    const onUnknown = (id: string, holder: Place | undefined) => {
+      this.#stuck.set(id, parseBlockId(id)!);
+      if (!holder) return;
+      const { access, shelf } = this.#archive;
+      this.#noteDamaged(shelf.get(holder.segment), damageError(access.absenceAt(holder, [], undefined)));
+    };
+    const referents = new Referents(this.#archive, await this.#staying(group), onUnknown);
     const exchange = async () => {
       // As long as other contents wait for their turn, revisits may point at any of the deleted records.
       const drop = group.isAll ? await this.#dead.get(current) : [];
@@ -382,11 +388,15 @@ class Compaction {
       return await work();
     } catch (error) {
       if (!isDamage(error) && !isBadSector(error)) throw error;
-      const { damaged } = this.#report;
-      if (!damaged.some(({ segment }) => segment === old.name)) damaged.push({ segment: old.name, why: error.message });
+      this.#noteDamaged(old, error);
       this.#stay(repoint ?? new Map());
       return undefined;
     }
+  }
+
+  #noteDamaged({ name }: Segment, { message: why }: PinakesError): void {
+    const { damaged } = this.#report;
+    if (!damaged.some(({ segment }) => segment === name)) damaged.push({ segment: name, why });
   }
 
   /** The segment written anew, as far as the wish still holds; undefined when nothing is left to do, or another of its name forbids it. */
@@ -445,26 +455,28 @@ class Compaction {
   }
 }
 
+/** Hears of a content of which nobody can say where it stands, and of the record that holds it and cannot be read. */
+type OnUnknown = (id: string, holder: Place | undefined) => void;
+
 /** What revisits of contents have to say: the records that hold these, by their places. */
 class Referents {
   readonly #archive: ArchiveParts;
   readonly #holders: ReadonlyMap<string, Place>;
-  readonly #onUnreadable: (id: string) => void;
+  readonly #onUnknown: OnUnknown;
   readonly #known = new Map<string, Referent | undefined>();
 
-  constructor(archive: ArchiveParts, holders: ReadonlyMap<string, Place>, onUnreadable: (id: string) => void) {
+  constructor(archive: ArchiveParts, holders: ReadonlyMap<string, Place>, onUnknown: OnUnknown) {
     this.#archive = archive;
     this.#holders = holders;
-    this.#onUnreadable = onUnreadable;
+    this.#onUnknown = onUnknown;
   }
 
-  /** Undefined for a content whose holder is to go, or cannot be read. */
+  /** Undefined for a content whose holder cannot be read, or was to go and could not: none of its revisits took its place. */
   async of(id: string): Promise<Referent | undefined> {
     if (this.#known.has(id)) return this.#known.get(id);
     const holder = this.#holders.get(id);
-    if (!holder) return undefined;
-    const [head] = await this.#archive.access.heads([holder]);
-    if (!head) this.#onUnreadable(id);
+    const [head] = holder ? await this.#archive.access.heads([holder]) : [];
+    if (!head) this.#onUnknown(id, holder);
     const referent = head && { ...referentOf(head), content: id };
     this.#known.set(id, referent);
     return referent;

@@ -211,23 +211,20 @@ test('I5 No capture loses its content: nor when the line that names the file tha
 });
 
 for (const [what, broken, suffix, stay] of [
-  ['the record that a content is held by', 'holder', '', []],
-  ['a revisit that leans on what stays', 'leaning', '', ['leaning']],
+  ['the record that a content is held by', 'holder', '', ['gone']],
+  ['a revisit that leans on what stays', 'leaning', '', ['gone', 'leaning']],
   ['tombstones', 'other', '.tombstones', ['other']],
 ] as const)
-  test(`a bad sector under ${what} keeps compaction from that segment only`, async (t) => {
+  test(`a bad sector under ${what} keeps compaction from that segment and what leans on it, and is told of`, async (t) => {
     const archive = await leaningArchive(t);
     const mend = await breakFile(t, fileOf(archive, broken, suffix), 0);
     const { damaged } = await archive.compact();
     assert.deepEqual(
       damaged.map(({ segment }) => segment.split('/')[0]),
-      stay,
+      [broken],
     );
     const left = archive.segments().filter(({ deadBytes }) => deadBytes > 0);
-    assert.deepEqual(
-      left.map(({ name }) => name.split('/')[0]).filter((name) => name !== 'gone'),
-      stay,
-    );
+    assert.deepEqual(left.map(({ name }) => name.split('/')[0]).sort(), stay);
     mend();
     await archive.compact();
     assert.ok(archive.segments().every(({ deadBytes }) => deadBytes === 0));
@@ -235,6 +232,34 @@ for (const [what, broken, suffix, stay] of [
     assert.equal((await allCaptures(archive)).length, 8);
     assert.deepEqual(await audit(archive), []);
   });
+
+test('I5 No capture loses its content: nor when the record that held it cannot be read, and another revisit is named as the original', async (t) => {
+  const archive = await makeArchive(t);
+  const directory = await temporaryDirectory(t);
+  const original = response('http://a.example/', NOON, contentOf('shared'));
+  const named = revisitOf(original, 'http://b.example/', NOON + DAY);
+  const { record, block } = revisitOf(named, 'http://c.example/', NOON + 2 * DAY);
+  const { payloadDigest: _, ...undigested } = record;
+  for (const [collection, one] of [
+    ['holder', original],
+    ['named', named],
+    ['leaning', { record: undigested, block }],
+  ] as const) {
+    await writeForeign(join(directory, `${collection}.warc.gz`), [one]);
+  }
+  await archive.addVolume({ name: 'second', path: directory });
+  assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
+  for (const url of ['http://a.example/', 'http://b.example/']) await archive.delete({ url });
+  const mend = await breakFile(t, join(directory, 'holder.warc.gz'), 0);
+  assert.deepEqual((await archive.compact()).segments, 0, 'deleted records stay that revisits name');
+  mend();
+  await archive.rebuild();
+  assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
+  await archive.compact();
+  assert.deepEqual(await payloadAt(archive, 'http://c.example/'), Buffer.from(contentOf('shared')));
+  assert.ok(archive.segments().every(({ deadBytes }) => deadBytes === 0));
+  assert.deepEqual(await audit(archive), []);
+});
 
 test('a bad sector keeps recompression from its segment only', async (t) => {
   const archive = await makeArchive(t, { policies: { segmentBytesMax: 64 * 1024 } });
