@@ -137,6 +137,13 @@ async function openCatalog(directory: string): Promise<Catalog> {
   }
 }
 
+type RebuildOptions = {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (segment: Segment) => void;
+  /** Told of what is wrong in the segments, besides the one that the archive was opened with. */
+  readonly onFinding?: (finding: Finding) => void;
+};
+
 export class Archive implements StreamParts {
   readonly directory: string;
   readonly catalog: Catalog;
@@ -470,7 +477,7 @@ export class Archive implements StreamParts {
   }
 
   /** Makes the catalog again from the segments and the tombstones beside them. Interrupted, it is finished by the next opening. */
-  async rebuild(options: { signal?: AbortSignal; onProgress?: (segment: Segment) => void } = {}): Promise<void> {
+  async rebuild(options: RebuildOptions = {}): Promise<void> {
     const [missing] = this.volumes.failures();
     // What a missing volume holds would leave the catalog; better no rebuild than that.
     if (missing) throw missing;
@@ -484,7 +491,12 @@ export class Archive implements StreamParts {
       this.shelf.reset();
       this.access.forget();
       this.retrieval.forget();
-      await healArchive(this, this.cataloguingParts(options.signal), options.onProgress);
+      const parts = this.cataloguingParts(options.signal);
+      const onFinding = (finding: Finding) => {
+        parts.onFinding?.(finding);
+        options.onFinding?.(finding);
+      };
+      await healArchive(this, { ...parts, onFinding }, options.onProgress);
       await resolveLater(this);
       await this.catalog.write({ durable: true });
     };

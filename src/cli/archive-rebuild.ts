@@ -6,7 +6,7 @@ import type { CommandContext } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { Progress } from './progress.ts';
 import { runInServer } from './remote.ts';
-import { counted, formatBytes } from './terminal.ts';
+import { counted, formatBytes, formatFinding } from './terminal.ts';
 
 const BROKEN: ReadonlySet<string> = new Set(['CATALOG_DAMAGED', 'CATALOG_VERSION']);
 
@@ -31,14 +31,21 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
 }
 
 async function rebuild(
-  { terminal, report: tell }: CommandContext,
+  { terminal, report: tell, archive: served }: CommandContext,
   options: ArchiveCommandOptions,
   archive: Archive,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const progress = new Progress(terminal, 'rebuild', segmentBytes(archive));
   let doneBytes = 0;
+  let errors = 0;
   await archive.rebuild({
+    onFinding: (finding) => {
+      if (finding.level !== 'error') return;
+      errors++;
+      // Elsewhere it is told by the opening's own words; a server that opened the archive tells nobody at this terminal.
+      if (served) terminal.say(formatFinding(finding));
+    },
     ...(signal && { signal }),
     onProgress: (segment) => {
       doneBytes += segment.bytes;
@@ -58,6 +65,6 @@ async function rebuild(
         `${counted(totals.captures, 'capture')}, ${counted(totals.blocks, 'content')}`,
     );
   }
-  // Those that could not be read were told of by name.
-  return archive.shelf.unread.size > 0 ? EXIT_FOUND : EXIT_FINE;
+  // What could not be read was told of by name.
+  return errors + archive.shelf.unread.size > 0 ? EXIT_FOUND : EXIT_FINE;
 }

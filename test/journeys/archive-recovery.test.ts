@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { segmentFiles } from '../archive/shelf-sample.ts';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
 import { scratch, writeSite } from './warc-sample.ts';
 
@@ -128,6 +129,21 @@ test('an archive in a directory that may not be written to is refused with advic
   } finally {
     chmodSync(join(at, 'archive'), 0o755);
   }
+});
+
+test('a rebuild names a damaged record and ends with 1', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one', 4);
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  assert.equal((await pinakes(at, 'rebuild')).code, 0);
+  const [segment] = segmentFiles(join(at, 'archive'));
+  const bytes = readFileSync(segment!);
+  const middle = Math.floor(bytes.length / 2);
+  writeFileSync(segment!, bytes.fill(0, middle, middle + 50));
+  const { code, err } = await pinakes(at, 'rebuild');
+  assert.equal(code, 1);
+  assert.match(err, /: error gzip-/);
 });
 
 test('a rebuild without a file that was added in place names it and ends with 1, and the file comes in when it is back', async (t) => {
