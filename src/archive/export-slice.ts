@@ -156,13 +156,13 @@ async function recordAt(
   return { ...capture, offset };
 }
 
-async function* recordsFrom(
+function recordsFrom(
   archive: StreamParts,
   segment: Segment,
   from: number,
   options: { readonly signal?: AbortSignal | undefined; readonly onUnreadable?: (finding: Finding) => void } = {},
 ): AsyncGenerator<ReadingRecord> {
-  yield* archive.access.recordsIn(segment, from, segment.bytes, { ...options, passesGaps: true });
+  return archive.access.recordsIn(segment, from, segment.bytes, { ...options, passesGaps: true });
 }
 
 /** The captures of a segment with what goes with them, and how all of these stand in it. */

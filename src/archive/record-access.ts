@@ -223,37 +223,48 @@ export class RecordAccess {
   }
 
   /** A record in pieces, for those that are large, damaged, or share their member. */
-  async *records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
+  records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
     const { segment, offset, length } = place;
     // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
-    yield* this.recordsIn(this.#shelf.get(segment), offset, offset + length, { lookBackBytes: 0, ...options });
+    return this.recordsIn(this.#shelf.get(segment), offset, offset + length, { lookBackBytes: 0, ...options });
   }
 
   /** The records of a stretch of a segment. */
-  async *recordsIn(
+  recordsIn(
     segment: Segment,
     from: number,
     end: number,
     { passesGaps = false, ...options }: RecordsOptions = {},
   ): AsyncGenerator<ReadingRecord> {
-    const { name, number } = segment;
-    const volume = this.#volumes.get(segment.volume);
-    const dictionary = await this.dictionaryOf(number).catch((error: unknown) => {
-      if (!passesGaps || !isBadSector(error)) throw error;
-      return undefined;
-    });
-    const reading = { ...options, name, dictionary: dictionary && Buffer.from(dictionary) };
-    if (passesGaps) yield* this.#recordsAroundGaps(segment, from, end, reading);
-    else yield* readRecords(volume.stream(name, from, end), { ...reading, offset: from, inputBytes: end - from });
+    // Not handed through a generator of its own: every record would wait for one more.
+    return passesGaps
+      ? this.#recordsAroundGaps(segment, from, end, options)
+      : this.#recordsBetween(segment, from, end, options);
+  }
+
+  async *#recordsBetween(
+    segment: Segment,
+    from: number,
+    end: number,
+    options: RecordsOptions,
+  ): AsyncGenerator<ReadingRecord> {
+    const stream = this.#volumes.get(segment.volume).stream(segment.name, from, end);
+    const reading = readingOf(segment, await this.dictionaryOf(segment.number), options);
+    yield* readRecords(stream, { ...reading, offset: from, inputBytes: end - from });
   }
 
   async *#recordsAroundGaps(
     segment: Segment,
     from: number,
     end: number,
-    reading: ReadOptions,
+    options: RecordsOptions,
   ): AsyncGenerator<ReadingRecord> {
     const { name } = segment;
+    const dictionary = await this.dictionaryOf(segment.number).catch((error: unknown) => {
+      if (!isBadSector(error)) throw error;
+      return undefined;
+    });
+    const reading = readingOf(segment, dictionary, options);
     const isOwn = await this.isOwn(segment);
     const coding = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
     const lose = (offset: number, code: 'segment-short' | 'segment-unreadable', bytes: number) => {
@@ -349,6 +360,10 @@ export class RecordAccess {
 /** All that can be read of a small member is wanted; of many large ones at once, no more than passes by. */
 export function lookBackOf({ length }: Pick<Place, 'length'>): number {
   return length <= WHOLE_BYTES_MAX ? length : 0;
+}
+
+function readingOf({ name }: Segment, dictionary: Uint8Array | undefined, options: RecordsOptions): ReadOptions {
+  return { ...options, name, dictionary: dictionary && Buffer.from(dictionary) };
 }
 
 function wholeOf({ head, block }: DecodedRecord): WholeRecord {

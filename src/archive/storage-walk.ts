@@ -136,7 +136,7 @@ export class StorageWalk {
     }
   }
 
-  async *#recordsOf(
+  #recordsOf(
     segment: Segment,
     from: number,
     end: number,
@@ -145,7 +145,7 @@ export class StorageWalk {
     const { signal, onUnreadable: tells } = this.#options;
     // Who does not tell what is missing has to break off.
     const passesGaps = tells !== undefined;
-    yield* this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
+    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
   }
 
   /** Offsets of the deleted captures of a segment and of what goes with them. */
