@@ -57,7 +57,8 @@ test('I5 No capture loses its content: what a file leans on that is away at a re
   assert.equal((await again.verify()).errors, 0);
 });
 
-test('I5 No capture loses its content: nor when the original is deleted while the file that leans on it is away', async (t) => {
+/** A file that was copied, and one that is used where it lies, whose revisit leans on it. */
+async function archiveThatLeansOutside(t: TestContext) {
   const archive = await makeArchive(t);
   const directory = await temporaryDirectory(t);
   const body = contentOf('shared');
@@ -68,6 +69,11 @@ test('I5 No capture loses its content: nor when the original is deleted while th
   ]);
   await archive.add([copied], { workers: 0 });
   await archive.add([linked], { workers: 0, inPlace: true, collection: 'linked' });
+  return { archive, body, linked };
+}
+
+test('I5 No capture loses its content: nor when the original is deleted while the file that leans on it is away', async (t) => {
+  const { archive, body, linked } = await archiveThatLeansOutside(t);
   await archive.close();
   renameSync(linked, `${linked}.away`);
   await dropCatalog(archive.directory);
@@ -180,16 +186,7 @@ function fileOf(archive: Archive, collection: string, suffix = ''): string {
 }
 
 test('I5 No capture loses its content: nor when the line that names the file that leans on it is damaged', async (t) => {
-  const archive = await makeArchive(t);
-  const directory = await temporaryDirectory(t);
-  const body = contentOf('shared');
-  const original = response('http://a.example/', NOON, body);
-  const copied = await writeForeign(join(directory, 'copied.warc.gz'), [original]);
-  const linked = await writeForeign(join(directory, 'linked.warc.gz'), [
-    revisitOf(original, 'http://a.example/', NOON + DAY),
-  ]);
-  await archive.add([copied], { workers: 0 });
-  await archive.add([linked], { workers: 0, inPlace: true, collection: 'linked' });
+  const { archive, body } = await archiveThatLeansOutside(t);
   await archive.delete({ url: 'http://a.example/', to: NOON + 1 });
   await archive.close();
   await dropCatalog(archive.directory);
