@@ -4,7 +4,7 @@
  */
 import { READ_CHUNK_BYTES } from '../base/index.ts';
 import type { Volume } from '../volume/index.ts';
-import { isBadSector } from './damage.ts';
+import { ifGiven, isBadSector } from './damage.ts';
 
 const SECTOR_BYTES = 4096;
 
@@ -63,12 +63,7 @@ export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
   /** The rest of the sector; undefined when the disk does not give it. */
   async #sectorAt(offset: number): Promise<Uint8Array | undefined> {
     const length = Math.min(SECTOR_BYTES - (offset % SECTOR_BYTES), this.#end - offset);
-    try {
-      const [bytes] = await this.#volume.read([{ name: this.#name, offset, length }]);
-      return bytes!;
-    } catch (error) {
-      if (!isBadSector(error)) throw error;
-      return undefined;
-    }
+    const [bytes] = (await ifGiven(this.#volume.read([{ name: this.#name, offset, length }]))) ?? [];
+    return bytes;
   }
 }

@@ -19,7 +19,7 @@ import { sortLines } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId, parseBlockId } from './catalog-draft.ts';
-import { damageError, isBadSector, isDamage } from './damage.ts';
+import { damageError, ifGiven, isBadSector, isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
 import { type Referent, referentOf } from './referent.ts';
@@ -114,10 +114,7 @@ export async function finishExchanges(archive: ArchiveParts): Promise<void> {
     for (const { name } of await volume.list()) {
       if (!/\.warc(\.gz|\.zst)?$/.test(name) || archive.shelf.byName(name)) continue;
       // What the disk does not give now is settled another time.
-      const replacement = await replacementIn(volume, name).catch((error: unknown) => {
-        if (!isBadSector(error)) throw error;
-        return undefined;
-      });
+      const replacement = await ifGiven(replacementIn(volume, name));
       if (replacement && archive.shelf.byName(replacement.name))
         await discardRewritten(archive, { volume: volume.name, name });
     }

@@ -69,3 +69,11 @@ export function isBadSector(error: unknown): error is PinakesError {
   if (!(error instanceof PinakesError) || !['DEVICE_FAILED', 'VOLUME_IO'].includes(error.code)) return false;
   return (error.cause as { syscall?: unknown } | undefined)?.syscall === 'read';
 }
+
+/** What is read; undefined when the disk does not give it any more. */
+export function ifGiven<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: unknown) => {
+    if (!isBadSector(error)) throw error;
+    return undefined;
+  });
+}

@@ -18,7 +18,7 @@ import {
   readRecords,
 } from '../warc/index.ts';
 import { BytesBeforeGap } from './bytes-before-gap.ts';
-import { type Damage, damageError, damageOf, isBadSector, isDamage } from './damage.ts';
+import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } from './damage.ts';
 import { isOwnBeginning } from './replacement.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
 import { PROBLEM_CATALOGUE } from './verify-problem.ts';
@@ -98,13 +98,8 @@ export class RecordAccess {
   }
 
   /** The same; undefined when the disk does not give it any more. */
-  async memberIfGiven(place: Place): Promise<Uint8Array | undefined> {
-    try {
-      return await this.member(place);
-    } catch (error) {
-      if (!isBadSector(error)) throw error;
-      return undefined;
-    }
+  memberIfGiven(place: Place): Promise<Uint8Array | undefined> {
+    return ifGiven(this.member(place));
   }
 
   /** The same in pieces, each good until the next is asked for. */
@@ -260,10 +255,7 @@ export class RecordAccess {
     options: RecordsOptions,
   ): AsyncGenerator<ReadingRecord> {
     const { name } = segment;
-    const dictionary = await this.dictionaryOf(segment.number).catch((error: unknown) => {
-      if (!isBadSector(error)) throw error;
-      return undefined;
-    });
+    const dictionary = await ifGiven(this.dictionaryOf(segment.number));
     const reading = readingOf(segment, dictionary, options);
     const isOwn = await this.isOwn(segment);
     const coding = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
