@@ -1,7 +1,7 @@
 /** Crawls pages of the bench's site that name a million others, and says how many URLs the crawl then knows and how much memory the process had at most. */
 import { createArchive, openArchive } from '../src/archive/index.ts';
 import { crawl } from '../src/crawl/index.ts';
-import { type ManyKnown, newId, SETTINGS } from './crawl-settings.ts';
+import { type ManyKnown, newId, settingsOf } from './crawl-settings.ts';
 
 const MANY_PAGES = 50;
 const LINKS_OF_MANY = 20_000;
@@ -10,7 +10,7 @@ const [site, directory] = process.argv.slice(2) as [string, string];
 await createArchive(directory);
 const archive = await openArchive(directory, { clock: Date.now, newId });
 const seeds = Array.from({ length: MANY_PAGES }, (_, page) => `${site}/many/${page}`);
-const { known, counts } = await crawl(archive, seeds, { ...SETTINGS, pagesMax: MANY_PAGES });
+const { known, counts } = await crawl(archive, seeds, { ...settingsOf(16), pagesMax: MANY_PAGES });
 await archive.close();
 if (known !== MANY_PAGES * (LINKS_OF_MANY + 1) || counts.partlyRead + counts.failed > 0)
   throw new Error(`${known} URLs are known, ${counts.partlyRead} pages were read in part, ${counts.failed} failed`);

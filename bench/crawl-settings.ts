@@ -1,8 +1,13 @@
 /** What the processes of the crawl bench have to agree on. */
 import { randomUUID } from 'node:crypto';
 
-export const CONCURRENCY = 16;
-export const SETTINGS = { allowPrivate: true, delayMs: 0, concurrency: CONCURRENCY, hostConcurrency: CONCURRENCY };
+/** Requests at a time: one, as a host gets unless told otherwise, and as wget asks; and as many as a crawl makes over all hosts. */
+export const CONCURRENCIES = [1, 16] as const;
+export type Concurrency = (typeof CONCURRENCIES)[number];
+
+export function settingsOf(concurrency: Concurrency) {
+  return { allowPrivate: true, delayMs: 0, concurrency, hostConcurrency: concurrency };
+}
 
 export const newId = () => `<urn:uuid:${randomUUID()}>`;
 

@@ -1,7 +1,8 @@
 /**
  * One way of fetching all pages of the bench's site, in a process of its own, so that no other has shaped what the platform knows of the code, nor left it a large heap:
  * `crawl`, or a bare client that throws everything away (`own`, `fetch`, `agent`), or one that makes gzip members of it first and then throws them away (`packed`): what no
- * crawler that writes WARC files can do without. Goes through the site each time it is sent a message, and answers with what that took.
+ * crawler that writes WARC files can do without. Goes through the site each time it is sent a number of requests at a time, and answers with what that took. Before that it goes
+ * through a part of it, untimed: while others run, the platform throws away what it had compiled, which no crawl of that length would have it do.
  */
 import { rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -10,39 +11,46 @@ import { createArchive, openArchive } from '../src/archive/index.ts';
 import { digestOf, formatW3cDate } from '../src/base/index.ts';
 import { crawl, type Exchange, FETCH_DEFAULTS, HttpFetcher } from '../src/crawl/index.ts';
 import { type LooseRecord, MemberThreads, openHead } from '../src/warc/index.ts';
-import { CONCURRENCY, newId, SETTINGS, type Taken, type WayName } from './crawl-settings.ts';
+import { type Concurrency, newId, settingsOf, type Taken, type WayName } from './crawl-settings.ts';
 
 const [name, site, pagesText, directory] = process.argv.slice(2) as [WayName, string, string, string];
-const pages = Number(pagesText);
+const allPages = Number(pagesText);
+const WARM_UP_PAGES = 4000;
 
-const ways: Record<WayName, () => Promise<void>> = {
+type Way = (pages: number, concurrency: Concurrency) => Promise<void>;
+
+const ways: Record<WayName, Way> = {
   crawl: crawlAll,
-  own: () =>
+  own: (pages, concurrency) =>
     fetchAll(
+      pages,
+      concurrency,
       ownFetch(async ({ body }) => {
         for await (const _ of body);
       }),
     ),
   packed: packAll,
-  fetch: () => fetchAll(platformFetch),
+  fetch: (pages, concurrency) => fetchAll(pages, concurrency, platformFetch),
   agent: withAgent,
 };
 
-process.on('message', async () => {
+process.on('message', async (concurrency: Concurrency) => {
+  await ways[name](Math.min(WARM_UP_PAGES, allPages), concurrency);
   const at = performance.now();
   const before = process.cpuUsage();
-  await ways[name]();
+  await ways[name](allPages, concurrency);
   const seconds = (performance.now() - at) / 1000;
   const { user, system } = process.cpuUsage(before);
   process.send!({ seconds, processor: (user + system) / 1e6 } satisfies Taken);
 });
 
-async function crawlAll(): Promise<void> {
+async function crawlAll(pages: number, concurrency: Concurrency): Promise<void> {
   const at = join(directory, 'archive');
   await createArchive(at);
   const archive = await openArchive(at, { clock: Date.now, newId });
   try {
-    const report = await crawl(archive, [`${site}/page/0`], SETTINGS);
+    const limit = pages < allPages ? { pagesMax: pages } : {};
+    const report = await crawl(archive, [`${site}/page/0`], { ...settingsOf(concurrency), ...limit });
     if (report.counts.pages !== pages) throw new Error(`${report.counts.pages} pages instead of ${pages}`);
   } finally {
     await archive.close();
@@ -50,12 +58,16 @@ async function crawlAll(): Promise<void> {
   rmSync(at, { recursive: true, force: true });
 }
 
-async function fetchAll(fetchOne: (url: string) => Promise<void>): Promise<void> {
+async function fetchAll(
+  pages: number,
+  concurrency: Concurrency,
+  fetchOne: (url: string) => Promise<void>,
+): Promise<void> {
   let next = 0;
   const work = async () => {
     while (next < pages) await fetchOne(`${site}/page/${next++}`);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  await Promise.all(Array.from({ length: concurrency }, work));
 }
 
 function ownFetch(take: (exchange: Exchange) => Promise<void>): (url: string) => Promise<void> {
@@ -71,7 +83,7 @@ function ownFetch(take: (exchange: Exchange) => Promise<void>): (url: string) =>
 const PACKED_TOGETHER = 64;
 const PACKINGS_MAX = 8;
 
-async function packAll(): Promise<void> {
+async function packAll(pages: number, concurrency: Concurrency): Promise<void> {
   const threads = new MemberThreads();
   const packings = new Set<Promise<unknown>>();
   let loose: LooseRecord[] = [];
@@ -81,6 +93,8 @@ async function packAll(): Promise<void> {
     loose = [];
   };
   await fetchAll(
+    pages,
+    concurrency,
     ownFetch(async (exchange) => {
       const parts: Uint8Array[] = [exchange.head.bytes];
       for await (const piece of exchange.body) parts.push(piece);
@@ -124,10 +138,10 @@ async function platformFetch(url: string): Promise<void> {
   await response.arrayBuffer();
 }
 
-async function withAgent(): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
+async function withAgent(pages: number, concurrency: Concurrency): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   try {
-    await fetchAll((url) => agentFetch(url, agent));
+    await fetchAll(pages, concurrency, (url) => agentFetch(url, agent));
   } finally {
     agent.destroy();
   }

@@ -2,9 +2,10 @@
  * The crawler against its limits, in the same run: the same pages fetched by the bare client at the same concurrency and thrown away, and `wget
  * --recursive --warc-file` on the same site, where wget is there. And the memory of a crawl that knows a million URLs.
  *
- * What is not the same on all sides: wget asks for one page at a time, which on loopback costs it little, and syncs nothing to disk; the crawler syncs whatever it
- * acknowledges. Wget is run twice: as it is typed, which leaves a file for every page beside the WARC file and prints what it does, and with the options that let it do least. Each has a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its pages when asked and takes part of
- * a core. The bare client is the crawler's own, the fastest there is here; the platform's fetch and its older HTTP client stand beside it for scale.
+ * What is not the same on all sides: wget asks for one page at a time, as the others do in half of their runs, and syncs nothing to disk; the crawler syncs whatever it
+ * acknowledges. Wget is run twice: as it is typed, which leaves a file for every page beside the WARC file and prints what it does, and with the options that let it do least.
+ * Each has a process of its own, which those of Node keep from run to run. All share the machine with the site, which makes its pages when asked and takes part of a core. The
+ * bare client is the crawler's own, the fastest there is here; the platform's fetch and its older HTTP client stand beside it for scale.
  */
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { CONCURRENCY, type ManyKnown, type Taken, type WayName } from './crawl-settings.ts';
+import { CONCURRENCIES, type Concurrency, type ManyKnown, type Taken, type WayName } from './crawl-settings.ts';
 import { median, print, ratio } from './measure.ts';
 
 const RUNS = 5;
@@ -52,12 +53,15 @@ type Measure = { readonly runs: number; readonly wget: boolean };
 async function measure(site: string, pages: number, directory: string, { runs, wget }: Measure): Promise<void> {
   const names: readonly WayName[] = ['own', 'packed', 'fetch', 'agent', 'crawl'];
   const ways = names.map((name) => ({ name, process: startWay(name, site, pages, directory) }));
-  const taken: Record<WayName, Taken[]> = { own: [], packed: [], fetch: [], agent: [], crawl: [] };
+  const taken = new Map(
+    CONCURRENCIES.map((concurrency) => [concurrency, new Map(names.map((name) => [name, [] as Taken[]]))]),
+  );
   const typed: number[] = [];
   const lean: number[] = [];
   try {
     for (let run = 0; run < runs; run++) {
-      for (const way of ways) taken[way.name].push(await runWay(way.process));
+      for (const [concurrency, byWay] of taken)
+        for (const way of ways) byWay.get(way.name)!.push(await runWay(way.process, concurrency));
       if (!wget) continue;
       typed.push(wgetAll(site, join(directory, 'wget'), WGET_TYPED));
       lean.push(wgetAll(site, join(directory, 'wget'), WGET_LEAN));
@@ -65,31 +69,32 @@ async function measure(site: string, pages: number, directory: string, { runs, w
   } finally {
     for (const way of ways) way.process.kill();
   }
-  const [own, packed, platform, agent, ours] = names.map((name) => taken[name].map(({ seconds }) => seconds));
-  const processor = median(taken.crawl.map((one) => one.processor));
-  const speed = (times: readonly number[]) => (pages / median(times)).toFixed(0);
-  print(
-    `crawl: a loopback site of ${pages} pages, ${CONCURRENCY} requests at a time, no delay, ${runs} alternating runs, medians`,
-  );
-  print(`  crawl ${speed(ours!)} pages/s, storing, reading links and all`);
-  print(`  processor time ${((1000 * processor) / pages).toFixed(2)} ms a page, of all threads`);
-  print(`  to the crawler's own bare client, ${speed(own!)} pages/s   ${ratio(own!, ours!)}   (bar 0.5)`);
-  print(`  to the same client and compressing, ${speed(packed!)} pages/s   ${ratio(packed!, ours!)}`);
-  print(`  to fetch of the platform, ${speed(platform!)} pages/s       ${ratio(platform!, ours!)}`);
-  print(`  to node:http with an agent, ${speed(agent!)} pages/s    ${ratio(agent!, ours!)}`);
-  if (!wget) return;
-  print(`  to wget --recursive --warc-file, ${speed(typed)} pages/s    ${ratio(typed, ours!)}   (bar 3)`);
-  print(
-    `  to wget ${WGET_LEAN.slice(-3).join(' ')} as well, ${speed(lean)} pages/s    ${ratio(lean, ours!)}   (bar 3)`,
-  );
+  print(`crawl: a loopback site of ${pages} pages, no delay, ${runs} alternating runs, medians`);
+  for (const [concurrency, byWay] of taken) {
+    const [own, packed, platform, agent, ours] = names.map((name) => byWay.get(name)!.map(({ seconds }) => seconds));
+    const processor = median(byWay.get('crawl')!.map((one) => one.processor));
+    const speed = (times: readonly number[]) => (pages / median(times)).toFixed(0);
+    print(`${concurrency === 1 ? '1 request' : `${concurrency} requests`} at a time`);
+    print(`  crawl ${speed(ours!)} pages/s, storing, reading links and all`);
+    print(`  processor time ${((1000 * processor) / pages).toFixed(2)} ms a page, of all threads`);
+    print(`  to the crawler's own bare client, ${speed(own!)} pages/s   ${ratio(own!, ours!)}   (bar 0.5)`);
+    print(`  to the same client and compressing, ${speed(packed!)} pages/s   ${ratio(packed!, ours!)}`);
+    print(`  to fetch of the platform, ${speed(platform!)} pages/s       ${ratio(platform!, ours!)}`);
+    print(`  to node:http with an agent, ${speed(agent!)} pages/s    ${ratio(agent!, ours!)}`);
+    if (!wget) continue;
+    print(`  to wget --recursive --warc-file, ${speed(typed)} pages/s    ${ratio(typed, ours!)}   (bar 3)`);
+    print(
+      `  to wget ${WGET_LEAN.slice(-3).join(' ')} as well, ${speed(lean)} pages/s    ${ratio(lean, ours!)}   (bar 3)`,
+    );
+  }
 }
 
 function startWay(name: WayName, site: string, pages: number, directory: string): ChildProcess {
   return fork(join(import.meta.dirname, 'crawl-way.ts'), [name, site, String(pages), directory]);
 }
 
-async function runWay(way: ChildProcess): Promise<Taken> {
-  way.send('go');
+async function runWay(way: ChildProcess, concurrency: Concurrency): Promise<Taken> {
+  way.send(concurrency);
   return (await answerOf(way)) as Taken;
 }
 

@@ -28,6 +28,7 @@ import {
 } from '../warc/index.ts';
 import { blockId, type CatalogDraft } from './catalog-draft.ts';
 import { type ContentKey, formatContentKey } from './content-key.ts';
+import { Gathering } from './gathering.ts';
 import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from './record-facts.ts';
 import { type Referent, referentOf } from './referent.ts';
 import { revisitDigest } from './referents.ts';
@@ -66,7 +67,13 @@ export type StoreInput =
     }
   | { readonly kind: 'bytes'; readonly time: EpochMs; readonly mime?: string; readonly body: BlockSource };
 
-export type StoreOptions = { readonly collection?: string; readonly mode?: StoreMode; readonly volume?: string };
+export type StoreOptions = {
+  readonly collection?: string;
+  readonly mode?: StoreMode;
+  readonly volume?: string;
+  /** Whether it may wait some milliseconds for others, to be committed together with them. */
+  readonly isPatient?: boolean;
+};
 
 export type Stored = { readonly key: ContentKey; readonly capture: Capture; readonly isNew: boolean };
 
@@ -101,7 +108,7 @@ export class StoreQueue {
   readonly #text = new MemberEncoder({ coding: 'gzip', level: TEXT_LEVEL });
   readonly #packed = new MemberEncoder({ coding: 'gzip', level: PACKED_LEVEL });
   readonly #threads = new MemberThreads();
-  #waiting: Waiting[] = [];
+  readonly #waiting = new Gathering<Waiting>(({ options }) => options.isPatient ?? false);
   #running: Promise<void> | undefined;
   #spools = 0;
   /** Why nothing is taken any more, once that is so. */
@@ -129,7 +136,7 @@ export class StoreQueue {
       // The body may have been long in coming.
       if (this.#closed) throw this.#closed;
       const { promise, resolve, reject } = Promise.withResolvers<Stored>();
-      this.#waiting.push({ input, options, spool, resolve, reject });
+      this.#waiting.add({ input, options, spool, resolve, reject });
       this.#running ??= this.#run();
       return await promise;
     } finally {
@@ -145,6 +152,7 @@ export class StoreQueue {
   /** Takes nothing more in, for this reason, and finishes what it has. */
   async close(reason: PinakesError): Promise<void> {
     this.#closed = reason;
+    this.#waiting.hurry();
     await this.drain();
     await this.#threads.close();
   }
@@ -153,16 +161,18 @@ export class StoreQueue {
     // Let what arrives in the same turn join the first group.
     await Promise.resolve();
     try {
-      while (this.#waiting.length > 0) {
+      while (this.#waiting.size > 0) {
+        await this.#waiting.gather();
         let group: Waiting[] = [];
         try {
           await this.#parts.exclusive(async () => {
-            group = this.#waiting.splice(0, GROUP_MAX);
+            group = this.#waiting.take(GROUP_MAX);
             await this.#commitGroup(group);
           });
         } catch (error) {
           // Without a group, the archive takes nothing in any more.
-          for (const waiting of group.length > 0 ? group : this.#waiting.splice(0)) waiting.reject(error);
+          for (const waiting of group.length > 0 ? group : this.#waiting.take(this.#waiting.size))
+            waiting.reject(error);
         }
       }
     } finally {

@@ -55,7 +55,8 @@ export class CrawlCaptures {
         fields: () => [...exchange.fields(), ...recordFields],
         ...(notModified && { notModified }),
       },
-      { collection: this.#settings.collection },
+      // A page in a browser waits for each answer.
+      { collection: this.#settings.collection, isPatient: this.#settings.browser === 'none' },
     );
   }
 

@@ -63,3 +63,17 @@ test('the same content under two modes at once is what each mode says', async (t
   );
   assert.deepEqual(await audit(archive), []);
 });
+
+test('patient stores are acknowledged without others, and by a close at the latest', async (t) => {
+  const archive = await makeArchive(t);
+  const store = (name: string) =>
+    archive.store(page(`http://a.example/${name}`, NOON, contentOf(name)), { isPatient: true });
+  assert.equal((await store('alone')).isNew, true);
+  const stores = ['one', 'two', 'three'].map(store);
+  await new Promise((resolve) => setImmediate(resolve));
+  await archive.close();
+  assert.deepEqual(
+    (await Promise.all(stores)).map(({ isNew }) => isNew),
+    [true, true, true],
+  );
+});
