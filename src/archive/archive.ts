@@ -54,6 +54,7 @@ import {
   recompressArchive,
 } from './recompress.ts';
 import { RecordAccess } from './record-access.ts';
+import { Reserve } from './reserve.ts';
 import { resolveLater } from './resolve-later.ts';
 import { Retrieval, type Retrieved, type RetrievedContent, type RetrieveOptions } from './retrieve.ts';
 import { SegmentShelf } from './segment-shelf.ts';
@@ -124,15 +125,25 @@ export async function createArchive(directory: string, options: InitOptions = {}
 export async function openArchive(directory: string, options: ArchiveOptions): Promise<Archive> {
   const connector = await readConnector(directory);
   await assertTakable(directory);
-  return Archive.open(directory, connector, options.catalog ?? (await openCatalog(directory)), options);
+  const reserve = new Reserve(directory);
+  const catalog = options.catalog ?? (await openCatalog(directory, reserve));
+  return Archive.open(directory, connector, catalog, reserve, options);
 }
 
-/** Opens the catalog, and so takes its lock, before anything else is touched. */
-async function openCatalog(directory: string): Promise<Catalog> {
+/** Opens the catalog, and so takes its lock, before anything else is touched but the reserve, which a full disk costs. */
+async function openCatalog(directory: string, reserve: Reserve): Promise<Catalog> {
   try {
     return await openLevelCatalog(join(directory, CATALOG_DIRECTORY));
   } catch (error) {
-    if (error instanceof PinakesError && error.code === 'CATALOG_LOCKED') throw await lockedError(directory, error);
+    const { code } = error as { code?: unknown };
+    if (code === 'CATALOG_LOCKED') throw await lockedError(directory, error);
+    // The lock was had, or this would not have been tried: the reserve is nobody else's.
+    if (code !== 'DISK_FULL' || !(await reserve.giveUp())) throw error;
+  }
+  try {
+    return await openCatalog(directory, reserve);
+  } catch (error) {
+    await reserve.takeBack();
     throw error;
   }
 }
@@ -158,6 +169,7 @@ export class Archive implements StreamParts {
   readonly retrieval: Retrieval;
   readonly pages = new PageIndex(this);
   readonly #owner: OwnerFile;
+  readonly #reserve: Reserve;
   readonly #exclusive = new Exclusive();
   readonly #compactions = new Exclusive();
   readonly #store: StoreQueue;
@@ -171,6 +183,7 @@ export class Archive implements StreamParts {
     connector: Connector,
     owner: OwnerFile,
     catalog: Catalog,
+    reserve: Reserve,
     volumes: VolumeSet,
     options: ArchiveOptions,
   ) {
@@ -178,6 +191,7 @@ export class Archive implements StreamParts {
     this.#connector = connector;
     this.#owner = owner;
     this.catalog = catalog;
+    this.#reserve = reserve;
     this.volumes = volumes;
     this.options = options;
     const { clock, newId, software = 'pinakes' } = options;
@@ -195,16 +209,19 @@ export class Archive implements StreamParts {
     directory: string,
     connector: Connector,
     catalog: Catalog,
+    reserve: Reserve,
     options: ArchiveOptions,
   ): Promise<Archive> {
     let archive: Archive | undefined;
     try {
+      await reserve.giveUpIfShort();
       const owner = await OwnerFile.take(directory, options.purpose ?? 'open', options.clock);
       const volumes = options.volumes ?? (await VolumeSet.open(directory, connector.volumes, options));
-      archive = new Archive(directory, connector, owner, catalog, volumes, options);
+      archive = new Archive(directory, connector, owner, catalog, reserve, volumes, options);
       await archive.#load();
       return archive;
     } catch (error) {
+      if (!archive) await reserve.takeBack();
       await (archive ?? catalog).close();
       throw error;
     }
@@ -288,6 +305,25 @@ export class Archive implements StreamParts {
     });
   }
 
+  /** Runs a change that lets the archive grow. */
+  #growing<T>(work: () => Promise<T>): Promise<T> {
+    return this.exclusive(async () => {
+      await this.#reserve.keep(this.catalog);
+      return work();
+    });
+  }
+
+  /** Fails when the disk of the archive is too full for it to grow. What writes beside the segments, as an index does, asks before it begins. */
+  keepRoom(): Promise<void> {
+    return this.#growing(async () => {});
+  }
+
+  /** Runs what makes room, though it takes some first. */
+  async #makingRoom<T>(work: () => Promise<T>): Promise<T> {
+    await this.exclusive(() => this.#reserve.giveUpIfShort());
+    return work();
+  }
+
   /** No change is begun that the catalog would not take: it would only leave traces in the volumes. */
   #assertTaking(): void {
     if (this.catalog.refusal) throw this.catalog.refusal;
@@ -304,7 +340,7 @@ export class Archive implements StreamParts {
       dedupBytesMin: this.#connector.policies.dedupBytesMin,
       fingerprint: (digest: Uint8Array) => this.fingerprint(digest),
       volumeChoice: () => volumeChoice(this.volumes),
-      exclusive: <T>(work: () => Promise<T>) => this.exclusive(work),
+      exclusive: <T>(work: () => Promise<T>) => this.#growing(work),
       newDraft: () => this.newDraft(),
       commit: (draft: CatalogDraft) => this.commit(draft),
       rollBack: () => this.shelf.rollBack(),
@@ -324,6 +360,7 @@ export class Archive implements StreamParts {
   async add(wanted: readonly string[], options: AddOptions & { readonly inPlace?: boolean } = {}): Promise<AddReport> {
     // Before any file, each of which would be refused for it.
     if (options.collection !== undefined) this.collections.check(options.collection);
+    await this.keepRoom();
     const files = await withoutOwnFiles(this, wanted);
     const report = options.inPlace
       ? await this.#compactions.run(async () => addInPlace(this, await linkedVolume(this), files, options))
@@ -350,7 +387,7 @@ export class Archive implements StreamParts {
   }
 
   delete(selection: Selection, options: DeleteOptions = {}): Promise<DeleteReport> {
-    return deleteCaptures(this, selection, options);
+    return this.#makingRoom(() => deleteCaptures(this, selection, options));
   }
 
   /** Segments with deleted records that a compaction would leave as they are. */
@@ -359,13 +396,13 @@ export class Archive implements StreamParts {
   }
 
   compact(options: CompactOptions = {}): Promise<CompactReport> {
-    return this.#compactions.run(() => compactArchive(this, options));
+    return this.#compactions.run(() => this.#makingRoom(() => compactArchive(this, options)));
   }
 
   /** Packs cold segments as `.warc.zst`, each with a dictionary of its own. With `dryRun`, says from samples what that would give. */
   recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
     if (options.dryRun) return estimateRecompression(this, options);
-    return this.#compactions.run(() => recompressArchive(this, options));
+    return this.#compactions.run(() => this.#makingRoom(() => recompressArchive(this, options)));
   }
 
   /** The capture of a URL nearest to a time, or the latest. */
@@ -418,7 +455,7 @@ export class Archive implements StreamParts {
 
   /** Moves all segments of a volume to another, or says what that would be. */
   migrate(from: string, to: string, options: MigrateOptions = {}): Promise<MigrateReport> {
-    return this.#compactions.run(() => migrateVolume(this, from, to, options));
+    return this.#compactions.run(() => this.#makingRoom(() => migrateVolume(this, from, to, options)));
   }
 
   /** Where sorting and packing may write; emptied when the archive is opened. */
@@ -500,7 +537,7 @@ export class Archive implements StreamParts {
       await resolveLater(this);
       await this.catalog.write({ durable: true });
     };
-    await this.#compactions.run(() => this.exclusive(work));
+    await this.#compactions.run(() => this.#growing(work));
   }
 
   /** Waits for everything asked for so far, and makes the catalog durable too. What was acknowledged is durable without (I2). */
@@ -530,6 +567,7 @@ export class Archive implements StreamParts {
     this.access.close();
     // As long as the catalog is locked the file is ours to remove.
     await this.#owner.release();
+    await this.#reserve.takeBack();
     await this.catalog.close();
   }
 }

@@ -22,6 +22,11 @@ export const ERROR_CATALOGUE = {
     'there is an archive here already',
     'Choose another directory, or use the archive that is there.',
   ),
+  ARCHIVE_FULL: entry(
+    'the disk of the archive is too full for anything more to be taken in',
+    'Reading still works, and so do `pinakes delete` and `pinakes compact`, which make room, and `pinakes volume migrate`, which moves segments to another disk. Or free some space otherwise, and run it again.',
+    true,
+  ),
   ARCHIVE_MISSING: entry('there is no archive here', 'Make one with `pinakes init`, or name one with --archive.'),
   ARCHIVE_UNWRITABLE: entry(
     'the directory of the archive may not be written to',

@@ -98,6 +98,7 @@ async function withState<T>(archive: Archive, collection: string, work: (state: 
   if (under.has(id)) throw new PinakesError('CRAWL_RUNNING', { where: collection });
   under.add(id);
   try {
+    await archive.keepRoom();
     const state = CrawlState.open(archive.directory);
     try {
       return await work(state);

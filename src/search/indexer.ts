@@ -106,6 +106,7 @@ export class Indexer {
    * what took how long. Waits while this process has another indexer of the same index. `isAnew` throws away what stands.
    */
   static async open(archive: Archive, stopwatch?: () => number, { isAnew = false } = {}): Promise<Indexer> {
+    await archive.keepRoom();
     const path = join(archive.directory, SEARCH_FILE);
     const endTurn = await takeIndexTurn(path);
     let target: IndexTarget | undefined;

@@ -80,6 +80,7 @@ const INTERNAL: Problem = {
 
 const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   ARCHIVE_BUSY: 409,
+  ARCHIVE_FULL: 507,
   BAD_ARGUMENT: 400,
   BAD_QUERY: 400,
   CONTENT_KEY_INVALID: 400,

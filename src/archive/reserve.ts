@@ -1,0 +1,106 @@
+/**
+ * The reserve: a file that takes up room beside the catalog, so that there is some to be had when the disk is full.
+ *
+ * Nothing can be done with an archive before its catalog is open, and LevelDB writes to open one: its logs become tables, and it begins a log and a list of files. What makes
+ * room, deleting and compacting, writes before it frees. So:
+ *
+ * - What lets the archive grow begins with making sure of the reserve, and is refused where there is no room for it.
+ * - Where less is free than the reserve has, it is given up: right after the catalog was opened, or for opening it, and before anything that makes room.
+ * - What was given up is taken back when the archive is closed, as much of it as there is.
+ *
+ * LevelDB has two write buffers of 8 MiB in its logs, and merges tables of 8 MiB, a dozen of them at a time in a large catalog. Nothing reads the file. It holds
+ * what cannot be compressed, as a file system might do.
+ */
+import { createHash } from 'node:crypto';
+import { open, stat, statfs, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileError, PinakesError } from '../base/index.ts';
+
+const RESERVE_NAME = 'reserve';
+const MIB = 1024 * 1024;
+const STEP_BYTES = 32 * MIB;
+const STEPS_MAX = 4;
+
+export class Reserve {
+  readonly #directory: string;
+  readonly #path: string;
+  /** Whether it is known to be there. Only whoever has the archive open makes it or gives it up. */
+  #isSure = false;
+  #givenUpBytes = 0;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.#path = join(directory, RESERVE_NAME);
+  }
+
+  /** Makes sure that it is there, before the archive grows: as large as the catalog, in steps. Fails where too little would be left beside it. */
+  async keep(catalog: { bytes(): Promise<number> }): Promise<void> {
+    if (this.#isSure) return;
+    // What keeps the catalog from telling its size is no reason to refuse anything.
+    const catalogBytes = await catalog.bytes().catch(() => 0);
+    const steps = Math.ceil(catalogBytes / STEP_BYTES);
+    const wanted = STEP_BYTES * Math.min(Math.max(steps, 1), STEPS_MAX);
+    const lacking = wanted - (await this.#bytes());
+    if (lacking > 0) {
+      // With less left over than that it would be given up at the next opening.
+      const missing = lacking + wanted - (await this.#freeBytes());
+      if (missing > 0 || (await this.#growTo(wanted)) < wanted) throw this.#full(missing);
+    }
+    this.#isSure = true;
+    this.#givenUpBytes = 0;
+  }
+
+  /** Gives it up where less is free than it has. */
+  async giveUpIfShort(): Promise<void> {
+    if ((await this.#freeBytes()) < (await this.#bytes())) await this.giveUp();
+  }
+
+  /** Gives it up, and says whether that made room. */
+  async giveUp(): Promise<boolean> {
+    const bytes = await this.#bytes();
+    if (bytes === 0) return false;
+    await unlink(this.#path).catch((cause: unknown) => {
+      throw fileError(cause, this.#path, 'writing');
+    });
+    this.#isSure = false;
+    this.#givenUpBytes = bytes;
+    return true;
+  }
+
+  /** Takes back what was given up, as far as there is room. */
+  async takeBack(): Promise<void> {
+    if (this.#givenUpBytes > 0) await this.#growTo(this.#givenUpBytes);
+  }
+
+  async #bytes(): Promise<number> {
+    return stat(this.#path).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  }
+
+  /** Not every file system tells; there it shows when something is written. */
+  async #freeBytes(): Promise<number> {
+    const told = await statfs(this.#directory).catch(() => undefined);
+    return told && told.blocks > 0 ? told.bavail * told.bsize : Number.POSITIVE_INFINITY;
+  }
+
+  /** Gives the bytes it has then; fewer when the disk takes no more. */
+  async #growTo(bytes: number): Promise<number> {
+    const piece = createHash('shake256', { outputLength: MIB }).update(RESERVE_NAME).digest();
+    try {
+      await using file = await open(this.#path, 'a');
+      for (let { size } = await file.stat(); size < bytes; )
+        size += (await file.write(piece, 0, Math.min(piece.length, bytes - size))).bytesWritten;
+    } catch {
+      // What there is of it is worth having.
+    }
+    return this.#bytes();
+  }
+
+  /** A quota shows only when it is met, and nobody says by how much. */
+  #full(missingBytes: number): PinakesError {
+    const detail = missingBytes > 0 ? `${Math.ceil(missingBytes / MIB)} MiB more have to be free` : '';
+    return new PinakesError('ARCHIVE_FULL', { where: this.#directory, detail });
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Works with an archive on a small disk that it fills, and prints what it saw as JSON.
+ *
+ * Arguments: a directory on the small disk, and the name of a scene. A scene that comes after another goes on with its archive.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
+import { crawl } from '../../src/crawl/index.ts';
+import { Indexer } from '../../src/search/index.ts';
+import { contentOf, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
+
+export type Scene = keyof typeof SCENES;
+
+export type Seen = Readonly<Record<string, unknown>>;
+
+const MIB = 1024 * 1024;
+
+/** Takes all the room that is left, but for so many bytes. */
+function fill(disk: string, freeBytes = 0): void {
+  const { bavail, bsize } = statfsSync(disk);
+  writeFileSync(join(disk, 'ballast'), Buffer.alloc(Math.max(0, bavail * bsize - freeBytes), 1));
+}
+
+function makeRoom(disk: string): void {
+  rmSync(join(disk, 'ballast'));
+}
+
+function open(disk: string, seed = 1): Promise<Archive> {
+  return openArchive(join(disk, 'archive'), trialOptions({ seed }));
+}
+
+async function make(disk: string): Promise<Archive> {
+  await createArchive(join(disk, 'archive'));
+  return open(disk);
+}
+
+function urlOf(name: string): string {
+  const [host, path] = name.split(' ');
+  return `http://${host}.example/${path}`;
+}
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}
+
+/** Stores pages `<collection> <number>` in a collection. */
+async function storeMany(archive: Archive, collection: string, count: number): Promise<void> {
+  await Promise.all(range(count).map((index) => store(archive, collection, `${collection} ${index}`)));
+}
+
+function store(archive: Archive, collection: string, name: string, body = contentOf(name)) {
+  return archive.store(page(urlOf(name), NOON, body), { collection });
+}
+
+/** What became of something: `done`, or the code of its failure. */
+function outcome(doing: Promise<unknown>): Promise<string> {
+  return doing.then(
+    () => 'done',
+    (error: { code?: string }) => error.code ?? String(error),
+  );
+}
+
+async function isHeld(archive: Archive, name: string): Promise<boolean> {
+  return (await payloadAt(archive, urlOf(name))).equals(contentOf(name));
+}
+
+async function errorsIn(archive: Archive): Promise<number> {
+  return (await archive.verify()).errors;
+}
+
+function deleteCollection(archive: Archive, name: string) {
+  return archive.delete({ collection: archive.collections.find(name)! });
+}
+
+function reserveBytes(disk: string): number {
+  return statSync(join(disk, 'archive/reserve'), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+const SCENES = {
+  /** Everything that is done with an archive whose disk was filled by others. */
+  async filledByOthers(disk: string): Promise<Seen> {
+    const first = await make(disk);
+    await storeMany(first, 'one', 500);
+    await storeMany(first, 'two', 500);
+    await first.close();
+    fill(disk);
+    const archive = await open(disk);
+    const seen = {
+      isHeld: await isHeld(archive, 'one 7'),
+      errors: await errorsIn(archive),
+      store: await outcome(store(archive, 'one', 'one new')),
+      add: await outcome(archive.add([join(disk, 'nothing.warc.gz')])),
+      rebuild: await outcome(archive.rebuild()),
+      index: await outcome(Indexer.open(archive)),
+      crawl: await outcome(crawl(archive, ['http://one.example/'], {}, {})),
+      files: ['search.sqlite', 'crawl.sqlite'].filter((name) => existsSync(join(disk, 'archive', name))),
+      deleted: await deleteCollection(archive, 'one'),
+      compact: await outcome(archive.compact()),
+    };
+    await archive.close();
+    const again = await open(disk);
+    const after = { captures: (await again.catalog.totals()).captures, isHeldAfter: await isHeld(again, 'two 7') };
+    await again.close();
+    const isReserveBack = reserveBytes(disk) > 30 * MIB;
+    makeRoom(disk);
+    const roomy = await open(disk);
+    const storeWithRoom = await outcome(store(roomy, 'two', 'two new'));
+    const errorsWithRoom = await errorsIn(roomy);
+    await roomy.close();
+    return { ...seen, ...after, isReserveBack, storeWithRoom, errorsWithRoom, reserveBytes: reserveBytes(disk) };
+  },
+
+  /** The archive itself fills the disk, and the process ends there and then. */
+  async filledByItself(disk: string): Promise<Seen> {
+    const archive = await make(disk);
+    let stored = 0;
+    let last = '';
+    // What one that is too large leaves free is filled by smaller ones.
+    for (const bytes of [3_000_000, 100_000, 3000]) {
+      do {
+        const large = archive.store(page(`http://large.example/${stored}`, NOON, randomBytes(bytes)));
+        const small = range(10).map((index) => store(archive, 'small', `small${stored} ${index}`));
+        last = await outcome(Promise.all([large, ...small]));
+        if (last === 'done') stored++;
+      } while (last === 'done');
+    }
+    return { last, stored };
+  },
+
+  async openedAfterwards(disk: string): Promise<Seen> {
+    const archive = await open(disk, 2);
+    let held = 0;
+    while (await isHeld(archive, `small${held} 9`).catch(() => false)) held++;
+    const errors = await errorsIn(archive);
+    await archive.close();
+    return { held, errors };
+  },
+
+  /** The disk becomes full while the archive is open. */
+  async filledMeanwhile(disk: string): Promise<Seen> {
+    const archive = await make(disk);
+    await storeMany(archive, 'one', 100);
+    fill(disk);
+    const deleted = await deleteCollection(archive, 'one');
+    const storeWhileFull = await outcome(store(archive, 'two', 'two 1'));
+    makeRoom(disk);
+    const storeWithRoom = await outcome(store(archive, 'two', 'two 1'));
+    const seen = { deleted, storeWhileFull, storeWithRoom, reserveBytes: reserveBytes(disk) };
+    await archive.close();
+    return seen;
+  },
+
+  /** The catalog has to be made again, with room to open an empty one and no more. */
+  async catalogLost(disk: string): Promise<Seen> {
+    const first = await make(disk);
+    await storeMany(first, 'one', 3000);
+    await first.close();
+    rmSync(join(disk, 'archive/catalog'), { recursive: true });
+    fill(disk, 128 * 1024);
+    const archive = await open(disk);
+    const { captures } = await archive.catalog.totals();
+    const seen = { captures, errors: await errorsIn(archive) };
+    await archive.close();
+    return seen;
+  },
+
+  /** Somebody removed the reserve. */
+  async withoutReserve(disk: string): Promise<Seen> {
+    const first = await make(disk);
+    await storeMany(first, 'one', 500);
+    await first.close();
+    rmSync(join(disk, 'archive/reserve'));
+    fill(disk);
+    const openWhileFull = await outcome(open(disk));
+    makeRoom(disk);
+    const archive = await open(disk);
+    const seen = { openWhileFull, isHeld: await isHeld(archive, 'one 7'), errors: await errorsIn(archive) };
+    await archive.close();
+    return seen;
+  },
+};
+
+if (import.meta.main) {
+  const seen = await SCENES[process.argv[3] as Scene](process.argv[2]!);
+  process.stdout.write(`${JSON.stringify(seen)}\n`, () => process.exit());
+}

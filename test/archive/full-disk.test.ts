@@ -1,0 +1,97 @@
+/** An archive on a full disk: it is opened, read and made smaller, it takes nothing more in, and nothing is lost. The disk is a real one, small and of its own. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Scene, Seen } from './full-disk-child.ts';
+import { contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-archive.ts';
+
+const RESERVE_BYTES = 32 * 1024 * 1024;
+const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m none /mnt']).status === 0;
+const skip = !mayMount && 'no right to mount a small disk';
+
+/** Plays scenes one after the other on a disk of 84 MiB, each in a process of its own. */
+async function play(t: TestContext, ...scenes: readonly Scene[]): Promise<Seen[]> {
+  const disk = await temporaryDirectory(t);
+  const script = [
+    'node=$1 child=$2 disk=$3; shift 3',
+    'mount -t tmpfs -o size=84m none "$disk" || exit 1',
+    'for scene do "$node" "$child" "$disk" "$scene" || exit 1; done',
+  ].join('\n');
+  const child = join(import.meta.dirname, 'full-disk-child.ts');
+  const args = ['-rm', 'sh', '-c', script, 'sh', process.execPath, child, disk, ...scenes];
+  const { status, stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Seen);
+}
+
+test('on a full disk an archive is opened, read, deleted from and compacted, and takes nothing more in until there is room', {
+  skip,
+}, async (t) => {
+  const [seen] = await play(t, 'filledByOthers');
+  assert.deepEqual(seen, {
+    isHeld: true,
+    errors: 0,
+    store: 'ARCHIVE_FULL',
+    add: 'ARCHIVE_FULL',
+    rebuild: 'ARCHIVE_FULL',
+    index: 'ARCHIVE_FULL',
+    crawl: 'ARCHIVE_FULL',
+    files: [],
+    deleted: { captures: 500, contents: 500 },
+    compact: 'done',
+    captures: 500,
+    isHeldAfter: true,
+    isReserveBack: true,
+    storeWithRoom: 'done',
+    errorsWithRoom: 0,
+    reserveBytes: RESERVE_BYTES,
+  });
+});
+
+test('an archive that filled its disk and was killed there is opened with everything that was acknowledged (I2, I3)', {
+  skip,
+}, async (t) => {
+  const [filled, opened] = await play(t, 'filledByItself', 'openedAfterwards');
+  assert.match(String(filled!.last), /^(DISK_FULL|CATALOG_STOPPED)$/);
+  assert.ok(Number(filled!.stored) > 10);
+  assert.ok(Number(opened!.held) >= Number(filled!.stored));
+  assert.equal(opened!.errors, 0);
+});
+
+test('a disk that becomes full while an archive is open can be made room on by deleting, and storing goes on with room', {
+  skip,
+}, async (t) => {
+  const [seen] = await play(t, 'filledMeanwhile');
+  assert.deepEqual(seen, {
+    deleted: { captures: 100, contents: 100 },
+    storeWhileFull: 'ARCHIVE_FULL',
+    storeWithRoom: 'done',
+    reserveBytes: RESERVE_BYTES,
+  });
+});
+
+test('a catalog that is gone is made again on a full disk (I3)', { skip }, async (t) => {
+  const [seen] = await play(t, 'catalogLost');
+  assert.deepEqual(seen, { captures: 3000, errors: 0 });
+});
+
+test('without a reserve opening on a full disk fails with DISK_FULL, and with room everything is there', {
+  skip,
+}, async (t) => {
+  const [seen] = await play(t, 'withoutReserve');
+  assert.deepEqual(seen, { openWhileFull: 'DISK_FULL', isHeld: true, errors: 0 });
+});
+
+test('an archive has a reserve from the first thing that is stored on, and reading makes none', async (t) => {
+  const archive = await makeArchive(t);
+  const reserve = join(archive.directory, 'reserve');
+  await archive.verify();
+  assert.equal(existsSync(reserve), false);
+  await archive.store(page('http://one.example/', NOON, contentOf('one')));
+  assert.equal(statSync(reserve).size, RESERVE_BYTES);
+});
