@@ -333,7 +333,12 @@ class Compaction {
   }
 
   async #sweep(): Promise<void> {
-    for (const number of this.#dead.numbers())
+    const staysBytes = (number: number) => {
+      const { bytes, deadBytes } = this.#archive.shelf.find(number) ?? { bytes: 0, deadBytes: 0 };
+      return bytes - deadBytes;
+    };
+    // On a full disk those that take the least room to be written anew make room for the others.
+    for (const number of this.#dead.numbers().sort((a, b) => staysBytes(a) - staysBytes(b)))
       await this.#exchange(number, { drop: await this.#dead.get(number), mayBePointedAt: this.#stuck });
   }
 

@@ -152,6 +152,33 @@ const SCENES = {
     return seen;
   },
 
+  /** One segment has nothing left, and there is no room to write the other anew. */
+  async compacted(disk: string): Promise<Seen> {
+    const first = await make(disk);
+    for (const index of range(36)) await store(first, 'large', `large ${index}`, randomBytes(MIB));
+    await storeMany(first, 'small', 100);
+    await first.delete({ url: urlOf('large 0') });
+    await deleteCollection(first, 'small');
+    await first.close();
+    fill(disk);
+    const archive = await open(disk);
+    const compact = await outcome(archive.compact());
+    // Those that still hold something deleted.
+    const names = archive.segments().map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes > 0}`);
+    const seen = {
+      compact,
+      names,
+      errors: await errorsIn(archive),
+      captures: (await archive.catalog.totals()).captures,
+    };
+    await archive.close();
+    makeRoom(disk);
+    const roomy = await open(disk);
+    const compactWithRoom = await outcome(roomy.compact());
+    await roomy.close();
+    return { ...seen, compactWithRoom };
+  },
+
   /** The catalog has to be made again, with room to open an empty one and no more. */
   async catalogLost(disk: string): Promise<Seen> {
     const first = await make(disk);

@@ -75,6 +75,19 @@ test('a disk that becomes full while an archive is open can be made room on by d
   });
 });
 
+test('compaction without room for every segment does first what takes the least, and leaves the others as they are', {
+  skip,
+}, async (t) => {
+  const [seen] = await play(t, 'compacted');
+  assert.deepEqual(seen, {
+    compact: 'DISK_FULL',
+    names: ['large true', 'small false'],
+    errors: 0,
+    captures: 35,
+    compactWithRoom: 'done',
+  });
+});
+
 test('a catalog that is gone is made again on a full disk (I3)', { skip }, async (t) => {
   const [seen] = await play(t, 'catalogLost');
   assert.deepEqual(seen, { captures: 3000, errors: 0 });
