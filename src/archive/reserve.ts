@@ -18,14 +18,18 @@ import { fileError, PinakesError } from '../base/index.ts';
 
 const RESERVE_NAME = 'reserve';
 const MIB = 1024 * 1024;
-const STEP_BYTES = 32 * MIB;
-const STEPS_MAX = 4;
+/** Twice the size of the catalog, in steps. */
+const CATALOGS = 2;
+const STEP_BYTES = 8 * MIB;
+const STEPS_MAX = 16;
+/** A catalog grows: after so many changes its size is looked at again. */
+const CHANGES_SURE = 1000;
 
 export class Reserve {
   readonly #directory: string;
   readonly #path: string;
-  /** Whether it is known to be there. Only whoever has the archive open makes it or gives it up. */
-  #isSure = false;
+  /** For how many changes it is known to be there and large enough. Only whoever has the archive open makes it or gives it up. */
+  #sureFor = 0;
   #givenUpBytes = 0;
 
   constructor(directory: string) {
@@ -33,12 +37,12 @@ export class Reserve {
     this.#path = join(directory, RESERVE_NAME);
   }
 
-  /** Makes sure that it is there, before the archive grows: as large as the catalog, in steps. Fails where too little would be left beside it. */
+  /** Makes sure that it is there, before the archive grows. Fails where too little would be left beside it. */
   async keep(catalog: { bytes(): Promise<number> }): Promise<void> {
-    if (this.#isSure) return;
+    if (this.#sureFor-- > 0) return;
     // What keeps the catalog from telling its size is no reason to refuse anything.
     const catalogBytes = await catalog.bytes().catch(() => 0);
-    const steps = Math.ceil(catalogBytes / STEP_BYTES);
+    const steps = Math.ceil((CATALOGS * catalogBytes) / STEP_BYTES);
     const wanted = STEP_BYTES * Math.min(Math.max(steps, 1), STEPS_MAX);
     const lacking = wanted - (await this.#bytes());
     if (lacking > 0) {
@@ -46,7 +50,7 @@ export class Reserve {
       const missing = lacking + wanted - (await this.#freeBytes());
       if (missing > 0 || (await this.#growTo(wanted)) < wanted) throw this.#full(missing);
     }
-    this.#isSure = true;
+    this.#sureFor = CHANGES_SURE;
     this.#givenUpBytes = 0;
   }
 
@@ -62,7 +66,7 @@ export class Reserve {
     await unlink(this.#path).catch((cause: unknown) => {
       throw fileError(cause, this.#path, 'writing');
     });
-    this.#isSure = false;
+    this.#sureFor = 0;
     this.#givenUpBytes = bytes;
     return true;
   }

@@ -103,7 +103,7 @@ const SCENES = {
     const again = await open(disk);
     const after = { captures: (await again.catalog.totals()).captures, isHeldAfter: await isHeld(again, 'two 7') };
     await again.close();
-    const isReserveBack = reserveBytes(disk) > 30 * MIB;
+    const isReserveBack = reserveBytes(disk) > 7 * MIB;
     makeRoom(disk);
     const roomy = await open(disk);
     const storeWithRoom = await outcome(store(roomy, 'two', 'two new'));

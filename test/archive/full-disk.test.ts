@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import type { Scene, Seen } from './full-disk-child.ts';
 import { contentOf, makeArchive, NOON, page, temporaryDirectory } from './trial-archive.ts';
 
-const RESERVE_BYTES = 32 * 1024 * 1024;
+const RESERVE_BYTES = 8 * 1024 * 1024;
 const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m none /mnt']).status === 0;
 const skip = !mayMount && 'no right to mount a small disk';
 
