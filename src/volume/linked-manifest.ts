@@ -2,8 +2,8 @@
  * The manifest of a linked volume: which files elsewhere are its objects. A text file of JSON lines, to which lines are only ever added.
  *
  *     {"pinakes":"linked-volume","name":"old-crawls"}
- *     {"name":"2009/a.warc.gz","path":"...","bytes":1000,"mtimeMs":1250000000000,"sha256":"..."}      linked
- *     {"unlinked":"2009/a.warc.gz"}                                                                   no longer linked
+ *     {"name":"2009/a.warc.gz","path":"...","bytes":1000,"mtimeMs":1250000000000,"sha256":"...","sectors":"..."}   linked
+ *     {"unlinked":"2009/a.warc.gz"}                                                                                no longer linked
  *
  * - Lines are durable when `add` returns; lines that are added at the same time are made durable together.
  * - A last line without its line feed was never acknowledged; it is cut off before the next is added.
@@ -13,16 +13,16 @@ import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fromUtf8, LF, PinakesError, syncDirectory, utf8 } from '../base/index.ts';
 import { isGone } from './directory-layout.ts';
+import { areSectors, type FileEnds } from './file-ends.ts';
 import { isObjectName } from './object-name.ts';
 import { volumeError, whereIn } from './volume-error.ts';
 
-export type LinkedFile = {
+/** One has at least one of the two that tell its ends; older lines have no sectors. */
+export type LinkedFile = FileEnds & {
   readonly name: string;
   readonly path: string;
   readonly bytes: number;
   readonly mtimeMs: number;
-  /** Over the first and the last `FINGERPRINT_BYTES` of the file, one after the other. */
-  readonly sha256: string;
 };
 
 export type ManifestLine = LinkedFile | { readonly unlinked: string };
@@ -173,12 +173,21 @@ function notManifest(volume: string, path: string): PinakesError {
 function parseLine(text: string): ManifestLine | undefined {
   const value = parseObject(text);
   if (!value) return undefined;
-  const { name, path, bytes, mtimeMs, sha256, unlinked } = value;
+  const { name, path, bytes, mtimeMs, sha256, sectors, unlinked } = value;
   if (typeof unlinked === 'string') return { unlinked };
   if (typeof name !== 'string' || !isObjectName(name) || typeof path !== 'string') return undefined;
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) return undefined;
-  if (typeof mtimeMs !== 'number' || typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return undefined;
-  return { name, path, bytes, mtimeMs, sha256 };
+  if (typeof mtimeMs !== 'number') return undefined;
+  if (sha256 !== undefined && (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))) return undefined;
+  if (sectors === undefined ? sha256 === undefined : !areSectors(sectors)) return undefined;
+  return {
+    name,
+    path,
+    bytes,
+    mtimeMs,
+    ...(sha256 !== undefined && { sha256 }),
+    ...(areSectors(sectors) && { sectors }),
+  };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -1,10 +1,23 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  type FileHandle,
+  mkdtemp,
+  open,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { PinakesError } from '../base/index.ts';
-import { createLinkedVolume, FINGERPRINT_BYTES, type LinkedVolume, openLinkedVolume } from './linked-volume.ts';
+import { FINGERPRINT_BYTES } from './file-ends.ts';
+import { createLinkedVolume, type LinkedVolume, openLinkedVolume } from './linked-volume.ts';
 
 type Place = { readonly directory: string; readonly manifest: string; open(): Promise<LinkedVolume> };
 
@@ -112,6 +125,61 @@ test('a file that was cut, appended to, or changed at either end is OBJECT_CHANG
       await writeFile(path, long);
       await utimes(path, 1, 1);
       assert.equal(await read(volume, 'a'), long.slice(0, 1000));
+    });
+  }
+});
+
+/** Lets the disk not give a sector of any file, until the answer is called. */
+async function breakSector(t: TestContext, path: string, from: number): Promise<() => void> {
+  const handle = await open(path);
+  const reads = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  type Given = [Buffer, number, number, number];
+  const read = reads.read as (this: FileHandle, ...given: Given) => Promise<unknown>;
+  const mocked = t.mock.method(reads, 'read', async function (this: FileHandle, ...given: Given) {
+    const [, , length, position] = given;
+    if (position < from + 4096 && position + length > from)
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+    return read.apply(this, given);
+  });
+  return () => mocked.mock.restore();
+}
+
+test('a file that was linked before sectors were noted is known by its time of change while a sector at its end cannot be read', async (t) => {
+  await inPlace(async ({ directory, manifest, open }) => {
+    const path = join(directory, 'a');
+    await writeFile(path, 'x'.repeat(3 * FINGERPRINT_BYTES));
+    await (await open()).link(path, 'a');
+    const lines = await readFile(manifest, 'utf8');
+    assert.match(lines, /"sectors":"[0-9a-f]{256}"/);
+    await writeFile(manifest, lines.replace(/,"sectors":"[0-9a-f]*"/, ''));
+    const mend = await breakSector(t, path, 3 * FINGERPRINT_BYTES - 4096);
+    assert.equal((await read(await open(), 'a')).length, 1000);
+    await utimes(path, 1, 1);
+    await assert.rejects(read(await open(), 'a'), failsWith('DEVICE_FAILED', path));
+    mend();
+    assert.equal((await read(await open(), 'a')).length, 1000);
+  });
+});
+
+test('sectors of a file of any length are compared, each once', async (t) => {
+  for (const bytes of [1, 4096, 5000, 70_000, 131_072, 131_073, 200_001]) {
+    await inPlace(async ({ directory, open }) => {
+      const path = join(directory, 'a');
+      const content = Buffer.from(Array.from({ length: bytes }, (_, at) => (at * 31 + (at >> 8)) % 251));
+      await writeFile(path, content);
+      await (await open()).link(path, 'a');
+      const last = Math.floor((bytes - 1) / 4096) * 4096;
+      const mend = await breakSector(t, path, last);
+      await utimes(path, 1, 1);
+      const reading = (await open()).read([{ name: 'a', offset: 0, length: Math.min(last, 100) }]);
+      if (last === 0) await assert.rejects(reading, failsWith('DEVICE_FAILED', path));
+      else assert.deepEqual(Buffer.from((await reading)[0]!), content.subarray(0, Math.min(last, 100)));
+      if (last > 0) {
+        await writeFile(path, content.fill(255, 0, 1));
+        await assert.rejects(read(await open(), 'a'), failsWith('OBJECT_CHANGED', path));
+      }
+      mend();
     });
   }
 });

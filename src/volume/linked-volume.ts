@@ -5,15 +5,17 @@
  *   found out when it is read.
  * - When a file is opened its length and a fingerprint of its beginning and end are compared with what was linked. One that differs fails with
  *   OBJECT_CHANGED, one that is gone with FILE_MISSING; both name the file, and neither costs the others anything.
- * - The time of the last change is kept for people to see. It is not held against a file, since copying back from a backup changes it.
+ * - Of a beginning and end that the disk does not give whole, those sectors are compared that could be read both times. Only where there are none does the time of the
+ *   last change speak for the file. It is never held against one, since copying back from a backup changes it.
  *
  * The fingerprint finds a file that was replaced, cut, or appended to; it does not find a change in the middle that keeps the length. Digests of
  * records find that.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fileError, PinakesError, RunningDigest, toHex } from '../base/index.ts';
+import { fileError, PinakesError } from '../base/index.ts';
 import type { DirectoryVolumeOptions } from './directory-volume.ts';
+import { areSameEnds, readEnds } from './file-ends.ts';
 import { readRange, streamRange } from './file-range.ts';
 import { type CachedHandle, HandleCache } from './handle-cache.ts';
 import { createManifest, type LinkedFile, LinkedManifest } from './linked-manifest.ts';
@@ -25,8 +27,6 @@ import { closedError, whereIn } from './volume-error.ts';
 
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;
-
-export const FINGERPRINT_BYTES = 64 * 1024;
 
 /** What tells that a file was not touched since it was last checked. */
 type Checked = { readonly dev: bigint; readonly ino: bigint; readonly size: bigint; readonly ctimeNs: bigint };
@@ -236,8 +236,7 @@ export class LinkedVolume implements Volume {
         checked?.dev === dev && checked.ino === ino && checked.size === size && checked.ctimeNs === ctimeNs;
       if (!untouched) {
         if (Number(size) !== linked.bytes) throw changed(linked, `it is ${size} bytes long, not ${linked.bytes}`);
-        const sha256 = await fingerprint(file, linked.bytes);
-        if (sha256 !== linked.sha256) throw changed(linked, 'its beginning or its end has other bytes');
+        await assertSame(file, linked);
         this.#checked.set(linked.name, { dev, ino, size, ctimeNs });
       }
       return file;
@@ -253,13 +252,8 @@ async function describe(path: string, name: string): Promise<LinkedFile> {
     await using file = await open(path);
     const before = await file.stat();
     if (before.isDirectory()) throw new PinakesError('FILE_IS_DIRECTORY', { where: path });
-    const linked = {
-      name,
-      path,
-      bytes: before.size,
-      mtimeMs: before.mtimeMs,
-      sha256: await fingerprint(file, before.size),
-    };
+    const { failure: _, ...ends } = await readEnds(file, before.size);
+    const linked = { name, path, bytes: before.size, mtimeMs: before.mtimeMs, ...ends };
     const after = await file.stat();
     if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) {
       throw changed(linked, 'something writes to it');
@@ -270,11 +264,12 @@ async function describe(path: string, name: string): Promise<LinkedFile> {
   }
 }
 
-async function fingerprint(file: FileHandle, bytes: number): Promise<string> {
-  const digest = new RunningDigest('sha256');
-  digest.update(await readRange(file, 0, Math.min(bytes, FINGERPRINT_BYTES)));
-  digest.update(await readRange(file, Math.max(0, bytes - FINGERPRINT_BYTES), Math.min(bytes, FINGERPRINT_BYTES)));
-  return toHex(digest.finish().bytes);
+async function assertSame(file: FileHandle, linked: LinkedFile): Promise<void> {
+  const { failure, ...ends } = await readEnds(file, linked.bytes);
+  const isSame = areSameEnds(linked, ends);
+  if (isSame === false) throw changed(linked, 'its beginning or its end has other bytes');
+  // Where nothing can be compared, one that was changed since may be the same, and may not.
+  if (!isSame && (await file.stat()).mtimeMs !== linked.mtimeMs) throw failure;
 }
 
 function changed({ name, path }: LinkedFile, detail: string): PinakesError {

@@ -119,7 +119,7 @@ for (const how of ['copied', 'added in place'])
     const without = await openArchive(archive.directory, trialOptions({ seed: 2 }));
     const there = await allCaptures(without);
     assert.equal(there.filter(({ url }) => url.startsWith('http://sound.')).length, 1499);
-    assert.equal(there.length > 1499, !isInPlace, 'what was entered before the bad sector is there');
+    assert.ok(there.length > 1499, 'what was entered before the bad sector is there');
     const codes: string[] = [];
     await without.verify({ onProblem: ({ code }) => void codes.push(code) });
     assert.deepEqual(codes, ['segment-unreadable']);

@@ -1,0 +1,90 @@
+/**
+ * What tells a file from another of the same length: its first and its last bytes, as far as the disk gives them.
+ *
+ *     sha256    over the first and the last FINGERPRINT_BYTES, one after the other; only when all of them can be read
+ *     sectors   eight hexadecimal digits of the SHA-256 of each of the sectors there, in order; dashes for one that cannot be read
+ *
+ * The sectors let a file be known again though some of them cannot be read any more, or can be read again.
+ */
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { RunningDigest, toHex } from '../base/index.ts';
+import { readRange } from './file-range.ts';
+
+export const FINGERPRINT_BYTES = 64 * 1024;
+const SECTOR_BYTES = 4096;
+const SECTORS_MAX = FINGERPRINT_BYTES / SECTOR_BYTES;
+const SECTOR_DIGITS = 8;
+const UNREAD = '-'.repeat(SECTOR_DIGITS);
+
+export type FileEnds = { readonly sha256?: string; readonly sectors?: string };
+
+/** `failure`: why some of it could not be read. */
+export type ReadEnds = FileEnds & { readonly sectors: string; readonly failure?: unknown };
+
+export async function readEnds(file: FileHandle, bytes: number): Promise<ReadEnds> {
+  const length = Math.min(bytes, FINGERPRINT_BYTES);
+  try {
+    const beginning = await readRange(file, 0, length);
+    const end = await readRange(file, bytes - length, length);
+    const digest = new RunningDigest('sha256');
+    digest.update(beginning);
+    digest.update(end);
+    const sectors = endSectors(bytes).map(([from, to]) =>
+      printOf(to <= length ? beginning.subarray(from, to) : end.subarray(from - bytes + length, to - bytes + length)),
+    );
+    return { sha256: toHex(digest.finish().bytes), sectors: sectors.join('') };
+  } catch (failure) {
+    if (!isBadSector(failure)) throw failure;
+    const sectors: string[] = [];
+    for (const [from, to] of endSectors(bytes)) sectors.push(await printIfGiven(file, from, to));
+    return { sectors: sectors.join(''), failure };
+  }
+}
+
+/** Whether two readings are of the same file; undefined when they have nothing in common that could tell. */
+export function areSameEnds(one: FileEnds, other: FileEnds): boolean | undefined {
+  if (one.sha256 !== undefined && other.sha256 !== undefined) return one.sha256 === other.sha256;
+  if (one.sectors === undefined || one.sectors.length !== other.sectors?.length) return undefined;
+  let known = 0;
+  for (let at = 0; at < one.sectors.length; at += SECTOR_DIGITS) {
+    const [a, b] = [one, other].map(({ sectors }) => sectors!.slice(at, at + SECTOR_DIGITS));
+    if (a === UNREAD || b === UNREAD) continue;
+    if (a !== b) return false;
+    known++;
+  }
+  return known > 0 ? true : undefined;
+}
+
+/** Whether a text can be what `readEnds` says of the sectors of a file. */
+export function areSectors(text: unknown): text is string {
+  return typeof text === 'string' && /^(?:[0-9a-f]{8}|-{8})*$/.test(text);
+}
+
+/** The sectors at the beginning and at the end, each once. */
+function endSectors(bytes: number): [number, number][] {
+  const count = Math.ceil(bytes / SECTOR_BYTES);
+  const sectors: [number, number][] = [];
+  for (let sector = 0; sector < count; sector++) {
+    if (sector === SECTORS_MAX) sector = Math.max(sector, count - SECTORS_MAX);
+    sectors.push([sector * SECTOR_BYTES, Math.min(bytes, (sector + 1) * SECTOR_BYTES)]);
+  }
+  return sectors;
+}
+
+function printOf(sector: Uint8Array): string {
+  return createHash('sha256').update(sector).digest('hex').slice(0, SECTOR_DIGITS);
+}
+
+async function printIfGiven(file: FileHandle, from: number, to: number): Promise<string> {
+  try {
+    return printOf(await readRange(file, from, to - from));
+  } catch (cause) {
+    if (!isBadSector(cause)) throw cause;
+    return UNREAD;
+  }
+}
+
+function isBadSector(cause: unknown): boolean {
+  return (cause as { code?: unknown } | null | undefined)?.code === 'EIO';
+}
