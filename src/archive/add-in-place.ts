@@ -10,7 +10,7 @@
  */
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
+import { type Finding, fileError, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { LinkedVolume } from '../volume/index.ts';
 import { findingOf, readFileStart, readRecords, type ScanBatch, scanFiles } from '../warc/index.ts';
@@ -90,8 +90,8 @@ async function linkFile(
   const name = `${collectionName}/${await objectName(file)}`;
   const known = archive.shelf.byName(name);
   if (known) {
-    // Reading its first byte compares the file with the one that was linked.
-    await volume.read([{ name, offset: 0, length: 1 }]);
+    // Reading compares the file with the one that was linked; its first byte may be one that the disk does not give.
+    await volume.read([{ name, offset: 0, length: 0 }]);
     return { segment: known, isNew: false };
   }
   await assertLinkable(file);
@@ -200,9 +200,15 @@ async function assertLinkable(file: string): Promise<void> {
   if (await isPackage(file)) throw new PinakesError('NOT_LINKABLE', { where: file, detail: 'it is a package' });
   try {
     let records = 0;
-    for await (const record of readRecords(file)) {
+    let hasGap = false;
+    const onFinding = ({ code }: Finding) => {
+      hasGap ||= code === 'sector-unreadable';
+    };
+    for await (const record of readRecords(file, { passesGaps: true, onFinding })) {
       for await (const _ of record.body());
       if (record.tail?.length === undefined) {
+        // What is cut by bytes that the disk does not give has no end, whatever the others have.
+        if (hasGap && !record.tail?.complete) continue;
         const detail = 'its records share one compressed member, or are of several compressions';
         throw new PinakesError('NOT_LINKABLE', { where: file, detail });
       }

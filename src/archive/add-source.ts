@@ -24,7 +24,7 @@ import {
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type StepSource } from './add-step.ts';
 import { deletedFrom } from './deletion-count.ts';
-import { type Glimpse, glimpseOf, isOther, isReplaced, readBytes, SAMPLED_BYTES } from './glimpse.ts';
+import { type Glimpse, glimpseOf, isOther, isReplaced, readBeforeGap, SAMPLED_BYTES } from './glimpse.ts';
 import { OwnCaptures } from './own-captures.ts';
 import { PassedCaptures, visitOf } from './passed-captures.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from './record-facts.ts';
@@ -277,7 +277,7 @@ export class FileSource implements StepSource {
     await this.#parts.shelf.flush(open);
     this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
-    const bytesRead = await readBytes(this.path, this.#handle, this.#window, this.#window.length, at);
+    const bytesRead = await readBeforeGap(this.path, this.#handle, this.#window, this.#window.length, at);
     if (bytesRead === 0) throw this.#changed();
     this.#windowAt = at;
     this.#windowBytes = bytesRead;
@@ -298,6 +298,7 @@ export class FileSource implements StepSource {
     };
     const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
     try {
+      this.#assertAsFound(record, facts);
       return await this.#writeSpool(open, this.#headFor(record, spool, facts), spool);
     } finally {
       await spool.discard();
@@ -321,10 +322,15 @@ export class FileSource implements StepSource {
     }
   }
 
+  /** What was whole when it was found has to be so still, and not cut by a sector that has gone bad since. */
+  #assertAsFound({ tail }: ReadingRecord, { isComplete }: RecordFacts): void {
+    if (isComplete && !tail?.complete) throw this.#changed();
+  }
+
   async #beginReading(offset: number): Promise<void> {
     await this.#reader?.return(undefined);
     this.#readerAt = offset;
-    this.#reader = readRecords(this.path, { offset, signal: this.#options.signal });
+    this.#reader = readRecords(this.path, { offset, passesGaps: true, signal: this.#options.signal });
   }
 
   /** Writes a foreign revisit anew: the capture it points at is a revisit here, and it shall point at what holds the content. */
@@ -335,6 +341,7 @@ export class FileSource implements StepSource {
   ): Promise<{ offset: number; length: number }> {
     const record = await this.#recordAt(facts);
     const block = await record.bytes(REVISIT_BYTES_MAX);
+    this.#assertAsFound(record, facts);
     const head = headBytes(repointed(record.head, referent, this.#parts.newId()), record.head.version);
     const { offset, length } = this.#parts.shelf.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
     return { offset, length };

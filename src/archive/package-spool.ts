@@ -5,9 +5,7 @@
 import { open, unlink } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { type Finding, fileError } from '../base/index.ts';
-import { openWacz } from '../warc/index.ts';
-
-const ZIP_MAGIC = Buffer.from('PK\x03\x04');
+import { beginsAsPackage, openWacz } from '../warc/index.ts';
 
 /** They are named by their number: a name in a package may be too long for a file, or odd. */
 let spooledFiles = 0;
@@ -18,9 +16,7 @@ export async function isPackage(path: string): Promise<boolean> {
   try {
     const handle = await open(path, 'r');
     try {
-      const start = Buffer.alloc(ZIP_MAGIC.length);
-      await handle.read(start, 0, start.length, 0);
-      return start.equals(ZIP_MAGIC);
+      return await beginsAsPackage(handle);
     } finally {
       await handle.close();
     }

@@ -135,7 +135,7 @@ export class RecordAccess {
     if (place.length > WHOLE_BYTES_MAX) return undefined;
     const member = await this.member(place);
     const isZstd = this.#shelf.get(place.segment).name.endsWith('.zst');
-    const record = this.#decoder.decode(member, isZstd ? await this.dictionaryOf(place.segment) : undefined);
+    const record = this.#decoder.decode(member, isZstd ? await ifGiven(this.dictionaryOf(place.segment)) : undefined);
     return record && wholeOf(record);
   }
 
@@ -244,7 +244,7 @@ export class RecordAccess {
     options: RecordsOptions,
   ): AsyncGenerator<ReadingRecord> {
     const stream = this.#volumes.get(segment.volume).stream(segment.name, from, end);
-    const reading = readingOf(segment, await this.dictionaryOf(segment.number), options);
+    const reading = readingOf(segment, await ifGiven(this.dictionaryOf(segment.number)), options);
     yield* readRecords(stream, { ...reading, offset: from, inputBytes: end - from });
   }
 

@@ -51,6 +51,7 @@ export const FINDING_CATALOGUE = {
   ),
   'record-spans-members': note('the record goes over several compressed members'),
   'record-truncated': error('the file ends inside the record'),
+  'sector-unreadable': error('the disk does not give bytes of the file; what can be read around them was'),
   'target-uri-bracketed': note('the target URI stands in angle brackets, which were taken off'),
   'trailer-missing': warning('the record does not end with two line ends'),
   'version-unknown': warning('the version of the record is not one that is known; it is read like 1.1'),

@@ -4,21 +4,26 @@
  * `readRecords` is for everybody; the views it hands out are good until the next one is asked for. `FileFeed` is for inner loops that drive
  * a cursor themselves, in worker threads, without a promise per piece.
  */
-import { closeSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { type Finding, fileError, openToRead, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
 import { type Coding, sniffCoding } from './file-coding.ts';
+import { countedBytes, findingOf } from './finding-catalogue.ts';
+import { type Gap, isEio, lastGap, sectorRest, triesBehind } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
 import { dictionaryOfFile } from './zstd-frame.ts';
 
-/** Fills a cursor from a range of a file, synchronously. */
+/** Fills a cursor from a range of a file, synchronously. Where the disk does not give bytes it ends the cursor, and says how far that goes: another cursor can go on behind. */
 export class FileFeed {
   readonly #path: string;
   readonly #descriptor: number;
   #position: number;
   readonly #to: number;
+  /** Up to here little is read at a time. */
+  #carefulTo = 0;
+  gap: Gap | undefined;
 
   constructor(path: string, from = 0, to = Number.POSITIVE_INFINITY) {
     this.#path = path;
@@ -44,43 +49,87 @@ export class FileFeed {
     cursor.commit(bytes);
   }
 
+  passGap(): void {
+    if (this.gap) this.#position = this.gap.to;
+    this.gap = undefined;
+  }
+
   close(): void {
     closeSync(this.#descriptor);
   }
 
   #read(room: Uint8Array, wanted: number): number {
     try {
-      return readSync(this.#descriptor, room, 0, wanted, this.#position);
+      if (this.#position >= this.#carefulTo) {
+        const bytes = readIfGiven(this.#descriptor, room, wanted, this.#position);
+        if (bytes !== undefined) return bytes;
+        this.#carefulTo = this.#position + READ_CHUNK_BYTES;
+      }
+      const sector = Math.min(wanted, sectorRest(this.#position));
+      const bytes = readIfGiven(this.#descriptor, room, sector, this.#position);
+      if (bytes !== undefined) return bytes;
+      this.gap = gapAt(this.#path, this.#descriptor, this.#position, this.#to);
+      return 0;
     } catch (cause) {
       throw fileError(cause, this.#path);
     }
   }
 }
 
+/** How many bytes were read; undefined when the disk does not give them. */
+function readIfGiven(descriptor: number, room: Uint8Array, length: number, position: number): number | undefined {
+  try {
+    return readSync(descriptor, room, 0, length, position);
+  } catch (cause) {
+    if (!isEio(cause)) throw cause;
+    return undefined;
+  }
+}
+
+function gapAt(path: string, descriptor: number, from: number, to = Number.POSITIVE_INFINITY): Gap | undefined {
+  const end = Math.min(to, fstatSync(descriptor).size);
+  const probe = Buffer.alloc(1);
+  for (const at of triesBehind(from, end))
+    if (readIfGiven(descriptor, probe, 1, at) !== undefined) return { from, to: at };
+  return lastGap(path, from, end);
+}
+
 export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
 
-/** What the first bytes of a file say about the rest: needed by readers that begin further on. */
+/** What the first bytes of a file say about the rest: needed by readers that begin further on. Where the disk does not give them, those behind say it. */
 export function readFileStart(path: string, position = 0): FileStart {
   const descriptor = openToRead(path);
   try {
-    let start = Buffer.alloc(64 * 1024);
-    start = start.subarray(0, readSync(descriptor, start, 0, start.length, position));
-    if (sniffCoding(start, false) === undefined) {
-      start = Buffer.alloc(READ_CHUNK_BYTES);
-      start = start.subarray(0, readSync(descriptor, start, 0, start.length, position));
+    let start = readStart(descriptor, position, 64 * 1024);
+    if (sniffCoding(start, false) === undefined) start = readStart(descriptor, position, READ_CHUNK_BYTES);
+    if (start.length === 0 && position < fstatSync(descriptor).size) {
+      const { to = position } = gapAt(path, descriptor, position) ?? {};
+      return { coding: sniffCoding(readStart(descriptor, to, READ_CHUNK_BYTES), true)!, dictionary: undefined };
     }
     const coding = sniffCoding(start, true)!;
     if (coding !== 'zstd') return { coding, dictionary: undefined };
     let dictionary = dictionaryOfFile(start);
-    if (dictionary === 'short' && start.length >= 8) {
-      const whole = Buffer.alloc(8 + start.readUInt32LE(4));
-      dictionary = dictionaryOfFile(whole.subarray(0, readSync(descriptor, whole, 0, whole.length, position)));
-    }
+    if (dictionary === 'short' && start.length >= 8)
+      dictionary = dictionaryOfFile(readStart(descriptor, position, 8 + start.readUInt32LE(4)));
     return { coding, dictionary: Buffer.isBuffer(dictionary) ? dictionary : undefined };
   } catch (cause) {
     throw fileError(cause, path);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** So many bytes, or those before what the disk does not give. */
+function readStart(descriptor: number, position: number, length: number): Buffer {
+  const start = Buffer.alloc(length);
+  const whole = readIfGiven(descriptor, start, length, position);
+  if (whole !== undefined) return start.subarray(0, whole);
+  for (let filled = 0; ; ) {
+    const at = position + filled;
+    const sector = start.subarray(filled, filled + sectorRest(at));
+    const bytes = sector.length > 0 ? readIfGiven(descriptor, sector, sector.length, at) : 0;
+    if (!bytes) return start.subarray(0, filled);
+    filled += bytes;
   }
 }
 
@@ -107,6 +156,8 @@ export type ReadOptions = {
   onFinding?: ((finding: Finding) => void) | undefined;
   /** What is damaged where no record could be read; what is damaged of a record, the record tells itself. */
   onUnreadable?: ((finding: Finding) => void) | undefined;
+  /** For those who tell of findings: bytes of a file that the disk does not give are passed over, and are one. */
+  passesGaps?: boolean | undefined;
   signal?: AbortSignal | undefined;
 };
 
@@ -163,6 +214,9 @@ export class ReadingRecord {
 }
 
 interface ByteFeed {
+  /** What the disk did not give, so that the cursor was ended before it. */
+  readonly gap?: Gap | undefined;
+  passGap?(): void;
   /** Puts the next bytes into the cursor, or ends it. */
   feed(cursor: RecordCursor): Promise<void>;
   close(): Promise<void>;
@@ -171,14 +225,19 @@ interface ByteFeed {
 class HandleFeed implements ByteFeed {
   readonly #path: string;
   readonly #handle: FileHandle;
+  readonly #passesGaps: boolean;
   #position: number;
   readonly #to: number;
+  /** Up to here little is read at a time. */
+  #carefulTo = 0;
+  gap: Gap | undefined;
 
-  constructor(path: string, handle: FileHandle, from: number, to: number) {
+  constructor(path: string, handle: FileHandle, from: number, to: number, passesGaps: boolean) {
     this.#path = path;
     this.#handle = handle;
     this.#position = from;
     this.#to = to;
+    this.#passesGaps = passesGaps;
   }
 
   async feed(cursor: RecordCursor): Promise<void> {
@@ -190,16 +249,47 @@ class HandleFeed implements ByteFeed {
     else cursor.commit(bytes);
   }
 
+  passGap(): void {
+    if (this.gap) this.#position = this.gap.to;
+    this.gap = undefined;
+  }
+
   close(): Promise<void> {
     return this.#handle.close();
   }
 
   async #read(room: Uint8Array, wanted: number): Promise<number> {
     try {
-      return (await this.#handle.read(room, 0, wanted, this.#position)).bytesRead;
+      if (this.#position >= this.#carefulTo) {
+        const bytes = await this.#readIfGiven(room, wanted, this.#position);
+        if (bytes !== undefined) return bytes;
+        this.#carefulTo = this.#position + READ_CHUNK_BYTES;
+      }
+      const sector = Math.min(wanted, sectorRest(this.#position));
+      const bytes = await this.#readIfGiven(room, sector, this.#position);
+      if (bytes !== undefined) return bytes;
+      this.gap = await this.#gapAt(this.#position);
+      return 0;
     } catch (cause) {
       throw fileError(cause, this.#path);
     }
+  }
+
+  async #readIfGiven(room: Uint8Array, length: number, position: number): Promise<number | undefined> {
+    try {
+      return (await this.#handle.read(room, 0, length, position)).bytesRead;
+    } catch (cause) {
+      if (!this.#passesGaps || !isEio(cause)) throw cause;
+      return undefined;
+    }
+  }
+
+  async #gapAt(from: number): Promise<Gap | undefined> {
+    const end = Math.min(this.#to, (await this.#handle.stat()).size);
+    const probe = Buffer.alloc(1);
+    for (const at of triesBehind(from, end))
+      if ((await this.#readIfGiven(probe, 1, at)) !== undefined) return { from, to: at };
+    return lastGap(this.#path, from, end);
   }
 }
 
@@ -241,14 +331,13 @@ export async function* readRecords(
   const name = options.name ?? (isFile ? source : 'stream');
   const offset = options.offset ?? 0;
   const start = isFile && offset > 0 ? readFileStart(source, options.range?.start) : undefined;
-  const cursor = new RecordCursor(name, {
-    offset,
-    coding: options.coding ?? start?.coding,
+  const reading = {
     dictionary: options.dictionary ?? start?.dictionary,
     lookBackBytes: options.lookBackBytes,
     inputBytes: options.inputBytes ?? options.range?.length,
-  });
-  const feed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
+  };
+  let cursor = new RecordCursor(name, { ...reading, offset, coding: options.coding ?? start?.coding });
+  const feed: ByteFeed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
   /** Damage that belongs to the record that comes next, or to none. */
   let loose: Finding[] = [];
@@ -274,8 +363,20 @@ export async function* readRecords(
       if (step === 'need-input') await feed.feed(cursor);
       else if (step === 'finding') tell(cursor.finding);
       else if (step === 'skipped') await giveTurns();
+      else if (step === 'done' && isFile && feed.gap) passGap(source, feed.gap);
       else return step;
     }
+  };
+  /** What is behind it is read as another file would be, of which the beginning is missing. */
+  const passGap = (path: string, { from, to }: Gap): void => {
+    const base = options.range?.start ?? 0;
+    tell(gapFinding(name, { from: from - base, to: to - base }));
+    const fileStart = start ?? readFileStart(path, base);
+    const { dictionary = fileStart.dictionary } = reading;
+    const coding = options.coding ?? fileStart.coding;
+    cursor.close();
+    cursor = new RecordCursor(name, { ...reading, offset: to - base, coding, dictionary });
+    feed.passGap?.();
   };
   /** Of the chunk at hand. */
   const giveTurns = async (): Promise<void> => {
@@ -313,11 +414,17 @@ export async function* readRecords(
   }
 }
 
-async function openFeed(path: string, offset: number, { end, range }: ReadOptions): Promise<ByteFeed> {
+/** Bytes that the disk does not give. */
+export function gapFinding(file: string, { from, to }: Gap): Finding {
+  return findingOf('sector-unreadable', file, from, `${countedBytes(to - from)} from here on`);
+}
+
+async function openFeed(path: string, offset: number, options: ReadOptions): Promise<ByteFeed> {
+  const { end, range, passesGaps = false } = options;
   const start = range?.start ?? 0;
   const to = start + Math.min(end ?? Number.POSITIVE_INFINITY, range?.length ?? Number.POSITIVE_INFINITY);
   try {
-    return new HandleFeed(path, await open(path, 'r'), start + offset, to);
+    return new HandleFeed(path, await open(path, 'r'), start + offset, to, passesGaps);
   } catch (cause) {
     throw fileError(cause, path);
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -359,3 +360,30 @@ test('a scan can be given up also in the middle of a record that is read again f
 function recordStart(length: number, fields = ''): Buffer {
   return Buffer.from(`WARC/1.1\r\nWARC-Type: resource\r\n${fields}Content-Length: ${length}\r\n\r\n`);
 }
+
+for (const coding of ['gzip', 'zstd', 'none'] as const)
+  test(`ranges that meet around bytes that the disk does not give tell the same as one: ${coding}`, async (t) => {
+    const { start, members } = records({ coding }, 150);
+    const file = join(directory, `gap-${coding}.warc`);
+    writeFileSync(file, Buffer.concat([start, ...members]));
+    const { ino, size } = statSync(file);
+    const { readSync } = fs;
+    t.after(() => {
+      fs.readSync = readSync;
+      syncBuiltinESMExports();
+    });
+    for (const from of [0, 4096, Math.floor(size / 8192) * 4096, Math.floor((size - 1) / 4096) * 4096]) {
+      fs.readSync = ((...given: [number, Uint8Array, number, number, number]) => {
+        const [descriptor, , , length, position] = given;
+        if (position < from + 4096 && position + length > from && fs.fstatSync(descriptor).ino === ino)
+          throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+        return readSync(...given);
+      }) as typeof readSync;
+      syncBuiltinESMExports();
+      const whole = await scan([file], {});
+      assert.ok(whole.records.length > 50 && whole.records.length < 150, `${whole.records.length}`);
+      assert.equal(whole.findings.filter((finding) => finding.startsWith(`sector-unreadable ${from} `)).length, 1);
+      for (const rangeBytes of [1000, 4096, 5000, 10_000])
+        assert.deepEqual(await scan([file], { rangeBytes }), whole, `from ${from}, ranges of ${rangeBytes}`);
+    }
+  });

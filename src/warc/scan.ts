@@ -11,7 +11,7 @@ import type { Coding } from './file-coding.ts';
 import { findingOf } from './finding-catalogue.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import { isNamed, type RecordHead } from './record-head.ts';
-import { FileFeed } from './record-reader.ts';
+import { FileFeed, gapFinding } from './record-reader.ts';
 import {
   RESPONSE_FIELDS,
   SCAN_ARC,
@@ -81,7 +81,7 @@ const FINDING_BYTES = 512;
 export class RangeScan {
   readonly #job: ScanJob;
   readonly #feed: FileFeed;
-  readonly #cursor: RecordCursor;
+  #cursor: RecordCursor;
   readonly #coded: CursorOptions;
   readonly #wants: ScanWants;
   /** Of the last record, when its digests are in doubt. */
@@ -110,7 +110,7 @@ export class RangeScan {
   /** To be called until a piece is the last. */
   next(): ScanPiece {
     const job = this.#job;
-    const cursor = this.#cursor;
+    let cursor = this.#cursor;
     const feed = this.#feed;
     const gathered = new Columns(job);
     let passedBytes = 0;
@@ -152,9 +152,20 @@ export class RangeScan {
           break;
         }
         case 'done':
-          return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
+          if (!feed.gap) return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
+          gathered.addFinding(gapFinding(job.path, feed.gap));
+          feed.passGap();
+          cursor = this.#goOnAt(feed.position);
+          break;
       }
     }
+  }
+
+  /** What is behind a gap is read as another file would be, of which the beginning is missing. */
+  #goOnAt(offset: number): RecordCursor {
+    this.#cursor.close();
+    this.#cursor = new RecordCursor(this.#job.path, { ...this.#coded, offset, inputBytes: this.#job.inputBytes });
+    return this.#cursor;
   }
 
   /** A record that stands behind others in its member is not judged: with very many of them all would be decoded for each. */

@@ -3,9 +3,10 @@
  * range; its records have the offsets they have in it.
  */
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { type Finding, fileError } from '../base/index.ts';
+import { isEio } from './gap.ts';
 import { type ReadingRecord, type ReadOptions, readRecords } from './record-reader.ts';
 import { openWacz, type WaczWarc } from './wacz-reader.ts';
 
@@ -27,7 +28,8 @@ export async function* warcInputs(path: string, onFinding: (finding: Finding) =>
   const { size, isPackage } = await look(path);
   if (!isPackage) {
     const slice = (offset: number, length: number) => fileSlice(path, offset, length);
-    yield { name: path, filename: basename(path), size, read: (options = {}) => readRecords(path, options), slice };
+    const read = (options: ReadOptions = {}) => readRecords(path, { ...options, passesGaps: true });
+    yield { name: path, filename: basename(path), size, read, slice };
     return;
   }
   const wacz = await openWacz(path, { onFinding });
@@ -46,7 +48,9 @@ function packedInput(path: string, warc: WaczWarc): WarcInput {
     filename: basename(warc.name),
     size: warc.length,
     read: (options = {}) =>
-      warc.stored ? readRecords(path, { ...options, name, range }) : readStreamed(warc, { ...options, name }),
+      warc.stored
+        ? readRecords(path, { ...options, name, range, passesGaps: true })
+        : readStreamed(warc, { ...options, name }),
     slice: (offset, length) =>
       warc.stored ? fileSlice(path, warc.offset + offset, length) : streamSlice(warc.open(), offset, length),
   };
@@ -84,13 +88,22 @@ async function* streamSlice(
   }
 }
 
+/** Of a file whose beginning the disk does not give, nobody knows. */
+export async function beginsAsPackage(handle: FileHandle): Promise<boolean> {
+  const start = Buffer.alloc(ZIP_MAGIC.length);
+  try {
+    await handle.read(start, 0, start.length, 0);
+  } catch (cause) {
+    if (!isEio(cause)) throw cause;
+  }
+  return start.equals(ZIP_MAGIC);
+}
+
 async function look(path: string): Promise<{ size: number; isPackage: boolean }> {
   try {
     const handle = await open(path, 'r');
     try {
-      const start = Buffer.alloc(4);
-      const { bytesRead } = await handle.read(start, 0, 4, 0);
-      const isPackage = start.subarray(0, bytesRead).equals(ZIP_MAGIC) || extname(path).toLowerCase() === '.wacz';
+      const isPackage = extname(path).toLowerCase() === '.wacz' || (await beginsAsPackage(handle));
       return { size: (await handle.stat()).size, isPackage };
     } finally {
       await handle.close();

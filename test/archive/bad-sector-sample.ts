@@ -1,6 +1,7 @@
 /** A disk that does not give some bytes of a file any more. */
-import { fstatSync, statSync } from 'node:fs';
+import fs, { fstatSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
 /** Lets the disk give no byte of a file from one offset to another, as behind a bad sector, until the answer is called or it was asked so often; `after`: but for the first times. */
@@ -25,4 +26,26 @@ export async function breakFile(
     return read.apply(this, given);
   });
   return () => mocked.mock.restore();
+}
+
+/** Lets the disk not give a stretch of a file, whichever way it is read on this thread, until the answer is called. */
+export async function breakSector(t: TestContext, path: string, from: number, to = from + 4096): Promise<() => void> {
+  const mendHandles = await breakFile(t, path, from, { to });
+  const { ino } = statSync(path);
+  const { readSync } = fs;
+  const read = (...given: [number, Uint8Array, number, number, number]) => {
+    const [descriptor, , , length, position] = given;
+    if (position < to && position + length > from && fstatSync(descriptor).ino === ino)
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+    return readSync(...given);
+  };
+  fs.readSync = read as typeof readSync;
+  syncBuiltinESMExports();
+  const mend = () => {
+    fs.readSync = readSync;
+    syncBuiltinESMExports();
+    mendHandles();
+  };
+  t.after(mend);
+  return mend;
 }

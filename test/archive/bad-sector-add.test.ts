@@ -1,0 +1,163 @@
+/** Files that come in though the disk does not give some of their bytes: all else of them does, and is there however the disk changes later. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, openArchive } from '../../src/archive/index.ts';
+import type { Finding } from '../../src/base/index.ts';
+import { type Coding, readRecords } from '../../src/warc/index.ts';
+import { breakSector } from './bad-sector-sample.ts';
+import { members, response, warcinfo } from './foreign-file.ts';
+import {
+  allCaptures,
+  contentOf,
+  makeArchive,
+  NOON,
+  payloadAt,
+  temporaryDirectory,
+  trialOptions,
+} from './trial-archive.ts';
+
+const SECTOR_BYTES = 4096;
+const CODINGS = { gzip: '.gz', zstd: '.zst', none: '' } as const;
+const urlOf = (n: number) => `http://a.example/${n}`;
+const numbers = Array.from({ length: 100 }, (_, n) => n);
+
+class Sample {
+  readonly file: string;
+  readonly bytes: Buffer;
+  /** Where the record of each page begins and ends. */
+  readonly #places: { from: number; to: number }[] = [];
+
+  constructor(directory: string, coding: Coding) {
+    const pages = numbers.map((n) => response(urlOf(n), NOON + n * 1000, contentOf(`page ${n}`)));
+    const parts = members([warcinfo(), ...pages], coding);
+    let at = parts.start.length + parts.members[0]!.length;
+    for (const { length } of parts.members.slice(1)) this.#places.push({ from: at, to: (at += length) });
+    this.bytes = Buffer.concat([parts.start, ...parts.members]);
+    this.file = join(directory, `a.warc${CODINGS[coding]}`);
+    writeFileSync(this.file, this.bytes);
+  }
+
+  /** The first, one a little behind it, one in the middle, and the last. */
+  get sectors(): number[] {
+    const last = Math.floor((this.bytes.length - 1) / SECTOR_BYTES);
+    return [0, 3, last >> 1, last].map((sector) => sector * SECTOR_BYTES);
+  }
+
+  /** Pages of which no byte lies in these sectors. */
+  beside(...sectors: number[]): number[] {
+    const isMet = ({ from, to }: { from: number; to: number }) =>
+      sectors.some((sector) => from < sector + SECTOR_BYTES && to > sector);
+    return numbers.filter((n) => !isMet(this.#places[n]!));
+  }
+}
+
+async function assertReadable(archive: Archive, pages: readonly number[]): Promise<void> {
+  for (const n of pages) assert.deepEqual(await payloadAt(archive, urlOf(n)), Buffer.from(contentOf(`page ${n}`)));
+}
+
+async function reopened(t: TestContext, archive: Archive): Promise<Archive> {
+  await archive.close();
+  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  t.after(() => again.close());
+  return again;
+}
+
+for (const coding of ['gzip', 'zstd', 'none'] as const) {
+  for (const inPlace of [true, false])
+    test(`I10: all but what a bad sector holds is added, ${inPlace ? 'in place' : 'copied'}, and the sector is told of: ${coding}`, async (t) => {
+      const sample = new Sample(await temporaryDirectory(t), coding);
+      for (const sector of sample.sectors) {
+        const archive = await makeArchive(t);
+        const mend = await breakSector(t, sample.file, sector);
+        const findings: Finding[] = [];
+        const report = await archive.add([sample.file], {
+          inPlace,
+          workers: 0,
+          onFinding: (one) => findings.push(one),
+        });
+        assert.deepEqual(report.failures, []);
+        const told = findings.filter(({ code }) => code === 'sector-unreadable');
+        assert.deepEqual(
+          told.map(({ file, offset }) => [file, offset]),
+          [[sample.file, sector]],
+        );
+        const pages = sample.beside(sector);
+        assert.ok(pages.length > 90);
+        await assertReadable(archive, pages);
+        mend();
+        await assertReadable(archive, pages);
+      }
+    });
+
+  test(`a file that was added in place is known again when a sector goes bad or can be read again: ${coding}`, async (t) => {
+    const sample = new Sample(await temporaryDirectory(t), coding);
+    for (const sector of sample.sectors) {
+      let archive = await makeArchive(t);
+      let mend = await breakSector(t, sample.file, sector);
+      await archive.add([sample.file], { inPlace: true, workers: 0 });
+      const captures = (await allCaptures(archive)).length;
+      for (const bad of [sector, undefined, ...sample.sectors]) {
+        mend();
+        if (bad !== undefined) mend = await breakSector(t, sample.file, bad);
+        archive = await reopened(t, archive);
+        await assertReadable(archive, bad === undefined ? sample.beside(sector) : sample.beside(sector, bad));
+        assert.deepEqual((await archive.add([sample.file], { inPlace: true, workers: 0 })).failures, []);
+        assert.equal((await allCaptures(archive)).length, captures);
+      }
+      mend();
+      await archive.close();
+    }
+  });
+}
+
+test('a file that was replaced by another of the same length is refused, whichever sectors cannot be read', async (t) => {
+  const sample = new Sample(await temporaryDirectory(t), 'none');
+  for (const sector of sample.sectors) {
+    let archive = await makeArchive(t);
+    let mend = await breakSector(t, sample.file, sector);
+    await archive.add([sample.file], { inPlace: true, workers: 0 });
+    mend();
+    writeFileSync(
+      sample.file,
+      sample.bytes.map((byte) => byte ^ 1),
+    );
+    for (const bad of [undefined, ...sample.sectors]) {
+      if (bad !== undefined) mend = await breakSector(t, sample.file, bad);
+      archive = await reopened(t, archive);
+      await assert.rejects(payloadAt(archive, urlOf(25)), { code: 'OBJECT_CHANGED' });
+      mend();
+    }
+    await archive.close();
+    writeFileSync(sample.file, sample.bytes);
+  }
+});
+
+test('records around bad sectors are the same to one who reads them one by one, and nobody else passes over any', async (t) => {
+  for (const coding of ['gzip', 'zstd', 'none'] as const) {
+    const sample = new Sample(await temporaryDirectory(t), coding);
+    for (const sector of sample.sectors) {
+      const mend = await breakSector(t, sample.file, sector);
+      const codes: string[] = [];
+      const urls: (string | undefined)[] = [];
+      const onFinding = ({ code, offset }: Finding) => codes.push(`${code} ${offset}`);
+      for await (const record of readRecords(sample.file, { passesGaps: true, onFinding })) {
+        for await (const _ of record.body());
+        if (record.tail?.complete && record.head.type === 'response') urls.push(record.head.targetUri);
+      }
+      assert.ok(codes.includes(`sector-unreadable ${sector}`), `${coding} ${sector}: ${codes}`);
+      assert.deepEqual(
+        sample.beside(sector).filter((n) => !urls.includes(urlOf(n))),
+        [],
+      );
+      await assert.rejects(
+        async () => {
+          for await (const _ of readRecords(sample.file));
+        },
+        { code: 'DEVICE_FAILED' },
+      );
+      mend();
+    }
+  }
+});
