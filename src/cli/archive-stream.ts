@@ -29,6 +29,11 @@ export type StreamCommandOptions = ArchiveCommandOptions &
   };
 
 const ORDERS = ['storage', 'url', 'time', 'inlinks', 'rank'] as const;
+/** WARC 1.1, section 6, and what the first record of an ARC file is called. */
+const TYPES = [
+  ...['warcinfo', 'response', 'resource', 'request', 'metadata', 'revisit', 'conversion', 'continuation'],
+  'filedesc',
+];
 type Format = 'warc' | 'json';
 /** What each format is, and how names of files that hold it end. */
 const FORMATS: Record<Format, { readonly says: string; readonly endings: readonly string[] }> = {
@@ -55,7 +60,7 @@ export async function archiveStream(
   const order = await orderOf(archive, options.order ?? 'storage');
   const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
   const damage = new DamageTally(terminal);
-  const types = options.type?.split(',').map((type) => type.trim());
+  const types = options.type === undefined ? undefined : typesOf(options.type);
   const query: StreamQuery = {
     selection: { ...selectionOf(archive, options), ...(types && { types }) },
     order,
@@ -81,6 +86,15 @@ export async function archiveStream(
   if (out !== undefined) terminal.say(`${options.out}: ${formatBytes(output.bytes)} of ${FORMATS[format].says}`);
   if (output.bytes === 0 && damage.count === 0) terminal.say('No record is meant by this, or none is left.');
   return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;
+}
+
+/** A type that no record has would leave out, without a word, what was meant. */
+function typesOf(asked: string): string[] {
+  const types = asked.split(',').map((type) => type.trim().toLowerCase());
+  const unknown = types.find((type) => !TYPES.includes(type));
+  if (unknown === undefined) return types;
+  const detail = `a type of records is ${TYPES.join(', ')}`;
+  throw new PinakesError('BAD_ARGUMENT', { where: `--type '${unknown}'`, detail });
 }
 
 async function orderOf(archive: Archive, asked: string): Promise<StreamOrder> {

@@ -288,9 +288,9 @@ test('a body that decodes to gigabytes is printed piece by piece, and its reader
 test('a stream of nothing says so, and a volume that there is none of is no disk to be plugged in', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
-  const mistyped = await pinakes(at, 'stream', '--type', 'responce');
-  assert.deepEqual([mistyped.code, mistyped.out], [0, '']);
-  assert.match(mistyped.err, /^No record is meant by this, or none is left\.\n$/);
+  const empty = await pinakes(at, 'stream', '--type', 'conversion');
+  assert.deepEqual([empty.code, empty.out], [0, '']);
+  assert.match(empty.err, /^No record is meant by this, or none is left\.\n$/);
   assert.equal((await pinakes(at, 'stream', '--type', 'response')).err, '');
   assert.match(
     (await pinakes(at, 'volume', 'migrate', 'mian', 'main')).err,
@@ -320,4 +320,14 @@ test('one of something is told as one', async (t) => {
   );
   await pinakes(at, 'delete', '--collection', 'first', '--yes');
   assert.match((await pinakes(at, 'compact')).out, /; 1 revisit became a holder, 0 were pointed anew\n$/);
+});
+
+test('a stream refuses a type of records that there is not', async (t) => {
+  const at = scratch(t);
+  await sampleArchive(at);
+  const refused = await pinakes(at, 'stream', '--json', '--type', 'response,revist');
+  assert.deepEqual([refused.code, refused.out], [2, '']);
+  assert.match(refused.err, /--type 'revist'.*warcinfo, response, .*revisit.*\[BAD_ARGUMENT\]/);
+  const lines = await pinakesJson(at, 'stream', '--json', '--type', 'Request, revisit');
+  assert.deepEqual([...new Set(lines.map(({ type }) => type))].sort(), ['request', 'revisit']);
 });
