@@ -7,7 +7,15 @@
 
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { Archive, StreamOrder, StreamPiece, StreamQuery } from '../archive/index.ts';
+import {
+  type Archive,
+  type LineExtension,
+  type StreamOrder,
+  type StreamPiece,
+  type StreamQuery,
+  streamJson,
+  streamWarc,
+} from '../archive/index.ts';
 import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
@@ -22,6 +30,8 @@ export type StreamCommandOptions = ArchiveCommandOptions &
     readonly format?: string;
     readonly order?: string;
     readonly type?: string;
+    readonly text?: boolean;
+    readonly links?: boolean;
     readonly out?: string;
     readonly force?: boolean;
     readonly cursor?: string;
@@ -57,6 +67,7 @@ export async function archiveStream(
   const out = options.out === undefined || options.out === '-' ? undefined : pathFrom(context, options.out);
   const format = formatOf(options);
   if (out !== undefined) refuseOtherEnding(out, format);
+  const pages = await pagesOf(options, format);
   const order = await orderOf(archive, options.order ?? 'storage');
   const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
   const damage = new DamageTally(terminal);
@@ -72,7 +83,7 @@ export async function archiveStream(
   const output = await Output.open(terminal, out, goingOn, options.force === true);
   const count = new RunningCount(terminal, 'stream');
   try {
-    for await (const piece of piecesOf(archive, query, format)) {
+    for await (const piece of piecesOf(archive, query, format, pages)) {
       await output.write(piece);
       if (cursorFile !== undefined && output.isSaveDue) await output.save(cursorFile);
       count.update(formatBytes(output.bytes));
@@ -124,8 +135,27 @@ function refuseOtherEnding(path: string, format: Format): void {
   throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
 }
 
-function piecesOf(archive: Archive, query: StreamQuery, format: Format): AsyncIterable<StreamPiece> {
-  return format === 'warc' ? archive.streamWarc(query) : archive.streamJson(query);
+/** What lines say of pages, when that is asked for. */
+async function pagesOf(
+  { text = false, links = false }: StreamCommandOptions,
+  format: Format,
+): Promise<LineExtension | undefined> {
+  if (!text && !links) return undefined;
+  const where = text ? '--text' : '--links';
+  if (format !== 'json')
+    throw new PinakesError('BAD_ARGUMENT', { where, detail: 'only JSON lines have it; say --json' });
+  // Loaded only here: other streams read no pages.
+  const { pageExtension } = await import('../search/index.ts');
+  return pageExtension({ text, links });
+}
+
+function piecesOf(
+  archive: Archive,
+  query: StreamQuery,
+  format: Format,
+  pages: LineExtension | undefined,
+): AsyncIterable<StreamPiece> {
+  return format === 'warc' ? streamWarc(archive, query) : streamJson(archive, query, pages);
 }
 
 class Output {

@@ -165,6 +165,8 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
         'storage',
       ),
     )
+    .option('--text', 'JSON lines: with title, language, headings and text of pages')
+    .option('--links', 'JSON lines: with title, language, headings and links of pages')
     .option('--type <types>', 'only records of these types, with commas between them')
     .option('--key <key>', 'captures of this content, in another order than that of storage')
     .option('--out <file>', 'write to a file instead')

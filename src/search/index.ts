@@ -23,3 +23,4 @@ export type {
 } from './search-result.ts';
 export { SearchThread } from './search-thread.ts';
 export { type Snippet, snippetOf } from './snippet.ts';
+export { type PageParts, pageExtension } from './stream-page.ts';

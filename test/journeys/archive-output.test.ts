@@ -331,3 +331,22 @@ test('a stream refuses a type of records that there is not', async (t) => {
   const lines = await pinakesJson(at, 'stream', '--json', '--type', 'Request, revisit');
   assert.deepEqual([...new Set(lines.map(({ type }) => type))].sort(), ['request', 'revisit']);
 });
+
+test('a stream of JSON lines has the text and the links of pages when they are asked for', async (t) => {
+  const at = scratch(t);
+  await sampleArchive(at);
+  type Line = { type: string; page?: { title: string; text?: string; links?: unknown[] } };
+  const lines = async (...asked: string[]) =>
+    (await pinakesJson(at, 'stream', '--json', '--collection', 'second', ...asked)) as Line[];
+  const plain = await lines();
+  assert.ok(plain.every(({ page }) => page === undefined));
+  const texts = (await lines('--text')).flatMap(({ page }) => page ?? []);
+  assert.ok(texts.length > 0);
+  assert.ok(texts.every(({ text, links }) => typeof text === 'string' && links === undefined));
+  assert.ok(texts.some(({ text }) => text !== ''));
+  const linked = (await lines('--links')).flatMap(({ page }) => page ?? []);
+  assert.ok(linked.every(({ text, links }) => text === undefined && Array.isArray(links)));
+  const refused = await pinakes(at, 'stream', '--text');
+  assert.deepEqual([refused.code, refused.out], [2, '']);
+  assert.match(refused.err, /--text.*say --json.*\[BAD_ARGUMENT\]/);
+});

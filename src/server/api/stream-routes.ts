@@ -8,11 +8,10 @@ import {
   streamJson,
   streamWarc,
 } from '../../archive/index.ts';
-import { RankingShelf } from '../../search/index.ts';
+import { type PageParts, pageExtension, RankingShelf } from '../../search/index.ts';
 import { leavingSignal } from '../leaving.ts';
 import { HttpProblem } from '../problem.ts';
 import { sendStreamBody } from '../stream-body.ts';
-import { type PageParts, pageExtension } from '../stream-page.ts';
 import { sendTable } from '../stream-table.ts';
 import type { ApiTools } from './api-tools.ts';
 import { selectionOf } from './asked-selection.ts';
