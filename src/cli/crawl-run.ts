@@ -150,6 +150,9 @@ function progressLine(progress: CrawlProgress): string {
   return parts.filter((part) => part !== '').join('  ');
 }
 
+/** How OpenSSL calls an answer that is none of TLS, such as one of HTTP. */
+const NO_TLS = 'ERR_SSL_WRONG_VERSION_NUMBER';
+
 function summary(report: CrawlReport, takesAnyCertificate: boolean): string {
   const { counts, outcome, limit, elapsedMs, pagesPerSecond, queued, collection, failedUrls, partlyReadUrls } = report;
   const seconds = (elapsedMs / 1000).toFixed(1);
@@ -184,7 +187,10 @@ function summary(report: CrawlReport, takesAnyCertificate: boolean): string {
       lines.push(
         '  loopback and private addresses are refused; --allow-private lets a crawl of your own network connect',
       );
-    if ((counts.failures.certificate || counts.failures.tls) && !takesAnyCertificate)
+    const plain = failedUrls.filter(({ reason }) => reason.includes(NO_TLS)).length;
+    if (plain > 0)
+      lines.push('  what answers there does not speak TLS; a URL that begins with http:// asks it without');
+    if ((counts.failures.certificate || (counts.failures.tls ?? 0) > plain) && !takesAnyCertificate)
       lines.push(
         '  certificates that cannot be verified, and TLS before 1.2, are refused; --any-certificate takes them',
       );

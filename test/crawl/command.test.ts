@@ -86,8 +86,9 @@ test('a site is crawled from the command line, stopped, resumed, crawled again a
 });
 
 test('a way out is proposed only to who has not taken it', async (t) => {
-  // It speaks no TLS at all.
-  const server = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  // An alert of TLS: it does not speak this version.
+  const alert = Buffer.from([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]);
+  const server = createServer((socket) => socket.on('error', () => {}).end(alert));
   t.after(() => server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const seed = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -102,6 +103,21 @@ test('a way out is proposed only to who has not taken it', async (t) => {
   assert.match((await run(cwd, 'crawl', '--again', 'false')).out, /1 tls\).*--any-certificate takes them/s);
   const { out } = await run(cwd, 'crawl', '--again', 'true');
   assert.match(out, /1 failed \(1 tls\)/);
+  assert.doesNotMatch(out, /any-certificate/);
+});
+
+test('who asks for https where none is spoken is told so, and not sent after certificates', async (t) => {
+  const server = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const seed = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const cwd = await temporaryDirectory(t);
+  await run(cwd, 'init', 'archive');
+  const archive = await openArchive(join(cwd, 'archive'), { clock: Date.now, newId: seededIds(seededRandom(1)) });
+  await crawl(archive, [seed], { collection: 'plain', allowPrivate: true, retries: 0 });
+  await archive.close();
+  const { out } = await run(cwd, 'crawl', '--again', 'plain');
+  assert.match(out, /1 tls\).*does not speak TLS; a URL that begins with http:\/\/ asks/s);
   assert.doesNotMatch(out, /any-certificate/);
 });
 
