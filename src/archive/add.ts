@@ -5,7 +5,7 @@
  * its own head; a capture that is there already is passed over, so that adding a file twice adds nothing. Everything of one step is durable
  * before the catalog hears of it, and the step's end in the file is noted with it: an interrupted add goes on where it was.
  */
-import { PinakesError } from '../base/index.ts';
+import { type Finding, PinakesError } from '../base/index.ts';
 import { findingOf, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
 import { FileSource } from './add-source.ts';
@@ -27,23 +27,22 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
     judgesDigests: true,
   });
   const sources = new OpenSources(parts, unread, options, report);
-  /** Files in which something else than records was met; one with nothing but that is no WARC file. */
-  const foreign = new Set<string>();
+  const findings = new HeldFindings(options);
   let reachedBytes = 0;
   try {
     for await (const item of scan) {
       if (item.kind === 'batch') {
-        for (const finding of item.batch.findings) {
-          if (finding.code === 'garbage-skipped') foreign.add(item.batch.file);
-          options.onFinding?.(finding);
-        }
+        findings.take(item.batch.findings, item.batch.count > 0);
         await sources.use(item.batch.file, (source) => source.take(item.batch, report));
         reachedBytes += item.bytes;
         options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
       } else {
         reachedBytes = 0;
+        const isForeign = item.kind === 'file-end' && item.records === 0 && findings.haveGarbage;
+        findings.end(isForeign);
         if (item.kind === 'file-failed') report.failures.push(item.error);
-        else if (item.records === 0 && foreign.has(item.file)) {
+        else if (isForeign) {
+          report.files--;
           report.failures.push(new PinakesError('NOT_WARC', { where: item.file }));
         } else {
           if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
@@ -56,6 +55,40 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
     await sources.closeAll();
   }
   return report;
+}
+
+/**
+ * What is found in the file that is being read, told from its first record on. Where nothing but garbage comes it is no WARC file at all, and its findings
+ * would be noise.
+ */
+class HeldFindings {
+  readonly #options: AddOptions;
+  #held: Finding[] | undefined = [];
+
+  constructor(options: AddOptions) {
+    this.#options = options;
+  }
+
+  get haveGarbage(): boolean {
+    return this.#held?.some(({ code }) => code === 'garbage-skipped') ?? false;
+  }
+
+  take(findings: readonly Finding[], hasRecords: boolean): void {
+    if (hasRecords) this.#release();
+    if (this.#held) this.#held.push(...findings);
+    else for (const finding of findings) this.#options.onFinding?.(finding);
+  }
+
+  /** Makes ready for the next file. */
+  end(isForeign: boolean): void {
+    if (!isForeign) this.#release();
+    this.#held = [];
+  }
+
+  #release(): void {
+    for (const finding of this.#held ?? []) this.#options.onFinding?.(finding);
+    this.#held = undefined;
+  }
 }
 
 /** Those that are there and were not added before. None is held open: there may be more of them than a process may open. */

@@ -64,6 +64,18 @@ test('damage in a file that is added is told, counted and shown by the exit code
   }
 });
 
+test('of a file that is no WARC file nothing is said but that', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  writeFileSync(join(at, 'index.cdx'), ' CDX N b a m s k r M S V g\n'.repeat(50));
+  await writeSite(join(at, 'one.warc.gz'), 'one', 2);
+  const alone = await pinakes(at, 'add', 'index.cdx');
+  assert.deepEqual([alone.code, alone.out], [2, 'nothing was added\n']);
+  assert.match(alone.err, /^pinakes: index\.cdx: this is neither a WARC nor an ARC file \[NOT_WARC\]\n {2}Name.*\n$/);
+  const [report] = await pinakesJson(at, 'add', '--json', 'index.cdx', 'one.warc.gz');
+  assert.deepEqual([report!.files, report!.errors, report!.captures], [1, 0, 2]);
+});
+
 test('files that fail are told in JSON with their codes', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
