@@ -1,6 +1,7 @@
 /** No file that is there is replaced unasked, and nothing but a file ever is; neither stands a file for a directory nor a directory for a file. */
 import type { Stats } from 'node:fs';
 import { readlink, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { PinakesError } from './error.ts';
 
 export async function refuseExisting(path: string, force = false): Promise<void> {
@@ -10,6 +11,13 @@ export async function refuseExisting(path: string, force = false): Promise<void>
   // What is written takes the name, which nobody wants of a device; `/dev/stdout` is one also when it leads to a file.
   const isOpenFile = (await readlink(path).catch(() => '')).startsWith('/proc/self/fd/');
   if (isOpenFile || found?.isFile() === false) throw new PinakesError('FILE_NOT_SEEKABLE', { where: path });
+}
+
+/** A new file needs a directory to stand in. That one is missing is told of it, and not of the file, which nobody expects to be there. */
+export async function refuseMissingParent(path: string): Promise<void> {
+  const parent = dirname(path);
+  if (!(await foundAt(parent)))
+    throw new PinakesError('FILE_MISSING', { where: parent, detail: 'the directory to write to' });
 }
 
 /** A directory to write to: one that is there, or still to be made. */

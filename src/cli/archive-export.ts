@@ -1,7 +1,7 @@
 /** `pinakes export`: a slice of the archive as a WARC, WACZ, CDXJ, CDX or Parquet file. */
 import { open, rename, unlink } from 'node:fs/promises';
 import type { Archive, Selection } from '../archive/index.ts';
-import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
+import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../base/index.ts';
 import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../warc/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
@@ -38,6 +38,7 @@ export async function archiveExport(
       where: '--self-contained',
       detail: 'only WARC and WACZ files hold records',
     });
+  if (path !== undefined) await refuseMissingParent(pathFrom(context, path));
   if (format === 'cdxj' || format === 'cdx11' || format === 'cdx9')
     return exportIndex(context, archive, selection, path, format, options);
   if (path === undefined)

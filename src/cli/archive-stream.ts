@@ -16,7 +16,7 @@ import {
   streamJson,
   streamWarc,
 } from '../archive/index.ts';
-import { fileError, PinakesError, refuseExisting } from '../base/index.ts';
+import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../base/index.ts';
 import type { ArchiveCommandOptions } from './archive-command.ts';
 import { type SelectionOptions, selectionOf } from './archive-delete.ts';
 import { type CommandContext, pathFrom } from './command.ts';
@@ -67,6 +67,7 @@ export async function archiveStream(
   const out = options.out === undefined || options.out === '-' ? undefined : pathFrom(context, options.out);
   const format = formatOf(options);
   if (out !== undefined) refuseOtherEnding(out, format);
+  for (const path of [out, cursorFile]) if (path !== undefined) await refuseMissingParent(path);
   const pages = await pagesOf(options, format);
   const order = await orderOf(archive, options.order ?? 'storage');
   const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);

@@ -2,7 +2,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { writeParquet } from '../archive/index.ts';
-import { fileError, formatW3cDate, PinakesError, refuseExisting } from '../base/index.ts';
+import { fileError, formatW3cDate, PinakesError, refuseExisting, refuseMissingParent } from '../base/index.ts';
 import { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from '../search/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
@@ -66,6 +66,7 @@ async function writeEdges(
   const ending = extname(path).toLowerCase();
   if (ending !== '' && ending !== '.csv' && ending !== '.parquet')
     throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'links are written as .csv or .parquet' });
+  await refuseMissingParent(path);
   if (ending === '.parquet') {
     const types = [
       'VARCHAR',

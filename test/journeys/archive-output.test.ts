@@ -322,6 +322,25 @@ test('one of something is told as one', async (t) => {
   assert.match((await pinakes(at, 'compact')).out, /; 1 revisit became a holder, 0 were pointed anew\n$/);
 });
 
+test('of a file in a directory that is not there, the directory is named, before any work is done', async (t) => {
+  const at = scratch(t);
+  await sampleArchive(at);
+  await pinakes(at, 'index');
+  const told = /^pinakes: absent: there is no such file or directory \(the directory to write to\) \[FILE_MISSING\]\n/;
+  for (const args of [
+    ...['out.warc.gz', 'out.wacz', 'out.cdxj', 'out.parquet'].map((name) => ['export', `absent/${name}`]),
+    ['stream', '--out', 'absent/out.warc.gz'],
+    ['links', '--out', 'absent/out.csv'],
+    ['links', '--out', 'absent/out.parquet'],
+    ['stream', '--out', 'out.warc.gz', '--cursor-file', 'absent/cursor'],
+  ]) {
+    const { code, out, err } = await pinakes(at, ...args);
+    assert.deepEqual([code, out], [2, ''], args.join(' '));
+    assert.match(err, told, args.join(' '));
+  }
+  assert.ok(!existsSync(join(at, 'out.warc.gz')));
+});
+
 test('a stream refuses a type of records that there is not', async (t) => {
   const at = scratch(t);
   await sampleArchive(at);
