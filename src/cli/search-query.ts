@@ -2,6 +2,7 @@
 import { NamedSnapshots, readConnector } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
 import {
+  collectionsOf,
   type FacetName,
   openSearch,
   parseQuery,
@@ -49,6 +50,7 @@ export async function searchQuery(
     const page = await search.search(query, { limit, sort, group, facets, after, asOf });
     if (options.json) await tellJson(terminal, page);
     else await tell(terminal, page);
+    if ('query' in parsed) sayUnknownCollections(terminal, search, collectionsOf(parsed.query));
     const isNothing = page.total === 0 && !options.json;
     if (isNothing && 'query' in parsed && wordsOf(parsed.query).some((word) => !word.endsWith('*'))) {
       terminal.say('Words are found in the form in which they stand on pages; `archiv*` finds all that begin so.');
@@ -57,6 +59,17 @@ export async function searchQuery(
     return EXIT_FINE;
   } finally {
     search.close();
+  }
+}
+
+/** A name with a slip in it finds nothing, or leaves nothing out; neither must look like an answer. */
+function sayUnknownCollections(terminal: Terminal, search: Search, asked: readonly string[]): void {
+  if (asked.length === 0) return;
+  const names = search.collections();
+  for (const name of new Set(asked)) {
+    if (names.includes(name)) continue;
+    const there = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
+    terminal.say(printable(`The index has no collection ${name}; ${there}.`));
   }
 }
 

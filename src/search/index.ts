@@ -5,7 +5,7 @@ export { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from './edge-list.ts';
 export type { IndexTally } from './index-entry.ts';
 export { Indexer, type IndexOptions, type IndexProgress, type IndexReport } from './indexer.ts';
 export type { LinkEnd, LinkList, LinkOptions } from './link-graph.ts';
-export { type Query, type QueryProblem, wordsOf } from './query.ts';
+export { collectionsOf, type Query, type QueryProblem, wordsOf } from './query.ts';
 export { type ParsedQuery, parseQuery } from './query-parser.ts';
 export type { RankOptions, RankReport } from './rank.ts';
 export type { RankingName } from './ranking-copy.ts';

@@ -31,6 +31,14 @@ export type NumberField = 'size' | 'inlinks' | 'rank' | 'captures';
 
 export type QueryProblem = { readonly at: number; readonly length: number; readonly message: string };
 
+/** The collections that are named, be it to have or to leave out. */
+export function collectionsOf(query: Query): string[] {
+  if (query.kind === 'collection') return [query.name];
+  if (query.kind === 'not') return collectionsOf(query.query);
+  if (query.kind === 'and' || query.kind === 'or') return query.queries.flatMap(collectionsOf);
+  return [];
+}
+
 /** All words and phrases that a result must or may hold, for highlighting, with a star behind what words begin with. What must be absent is left out. */
 export function wordsOf(query: Query): string[] {
   if (query.kind === 'words') return [query.isPrefix ? `${query.text}*` : query.text];

@@ -322,6 +322,12 @@ export class Search {
     return time === 0 ? undefined : time;
   }
 
+  /** The names of all collections that the index ever had captures of. */
+  collections(): string[] {
+    const names = this.#inOneState(() => this.#database.prepare('SELECT name FROM collections ORDER BY name').all());
+    return names.map(({ name }) => String(name));
+  }
+
   close(): void {
     this.#database.close();
   }

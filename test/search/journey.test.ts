@@ -38,6 +38,24 @@ test('a search says how far the index goes when it finds nothing, and always whe
   assert.match((await search('site:zebra.example')).err, howFar);
 });
 
+test('a search says which collections there are when it names one that is not there', async (t) => {
+  const directory = await temporaryDirectory(t);
+  const at = join(directory, 'archive');
+  await createArchive(at);
+  const archive = await openArchive(at, trialOptions());
+  await storePages(archive, trialPages(3, 5));
+  const names = archive.collections.all().map(({ name }) => name);
+  await archive.close();
+  await pinakes(directory, 'index', '-a', at);
+  const search = (query: string, ...more: string[]) => pinakes(directory, 'search', '-a', at, query, ...more);
+  const told = `The index has no collection sping; it has ${names.toSorted().join(', ')}.\n`;
+  assert.ok((await search('number collection:sping')).err.includes(told));
+  assert.ok((await search('number -collection:sping')).err.includes(told));
+  const asJson = await search('collection:sping', '--json');
+  assert.deepEqual([asJson.code, asJson.out, asJson.err], [0, '', told]);
+  assert.equal((await search(`number collection:${names[0]}`, '--limit', '1000')).err, '');
+});
+
 test('facets tell their largest values, and how many more there are', async (t) => {
   const directory = await temporaryDirectory(t);
   const at = join(directory, 'archive');
