@@ -6,6 +6,7 @@ import {
   findingOf,
   RECORD_TRAILER,
   type ReadingRecord,
+  type RecordHead,
   type WarcInput,
   warcInputs,
 } from '../warc/index.ts';
@@ -37,12 +38,21 @@ export async function warcCat(
     for await (const record of input.read({ offset, signal, onFinding })) {
       if (record.head.offset !== offset) break;
       if (inner !== undefined && record.head.innerOffset !== inner) continue;
+      if (record.head.format === 'arc' && (await isInsideLine(input, record.head))) break;
       await print(context, input, record, options);
       for (const finding of findings) terminal.say(formatFinding(finding));
       return EXIT_FINE;
     }
   }
   throw new PinakesError('NO_RECORD', { where: `${path}:${place}` });
+}
+
+/** Any end of a line of an ARC file that is not compressed reads like a line, with another URL. */
+async function isInsideLine(input: WarcInput, { offset, bytes }: RecordHead): Promise<boolean> {
+  if (offset === 0) return false;
+  const around: number[] = [];
+  for await (const piece of input.slice(offset - 1, 2)) around.push(...piece);
+  return around[1] === bytes[0] && around[0] !== 0x0a;
 }
 
 /** `OFFSET`, or `OFFSET+INNER` for a record that shares its member with others. */

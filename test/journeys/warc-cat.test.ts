@@ -54,6 +54,20 @@ test('cat --payload keeps the content coding, and --decoded takes it off', async
   assert.equal((await pinakesBytes(at, 'warc', 'cat', 'a.warc.gz', offset, '--decoded')).toString(), CODED_TEXT);
 });
 
+test('cat finds no record inside the line that begins one in an ARC file', async (t) => {
+  const at = scratch(t);
+  writeFileSync(join(at, 'a.arc'), ARC_FILE);
+  const listed = (await pinakes(at, 'warc', 'ls', '--json', 'a.arc')).out.trim().split('\n');
+  const offsets = listed.map((line) => (JSON.parse(line) as { offset: number }).offset);
+  assert.ok(offsets.length > 1);
+  for (const offset of offsets) {
+    assert.equal((await pinakes(at, 'warc', 'cat', 'a.arc', String(offset))).code, 0);
+    const inside = await pinakes(at, 'warc', 'cat', 'a.arc', String(offset + 3));
+    assert.deepEqual([inside.code, inside.out], [2, '']);
+    assert.match(inside.err, /a\.arc:\d+: there is no record at this offset \[NO_RECORD\]/);
+  }
+});
+
 test('cat finds a record in a package, and asks which file is meant when there are several', async (t) => {
   const at = scratch(t);
   const offset = String((await writeSample(join(at, 'data.warc.gz')))[1]!.offset);
