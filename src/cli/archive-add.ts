@@ -36,7 +36,7 @@ export async function archiveAdd(
   const findings = new FindingTally(terminal);
   const before = segmentBytes(archive);
   const done = new DoneBytes(files);
-  const report = await archive.add(
+  const adding = archive.add(
     files.map((file) => file.path),
     {
       ...(options.collection !== undefined && { collection: options.collection }),
@@ -49,6 +49,10 @@ export async function archiveAdd(
       signal,
     },
   );
+  const report = await adding.catch((error: unknown) => {
+    if (signal.aborted) terminal.say('What was taken in so far is kept; the same command again goes on with the rest.');
+    throw error;
+  });
   progress.end();
   findings.end();
   const storedBytes = segmentBytes(archive) - before;

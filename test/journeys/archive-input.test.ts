@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { appendFileSync, linkSync, mkdirSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
-import { linesOf } from './pinakes-process.ts';
-import { scratch, writeSample, writeSite } from './warc-sample.ts';
+import { linesOf, startPinakes } from './pinakes-process.ts';
+import { scratch, writeNoise, writeSample, writeSite } from './warc-sample.ts';
 
 test('a name that no collection can have is told once, before any file is read, with the letters that it may have', async (t) => {
   const at = scratch(t);
@@ -62,6 +63,32 @@ test('damage in a file that is added is told, counted and shown by the exit code
     assert.ok(errors > 0);
     assert.equal(captures, 0);
   }
+});
+
+test('an interrupted add says that it can be gone on with, and goes on', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  mkdirSync(join(at, 'crawl'));
+  await writeSample(join(at, 'crawl/a.warc'), 'none');
+  appendFileSync(join(at, 'crawl/a.warc'), 'bytes of no record');
+  await writeNoise(join(at, 'crawl/b.warc'), 4, 1024 * 1024);
+  for (let copy = 0; copy < 200; copy++) linkSync(join(at, 'crawl/b.warc'), join(at, `crawl/b-${copy}.warc`));
+  const child = startPinakes(at, 'add', 'crawl');
+  let err = '';
+  child.stderr!.on('data', (bytes) => {
+    err += bytes;
+  });
+  const ended = once(child, 'close');
+  // Its finding shows that the first file was read.
+  while (!/a\.warc:\d+: error garbage-skipped/.test(err)) await once(child.stderr!, 'data');
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [130, null]);
+  assert.match(
+    err,
+    /\nWhat was taken in so far is kept; the same command again goes on with the rest\.\npinakes: interrupted\n$/,
+  );
+  for (let copy = 0; copy < 200; copy++) unlinkSync(join(at, `crawl/b-${copy}.warc`));
+  assert.match((await pinakes(at, 'add', 'crawl')).out, /^2 files/);
 });
 
 test('of a file that is no WARC file nothing is said but that', async (t) => {
