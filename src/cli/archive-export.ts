@@ -60,11 +60,13 @@ function formatOf(path: string | undefined, named: string | undefined): Format {
   if (/\.warc(\.gz|\.zst)?$/i.test(path)) return 'warc';
   if (/\.cdx$/i.test(path)) return 'cdx11';
   const format = FORMATS.find((one) => path.toLowerCase().endsWith(`.${one}`));
-  if (!format)
-    throw new PinakesError('BAD_ARGUMENT', {
-      where: path,
-      detail: `its name does not tell the format; --format ${FORMATS.join('|')}`,
-    });
+  if (!format) {
+    const isJson = /\.(jsonl?|ndjson)$/i.test(path);
+    const detail = isJson
+      ? '`pinakes stream --json --out FILE` writes JSON lines, with `--text` also the texts of pages'
+      : `its name does not tell the format; --format ${FORMATS.join('|')}`;
+    throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
+  }
   return format;
 }
 

@@ -66,6 +66,7 @@ test('export refuses what it cannot do, and says what to do instead', async (t) 
   await sampleArchive(at);
   for (const [args, says] of [
     [['out.txt'], /its name does not tell the format/],
+    [['out.jsonl'], /out\.jsonl: .*`pinakes stream --json --out FILE` writes JSON lines/],
     [['out.warc.gz', '--format', 'zip'], /warc, wacz, cdxj/],
     [['--format', 'warc'], /name the file to write/],
     [['out.cdxj', '--self-contained'], /only WARC and WACZ files hold records/],
