@@ -20,7 +20,7 @@ export function registerSearch(program: Command, context: CommandContext, ends: 
 
   archiveCommand(program, 'search', 'search the pages of the archive')
     .showHelpAfterError(
-      "(what begins with a dash is taken for an option: quote the whole query, as in 'flood -river', or put -- before it; --help for more)",
+      "(what begins with a dash is taken for an option: quote the whole query, as in 'flood -river', or put -- before it;\n conditions are words of the query, as in 'flood collection:spring from:2010'; --help for more)",
     )
     .argument('<query...>', 'words, "phrases", -not, OR, and fields; docs/search.md has the language')
     .option('--limit <number>', 'how many results', '20')

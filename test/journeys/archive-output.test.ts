@@ -224,6 +224,12 @@ test('what is not there is said in words, and a dash before a word of a search i
   const dashed = pinakesProcess(at, 'search', 'scroll', '-closed');
   assert.equal(dashed.code, 2);
   assert.match(dashed.err, /unknown option '-closed'.*quote the whole query.*put -- before it/s);
+  const asElsewhere = await pinakes(at, 'search', 'library', '--collection', 'first');
+  assert.deepEqual([asElsewhere.code, asElsewhere.out], [2, '']);
+  assert.match(
+    asElsewhere.err,
+    /unknown option '--collection'.*conditions are words of the query.* collection:spring/s,
+  );
   await pinakes(at, 'index');
   const quoted = (await pinakes(at, 'search', 'scroll -closed')).out;
   assert.match(quoted, /result/);
