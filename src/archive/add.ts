@@ -38,7 +38,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
         options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
       } else {
         reachedBytes = 0;
-        const isForeign = item.kind === 'file-end' && item.records === 0 && findings.haveGarbage;
+        const isForeign = item.kind === 'file-end' && item.records === 0 && findings.areGarbage;
         findings.end(isForeign);
         if (item.kind === 'file-failed') report.failures.push(item.error);
         else if (isForeign) {
@@ -57,32 +57,43 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
   return report;
 }
 
+/** So many findings are kept back at most. */
+const HELD_MAX = 1000;
+
 /**
  * What is found in the file that is being read, told from its first record on. Where nothing but garbage comes it is no WARC file at all, and its findings
  * would be noise.
  */
 class HeldFindings {
   readonly #options: AddOptions;
+  /** Undefined once they are told. */
   #held: Finding[] | undefined = [];
+  #hasGarbage = false;
+  #hasGap = false;
 
   constructor(options: AddOptions) {
     this.#options = options;
   }
 
-  get haveGarbage(): boolean {
-    return this.#held?.some(({ code }) => code === 'garbage-skipped') ?? false;
+  /** Where the disk does not give all of a file, there may be records in the rest. */
+  get areGarbage(): boolean {
+    return this.#hasGarbage && !this.#hasGap;
   }
 
   take(findings: readonly Finding[], hasRecords: boolean): void {
-    if (hasRecords) this.#release();
-    if (this.#held) this.#held.push(...findings);
-    else for (const finding of findings) this.#options.onFinding?.(finding);
+    this.#hasGarbage ||= findings.some(({ code }) => code === 'garbage-skipped');
+    this.#hasGap ||= findings.some(({ code }) => code === 'sector-unreadable');
+    this.#held?.push(...findings);
+    if (!this.#held) for (const finding of findings) this.#options.onFinding?.(finding);
+    else if (hasRecords || this.#held.length > HELD_MAX) this.#release();
   }
 
   /** Makes ready for the next file. */
   end(isForeign: boolean): void {
     if (!isForeign) this.#release();
     this.#held = [];
+    this.#hasGarbage = false;
+    this.#hasGap = false;
   }
 
   #release(): void {
