@@ -20,7 +20,7 @@ function withHost(work: (frontier: Frontier, offer: (offer: Offer) => void, host
     let host: ActiveHost | undefined;
     const offer = (offered: Offer) =>
       frontier.transaction(() => {
-        if (frontier.offer(offered, false) === 'queued') host?.refill(frontier.lastRank);
+        if (frontier.offer(offered, false) === 'queued') host?.refill(frontier.lastRank, frontier.movedFrom);
       });
     offer({ url: 'http://a.test/', role: 'page', depth: 0, hops: 0 });
     const [{ id, name } = { id: 0, name: '' }] = frontier.waitingHosts(-1, 1);
@@ -48,14 +48,29 @@ test('what a page needs comes before the pages that were queued earlier, also th
   });
 });
 
+test('what was read ahead as a page and turns out to be needed comes next, as what is needed', () => {
+  withHost((_, offer, host) => {
+    for (let page = 0; page < 30; page++) offer({ url: `http://a.test/${page}`, role: 'page', depth: 1, hops: 0 });
+    const next = () => {
+      const item = host.peek(0, () => {}) && host.take();
+      return item && `${item.role} ${new URL(item.url).pathname}`;
+    };
+    assert.equal(next(), 'page /');
+    offer({ url: 'http://a.test/20', role: 'embed', depth: 0, hops: 1 });
+    assert.deepEqual([next(), next()], ['embed /20', 'page /0']);
+    const rest = Array.from({ length: 30 }, next);
+    assert.equal(rest.filter((item) => item !== undefined).length, 28);
+  });
+});
+
 test('whatever is offered and settled in whatever order, every URL is taken exactly once', () => {
   const step = fc.oneof(
-    fc.record({ kind: fc.constant('offer' as const), url: fc.nat(40), rank: fc.nat(3) }),
+    fc.record({ kind: fc.constant('offer' as const), url: fc.nat(12), rank: fc.nat(3) }),
     fc.record({ kind: fc.constant('take' as const) }),
     fc.record({ kind: fc.constant('settle' as const), which: fc.nat(10) }),
   );
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       withHost((frontier, offer, host) => {
         const offered = new Set(['http://a.test/']);
         const taken: string[] = [];
@@ -75,13 +90,21 @@ test('whatever is offered and settled in whatever order, every URL is taken exac
           } else {
             const [item] = busy.splice(one.which % Math.max(1, busy.length), 1);
             if (!item) continue;
-            frontier.transaction(() => frontier.settle(failedSettlement(item), item.rank));
+            frontier.transaction(() => frontier.settle(failedSettlement(item), item.rank, host.movedTo(item.rank)));
             host.settled(item.rank);
           }
         }
         while (take());
         assert.deepEqual([...taken].sort(), [...offered].sort());
         assert.equal(frontier.totals().queued, busy.length);
+        frontier.transaction(() => {
+          for (const item of busy) frontier.settle(failedSettlement(item), item.rank, host.movedTo(item.rank));
+        });
+        for (const item of busy) host.settled(item.rank);
+        assert.deepEqual(frontier.peek(host.id, -1, 1000), []);
+        assert.equal(frontier.totals().queued, 0);
+        host.peek(0, () => {});
+        assert.equal(host.isIdle, true);
       });
     }),
     { numRuns: 60 },

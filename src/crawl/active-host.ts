@@ -20,6 +20,8 @@ export class ActiveHost {
   #ahead: Taken[] = [];
   /** Ranks of what was taken and is not settled: it still stands in the queue. */
   readonly #busy = new Set<number>();
+  /** The ranks that those of them have by now which were queued at another place meanwhile. */
+  readonly #moved = new Map<number, number>();
   /** Everything up to this rank was read: it is ahead, under way or done. */
   #readTo = -1;
   #delayed: { readonly item: Taken; readonly at: EpochMs }[] = [];
@@ -95,12 +97,26 @@ export class ActiveHost {
     this.#delayed.push({ item: { ...item, tries: item.tries + 1 }, at });
   }
 
-  settled(rank: number): void {
-    this.#busy.delete(rank);
+  /** Where something stands that was taken at this rank, if it has moved since. */
+  movedTo(rank: number): number | undefined {
+    return this.#moved.get(rank);
   }
 
-  /** Something was queued here, at this rank. What was read ahead and comes after it is read again, in its place. */
-  refill(rank: number): void {
+  settled(rank: number): void {
+    this.#busy.delete(rank);
+    const movedTo = this.#moved.get(rank);
+    if (movedTo === undefined) return;
+    this.#moved.delete(rank);
+    this.#busy.delete(movedTo);
+  }
+
+  /** Something was queued here, at this rank, and stood at a later one before. What was read ahead and comes after it is read again, in its place. */
+  refill(rank: number, movedFrom?: number): void {
+    if (movedFrom !== undefined && this.#busy.has(movedFrom)) {
+      this.#moved.set(movedFrom, rank);
+      this.#busy.add(rank);
+      return;
+    }
     this.#isDrained = false;
     if ((this.#ahead.at(-1)?.rank ?? 0) > rank)
       this.#ahead = this.#ahead.filter((item) => item.rank < rank || this.#busy.has(item.rank));

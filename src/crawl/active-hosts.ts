@@ -120,14 +120,14 @@ export class ActiveHosts {
     this.#paces.keep(name, pace);
   }
 
-  /** Something was queued for a host, at this rank. */
-  refill(name: string, rank: number): void {
+  /** Something was queued for a host, at this rank, and may have stood at another before. */
+  refill(name: string, rank: number, movedFrom?: number): void {
     const host = this.get(name);
     if (!host) {
       this.#mayHaveMore = true;
       return;
     }
-    host.refill(rank);
+    host.refill(rank, movedFrom);
     // It may have rested for a single URL that has to wait.
     const rest = this.#resting.get(name);
     if (rest && host.readyAt < rest.until) this.#restUntil(host, host.readyAt);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Frontier } from './frontier.ts';
+import { type Role, STATE_DONE } from './known-url.ts';
 import { failedSettlement } from './outcome.ts';
 import { planRecrawl } from './recrawl-plan.ts';
 import { beginRun } from './run.ts';
@@ -83,6 +84,96 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
     queued.slice(50).map(({ url }) => url),
   );
   assert.equal(frontier.totals().queued, 70);
+});
+
+test('a page that waits and that a visited page needs takes the place of what is needed, also after a new start', (t) => {
+  const state = openState(t);
+  const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
+  const frontier = new Frontier(state, 'default', number, 1000);
+  const offer = (path: string, role: Role, depth: number, hops: number, isHint = false) => {
+    let verdict: string | undefined;
+    frontier.transaction(() => {
+      verdict = frontier.offer({ url: `http://a.test/${path}`, role, depth, hops, isHint }, false);
+    });
+    return verdict;
+  };
+  for (const path of ['seed', 'moved']) offer(path, 'page', 0, 0);
+  for (const path of ['one', 'two', 'named', 'picture']) offer(path, 'page', 2, 0);
+  offer('led-to', 'page', 2, 1);
+  assert.equal(offer('picture', 'embed', 1, 1), 'queued');
+  assert.equal(offer('picture', 'embed', 1, 1), 'known');
+  assert.equal(offer('led-to', 'embed', 1, 1), 'known');
+  assert.equal(offer('named', 'embed', 2, 0), 'known', 'what is only named is not needed');
+  assert.equal(offer('named', 'embed', 1, 1, true), 'known', 'nor is what is asked for ahead of time');
+  assert.equal(offer('seed', 'embed', 0, 1), 'known', 'a seed stays one');
+  frontier.transaction(() => {
+    frontier.offer({ url: 'http://a.test/new', role: 'page', depth: 2, hops: 0 }, false);
+    frontier.offer({ url: 'http://a.test/new', role: 'embed', depth: 1, hops: 1 }, false);
+  });
+
+  const later = new Frontier(state, 'default', number, 1000);
+  const { id, queued } = later.waitingHosts(-1, 1)[0]!;
+  const items = later.peek(id, -1, 100);
+  assert.deepEqual(
+    items.map(({ role, depth, url }) => `${role} ${depth} ${new URL(url).pathname}`),
+    [
+      'embed 1 /led-to',
+      'embed 1 /picture',
+      'embed 1 /new',
+      'page 0 /seed',
+      'page 0 /moved',
+      'page 2 /one',
+      'page 2 /two',
+      'page 2 /named',
+    ],
+  );
+  assert.equal(queued, 8);
+  later.onlyNeeds = true;
+  assert.equal(later.peek(id, -1, 100).length, 3);
+});
+
+test('a page that is needed while it is under way leaves the queue when it is settled, and one that was visited stays out', (t) => {
+  const state = openState(t);
+  const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
+  const frontier = new Frontier(state, 'default', number, 1000);
+  const offer = (role: Role) => {
+    const hops = role === 'embed' ? 1 : 0;
+    return frontier.offer({ url: 'http://a.test/picture', role, depth: 1, hops }, false);
+  };
+  frontier.transaction(() => offer('page'));
+  const { id } = frontier.waitingHosts(-1, 1)[0]!;
+  const [item] = frontier.peek(id, -1, 1);
+  frontier.transaction(() => assert.equal(offer('embed'), 'queued'));
+  assert.equal(frontier.movedFrom, item!.rank);
+  assert.equal(frontier.totals().queued, 1);
+  frontier.transaction(() => frontier.settle(failedSettlement(item!), item!.rank, frontier.lastRank));
+  assert.deepEqual([frontier.totals().queued, frontier.peek(id, -1, 1)], [0, []]);
+  frontier.transaction(() => assert.equal(offer('embed'), 'known'));
+  assert.equal(frontier.totals().queued, 0);
+});
+
+test('what a recrawl asks for as a page and a changed page needs is asked for as what is needed', (t) => {
+  const state = openState(t);
+  const settings = { ...CRAWL_DEFAULTS, fixed: true };
+  const first = new Frontier(state, 'default', beginRun(state, 'first', [], settings, 0).number, 1000);
+  first.transaction(() => {
+    for (const path of ['one', 'picture'])
+      first.offer({ url: `http://a.test/${path}`, role: 'page', depth: 1, hops: 0 }, false);
+  });
+  const { id } = first.waitingHosts(-1, 1)[0]!;
+  first.transaction(() => {
+    for (const item of first.peek(id, -1, 100))
+      first.settle({ ...failedSettlement(item, STATE_DONE), verified: 1 }, item.rank);
+  });
+  const again = beginRun(state, 'again', [], { ...settings, lifetimeMs: 1000 }, 1);
+  planRecrawl(state, again, 2);
+  const frontier = new Frontier(state, 'default', again.number, 1000);
+  frontier.transaction(() => frontier.offer({ url: 'http://a.test/picture', role: 'embed', depth: 1, hops: 1 }, true));
+  assert.deepEqual(
+    frontier.peek(id, -1, 100).map(({ role, url }) => `${role} ${url}`),
+    ['embed http://a.test/picture', 'page http://a.test/one'],
+  );
+  assert.equal(frontier.totals().queued, 2);
 });
 
 test('of the URLs that share a key a run takes a few, whatever earlier runs took, and though they knew the very same', (t) => {

@@ -7,6 +7,8 @@
  *
  * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page that is named at a smaller depth than before has that from
  * then on, and with `readsAgain` one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
+ *
+ * What a URL is wanted for is a matter of chance likewise: one that waits as a page, and that a visited page turns out to need, takes the place of what is needed. A seed stays one.
  */
 import type { EpochMs } from '../base/index.ts';
 import { hostName, keyHash, pageHash } from './frontier-url.ts';
@@ -40,10 +42,10 @@ const SEEN_REMEMBERED_MAX = 64_000;
 export const RANK_STEP = 2 ** 40;
 
 // Made once: a text that is made for every URL is also hashed for every URL.
-const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?)
+const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops, rank) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
 
-const RENEW_ANY = `UPDATE url SET run = ?, state = ${STATE_QUEUED}, role = ?, depth = ?, hops = ?, tries = 0
+const RENEW_ANY = `UPDATE url SET run = ?, state = ${STATE_QUEUED}, role = ?, depth = ?, hops = ?, rank = ?, tries = 0
   WHERE host = ? AND key = ? AND page = ? AND run < ?`;
 const RENEW_GONE = `${RENEW_ANY} AND state = ${STATE_GONE}`;
 
@@ -51,10 +53,14 @@ const COUNT_VARIANTS = `SELECT count(*) AS count FROM url WHERE host = ? AND key
 const NEARER = `UPDATE url SET depth = ? WHERE host = ? AND key = ? AND page = ? AND depth > ? AND role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})
   RETURNING run, state`;
 const DEPTH_OF = 'SELECT depth FROM url WHERE host = ? AND key = ? AND page = ?';
-const REQUEUE = `UPDATE url SET state = ${STATE_QUEUED}, tries = ${READ_AGAIN} WHERE host = ? AND key = ? AND page = ?`;
+const REQUEUE = `UPDATE url SET state = ${STATE_QUEUED}, rank = ?, tries = ${READ_AGAIN} WHERE host = ? AND key = ? AND page = ?`;
 const ASK_AGAIN = `UPDATE url SET state = ${STATE_QUEUED}, hops = ?, tries = 0
   WHERE host = ? AND key = ? AND page = ? AND run = ? AND state = ${STATE_DONE} AND status BETWEEN 300 AND 399 AND verified <= ?
   RETURNING role, depth`;
+const SET_RANK = 'UPDATE url SET rank = ? WHERE host = ? AND key = ? AND page = ?';
+const WAITING_PAGE = `SELECT rank FROM url WHERE host = ? AND key = ? AND page = ? AND run = ? AND state = ${STATE_QUEUED} AND tries <> ${READ_AGAIN}
+  AND depth > 0 AND role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
+const MAKE_NEED = `UPDATE url SET role = ${ROLES.indexOf('embed')}, depth = min(depth, ?), hops = ?, rank = ? WHERE host = ? AND key = ? AND page = ?`;
 const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
 
 const QUEUE_COLUMNS = 4;
@@ -70,8 +76,9 @@ const SEED_RANK_END = 3 * RANK_STEP;
 const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
   WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${SEED_RANK_END} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
 
+const NEED_RANK_END = 2 * RANK_STEP;
 /** Of the queue: what pages that were visited need to be shown, in its bands of ranks. */
-const IS_NEED = `queue.rank < ${2 * RANK_STEP} AND url.role = ${ROLES.indexOf('embed')}`;
+const IS_NEED = `queue.rank < ${NEED_RANK_END} AND url.role = ${ROLES.indexOf('embed')}`;
 const QUEUED_URL = 'queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page';
 const peekQueue = (condition: string) =>
   `SELECT queue.rank, url.host, url.key, url.page, url.url, url.role, url.depth, url.hops, url.tries, url.status, url.captured, url.verified,
@@ -100,6 +107,8 @@ export class Frontier {
   #lastNumber: number | undefined;
   /** Of the URL that was queued last. */
   lastRank = 0;
+  /** The rank that it had until then, when it was queued already. */
+  movedFrom: number | undefined;
   /** Whether nothing is given out of the queue but what visited pages need: there are pages enough. */
   onlyNeeds = false;
   /** Whether pages that turn out to be nearer than they seemed are read again. */
@@ -150,10 +159,11 @@ export class Frontier {
     const host = this.#hosts.get(name);
     const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
     const role = ROLES.indexOf(offer.role);
+    const rank = this.#nextRank(offer);
     const isFull = host.known >= this.#urlsPerHostMax;
     const inserted = isFull
       ? 0
-      : this.#state.run(INSERT_URL, host.id, key, page, offer.url, this.#run, role, offer.depth, offer.hops);
+      : this.#state.run(INSERT_URL, host.id, key, page, offer.url, this.#run, role, offer.depth, offer.hops, rank);
     if (inserted === 1) {
       this.#hosts.countKnown(host);
     } else {
@@ -161,6 +171,7 @@ export class Frontier {
         this.#readAgain(host, offer, key, page);
         return 'queued';
       }
+      if (isNeed(offer) && this.#moveUp(host, offer, key, page)) return 'queued';
       if (onlyNew && !orGone) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
       const renewed = this.#state.run(
         onlyNew ? RENEW_GONE : RENEW_ANY,
@@ -168,6 +179,7 @@ export class Frontier {
         role,
         offer.depth,
         offer.hops,
+        rank,
         host.id,
         key,
         page,
@@ -191,8 +203,23 @@ export class Frontier {
   }
 
   #readAgain(host: HostRow, offer: Offer, key: number, page: number): void {
-    this.#state.run(REQUEUE, host.id, key, page);
+    this.#state.run(REQUEUE, this.#nextRank(offer), host.id, key, page);
     this.#enqueue(host, offer, key, page);
+  }
+
+  /** Gives a URL that waits as a page the place of what visited pages need. Says whether it has another rank since then. */
+  #moveUp(host: HostRow, offer: Offer, key: number, page: number): boolean {
+    const waiting = this.#state.get<{ rank: number }>(WAITING_PAGE, host.id, key, page, this.#run);
+    if (!waiting) return false;
+    // What a page that is queued led to stands among what is needed already.
+    const isMoved = waiting.rank >= NEED_RANK_END;
+    const rank = isMoved ? this.#nextRank(offer) : waiting.rank;
+    this.#state.run(MAKE_NEED, offer.depth, offer.hops, rank, host.id, key, page);
+    if (!isMoved) return false;
+    this.#dequeue({ host: host.id, key, page }, waiting.rank);
+    this.#enqueue(host, offer, key, page);
+    this.movedFrom = waiting.rank;
+    return true;
   }
 
   /** Queues a URL that led elsewhere again, to be asked for again, unless this run did so after a time. To be called within `transaction`. Says whether it is queued. */
@@ -200,8 +227,10 @@ export class Frontier {
     const host = this.#hosts.get(hostName(url));
     const [key, page] = [keyHash(url), pageHash(url)];
     const row = this.#state.get<{ role: number; depth: number }>(ASK_AGAIN, hops, host.id, key, page, this.#run, time);
-    if (row) this.#enqueue(host, { url, role: ROLES[row.role]!, depth: row.depth, hops }, key, page);
-    return row !== undefined;
+    if (!row) return false;
+    this.#enqueue(host, { url, role: ROLES[row.role]!, depth: row.depth, hops }, key, page);
+    this.#state.run(SET_RANK, this.lastRank, host.id, key, page);
+    return true;
   }
 
   /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
@@ -251,20 +280,22 @@ export class Frontier {
   }
 
   /** No two ranks are the same. Asked for when it is needed: a recrawl fills the queue by itself before that. */
-  #nextNumber(): number {
+  #nextRank(offer: Offer): number {
     this.#lastNumber ??= this.#state.get<{ last: number | null }>(LAST_NUMBER, this.#collection)!.last ?? 0;
-    return ++this.#lastNumber;
+    return rankOf(offer) * RANK_STEP + this.#lastNumber + 1;
   }
 
   #enqueue(host: HostRow, offer: Offer, key: number, page: number): void {
-    this.lastRank = rankOf(offer) * RANK_STEP + this.#nextNumber();
+    this.lastRank = this.#nextRank(offer);
+    this.#lastNumber!++;
+    this.movedFrom = undefined;
     if (this.#seedsLeft !== undefined && isSeed(offer)) this.#seedsLeft++;
     this.#enqueued.push(host.id, this.lastRank, key, page);
     if (this.#enqueued.length >= ENQUEUED_TOGETHER * QUEUE_COLUMNS) this.#flushQueue();
     this.#hosts.countQueued(host);
   }
 
-  #dequeue({ host, key, page }: QueuedUrl, rank: number): void {
+  #dequeue({ host, key, page }: Pick<QueuedUrl, 'host' | 'key' | 'page'>, rank: number): void {
     let rows = this.#settled.get(host);
     if (!rows) this.#settled.set(host, (rows = []));
     rows.push([rank, key, page]);
@@ -318,13 +349,14 @@ export class Frontier {
   }
 
   /**
-   * Takes a visited URL out of the queue, where it stands at `rank`, if it does. To be called within `transaction`, once its captures are acknowledged. Says whether it is queued
+   * Takes a visited URL out of the queue, where it stood at `rank` when it was taken, if it did, and stands at `movedTo`, if it has moved since. To be called within `transaction`, once its captures are acknowledged. Says whether it is queued
    * again, to be read again: it was named at a smaller depth while it was under way.
    */
-  settle(settlement: Settlement, rank: number | undefined): boolean {
+  settle(settlement: Settlement, rank: number | undefined, movedTo?: number): boolean {
     const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
     if (rank !== undefined) {
       this.#dequeue(item, rank);
+      if (movedTo !== undefined) this.#dequeue(item, movedTo);
       if (this.#seedsLeft !== undefined && isSeed(item) && rank < SEED_RANK_END) this.#seedsLeft--;
     }
     const watched =
@@ -400,6 +432,11 @@ export class Frontier {
     this.#seedsLeft = undefined;
     this.forget();
   }
+}
+
+/** Whether a visited page needs this to be shown. What it only names, such as a picture for those who link to it, has no hops. */
+function isNeed({ role, hops, isHint }: Offer): boolean {
+  return role === 'embed' && hops > 0 && !isHint;
 }
 
 /** Sitemaps first, then what a page needs to be shown, then pages, breadth first. */

@@ -35,6 +35,8 @@ export type Offer = {
   readonly depth: number;
   /** Redirects and embeddings since the page. */
   readonly hops: number;
+  /** Whether a page asks for it ahead of time, or a script does: it may be a page as well. */
+  readonly isHint?: boolean;
 };
 
 export type QueuedUrl = Offer & {

@@ -26,8 +26,8 @@ export type ChoiceParts = {
   readonly now: EpochMs;
   /** A seed redirected here. */
   readonly onSeedMoved: (url: string) => void;
-  /** Something was queued for this host. */
-  readonly onQueued: (host: string, rank: number) => void;
+  /** Something was queued for this host, and may have stood at another rank before. */
+  readonly onQueued: (host: string, rank: number, movedFrom?: number) => void;
 };
 
 /** Whether what is decided about the links of a page is what would be decided about them on any other: it is not too deep, and the scope cannot grow any more. */
@@ -79,7 +79,7 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   if (url === undefined) return;
   const isPage = link.kind === 'frame' && parts.scope.hasPage(url, item.depth);
   if (isPage || parts.scope.hasEmbed(url))
-    offer(parts, { url, role: isPage ? 'frame' : 'embed', depth: item.depth, hops });
+    offer(parts, { url, role: isPage ? 'frame' : 'embed', depth: item.depth, hops, isHint: link.kind === 'data' });
   else parts.counts.outOfScope++;
   if (remembers) parts.frontier.remember(link.url, true, depth);
 }
@@ -140,7 +140,7 @@ function offer(parts: ChoiceParts, chosen: Offer): void {
     return;
   }
   const verdict = parts.frontier.offer(chosen, parts.onlyNew, parts.orGone);
-  if (verdict === 'queued') parts.onQueued(hostName(chosen.url), parts.frontier.lastRank);
+  if (verdict === 'queued') parts.onQueued(hostName(chosen.url), parts.frontier.lastRank, parts.frontier.movedFrom);
   else if (verdict !== 'known') {
     parts.counts.trapped++;
     count(parts.counts.traps, verdict);

@@ -121,7 +121,8 @@ export class Notes {
         if (outcome.kind === 'visited') offerLinks(choice, outcome, learned);
         const { settlement } = outcome;
         const known = from ? settlement : { ...settlement, item: frontier.admit(item) };
-        if (frontier.settle(known, from?.rank)) choice.onQueued(hostName(item.url), frontier.lastRank);
+        if (frontier.settle(known, from?.rank, from?.host.movedTo(from.rank)))
+          choice.onQueued(hostName(item.url), frontier.lastRank);
         if (outcome.kind === 'visited') this.#askAgain(choice, outcome);
       }
       // All of them at once: of a list of many seeds nearly every one may lead elsewhere.
@@ -151,7 +152,7 @@ export class Notes {
       onlyNew: run.kind === 'again',
       now: calendar(),
       onSeedMoved: (url) => this.#grownSeeds.push(url),
-      onQueued: (host, rank) => hosts.refill(host, rank),
+      onQueued: (host, rank, movedFrom) => hosts.refill(host, rank, movedFrom),
     };
   }
 }

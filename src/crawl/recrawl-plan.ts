@@ -44,7 +44,7 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
         Math.min(limit, UNBOUNDED),
       );
       state.run(
-        `UPDATE url SET run = ?, state = ${STATE_QUEUED}, tries = 0 FROM queue
+        `UPDATE url SET run = ?, state = ${STATE_QUEUED}, rank = queue.rank, tries = 0 FROM queue
          WHERE queue.host = url.host AND queue.key = url.key AND queue.page = url.page AND url.run < ?
            AND url.host IN (SELECT id FROM host WHERE collection = ?)`,
         number,

@@ -4,7 +4,7 @@
  * ```
  *   crawl     one row a run: collection, seeds, settings, how it ended, its report
  *   host      one row a host of a collection; id = bucket of the host * 2^32 + a running number, so that a host's rows are found by its bucket
- *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): where it stands and how it has fared
+ *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): where it stands and how it has fared; the rank of a queued one is that of its row there
  *   queue     what is still to be fetched, by (host, rank); a row leaves only when the captures of its URL are acknowledged
  *   robots    robots.txt files by origin
  *   schedule  crawls that are to be repeated
@@ -18,9 +18,9 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { PinakesError } from '../base/index.ts';
 
 const STATE_NAME = 'crawl.sqlite';
-const STATE_VERSION = 1;
-
-const SCHEMA = `
+/** How the tables came to be. A file of version n has taken the first n steps, and takes the others when it is opened. */
+const SCHEMA_STEPS = [
+  `
 CREATE TABLE crawl (
   number INTEGER PRIMARY KEY, collection TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, seeds TEXT NOT NULL, settings TEXT NOT NULL,
   started INTEGER NOT NULL, ended INTEGER, counts TEXT, report TEXT
@@ -45,7 +45,12 @@ CREATE TABLE robots (origin TEXT PRIMARY KEY, fetched INTEGER NOT NULL, verdict 
 CREATE TABLE schedule (
   collection TEXT PRIMARY KEY, every TEXT NOT NULL, seeds TEXT NOT NULL, settings TEXT NOT NULL, due INTEGER NOT NULL, last INTEGER
 ) STRICT, WITHOUT ROWID;
-`;
+`,
+  `
+ALTER TABLE url ADD COLUMN rank INTEGER;
+UPDATE url SET rank = queue.rank FROM queue WHERE queue.host = url.host AND queue.key = url.key AND queue.page = url.page;
+`,
+];
 
 export class CrawlState {
   readonly #database: DatabaseSync;
@@ -72,9 +77,11 @@ export class CrawlState {
         'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384; PRAGMA busy_timeout = 5000',
       );
       const version = Number(database.prepare('PRAGMA user_version').get()!.user_version);
-      if (version === 0) database.exec(`BEGIN IMMEDIATE; ${SCHEMA}; PRAGMA user_version = ${STATE_VERSION}; COMMIT`);
-      else if (version !== STATE_VERSION)
+      if (version > SCHEMA_STEPS.length)
         throw new PinakesError('CRAWL_STATE', { where: path, detail: `version ${version}` });
+      const missing = SCHEMA_STEPS.slice(version).join('');
+      if (missing !== '')
+        database.exec(`BEGIN IMMEDIATE; ${missing}; PRAGMA user_version = ${SCHEMA_STEPS.length}; COMMIT`);
       const state = new CrawlState(database, () => OPEN.delete(directory));
       OPEN.set(directory, state);
       return state;

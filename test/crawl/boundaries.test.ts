@@ -259,6 +259,60 @@ test('a picture that links to itself, as those of galleries do, is what its page
   );
 });
 
+test('a picture that waits as a page is fetched for a page that shows it, and is none, also when there are pages enough', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const gallery = '<a href="/view">x</a> <a href="/1">x</a> <a href="/picture.png">x</a> <a href="/2">x</a>';
+  web.put('site.test', '/', html('home', gallery));
+  web.put('site.test', '/view', html('view', '<img src="/picture.png">'));
+  for (const path of ['/1', '/2']) web.put('site.test', path, html(path, ''));
+  web.put('site.test', '/picture.png', Buffer.alloc(2000, 1), { 'content-type': 'image/png' });
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, pagesMax: 2, hostConcurrency: 1 };
+  const options = { resolve: web.resolve };
+  const report = await crawl(archive, [web.url('site.test')], settings, options);
+  assert.deepEqual([report.limit, report.counts.pages, report.queued], ['pages', 2, 2]);
+  const asked = () => web.ledger.map(({ path }) => path);
+  assert.deepEqual(asked(), ['/', '/view', '/picture.png']);
+  const rest = await crawl(archive, [web.url('site.test')], { ...settings, pagesMax: 10 }, options);
+  assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 4, 0]);
+  assert.deepEqual(asked(), ['/', '/view', '/picture.png', '/1', '/2']);
+});
+
+test('a picture that is under way as a page, or waits to be tried again, is fetched once though a page shows it', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  web.put('site.test', '/', html('home', '<a href="/slow.png">x</a> <a href="/busy.png">x</a> <a href="/view">x</a>'));
+  web.put('site.test', '/view', html('view', '<img src="/slow.png"> <img src="/busy.png">'));
+  const picture = { 'content-type': 'image/png' };
+  web.at('site.test', '/slow.png', (_, response, end) => {
+    setTimeout(() => {
+      response.writeHead(200, picture);
+      end();
+      response.end(Buffer.alloc(2000, 1));
+    }, 1500);
+  });
+  let tries = 0;
+  web.at('site.test', '/busy.png', (_, response, end) => {
+    response.writeHead(tries++ === 0 ? 500 : 200, picture);
+    end();
+    if (tries === 1) response.destroy();
+    else response.end(Buffer.alloc(2000, 2));
+  });
+  const settings = {
+    ...QUICK,
+    allowPrivate: true,
+    robots: 'ignore' as const,
+    hostConcurrency: 4,
+    retries: 2,
+    retryDelayMs: 1500,
+  };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([report.outcome, report.queued, report.counts.captures], ['done', 0, 4]);
+  assert.deepEqual(web.ledger.map(({ path }) => path).sort(), ['/', '/busy.png', '/busy.png', '/slow.png', '/view']);
+});
+
 test('a picture that a page names for those who link to it is fetched and is no page, and keeps to where pages are', async (t) => {
   const web = await TestWeb.start();
   t.after(() => web.stop());
