@@ -233,16 +233,26 @@ export class Frontier {
     return true;
   }
 
-  /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
-  lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
-    const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
-    const row = this.#state.get<UrlRow & { run: number; state: number }>(
+  #row(url: string, key = keyHash(url), page = pageHash(url)): (UrlRow & { run: number; state: number }) | undefined {
+    return this.#state.get(
       `SELECT url.* FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND host.name = ? AND url.key = ? AND url.page = ?`,
       this.#collection,
-      hostName(offer.url),
+      hostName(url),
       key,
       page,
     );
+  }
+
+  /** What is known of a URL, and whether it was visited, in this run or an earlier one, and is not to be visited again. */
+  find(url: string): (QueuedUrl & { readonly isDone: boolean }) | undefined {
+    const row = this.#row(url);
+    return row && { ...itemOf(row), isDone: row.state === STATE_DONE };
+  }
+
+  /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
+  lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
+    const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
+    const row = this.#row(offer.url, key, page);
     if (row) return { ...itemOf(row), ...offer, isSettled: row.run === this.#run && row.state !== STATE_QUEUED };
     const none = { captured: undefined, verified: undefined, etag: undefined, modified: undefined, digest: undefined };
     return { ...offer, ...none, host: 0, key, page, tries: 0, status: 0, isSettled: false };

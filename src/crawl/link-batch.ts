@@ -204,7 +204,7 @@ export async function readUnread({ url, head, bytes, ...page }: UnreadPage): Pro
 
 /** The findings of a page that was not read. */
 export function notRead(isSitemap: boolean, unread: string): PageFindings {
-  if (isSitemap) return { sitemap: { isWhole: false, pages: [], sitemaps: [] }, unread };
+  if (isSitemap) return { sitemap: { isWhole: false, pages: [], needs: new Map(), sitemaps: [] }, unread };
   return { reading: { isWhole: false, links: [], isNofollow: false }, unread };
 }
 

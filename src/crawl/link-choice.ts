@@ -8,14 +8,19 @@ import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
+import type { SitemapNeeds } from './sitemap-needs.ts';
 import { trapOf } from './trap.ts';
 
 export const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
 /** Modules that nothing put together import one another in longer rows. */
 const SCRIPT_HOPS_MAX = 32;
+/** What a sitemap names is one link away from the seeds. */
+const SITEMAP_DEPTH = 1;
+
 export type ChoiceParts = {
   readonly frontier: Frontier;
+  readonly needs: SitemapNeeds;
   readonly scope: Scope;
   readonly settings: CrawlSettings;
   readonly counts: CrawlCounts;
@@ -43,7 +48,8 @@ export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sit
   if (visited.redirect !== undefined) offerRedirect(parts, item, visited.redirect);
   if (sitemap) {
     for (const url of sitemap.sitemaps) offerSitemap(parts, url, item.hops + 1);
-    for (const url of sitemap.pages) offerPage(parts, url, 1, 0);
+    for (const url of sitemap.pages) offerPage(parts, url, SITEMAP_DEPTH, 0);
+    for (const [page, links] of sitemap.needs) offerNeeds(parts, page, links);
   }
   const isList = (reading?.links.length ?? 0) > MENU_LINKS_MAX;
   for (const link of reading?.links ?? []) {
@@ -51,6 +57,21 @@ export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sit
     if (isUnwanted && parts.settings.nofollow === 'obey') parts.counts.nofollow++;
     else offerLink(parts, item, link, !isList);
   }
+  if (isKept(visited.settlement.status)) for (const link of parts.needs.take(item)) offerLink(parts, item, link, true);
+}
+
+/** Whether a status says that there is something to show. */
+function isKept(status: number): boolean {
+  return status < 400;
+}
+
+/** Offers what a sitemap says is shown on a page, or has it wait until the page is kept. What a crawl does not take in needs nothing. */
+function offerNeeds(parts: ChoiceParts, page: string, links: readonly FoundLink[]): void {
+  const url = frontierUrl(page);
+  if (parts.settings.htmlOnly || url === undefined) return;
+  const item = parts.frontier.find(url);
+  if (item?.isDone && isKept(item.status)) for (const link of links) offerLink(parts, item, link, true);
+  else if (item) parts.needs.put(item, links);
 }
 
 function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembers: boolean): void {
@@ -122,8 +143,7 @@ function isPicture({ settings: { htmlOnly, browser } }: ChoiceParts, item: Queue
 export function offerSitemap(parts: ChoiceParts, target: string, hops: number): void {
   const { sitemaps, depthMax } = parts.settings;
   const url = frontierUrl(target);
-  // What a sitemap names is one link away from the seeds.
-  if (url === undefined || !sitemaps || depthMax < 1) return;
+  if (url === undefined || !sitemaps || depthMax < SITEMAP_DEPTH) return;
   if (!parts.scope.hasEmbed(url)) parts.counts.outOfScope++;
   else if (hops <= EMBED_HOPS_MAX) offer(parts, { url, role: 'sitemap', depth: 0, hops });
   else {

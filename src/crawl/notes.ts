@@ -14,6 +14,7 @@ import type { Tally } from './report.ts';
 import type { RobotsRules } from './robots-rules.ts';
 import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
+import { SitemapNeeds } from './sitemap-needs.ts';
 import type { CrawlState } from './state.ts';
 import type { WallCookies } from './wall-cookies.ts';
 
@@ -46,6 +47,7 @@ type Unnoted = {
 export class Notes {
   readonly #parts: NotesParts;
   readonly scope: Scope;
+  readonly #needs: SitemapNeeds;
   readonly #grownSeeds: string[];
   /** Rules whose sitemaps were offered. */
   readonly #sitemapsOffered = new WeakSet<RobotsRules>();
@@ -57,6 +59,7 @@ export class Notes {
     this.#parts = parts;
     const { settings, seeds, grownSeeds } = parts.run;
     this.scope = new Scope(settings, [...seeds, ...grownSeeds]);
+    this.#needs = new SitemapNeeds(parts.state);
     this.#grownSeeds = [...grownSeeds];
   }
 
@@ -103,7 +106,7 @@ export class Notes {
     this.#parts.tally.add(outcome, learned);
     this.#unnoted.push(unnoted);
     this.#dueAt ??= this.#parts.clock() + NOTE_AFTER_MS;
-    this.#links += (learned.reading?.links.length ?? 0) + (learned.sitemap?.pages.length ?? 0);
+    this.#links += linkCount(learned);
     if (this.#unnoted.length >= UNNOTED_MAX || this.#links >= UNNOTED_LINKS_MAX) this.write();
   }
 
@@ -146,6 +149,7 @@ export class Notes {
     const { calendar, frontier, hosts, run, tally } = this.#parts;
     return {
       frontier,
+      needs: this.#needs,
       scope: this.scope,
       settings: run.settings,
       counts: tally.counts,
@@ -155,4 +159,10 @@ export class Notes {
       onQueued: (host, rank, movedFrom) => hosts.refill(host, rank, movedFrom),
     };
   }
+}
+
+function linkCount({ reading, sitemap }: Learned): number {
+  let count = (reading?.links.length ?? 0) + (sitemap?.pages.length ?? 0);
+  for (const links of sitemap?.needs.values() ?? []) count += links.length;
+  return count;
 }

@@ -36,6 +36,8 @@ export type Reading = {
 
 export type SitemapReading = {
   readonly pages: readonly string[];
+  /** What is shown on some of the pages, by their URLs. */
+  readonly needs: ReadonlyMap<string, readonly FoundLink[]>;
   readonly sitemaps: readonly string[];
   readonly isWhole: boolean;
 };
@@ -99,8 +101,16 @@ function needsFirst(links: readonly Link[]): Link[] {
   return [...links.filter(({ isEmbed }) => isEmbed), ...links.filter(({ isEmbed }) => !isEmbed)];
 }
 
-/** The pages and further sitemaps that a sitemap names. */
+/** The pages, with what is shown on them, and further sitemaps that a sitemap names. */
 export function readSitemapLinks({ bytes, isWhole }: Content, url: string): SitemapReading {
   const { urls, sitemaps, isTruncated } = readSitemap(bytes, url);
-  return { pages: urls.map((entry) => entry.url), sitemaps, isWhole: isWhole && isTruncated !== true };
+  const found = new Map<string, FoundLink[]>();
+  for (const { url: page, needs } of urls) {
+    if (!needs) continue;
+    const links = found.get(page) ?? [];
+    for (const need of needs) links.push({ ...need, isEmbed: true, isNofollow: false });
+    found.set(page, links);
+  }
+  const pages = urls.map((entry) => entry.url);
+  return { pages, needs: found, sitemaps, isWhole: isWhole && isTruncated !== true };
 }

@@ -26,7 +26,7 @@ test('a file of an earlier version goes on with what it has queued, and one of a
       earlier.offer({ url: `http://a.test/${path}`, role: 'page', depth: 1, hops: 0 }, false);
   });
   state.close();
-  change('ALTER TABLE url DROP COLUMN rank; PRAGMA user_version = 1');
+  change('DROP TABLE need; ALTER TABLE url DROP COLUMN rank; PRAGMA user_version = 1');
 
   const taken = CrawlState.open(directory);
   const frontier = new Frontier(taken, 'default', number, 1000);

@@ -6,6 +6,7 @@
  *   host      one row a host of a collection; id = bucket of the host * 2^32 + a running number, so that a host's rows are found by its bucket
  *   url       one row a URL of a collection, by (host, hash of its key, hash of its normal form): where it stands and how it has fared; the rank of a queued one is that of its row there
  *   queue     what is still to be fetched, by (host, rank); a row leaves only when the captures of its URL are acknowledged
+ *   need      what sitemaps say is shown on pages that are not kept yet, by (host, key, page) of those
  *   robots    robots.txt files by origin
  *   schedule  crawls that are to be repeated
  * ```
@@ -49,6 +50,11 @@ CREATE TABLE schedule (
   `
 ALTER TABLE url ADD COLUMN rank INTEGER;
 UPDATE url SET rank = queue.rank FROM queue WHERE queue.host = url.host AND queue.key = url.key AND queue.page = url.page;
+`,
+  `
+CREATE TABLE need (
+  host INTEGER NOT NULL, key INTEGER NOT NULL, page INTEGER NOT NULL, url TEXT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (host, key, page, url)
+) STRICT, WITHOUT ROWID;
 `,
 ];
 

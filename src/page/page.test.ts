@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { linksOfHeaders } from './header-links.ts';
 import { PAGE_BYTES_MAX, pageKind, readPage } from './page.ts';
-import { readSitemap } from './sitemap.ts';
+import { readSitemap, type Sitemap } from './sitemap.ts';
 
 const url = 'http://example.org/dir/doc';
 
@@ -69,7 +69,14 @@ test('sitemaps are read as XML, as an index, as text, and compressed', () => {
   const xml =
     '<urlset xmlns="x" xmlns:image="y"><url><loc> http://example.org/a?x=1&amp;y=2 </loc><lastmod>2024-03-01</lastmod><image:image><image:loc>http://example.org/i.png</image:loc></image:image></url><url><loc>/b</loc></url></urlset>';
   const expected = {
-    urls: [{ url: 'http://example.org/a?x=1&y=2', modifiedAt: Date.UTC(2024, 2, 1) }, { url: 'http://example.org/b' }],
+    urls: [
+      {
+        url: 'http://example.org/a?x=1&y=2',
+        modifiedAt: Date.UTC(2024, 2, 1),
+        needs: [{ url: 'http://example.org/i.png', kind: 'image' }],
+      },
+      { url: 'http://example.org/b' },
+    ],
     sitemaps: [],
   };
   assert.deepEqual(readSitemap(Buffer.from(xml), url), expected);
@@ -93,6 +100,59 @@ test('a sitemap names other languages of its pages, each once', () => {
     readSitemap(Buffer.from(xml), url).urls.map((entry) => entry.url),
     ['http://example.org/en', 'http://example.org/de', 'http://example.org/fr'],
   );
+  for (const prefix of ['ns1:', 'x:']) {
+    const { urls } = readSitemap(Buffer.from(xml.replaceAll('xhtml:', prefix)), url);
+    assert.equal(urls.length, 3, prefix);
+  }
+});
+
+test('a sitemap names the pictures and films of its pages, whatever its prefixes, with entities and CDATA', () => {
+  const sitemap = (image: string, video: string) =>
+    `<urlset><url><loc>/a</loc><${image}:image><${image}:loc> /one.png?a=1&amp;b=2 </${image}:loc><${image}:caption>/no.png</${image}:caption></${image}:image>
+      <${image}:image><${image}:loc><![CDATA[https://far.example/two.png?a=1&b=2]]></${image}:loc></${image}:image>
+      <${video}:video><${video}:thumbnail_loc>/film.jpg</${video}:thumbnail_loc><${video}:title>film</${video}:title>
+      <${video}:content_loc>/film.mp4</${video}:content_loc><${video}:player_loc allow_embed="yes">/player?film=1</${video}:player_loc></${video}:video></url>
+      <url><loc>/b</loc><${image}:image><${image}:loc></${image}:loc></${image}:image></url>
+      <url><${image}:image><${image}:loc>/of-no-page.png</${image}:loc></${image}:image></url><url><loc>/c</loc></url></urlset>`;
+  const needs = [
+    { url: 'http://example.org/one.png?a=1&b=2', kind: 'image' },
+    { url: 'https://far.example/two.png?a=1&b=2', kind: 'image' },
+    { url: 'http://example.org/film.jpg', kind: 'image' },
+    { url: 'http://example.org/film.mp4', kind: 'media' },
+    { url: 'http://example.org/player?film=1', kind: 'frame' },
+  ];
+  for (const [image, video] of [
+    ['image', 'video'],
+    ['ns1', 'ns2'],
+    ['i', 'v'],
+  ] as const)
+    assert.deepEqual(
+      readSitemap(Buffer.from(sitemap(image, video)), url),
+      {
+        urls: [
+          { url: 'http://example.org/a', needs },
+          { url: 'http://example.org/b' },
+          { url: 'http://example.org/c' },
+        ],
+        sitemaps: [],
+      },
+      image,
+    );
+});
+
+test('of the pictures of a sitemap so many are read as of its pages, and that there are more is told', () => {
+  const picture = (number: number) => `<image:image><image:loc>/${number}.png</image:loc></image:image>`;
+  const entry = (page: number) =>
+    `<url><loc>/${page}</loc>${Array.from({ length: 1000 }, (_, number) => picture(page * 1000 + number)).join('')}</url>`;
+  const sitemap = (pages: number) =>
+    readSitemap(
+      Buffer.from(`<urlset>${Array.from({ length: pages }, (_, page) => entry(page)).join('')}</urlset>`),
+      url,
+    );
+  const count = ({ urls }: Sitemap) => urls.reduce((sum, { needs }) => sum + (needs?.length ?? 0), 0);
+  const [full, over] = [sitemap(100), sitemap(101)];
+  assert.deepEqual([full.urls.length, count(full), full.isTruncated], [100, 100_000, undefined]);
+  assert.deepEqual([over.urls.length, count(over), over.isTruncated], [101, 100_000, true]);
 });
 
 test('a sitemap is told by its first element, whatever its prefix and whatever stands before it', () => {

@@ -1,6 +1,7 @@
 /**
  * Sitemaps: XML (a set of URLs, or an index of other sitemaps), plain text with a URL a line, and feeds; compressed with gzip or not. The standard's bound of 50,000 URLs and
- * 50 MB is not trusted: twice as much is read, and no more.
+ * 50 MB is not trusted: twice as much is read, and no more. The pictures and films that an XML sitemap tells of with its pages, and the players of the films, are counted by themselves, to
+ * the same bound.
  */
 import { gunzipSync } from 'node:zlib';
 import type { EpochMs } from '../base/index.ts';
@@ -10,7 +11,9 @@ import { resolveUrl, URL_LENGTH_MAX } from './link.ts';
 import { parsePageDate } from './page-date.ts';
 import { walkXml } from './xml-reader.ts';
 
-export type SitemapUrl = { url: string; modifiedAt?: EpochMs };
+/** What a sitemap says is shown on a page: a picture, a film, or the player of one. */
+export type SitemapNeed = { url: string; kind: 'image' | 'media' | 'frame' };
+export type SitemapUrl = { url: string; modifiedAt?: EpochMs; needs?: SitemapNeed[] };
 export type Sitemap = {
   urls: SitemapUrl[];
   sitemaps: string[];
@@ -50,22 +53,36 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
   const alternates = new Set<string>();
   let place: string | undefined;
   let modifiedAt: EpochMs | undefined;
+  let needs: SitemapNeed[] = [];
+  let needsLeft = ENTRIES_MAX;
+  const addNeed = (kind: SitemapNeed['kind'], value: string) => {
+    const url = value !== '' && value.length <= URL_LENGTH_MAX ? resolveUrl(value, baseUrl) : undefined;
+    if (url === undefined) return;
+    if (needsLeft-- > 0) needs.push({ url, kind });
+    else sitemap.isTruncated = true;
+  };
   const finish = (isIndex: boolean) => {
     const url = place === undefined ? undefined : resolveUrl(place, baseUrl);
     if (sitemap.urls.length + sitemap.sitemaps.length >= ENTRIES_MAX) sitemap.isTruncated = true;
     else if (url !== undefined) {
       if (isIndex) sitemap.sitemaps.push(url);
-      else sitemap.urls.push(modifiedAt === undefined ? { url } : { url, modifiedAt });
+      else
+        sitemap.urls.push({
+          url,
+          ...(modifiedAt !== undefined && { modifiedAt }),
+          ...(needs.length > 0 && { needs }),
+        });
     }
     place = undefined;
     modifiedAt = undefined;
+    needs = [];
   };
   walkXml(text, {
     open(name, attributes, parents) {
       if (name === 'link' && parents.at(-1) === 'entry') {
         const rel = attributes.get('rel') ?? 'alternate';
         if (rel === 'alternate') place ??= attributes.get('href');
-      } else if (name === 'xhtml:link') {
+      } else if (name === 'xhtml:link' || (withoutPrefix(name) === 'link' && parents.at(-1) === 'url')) {
         const href = attributes.get('href');
         const url = href && href.length <= URL_LENGTH_MAX ? resolveUrl(href, baseUrl) : undefined;
         if (alternates.size >= ENTRIES_MAX) sitemap.isTruncated = true;
@@ -82,11 +99,28 @@ function readXmlSitemap(text: string, baseUrl: string): Sitemap {
         modifiedAt ??= parsePageDate(content);
       } else if (name === 'url' || name === 'item' || name === 'entry') finish(false);
       else if (name === 'sitemap') finish(true);
+      else {
+        const kind = NEEDS.get(`${withoutPrefix(parent ?? '')} ${withoutPrefix(name)}`);
+        if (kind !== undefined) addNeed(kind, content.trim());
+      }
     },
   });
   for (const { url } of sitemap.urls) alternates.delete(url);
   for (const url of alternates) sitemap.urls.push({ url });
   return sitemap;
+}
+
+/** Of the extensions for pictures and films, by an element and the one in it. */
+const NEEDS: ReadonlyMap<string, SitemapNeed['kind']> = new Map([
+  ['image loc', 'image'],
+  ['video thumbnail_loc', 'image'],
+  ['video content_loc', 'media'],
+  ['video player_loc', 'frame'],
+]);
+
+/** Whoever writes a sitemap may choose other prefixes than are usual. */
+function withoutPrefix(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
 }
 
 function readTextSitemap(text: string, baseUrl: string): Sitemap {

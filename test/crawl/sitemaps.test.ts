@@ -1,7 +1,7 @@
 /** When the sitemaps of a site are read, and when not. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { type CrawlSettings, crawl } from '../../src/crawl/index.ts';
+import { type TestContext, test } from 'node:test';
+import { type CrawlSettings, crawl, recrawl } from '../../src/crawl/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
@@ -51,4 +51,130 @@ test('sitemaps keep to the depth and to what is excluded', async (t) => {
   };
   assert.deepEqual(await asked('seeds', { depthMax: 0 }), ['/']);
   assert.deepEqual(await asked('excluded', { exclude: ['/sitemap\\.xml'] }), ['/', '/listed-second', '/second.xml']);
+});
+
+const QUICK = { allowPrivate: true, delayMs: 0, retries: 0, hostConcurrency: 1 };
+
+/** What a sitemap says of a page. */
+type Entry = { readonly path: string; readonly pictures?: readonly string[]; readonly video?: string };
+
+class IllustratedSite {
+  readonly web: TestWeb;
+
+  constructor(web: TestWeb) {
+    this.web = web;
+    web.put(HOST, '/robots.txt', 'Sitemap: /sitemap.xml', { 'content-type': 'text/plain' });
+    web.put(HOST, '/', html('home', ''));
+  }
+
+  /** Puts a sitemap in place, and all that it names. */
+  put(entries: readonly Entry[]): void {
+    const { web } = this;
+    const xml = entries.map(({ path, pictures = [], video = '' }) => {
+      const images = pictures.map((url) => `<image:image><image:loc>${url}</image:loc></image:image>`).join('');
+      return `<url><loc>${web.url(HOST, path)}</loc>${images}${video && `<video:video>${video}</video:video>`}</url>`;
+    });
+    web.put(HOST, '/sitemap.xml', `<urlset>${xml.join('')}</urlset>`, { 'content-type': 'application/xml' });
+    for (const { path, pictures = [] } of entries) {
+      web.put(HOST, path, html(path, ''));
+      for (const url of pictures) this.putPicture(url);
+    }
+  }
+
+  putPicture(url: string): void {
+    const { hostname, pathname } = new URL(url);
+    this.web.put(hostname, pathname, Buffer.from(`picture at ${url}`), { 'content-type': 'image/png' });
+  }
+
+  /** What was asked for since the last time, but robots.txt and the sitemap. */
+  asked(): string[] {
+    const paths = this.web.ledger.splice(0).map(({ host, path }) => (host.startsWith(HOST) ? path : `far ${path}`));
+    return paths.filter((path) => !/robots\.txt|sitemap\.xml/.test(path));
+  }
+}
+
+async function startIllustrated(t: TestContext): Promise<IllustratedSite> {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  return new IllustratedSite(web);
+}
+
+test('pictures, films and players that a sitemap names with a page are fetched with it, from whatever host, and only players that are pages count as such', async (t) => {
+  const site = await startIllustrated(t);
+  const { web } = site;
+  const archive = await makeArchive(t, { clock: Date.now });
+  const far = (path: string) => web.url('far.test', path);
+  const video = `<video:thumbnail_loc>${far('/film.jpg')}</video:thumbnail_loc><video:content_loc>${far('/film.mp4')}</video:content_loc>
+    <video:player_loc>${far('/player')}</video:player_loc><video:player_loc>${web.url(HOST, '/player')}</video:player_loc>`;
+  site.put([{ path: '/a', pictures: [far('/one.png'), web.url(HOST, '/two.png')], video }]);
+  for (const path of ['/film.jpg', '/film.mp4']) site.putPicture(far(path));
+  web.put('far.test', '/player', html('player', '<a href="/elsewhere">x</a><img src="/play.png">'));
+  site.putPicture(far('/play.png'));
+  web.put(HOST, '/player', html('player', ''));
+  const { counts, outcome } = await crawl(archive, [web.url(HOST)], QUICK, { resolve: web.resolve });
+  assert.deepEqual([outcome, counts.pages, counts.failed, counts.gone], ['done', 3, 0, 0]);
+  assert.deepEqual(site.asked().sort(), [
+    '/',
+    '/a',
+    '/player',
+    '/two.png',
+    'far /film.jpg',
+    'far /film.mp4',
+    'far /one.png',
+    'far /play.png',
+    'far /player',
+  ]);
+});
+
+test('a limit of pages takes what a sitemap names with the pages that are kept, and a crawl that goes on the rest', async (t) => {
+  const site = await startIllustrated(t);
+  const { web } = site;
+  const archive = await makeArchive(t, { clock: Date.now });
+  const paths = Array.from({ length: 5 }, (_, page) => `/${page}`);
+  site.put(paths.map((path) => ({ path, pictures: [web.url('far.test', `${path}.png`)] })));
+  const options = { resolve: web.resolve };
+  const first = await crawl(archive, [web.url(HOST)], { ...QUICK, pagesMax: 3 }, options);
+  assert.deepEqual([first.limit, first.counts.pages, first.queued], ['pages', 3, 3]);
+  assert.deepEqual(site.asked().sort(), ['/', '/0', '/1', 'far /0.png', 'far /1.png']);
+  const rest = await crawl(archive, [web.url(HOST)], { ...QUICK, pagesMax: 100 }, options);
+  assert.deepEqual([rest.outcome, rest.counts.pages, rest.queued], ['done', 6, 0]);
+  assert.deepEqual(site.asked().sort(), ['/2', '/3', '/4', 'far /2.png', 'far /3.png', 'far /4.png']);
+});
+
+test('what a sitemap names with pages keeps to what is excluded, to HTML where that alone is kept, and to pages that are there and in scope', async (t) => {
+  const site = await startIllustrated(t);
+  const { web } = site;
+  const archive = await makeArchive(t, { clock: Date.now });
+  const far = (path: string) => web.url('far.test', path);
+  site.put([
+    { path: '/a', pictures: [far('/wanted.png'), far('/unwanted.png')] },
+    { path: '/out/b', pictures: [far('/of-excluded.png')] },
+    { path: '/gone', pictures: [far('/of-gone.png')] },
+  ]);
+  web.put(HOST, '/gone', html('gone', ''), {}, 404);
+  const crawled = async (collection: string, settings: Partial<CrawlSettings>) => {
+    await crawl(archive, [web.url(HOST)], { ...QUICK, ...settings, collection }, { resolve: web.resolve });
+    return site.asked().sort();
+  };
+  const exclude = ['/unwanted', '/out/'];
+  assert.deepEqual(await crawled('excluding', { exclude }), ['/', '/a', '/gone', 'far /wanted.png']);
+  assert.deepEqual(await crawled('html', { exclude, htmlOnly: true }), ['/', '/a', '/gone']);
+});
+
+test('a picture that a sitemap names with a page that was visited before is fetched, and by a recrawl what is new', async (t) => {
+  const site = await startIllustrated(t);
+  const { web } = site;
+  const archive = await makeArchive(t, { clock: Date.now });
+  const picture = (name: string) => web.url('far.test', `/${name}.png`);
+  web.put(HOST, '/robots.txt', '', { 'content-type': 'text/plain' });
+  const put = (names: readonly string[]) => site.put([{ path: '/a', pictures: names.map(picture) }]);
+  put(['one']);
+  web.put(HOST, '/', html('home', '<a href="/a">x</a>'));
+  web.put(HOST, '/a', html('a', '', '<link rel="sitemap" href="/sitemap.xml">'));
+  const options = { resolve: web.resolve };
+  await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'again' }, options);
+  assert.deepEqual(site.asked(), ['/', '/a', 'far /one.png']);
+  put(['one', 'two']);
+  await recrawl(archive, 'again', { fixed: true }, options);
+  assert.deepEqual(site.asked().sort(), ['/', '/a', 'far /one.png', 'far /two.png']);
 });
