@@ -18,14 +18,18 @@ function body(code: string, kind: ScriptKind = 'classic'): string {
 const THIS = '_____WB$wombat$check$this$function_____(this)';
 const LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
+const PLACE =
+  'new (typeof __pinakes_place==="function"?__pinakes_place:function(get,set){return{get value(){return get()},set value(to){set(to)}}})(()=>location,(to)=>location=to).value';
+
+const EVAL = '(typeof __pinakes_eval==="function"?__pinakes_eval:(run)=>run)(eval)';
 const CODE = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>code)';
 const WINDOW_EVAL = '_____WB$wombat$assign$function_____("globalThis").eval';
 
 const CLASSIC: readonly [code: string, expected: string][] = [
   ['window.x = this', `window.x = ${THIS}`],
   [
-    'window; return_(this, this.a, this["b"], this.location, this?.document)',
-    `window; return_(${THIS}, this.a, this["b"], ${THIS}.location, ${THIS}?.document)`,
+    'window; return_(this, this.a, this["b"], this.location, this?.document, this["location"], this[ `top` ])',
+    `window; return_(${THIS}, this.a, this["b"], ${THIS}.location, ${THIS}?.document, ${THIS}["location"], this[ \`top\` ])`,
   ],
   [
     'window; x = { this: 1, get this() {} }; y = a ? this : b',
@@ -38,10 +42,28 @@ const CLASSIC: readonly [code: string, expected: string][] = [
     'x = { eval(a) /* b */ {} }; var A=class A { eval(a) // b\n {} };',
   ],
   ['var eval = f; eval(a)', 'var eval = f; eval(a)'],
-  ['(0, eval)(a); f(b, eval)', `(0, ${WINDOW_EVAL})(a); f(b, eval)`],
+  ['(0, eval)(a); f(b, eval)', `(0, ${EVAL})(a); f(b, ${EVAL})`],
+  [
+    'var e = eval; x = { e: eval, g: a ? eval : b }; eval.call(a, b); return_(c || eval)',
+    `var e = ${EVAL}; x = { e: ${EVAL}, g: a ? ${EVAL} : b }; ${EVAL}.call(a, b); return_(c || ${EVAL})`,
+  ],
+  ...[
+    '(eval)(a)',
+    'x = { a, eval }; y = { eval, b }; z = { eval: 1 }; eval = 2',
+    'function f(eval) {} g = (a, eval) => a; h = { i(eval) /* b */ {} }',
+    'class A { eval = 1; static eval; }\nfoo\neval.call(a)'.replace('class A', 'x = class'),
+  ].map((code): [string, string] => [code, code]),
   ['eval(a); { eval(b) }', `${WINDOW_EVAL}(${CODE}(a)); { eval(${CODE}(b)) }`],
   ['f = (a) => eval(b)', `f = (a) => eval(${CODE}(b))`],
-  ['location = "/x"', `location =${LOCATION} "/x"`],
+  ['location = "/x"', `${PLACE} = "/x"`],
+  ['a = b\nlocation /* c */ += "/x"', `a = b\n${PLACE} /* c */ += "/x"`],
+  ['if (a) location ||= b; else location &&= c', `if (a) ${PLACE} ||= b; else ${PLACE} &&= c`],
+  ['f((location -= 1), [location ??= 2])', `f((${PLACE} -= 1), [${PLACE} ??= 2])`],
+  ['a.location += 1; location + 1; location >= 2', 'a.location += 1; location + 1; location >= 2'],
+  [
+    'function f({ location = 1 }, [location = 2]) { location = 3 } g = (location = 4) => location = 5',
+    `function f({ location =${LOCATION} 1 }, [location =${LOCATION} 2]) { ${PLACE} = 3 } g = (location =${LOCATION} 4) => ${PLACE} = 5`,
+  ],
   [
     'location == "/x"; location => 1; a.location = 2; var location2 = 3',
     'location == "/x"; location => 1; a.location = 2; var location2 = 3',
@@ -65,17 +87,14 @@ const CLASSIC: readonly [code: string, expected: string][] = [
   ],
   ['document; import("./x.js")', 'document; ____wb_rewrite_import__("https://example.org/js/app.js","./x.js")'],
   ['a.import("x"); import_("y")', 'a.import("x"); import_("y")'],
-  [
-    "<!-- don't show this\nlocation = '/x'\n--> isn't shown",
-    `<!-- don't show this\nlocation =${LOCATION} '/x'\n--> isn't shown`,
-  ],
+  ["<!-- don't show this\nlocation = '/x'\n--> isn't shown", `<!-- don't show this\n${PLACE} = '/x'\n--> isn't shown`],
   ["window; x = a\n--> 0 isn't\nthis", `window; x = a\n--> 0 isn't\n${THIS}`],
   ['window; while (n --> 0) f(this)', `window; while (n --> 0) f(${THIS})`],
   [
     'f(class A extends b({ class: 1 }) { location = 1; static location = 2; c() { location = 3 } }); location = 4',
-    `f(class A extends b({ class: 1 }) { location = 1; static location = 2; c() { location =${LOCATION} 3 } }); location =${LOCATION} 4`,
+    `f(class A extends b({ class: 1 }) { location = 1; static location = 2; c() { ${PLACE} = 3 } }); ${PLACE} = 4`,
   ],
-  ['f({ class: 1, a() { location = 2 } })', `f({ class: 1, a() { location =${LOCATION} 2 } })`],
+  ['f({ class: 1, a() { location = 2 } })', `f({ class: 1, a() { ${PLACE} = 2 } })`],
 ];
 
 for (const [code, expected] of CLASSIC) {
@@ -98,7 +117,7 @@ for (const [code, expected] of [
   ['window; const a = 1', 'window; const a = 1'],
   [
     'import { class as c } from "c"; function f() { if (c) { location = 1 } }',
-    `import { class as c } from "c"; function f() { if (c) { location =${LOCATION} 1 } }`,
+    `import { class as c } from "c"; function f() { if (c) { ${PLACE} = 1 } }`,
   ],
 ] as const) {
   test(`a module ${JSON.stringify(code)} is rewritten`, () => assert.equal(body(code, 'module'), expected));
@@ -179,6 +198,8 @@ test('a rewritten script is still one, whatever it holds', () => {
     'window',
     'this',
     'location = 1',
+    'location += 1',
+    'eval',
     ';',
     '\n',
     '(a)',

@@ -8,9 +8,11 @@
  * Within the code, and never in its strings or comments:
  *
  *     this                        -> the stand-in, when it is the window; but for `this.anything` of other names
- *     location = x                -> location = (the stand-in).href = x
+ *     location = x                -> location = (the stand-in).href = x; (the place).value = x, where it can be no default value
+ *     location += x, ||= x ...    -> (the place).value += x: that of the original, or a variable of that name
  *     x.postMessage(              -> x.__WB_pmw(self.window).postMessage(
- *     eval(x)                     -> eval(<x with the same done to it>); (0, eval), and a statement at the top -> that of the stand-in
+ *     eval(x)                     -> eval(<x with the same done to it>); a statement at the top -> that of the stand-in
+ *     eval, handed on             -> that of the stand-in, unless it is a variable of that name
  *     import(x)                   -> ____wb_rewrite_import__(<address>, x)
  *     import.meta.url             -> <address>: that of the original
  *     import ... from 'x'         -> the link of the archive, in modules
@@ -41,13 +43,30 @@ const CHECK_THIS = '_____WB$wombat$check$this$function_____(this)';
 /** Asks for the location only when it is there: in the default value of a parameter of this name it is not yet. */
 export const CHECK_LOCATION = '((self.__pinakes_location && self.__pinakes_location(() => location)) || {}).href = ';
 
+/** Stands for the location where it is changed. A line that ends before it without a semicolon still ends there, as it does before any name. */
+export const PLACE =
+  'new (typeof __pinakes_place==="function"?__pinakes_place:function(get,set){return{get value(){return get()},set value(to){set(to)}}})' +
+  '(()=>location,(to)=>location=to).value';
+const CHANGE = /(?:[-+*/%&|^]|\*\*|<<|>>>?|&&|\|\||\?\?)=/y;
+/** What may stand between two tokens. */
+const GAP = /(?:\s|\/\/.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*/y;
+/** A block that is no pattern: that of a function or a statement. */
+const BLOCK_BEFORE = /(?:\)|=>|\belse|\btry|\bdo|\bfinally)\s*\{\s*$/;
+
+/** What stands before a name that something is assigned to, and never before one that is given a default value. */
+const BEFORE_TARGET: ReadonlySet<string> = new Set(
+  '; } ) = ? & | ! => return else do void await'.split(' ').concat(''),
+);
+
 /** Does to the text of a script what must be done where it is evaluated in place. */
 const EVALUATED = '(typeof __pinakes_code==="function"?__pinakes_code:(code)=>code)(';
 
 /** The `eval` of the stand-in: evaluates for the whole window, and leaves out the names that the text declares. */
 const EVAL_OF_WINDOW = `${ASSIGN}("globalThis").eval`;
-/** The body of a method, behind its parameters. */
-const BODY = /(?:\s|\/\/.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*\{/y;
+/** That `eval` where it is meant, and not a variable of its name. */
+const EVAL_HANDED_ON = '(typeof __pinakes_eval==="function"?__pinakes_eval:(run)=>run)(eval)';
+/** What stands before a value, and never before a name that is declared. */
+const BEFORE_VALUE: ReadonlySet<string> = new Set('= ? : & | ! return typeof =>'.split(' '));
 
 /** Scripts without any of these need nothing. */
 const MENTIONS = new RegExp(`\\b(?:${STAND_INS.join('|')}|this|postMessage|import|export|eval)\\b`);
@@ -79,6 +98,8 @@ class ScriptRewriting {
   /** Calls of `eval`, made only then too, and those that are being read: where the argument begins, and the depth around it. */
   readonly #evaluations: Patch[] = [];
   readonly #evaluating: { readonly from: number; readonly depth: number; to?: number }[] = [];
+  /** Mentions of `eval` in brackets that are still open, with the depth around them. */
+  readonly #handedOn: { readonly patch: Patch; readonly depth: number }[] = [];
   readonly #declared = new Set<string>();
   readonly #handedOut: string[] = [];
   /** The depth of the list of declarations being read; -1 when there is none. */
@@ -163,16 +184,27 @@ class ScriptRewriting {
     if (next === '.' || (next === '?' && this.#text[after + 1] === '.')) {
       const member = /^\??\.\s*([\w$]+)/.exec(this.#text.slice(after, after + 32))?.[1];
       if (member === undefined || !STAND_IN_SET.has(member)) return;
-    } else if (next === '[') return;
+    } else if (next === '[') {
+      const member = /^\[\s*(["'])(\w+)\1\s*\]/.exec(this.#text.slice(after, after + 32))?.[2];
+      if (member === undefined || !STAND_IN_SET.has(member)) return;
+    }
     this.#put(start, end, CHECK_THIS);
   }
 
-  #onLocation({ end, before, isInClass }: ScannedName): void {
+  #onLocation({ start, end, before, isInClass }: ScannedName): void {
     if (this.#isWorker || isInClass || before === 'var' || before === 'let' || before === 'const') return;
-    const after = this.#afterSpace(end);
+    const after = this.#afterGap(end);
+    CHANGE.lastIndex = after;
+    const isChange = CHANGE.test(this.#text);
     const next = this.#text[after + 1];
-    if (this.#text[after] !== '=' || next === '=' || next === '>') return;
-    this.#put(after + 1, after + 1, CHECK_LOCATION);
+    if (!isChange && (this.#text[after] !== '=' || next === '=' || next === '>')) return;
+    const isNoDefault = isChange || BEFORE_TARGET.has(before) || (before === '{' && this.#isInBlock(start));
+    if (isNoDefault) this.#put(start, end, PLACE);
+    else this.#put(after + 1, after + 1, CHECK_LOCATION);
+  }
+
+  #isInBlock(at: number): boolean {
+    return BLOCK_BEFORE.test(this.#text.slice(Math.max(0, at - 64), at));
   }
 
   #onEval({ start, end, before, depth }: ScannedName): void {
@@ -182,17 +214,35 @@ class ScriptRewriting {
     if (isCall) this.#evaluating.push({ from: after + 1, depth });
     // There a name that the text declares is one of the window, and would meet that of the block.
     const isAtTop = isCall && depth === 0 && this.#kind === 'classic' && /^[;}]?$/.test(before);
-    const isOfWindow =
-      this.#text[after] === ')' && /\(\s*\d\s*,\s*$/.test(this.#text.slice(Math.max(0, start - 16), start));
-    if (isAtTop || isOfWindow) this.#evaluations.push({ from: start, to: end, text: EVAL_OF_WINDOW });
+    if (isAtTop) this.#evaluations.push({ from: start, to: end, text: EVAL_OF_WINDOW });
+    else if (!isCall) this.#onEvalHandedOn(start, end, before, depth);
+  }
+
+  #onEvalHandedOn(start: number, end: number, before: string, depth: number): void {
+    const after = this.#text.slice(this.#afterGap(end), this.#afterGap(end) + 2);
+    // In brackets of its own it still evaluates in its place.
+    if (/^=[^=]/.test(after) || (before === '(' && /^\)\s*\(/.test(this.#text.slice(end, end + 16)))) return;
+    const patch = { from: start, to: end, text: EVAL_HANDED_ON };
+    const isValue = BEFORE_VALUE.has(before) || (/^[;{]?$/.test(before) && /^(?:\.|\?\.)/.test(after));
+    if (isValue) this.#evaluations.push(patch);
+    else if (before === '(' || before === ',') this.#handedOn.push({ patch, depth: depth - 1 });
+  }
+
+  /** A bracket that closes: what was handed on in it, unless they are the parameters of a function. */
+  #endHandedOn(character: string, at: number, depth: number): void {
+    while ((this.#handedOn.at(-1)?.depth ?? -1) >= depth) {
+      const { patch, depth: own } = this.#handedOn.pop()!;
+      const after = this.#afterGap(at + 1);
+      const isCall = character === ')' && own === depth && !/^(?:\{|=>)/.test(this.#text.slice(after, after + 2));
+      if (isCall) this.#evaluations.push(patch);
+    }
   }
 
   /** A bracket that closes: the end of what is evaluated, unless a body follows, which makes it a method of that name. */
   #endEval(at: number, depth: number): void {
     if (this.#evaluating.at(-1)?.depth !== depth) return;
     const { from, to = at } = this.#evaluating.pop()!;
-    BODY.lastIndex = at + 1;
-    if (BODY.test(this.#text)) return;
+    if (this.#text[this.#afterGap(at + 1)] === '{') return;
     this.#evaluations.push({ from, to: from, text: EVALUATED }, { from: to, to, text: ')' });
   }
 
@@ -283,6 +333,7 @@ class ScriptRewriting {
 
   #onPunctuation(character: string, at: number, depth: number): void {
     if (character === ')') this.#endEval(at, depth);
+    if (character === ')' || character === ']' || character === '}') this.#endHandedOn(character, at, depth);
     const evaluating = this.#evaluating.at(-1);
     // What follows the text is of use to functions of that name only.
     if (character === ',' && evaluating && evaluating.depth === depth - 1) evaluating.to ??= at;
@@ -320,6 +371,12 @@ class ScriptRewriting {
   #afterSpace(at: number): number {
     while (at < this.#text.length && this.#text.charCodeAt(at) <= 0x20) at++;
     return at;
+  }
+
+  #afterGap(at: number): number {
+    GAP.lastIndex = at;
+    GAP.test(this.#text);
+    return GAP.lastIndex;
   }
 
   #nextCharacter(at: number): string {

@@ -24,7 +24,7 @@ type Stage = ServedArchive & {
 };
 
 /**
- * Runs outside of what rewriting sees, by an indirect eval, with a frame of the page that wombat has never touched: `realm` has the functions of the
+ * Runs outside of what rewriting sees, by an eval out of a list, with a frame of the page that wombat has never touched: `realm` has the functions of the
  * browser as they are, and `own` is the window itself.
  */
 const RAW = `
@@ -64,7 +64,7 @@ async function outsideWorld(t: test.TestContext): Promise<{ outside: string; out
 
 function hostilePage(code: string): string {
   const escaped = encodeURIComponent(RAW + code).replaceAll("'", '%27');
-  return `<!doctype html><title>hostile</title><body><iframe></iframe><script>var run = eval; run(decodeURIComponent('${escaped}'))</script>`;
+  return `<!doctype html><title>hostile</title><body><iframe></iframe><script>[eval][0](decodeURIComponent('${escaped}'))</script>`;
 }
 
 async function staged(t: test.TestContext, script: Script, extra: readonly SiteFile[] = []): Promise<Stage> {

@@ -1,0 +1,150 @@
+/** How scripts learn where their page is, and how they lead it elsewhere: in the archive, and by the addresses of the original. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { until } from './chromium.ts';
+import type { SiteFile } from './sample-site.ts';
+import { openSite, setStage } from './served-archive.ts';
+
+const stage = setStage();
+const SITE = 'http://site.example';
+
+function opened(t: test.TestContext, files: readonly SiteFile[]) {
+  return openSite(t, stage, files, `/web/20200401100000/${SITE}/`);
+}
+
+/** Each code in a frame of its own, from which it is to lead to the page `there` in its folder. */
+async function assertAllLead(t: test.TestContext, codes: readonly string[]): Promise<void> {
+  const body = `<!doctype html><title>page</title>${codes.map((_, at) => `<iframe src="/${at}/"></iframe>`).join('')}`;
+  const files = codes.flatMap((code, at): SiteFile[] => [
+    { url: `${SITE}/${at}/`, body: `<!doctype html><title>frame</title><body><script>${code}</script>` },
+    { url: `${SITE}/${at}/there`, body: `<title>there</title><script>document.title += location.pathname</script>` },
+  ]);
+  const { frame, record } = await opened(t, [{ url: `${SITE}/`, body }, ...files]);
+  for (const [at, code] of codes.entries()) {
+    const shown = async () => `${code}: ${await frame.evaluate(`frames[${at}].document.title`)}`;
+    await until(shown, new RegExp(`: there/${at}/there$`));
+  }
+  assert.deepEqual(record.outsideRequests, []);
+}
+
+/** What the expressions come to in a page, by the expression. */
+async function valuesOf(t: test.TestContext, expressions: readonly string[]): Promise<unknown> {
+  const scripts = expressions.map((each) => `<script>done.push(${each})</script>`).join('\n');
+  const body = `<!doctype html><title>page</title><body><script>var done = []</script>${scripts}`;
+  const { frame, record } = await opened(t, [{ url: `${SITE}/`, body }]);
+  await frame.waitForLoadState();
+  const values = (await frame.evaluate('Promise.all(done)')) as unknown[];
+  assert.equal(values.length, expressions.length, record.consoleErrors.join('\n'));
+  return Object.fromEntries(expressions.map((each, at) => [each, values[at]]));
+}
+
+/** That each expression comes to the same: the address of the page. */
+async function assertAllSeePage(t: test.TestContext, expressions: readonly string[]): Promise<void> {
+  const expected = Object.fromEntries(expressions.map((each) => [each, `${SITE}/`]));
+  assert.deepEqual(await valuesOf(t, expressions), expected);
+}
+
+test('a script that adds to the location leads to the address of the original with what was added', async (t) => {
+  await assertAllLead(t, [
+    `location += 'there'`,
+    `window.location += 'there'`,
+    `document.location += 'there'`,
+    `this['location'] += 'there'`,
+    `var a = 1\nlocation /* here */ += true ? 'there' : 'nowhere'`,
+    `(function () { 'use strict'; return location += 'there' })()`,
+    `location &&= 'there'`,
+    `location ||= 'nowhere'; location ??= 'nowhere'; location += 'there'`,
+    `eval("location += 'there'")`,
+    `setTimeout("location += 'there'", 0)`,
+    `Function("location += 'there'")()`,
+    `document.write('<scr' + 'ipt>location += "there"</scr' + 'ipt>')`,
+    `document.write('<b id=b onclick="location += \\'there\\'"></b>'); document.getElementById('b').click()`,
+  ]);
+});
+
+test('a variable that is called location is changed as any other', async (t) => {
+  const expressions = [
+    `(function (location) { location += 1; return location })('own')`,
+    `(function () { var location; location ||= 'own'; location &&= location + 2; return location })()`,
+    `eval('(function () { var location = "own"; location += 3; return location })()')`,
+    `(function ({ location = 'own' }) { location = location + 4; return location })({})`,
+  ];
+  const values = await valuesOf(t, expressions);
+  assert.deepEqual(Object.values(values as object), ['own1', 'own2', 'own3', 'own4']);
+});
+
+test('a page that a script leads to a part of itself knows its location still', async (t) => {
+  const values = await valuesOf(t, [`(function () { location = '#part'; return [location.hash, location.href] })()`]);
+  assert.deepEqual(Object.values(values as object), [['#part', `${SITE}/#part`]]);
+});
+
+test('an eval that is handed on sees the address of the original', async (t) => {
+  await assertAllSeePage(t, [
+    `(0, eval)('location.href')`,
+    `(function () { var run = eval; return run('location.href') })()`,
+    `(function (run) { return run('document.URL') })(eval)`,
+    `({ run: eval }).run('top.location.href')`,
+    `eval.call(null, 'location.href')`,
+    `eval.apply(window, ['this.location.href'])`,
+    `eval?.('location.href')`,
+    `['location.href'].map(eval)[0]`,
+    `(null, eval)('this').location.href`,
+    `(function () { var run = eval; run('function handed() { return location.href }'); return handed() })()`,
+  ]);
+});
+
+test('an eval that is handed on evaluates for the whole window, and others in their place', async (t) => {
+  const expressions = [
+    `(function () { var local = 1, run = eval; return run('typeof local') })()`,
+    `(function () { var run = eval; run('var handedOn = 2'); return window.handedOn + handedOn })()`,
+    `(function () { var local = 3; return eval('local') + (eval)('local') })()`,
+    `(function (eval) { var run = eval; return run('own') })(function (text) { return text })`,
+    `(function () { var eval = function () { return 'var' }; return [(0, eval)('x'), { eval }.eval()].join() })()`,
+    `[(() => eval === window.eval)(), window.eval === window.eval, (0, eval) === eval, typeof eval, eval.name, /native/.test(eval)].join()`,
+    `[(0, eval)(5), (0, eval)('1;2'), typeof (0, eval)()].join()`,
+  ];
+  const values = Object.values((await valuesOf(t, expressions)) as object);
+  assert.deepEqual(values, ['undefined', 4, 6, 'own', 'var,var', 'true,true,true,function,eval,true', '5,2,undefined']);
+});
+
+test('functions that are made from text by other makers see the address of the original', async (t) => {
+  await assertAllSeePage(t, [
+    `(async function () {}).constructor('return location.href')()`,
+    `(function* () {}).constructor('yield location.href')().next().value`,
+    `(async function* () {}).constructor('yield location.href')().next().then(({ value }) => value)`,
+    `new (class Made extends Function {})('return location.href')()`,
+    `(function () { return this['location'].href })()`,
+  ]);
+});
+
+test('makers of functions make what they made', async (t) => {
+  const values = await valuesOf(t, [
+    `(async function () {}).constructor('a', 'return await a')(1)`,
+    `(function () { class Made extends Function { own() { return 2 } } var made = new Made('return top'); return [made instanceof Made, made.own()].join() })()`,
+    `(function () { var Waiting = (async () => {}).constructor; return [Waiting.name, new Waiting('top') instanceof Waiting].join() })()`,
+  ]);
+  assert.deepEqual(Object.values(values as object), [1, 'true,2', 'AsyncFunction,true']);
+});
+
+test('text that scripts make code of knows the window by the name of this', async (t) => {
+  await assertAllSeePage(t, [
+    `new Function('return this.location.href')()`,
+    `new Function('var own = this; return own.location.href')()`,
+    `new Function('return (function (own) { return own.document })(this).URL')()`,
+    `new Function('return (this === window) && location.href')()`,
+    `window.eval('var w = this; w.location.href')`,
+  ]);
+});
+
+test('functions of the same text are made without rewriting it again, and each is one of its own', async (t) => {
+  const measure = `(text) => { const start = performance.now(); for (let count = 0; count < 1000; count++) new Function('a', text); return performance.now() - start; }`;
+  const values = await valuesOf(t, [
+    `[0, 1].map((at) => { const made = new Function('a', 'return typeof window + a'); made.at = at; return made }).map((made) => [made.at, made(1)].join()).join()`,
+    `[new Function('a', 'b', 'return [top === window, a, b].join()')(1, 2), new Function('a,b', 'return [top === window, a, b].join()')(1, 2)].join()`,
+    `(() => { const run = ${measure}; const times = (text) => Math.min(...[1, 2, 3, 4, 5].map(() => run(text))); return times('return window.a') / times('return other.a') })()`,
+    `(() => { try { new Function('}, window, {') } catch (error) { return error.name } })()`,
+  ]);
+  const [own, parameters, ratio, wrong] = Object.values(values as object);
+  assert.deepEqual([own, parameters, wrong], ['0,object1,1,object1', 'true,1,2,true,1,2', 'SyntaxError']);
+  assert.ok(ratio < 5, `${ratio} times as long as a text that needs nothing`);
+});
