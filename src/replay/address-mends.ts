@@ -66,6 +66,23 @@ export const ADDRESS_MENDS = `
       reading(win.HTMLMediaElement, 'currentSrc', function (text) { return wombat.extractOriginalURL(text); });
       reading(win.HashChangeEvent, 'oldURL', function (text) { return wombat.extractOriginalURL(text); });
       reading(win.HashChangeEvent, 'newURL', function (text) { return wombat.extractOriginalURL(text); });
+      var original = function (text) { return text && text.indexOf(wombat.wb_info.prefix) === 0 ? wombat.extractOriginalURL(text) : text; };
+      reading(win.NavigationHistoryEntry, 'url', original);
+      reading(win.NavigationDestination, 'url', original);
+      reading(win.PerformanceEntry, 'name', original);
+      reading(win.ErrorEvent, 'filename', original);
+      var navigation = win.Navigation && win.Navigation.prototype;
+      if (!navigation) return;
+      var navigate = navigation.navigate;
+      navigation.navigate = function (url, options) {
+        return navigate.call(this, wombat.rewriteUrl(new wombat.URL(url, win.document.baseURI).href), options);
+      };
+    };
+
+    // What is around the frame of replay is nothing that a page can ask for, and looking at it would be an error.
+    var get = methods.defaultProxyGet;
+    methods.defaultProxyGet = function (object, name, names, functions) {
+      return name === '__WB_top_frame' ? undefined : get.call(this, object, name, names, functions);
     };
 
     function reading(owner, name, original) {

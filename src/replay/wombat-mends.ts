@@ -3,12 +3,13 @@
  * prepares itself, have them too. Text of functions for the script of pages.
  */
 import { ADDRESS_MENDS } from './address-mends.ts';
+import { ATTRIBUTE_MENDS } from './attribute-mends.ts';
 import { CODE_MENDS } from './code-mends.ts';
 import { MADE_MENDS } from './made-mends.ts';
 import { SELECTOR_MENDS } from './selector-mends.ts';
 import { WINDOW_MENDS } from './window-mends.ts';
 
-export const WOMBAT_MENDS = `${ADDRESS_MENDS}${CODE_MENDS}${MADE_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
+export const WOMBAT_MENDS = `${ADDRESS_MENDS}${ATTRIBUTE_MENDS}${CODE_MENDS}${MADE_MENDS}${SELECTOR_MENDS}${WINDOW_MENDS}
   function mendWombat(methods) {
     mendListeners(methods);
     mendDates(methods);
@@ -20,6 +21,7 @@ export const WOMBAT_MENDS = `${ADDRESS_MENDS}${CODE_MENDS}${MADE_MENDS}${SELECTO
     mendSockets(methods);
     mendStorage(methods);
     mendAddresses(methods);
+    mendAttributes(methods);
     mendSelectors(methods);
     mendWindows(methods);
   }

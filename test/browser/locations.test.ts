@@ -12,16 +12,19 @@ function opened(t: test.TestContext, files: readonly SiteFile[]) {
   return openSite(t, stage, files, `/web/20200401100000/${SITE}/`);
 }
 
-/** Each code in a frame of its own, from which it is to lead to the page `there` in its folder. */
+/** Each code in a frame of its own, from which it is to lead to the page `there` in its folder, by THERE with its whole address. */
 async function assertAllLead(t: test.TestContext, codes: readonly string[]): Promise<void> {
   const body = `<!doctype html><title>page</title>${codes.map((_, at) => `<iframe src="/${at}/"></iframe>`).join('')}`;
   const files = codes.flatMap((code, at): SiteFile[] => [
-    { url: `${SITE}/${at}/`, body: `<!doctype html><title>frame</title><body><script>${code}</script>` },
+    {
+      url: `${SITE}/${at}/`,
+      body: `<!doctype html><title>frame</title><body><script>${code.replaceAll('THERE', `${SITE}/${at}/there`)}</script>`,
+    },
     { url: `${SITE}/${at}/there`, body: `<title>there</title><script>document.title += location.pathname</script>` },
   ]);
   const { frame, record } = await opened(t, [{ url: `${SITE}/`, body }, ...files]);
   for (const [at, code] of codes.entries()) {
-    const shown = async () => `${code}: ${await frame.evaluate(`frames[${at}].document.title`)}`;
+    const shown = async () => `${code}: ${await frame.evaluate(`frames[${at}]?.document.title`)}`;
     await until(shown, new RegExp(`: there/${at}/there$`));
   }
   assert.deepEqual(record.outsideRequests, []);
@@ -147,4 +150,54 @@ test('functions of the same text are made without rewriting it again, and each i
   const [own, parameters, ratio, wrong] = Object.values(values as object);
   assert.deepEqual([own, parameters, wrong], ['0,object1,1,object1', 'true,1,2,true,1,2', 'SyntaxError']);
   assert.ok(ratio < 5, `${ratio} times as long as a text that needs nothing`);
+});
+
+test('handlers and links of code that scripts write lead within the archive', async (t) => {
+  await assertAllLead(t, [
+    `document.body.setAttribute('onclick', "location.href = 'THERE'"); document.body.click()`,
+    `document.body.innerHTML = '<b onclick="location = \`THERE\`; return false">go</b>'; document.body.firstChild.click()`,
+    `document.write('<b id=go onclick="window.location.href = \`THERE\`">go</b>'); document.getElementById('go').click()`,
+    `document.body.innerHTML = '<a href="javascript:void(location.href = \`THERE\`) // go">go</a>'; document.links[0].click()`,
+    `document.body.append(Object.assign(document.createElement('a'), { href: "javascript:void(location = 'THERE')" })); document.links[0].click()`,
+    `location.href = "javascript:void(location.href = 'THERE')"`,
+    `window.open("javascript:location.replace('THERE')", '_self')`,
+  ]);
+});
+
+test('refreshes, buttons and the browser itself, told by a script, lead within the archive', async (t) => {
+  const made = `var made = document.createElement('meta');`;
+  await assertAllLead(t, [
+    `document.write('<meta http-equiv=refresh content="0;url=THERE">')`,
+    `document.write('<META HTTP-EQUIV="Refresh" CONTENT="0; URL=\\'THERE\\'">')`,
+    `${made} made.httpEquiv = 'refresh'; made.content = '0;url=THERE'; document.head.append(made)`,
+    `${made} made.setAttribute('content', '0, THERE'); made.setAttribute('http-equiv', 'refresh'); document.head.appendChild(made)`,
+    `document.body.innerHTML = '<form><button formaction="THERE" formmethod=post>go</button></form>'; document.querySelector('button').click()`,
+    `document.body.innerHTML = '<form method=post><input type=submit></form>'; document.querySelector('input').formAction = 'THERE'; document.querySelector('input').click()`,
+    `document.body.innerHTML = '<form method=post><button>go</button></form>'; document.querySelector('button').setAttribute('formaction', 'there'); document.querySelector('button').click()`,
+    `navigation.navigate('THERE')`,
+    `navigation.navigate(location.pathname + 'there')`,
+  ]);
+});
+
+test('handlers that scripts write, and what the browser tells of the page, see the address of the original', async (t) => {
+  await assertAllSeePage(t, [
+    `(document.body.setAttribute('onclick', 'window.seen = location.href'), document.body.click(), seen)`,
+    `(document.body.insertAdjacentHTML('beforeend', '<b id=written onclick="window.other = document.URL">x</b>'), written.click(), other)`,
+    `new Promise((resolve) => { location.href = 'javascript:void(window.told = top.location.href)'; setTimeout(() => resolve(told.split("#")[0]), 100) })`,
+    `navigation.currentEntry.url`,
+    `performance.getEntriesByType('navigation')[0].name`,
+    `new Promise((resolve) => { navigation.onnavigate = (event) => resolve(event.destination.url.split('#')[0]); location.hash = 'part' })`,
+    `new Promise((resolve) => { addEventListener('error', (event) => resolve(event.filename)); setTimeout(() => { throw new Error('told') }) })`,
+  ]);
+});
+
+test('a script reads the handlers and buttons that it wrote, and looks at all that the window has', async (t) => {
+  const values = await valuesOf(t, [
+    `(document.body.setAttribute('onclick', 'location = 1'), document.body.getAttribute('onclick'))`,
+    `(document.body.insertAdjacentHTML('beforeend', '<a href="javascript:f(top)">x</a>'), document.links[0].getAttribute('href'))`,
+    `(() => { const made = document.createElement('button'); made.setAttribute('formaction', '/x'); return [made.formAction, made.getAttribute('formaction')].join() })()`,
+    `(() => { for (const name in window) void (window[name] && window[name].x); for (const name of Object.getOwnPropertyNames(window)) void window[name]; return 'all' })()`,
+  ]);
+  const expected = ['location = 1', 'javascript:f(top)', `${SITE}/x,/x`, 'all'];
+  assert.deepEqual(Object.values(values as object), expected);
 });
