@@ -35,7 +35,7 @@ export const ATTRIBUTE_MENDS = `
 
     // The page that is shown after a while: '5; url=/next'.
     function refreshed(wombat, element, value) {
-      var parts = /^(\\s*[\\d.]+\\s*[;,]?\\s*(?:url\\s*=\\s*)?)(["']?)([^]+?)(\\2\\s*)$/i.exec(value);
+      var parts = /^(\\s*[\\d.]+(?:\\s*[;,]|\\s)\\s*(?:url\\s*=\\s*)?)(["']?)(\\S[^]*?)(\\2\\s*)$/i.exec(value);
       if (!parts || !/^refresh$/i.test(wombat.wb_getAttribute.call(element, 'http-equiv'))) return value;
       try {
         return parts[1] + parts[2] + wombat.rewriteUrl(new wombat.URL(parts[3], document.baseURI).href) + parts[4];

@@ -184,6 +184,7 @@ test('handlers that scripts write, and what the browser tells of the page, see t
     `(document.body.setAttribute('onclick', 'window.seen = location.href'), document.body.click(), seen)`,
     `(document.body.insertAdjacentHTML('beforeend', '<b id=written onclick="window.other = document.URL">x</b>'), written.click(), other)`,
     `new Promise((resolve) => { location.href = 'javascript:void(window.told = top.location.href)'; setTimeout(() => resolve(told.split("#")[0]), 100) })`,
+    `(document.body.insertAdjacentHTML('beforeend', '<meta http-equiv=refresh content="3600">'), document.querySelector('meta[content="3600"]') ? location.href : 'a time without an address is changed')`,
     `navigation.currentEntry.url`,
     `performance.getEntriesByType('navigation')[0].name`,
     `new Promise((resolve) => { navigation.onnavigate = (event) => resolve(event.destination.url.split('#')[0]); location.hash = 'part' })`,
