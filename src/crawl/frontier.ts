@@ -372,10 +372,13 @@ export class Frontier {
     const watched =
       isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
     this.#state.run(
-      `UPDATE url SET state = ?, status = ?, verified = coalesce(?, verified), captured = coalesce(?, captured), etag = ?, modified = ?,
+      `UPDATE url SET state = ?, role = coalesce(?, role), hops = coalesce(?, hops), status = ?, verified = coalesce(?, verified), captured = coalesce(?, captured), etag = ?, modified = ?,
          digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?
        WHERE host = ? AND key = ? AND page = ?`,
       state,
+      // A page that something turned out to need while it was under way was visited as the page that it is.
+      rank === undefined ? null : ROLES.indexOf(item.role),
+      rank === undefined ? null : item.hops,
       status,
       verified ?? null,
       captured ?? null,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { LookupFunction } from 'node:net';
 import { test } from 'node:test';
-import { crawl, FETCH_DEFAULTS, HttpFetcher, putSchedule, schedules } from '../../src/crawl/index.ts';
+import { crawl, FETCH_DEFAULTS, HttpFetcher, putSchedule, recrawl, schedules } from '../../src/crawl/index.ts';
 import { allCaptures, makeArchive } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
@@ -453,4 +453,19 @@ test('only HTML is kept where only HTML is wanted', async (t) => {
   );
   assert.deepEqual((await allCaptures(archive)).map(({ url }) => new URL(url).pathname).sort(), ['/', '/c']);
   assert.equal(report.counts.skipped, 1);
+});
+
+test('a page that names itself as what it needs, or is under way when another does, stays the page that it was visited as', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  web.put('site.test', '/', html('home', '<a href="/self">x</a> <a href="/other">x</a>'));
+  web.put('site.test', '/self', html('self', '<img src="/self"> <img src="/other">'));
+  web.put('site.test', '/other', html('other', ''));
+  const settings = { ...QUICK, collection: 'pages', allowPrivate: true, robots: 'ignore' as const, hostConcurrency: 2 };
+  const options = { resolve: web.resolve };
+  const first = await crawl(archive, [web.url('site.test')], settings, options);
+  assert.deepEqual([first.counts.pages, first.queued], [3, 0]);
+  const again = await recrawl(archive, settings.collection, { fixed: true }, options);
+  assert.deepEqual([again.counts.pages, again.queued], [3, 0]);
 });
