@@ -127,14 +127,14 @@ export class Frontier {
     this.#heedsDepth = heedsDepth;
   }
 
-  /** Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has no depth of its own. */
+  /** Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has the distance that `needDistance` gives. */
   remembers(url: string, isEmbed: boolean, depth: number): boolean {
-    return isEmbed ? this.#seenEmbeds.has(url) : this.#seen.has(url, this.#heedsDepth ? depth : 0);
+    return isEmbed ? this.#seenEmbeds.has(url, depth) : this.#seen.has(url, this.#heedsDepth ? depth : 0);
   }
 
   /** Remembers a URL for a while: that it was offered at a depth, or need not be. */
   remember(url: string, isEmbed: boolean, depth: number): void {
-    if (isEmbed) this.#seenEmbeds.add(url);
+    if (isEmbed) this.#seenEmbeds.add(url, depth);
     else this.#seen.add(url, this.#heedsDepth ? depth : 0);
   }
 

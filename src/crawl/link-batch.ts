@@ -16,6 +16,7 @@ import {
   type FoundLink,
   type FoundLinks,
   MENU_LINKS_MAX,
+  needDistance,
   type Reading,
   readLinks,
   readSitemapLinks,
@@ -148,7 +149,7 @@ class Told {
     const untold: FoundLink[] = [];
     for (const link of links) {
       const recent = link.isEmbed ? this.#embeds : this.#links;
-      const number = link.isEmbed ? 0 : depth;
+      const number = link.isEmbed ? needDistance(link) : depth;
       // Nothing is decided about forms; where a page itself has moved to is no further than the page; and what is decided about a link that is not to be
       // followed does not hold for the same link where it is.
       if (!link.isNofollow && link.kind !== 'form' && link.kind !== 'refresh') {

@@ -4,7 +4,7 @@ import type { Frontier } from './frontier.ts';
 import { frontierUrl, hostName } from './frontier-url.ts';
 import { isGone, isPageRole, type Offer, type QueuedUrl, type Role } from './known-url.ts';
 import type { Learned, Visited } from './outcome.ts';
-import { type FoundLink, MENU_LINKS_MAX } from './page-links.ts';
+import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -79,7 +79,8 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   const isMoved = link.kind === 'refresh';
   const depth = isMoved ? item.depth : item.depth + 1;
   // The same links stand on page after page; what was decided a moment ago need not be decided anew.
-  if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed, depth)) return;
+  const distance = link.isEmbed ? needDistance(link) : depth;
+  if (!parts.orGone && parts.frontier.remembers(link.url, link.isEmbed, distance)) return;
   if (!link.isEmbed) {
     if (link.kind === 'sitemap') offerSitemap(parts, link.url, 1);
     else
@@ -100,9 +101,9 @@ function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembe
   if (url === undefined) return;
   const isPage = link.kind === 'frame' && parts.scope.hasPage(url, item.depth);
   if (isPage || parts.scope.hasEmbed(url))
-    offer(parts, { url, role: isPage ? 'frame' : 'embed', depth: item.depth, hops, isHint: link.kind === 'data' });
+    offer(parts, { url, role: isPage ? 'frame' : 'embed', depth: item.depth, hops, isHint: isHint(link) });
   else parts.counts.outOfScope++;
-  if (remembers) parts.frontier.remember(link.url, true, depth);
+  if (remembers) parts.frontier.remember(link.url, true, distance);
 }
 
 function offerRedirect(parts: ChoiceParts, item: QueuedUrl, target: string): void {

@@ -96,6 +96,16 @@ export async function readLinks(url: string, head: HttpHead, { bytes, isWhole }:
   };
 }
 
+/** Whether a page asks for this ahead of time, or a script does: it may be a page as well. */
+export function isHint({ kind }: FoundLink): boolean {
+  return kind === 'data';
+}
+
+/** How far from a page stands what it names as needed: what was only asked for ahead of time may yet be needed by the next page. */
+export function needDistance(link: FoundLink): number {
+  return isHint(link) ? 1 : 0;
+}
+
 /** What a URL is taken for is decided when it is first named; a picture that links to itself is what its page needs. */
 function needsFirst(links: readonly Link[]): Link[] {
   return [...links.filter(({ isEmbed }) => isEmbed), ...links.filter(({ isEmbed }) => !isEmbed)];

@@ -469,3 +469,22 @@ test('a page that names itself as what it needs, or is under way when another do
   const again = await recrawl(archive, settings.collection, { fixed: true }, options);
   assert.deepEqual([again.counts.pages, again.queued], [3, 0]);
 });
+
+test('a picture that waits as a page, and that a page asks for ahead of time, is fetched for the next page that shows it', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  const archive = await makeArchive(t, { clock: Date.now });
+  const links = '<a href="/hint">x</a> <a href="/view">x</a> <a href="/picture.png">x</a> <a href="/1">x</a>';
+  web.put('site.test', '/', html('home', links));
+  web.put('site.test', '/hint', html('hint', '', '<link rel="preload" as="fetch" href="/picture.png">'));
+  web.put('site.test', '/view', html('view', '<img src="/picture.png">'));
+  web.put('site.test', '/1', html('1', ''));
+  web.put('site.test', '/picture.png', Buffer.alloc(2000, 1), { 'content-type': 'image/png' });
+  const settings = { ...QUICK, allowPrivate: true, robots: 'ignore' as const, pagesMax: 3, hostConcurrency: 1 };
+  const report = await crawl(archive, [web.url('site.test')], settings, { resolve: web.resolve });
+  assert.deepEqual([report.limit, report.counts.pages, report.queued], ['pages', 3, 1]);
+  assert.deepEqual(
+    web.ledger.map(({ path }) => path),
+    ['/', '/hint', '/view', '/picture.png'],
+  );
+});
