@@ -243,10 +243,12 @@ export class Frontier {
     );
   }
 
-  /** What is known of a URL, and whether it was visited, in this run or an earlier one, and is not to be visited again. */
-  find(url: string): (QueuedUrl & { readonly isDone: boolean }) | undefined {
+  /** What is known of a URL, if this run took it in, or with `orEarlier` any, and whether it was visited and is not to be visited again. */
+  find(url: string, orEarlier: boolean): (QueuedUrl & { readonly isDone: boolean }) | undefined {
     const row = this.#row(url);
-    return row && { ...itemOf(row), isDone: row.state === STATE_DONE };
+    return row && (orEarlier || row.run === this.#run)
+      ? { ...itemOf(row), isDone: row.state === STATE_DONE }
+      : undefined;
   }
 
   /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */

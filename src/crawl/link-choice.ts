@@ -69,7 +69,8 @@ function isKept(status: number): boolean {
 function offerNeeds(parts: ChoiceParts, page: string, links: readonly FoundLink[]): void {
   const url = frontierUrl(page);
   if (parts.settings.htmlOnly || url === undefined) return;
-  const item = parts.frontier.find(url);
+  // A recrawl need not come by a page that it knows; a crawl from seeds takes in anew whatever it wants.
+  const item = parts.frontier.find(url, parts.onlyNew);
   if (item?.isDone && isKept(item.status)) for (const link of links) offerLink(parts, item, link, true);
   else if (item) parts.needs.put(item, links);
 }

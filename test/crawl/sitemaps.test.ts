@@ -178,3 +178,19 @@ test('a picture that a sitemap names with a page that was visited before is fetc
   await recrawl(archive, 'again', { fixed: true }, options);
   assert.deepEqual(site.asked().sort(), ['/', '/a', 'far /one.png', 'far /two.png']);
 });
+
+test('a crawl from seeds leaves what a sitemap names with pages that only an earlier crawl took in', async (t) => {
+  const site = await startIllustrated(t);
+  const { web } = site;
+  const archive = await makeArchive(t, { clock: Date.now });
+  const picture = (name: string) => web.url('far.test', `/${name}.png`);
+  site.put([
+    { path: '/in/a', pictures: [picture('a')] },
+    { path: '/out/b', pictures: [picture('b')] },
+  ]);
+  const options = { resolve: web.resolve };
+  await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'twice' }, options);
+  assert.deepEqual(site.asked().sort(), ['/', '/in/a', '/out/b', 'far /a.png', 'far /b.png']);
+  await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'twice', exclude: ['/out/'] }, options);
+  assert.deepEqual(site.asked().sort(), ['/', '/in/a', 'far /a.png']);
+});
