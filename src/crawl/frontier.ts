@@ -243,9 +243,10 @@ export class Frontier {
     );
   }
 
-  /** What is known of a URL, if this run took it in, or with `orEarlier` any, and whether it was visited and is not to be visited again. */
+  /** What is known of a URL, if this run took it in, or with `orEarlier` any, and whether it was visited and is not to be visited again. Nothing, when it is gone or was dropped. */
   find(url: string, orEarlier: boolean): (QueuedUrl & { readonly isDone: boolean }) | undefined {
     const row = this.#row(url);
+    if (row?.state === STATE_GONE || row?.state === STATE_DROPPED) return undefined;
     return row && (orEarlier || row.run === this.#run)
       ? { ...itemOf(row), isDone: row.state === STATE_DONE }
       : undefined;

@@ -57,7 +57,10 @@ export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sit
     if (isUnwanted && parts.settings.nofollow === 'obey') parts.counts.nofollow++;
     else offerLink(parts, item, link, !isList);
   }
-  if (isKept(visited.settlement.status)) for (const link of parts.needs.take(item)) offerLink(parts, item, link, true);
+  const { status } = visited.settlement;
+  // What is gone needs nothing; what is broken may be whole the next time.
+  const needs = isKept(status) || isGone(status) ? parts.needs.take(item) : [];
+  if (isKept(status)) for (const link of needs) offerLink(parts, item, link, true);
 }
 
 /** Whether a status says that there is something to show. */
@@ -72,7 +75,11 @@ function offerNeeds(parts: ChoiceParts, page: string, links: readonly FoundLink[
   // A recrawl need not come by a page that it knows; a crawl from seeds takes in anew whatever it wants.
   const item = parts.frontier.find(url, parts.onlyNew);
   if (item?.isDone && isKept(item.status)) for (const link of links) offerLink(parts, item, link, true);
-  else if (item) parts.needs.put(item, links);
+  else if (item) {
+    const leftOut = parts.needs.put(item, links);
+    parts.counts.trapped += leftOut;
+    if (leftOut > 0) count(parts.counts.traps, 'embeds', leftOut);
+  }
 }
 
 function offerLink(parts: ChoiceParts, item: QueuedUrl, link: FoundLink, remembers: boolean): void {

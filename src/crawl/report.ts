@@ -194,6 +194,6 @@ export function progressOf(
   };
 }
 
-export function count(counts: Record<string, number>, name: string): void {
-  counts[name] = (counts[name] ?? 0) + 1;
+export function count(counts: Record<string, number>, name: string, more = 1): void {
+  counts[name] = (counts[name] ?? 0) + more;
 }

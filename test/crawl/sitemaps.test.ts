@@ -1,5 +1,7 @@
 /** When the sitemaps of a site are read, and when not. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { type CrawlSettings, crawl, recrawl } from '../../src/crawl/index.ts';
 import { makeArchive } from '../archive/trial-archive.ts';
@@ -193,4 +195,34 @@ test('a crawl from seeds leaves what a sitemap names with pages that only an ear
   assert.deepEqual(site.asked().sort(), ['/', '/in/a', '/out/b', 'far /a.png', 'far /b.png']);
   await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'twice', exclude: ['/out/'] }, options);
   assert.deepEqual(site.asked().sort(), ['/', '/in/a', 'far /a.png']);
+});
+
+test('what a sitemap names with pages that are gone is not kept waiting, and with one page no more than can be', async (t) => {
+  const site = await startIllustrated(t);
+  const { web } = site;
+  const archive = await makeArchive(t, { clock: Date.now });
+  const picture = (name: string | number) => web.url('far.test', `/${name}.png`);
+  const put = (day: number) => {
+    site.put([
+      { path: '/gone', pictures: [picture(`gone-${day}`)] },
+      { path: '/broken', pictures: Array.from({ length: 6000 }, (_, number) => picture(day * 6000 + number)) },
+    ]);
+    web.put(HOST, '/gone', html('gone', ''), {}, 404);
+    web.put(HOST, '/broken', html('broken', ''), {}, 500);
+  };
+  const waiting = () => {
+    const database = new DatabaseSync(join(archive.directory, 'crawl.sqlite'), { readOnly: true });
+    const rows = database
+      .prepare('SELECT url.url, count(*) AS count FROM need JOIN url USING (host, key, page) GROUP BY url.url')
+      .all();
+    database.close();
+    return Object.fromEntries(rows.map(({ url, count }) => [new URL(String(url)).pathname, count]));
+  };
+  const options = { resolve: web.resolve };
+  put(0);
+  const first = await crawl(archive, [web.url(HOST)], { ...QUICK, collection: 'waiting' }, options);
+  assert.deepEqual([waiting(), first.counts.trapped], [{ '/broken': 6000 }, 0]);
+  put(1);
+  const again = await recrawl(archive, 'waiting', { fixed: true }, options);
+  assert.deepEqual([waiting(), again.counts.traps], [{ '/broken': 10_000 }, { embeds: 2000 }]);
 });
