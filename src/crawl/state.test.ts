@@ -45,3 +45,18 @@ test('a file of an earlier version goes on with what it has queued, and one of a
     (error) => error instanceof PinakesError && error.code === 'CRAWL_STATE',
   );
 });
+
+test('a file that cannot be brought up to date is let go, as it was', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-state-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  CrawlState.open(directory).close();
+  const database = new DatabaseSync(join(directory, 'crawl.sqlite'));
+  t.after(() => database.close());
+  database.exec('PRAGMA user_version = 1');
+  assert.throws(
+    () => CrawlState.open(directory),
+    (error) => error instanceof PinakesError && error.code === 'CRAWL_STATE',
+  );
+  assert.equal(database.prepare('PRAGMA user_version').get()!.user_version, 1);
+  database.exec('BEGIN IMMEDIATE; ROLLBACK');
+});

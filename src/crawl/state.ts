@@ -77,8 +77,9 @@ export class CrawlState {
       return shared;
     }
     const path = join(directory, STATE_NAME);
+    let database: DatabaseSync | undefined;
     try {
-      const database = new DatabaseSync(path);
+      database = new DatabaseSync(path);
       database.exec(
         'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384; PRAGMA busy_timeout = 5000',
       );
@@ -92,6 +93,8 @@ export class CrawlState {
       OPEN.set(directory, state);
       return state;
     } catch (cause) {
+      // Else what was begun would keep everybody else from the file.
+      database?.close();
       if (cause instanceof PinakesError) throw cause;
       throw new PinakesError('CRAWL_STATE', { where: path, cause });
     }
