@@ -213,3 +213,24 @@ test('of the URLs that share a key a run takes a few, whatever earlier runs took
     'the same once more',
   );
 });
+
+test('a page that something nearer needs while it is under way is read again as a page, and leaves no seed to wait for', (t) => {
+  const state = openState(t);
+  const { number } = beginRun(state, 'first', [], CRAWL_DEFAULTS, 0);
+  const frontier = new Frontier(state, 'default', number, 1000);
+  frontier.readsAgain = true;
+  const offer = (role: Role, depth: number, hops: number) =>
+    frontier.transaction(() => frontier.offer({ url: 'http://a.test/x', role, depth, hops }, false));
+  offer('page', 1, 0);
+  const { id } = frontier.waitingHosts(-1, 1)[0]!;
+  const next = () => frontier.peek(id, -1, 10)[0]!;
+  const taken = next();
+  assert.equal(frontier.hasSeedsLeft, false);
+  offer('embed', 0, 1);
+  const movedTo = frontier.lastRank;
+  frontier.transaction(() => frontier.settle(failedSettlement(taken, STATE_DONE), taken.rank, movedTo));
+  const again = next();
+  assert.deepEqual([again.role, again.depth, again.hops, frontier.totals().queued], ['page', 0, 0, 1]);
+  frontier.transaction(() => frontier.settle(failedSettlement(again, STATE_DONE), again.rank));
+  assert.deepEqual([frontier.hasSeedsLeft, frontier.totals().queued], [false, 0]);
+});
