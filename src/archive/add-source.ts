@@ -55,8 +55,10 @@ type Ledger = {
   readonly done: boolean;
   /** Where the file lay when its end was reached, and when it and its entry were changed last. */
   readonly seen?: string;
-  /** Captures that had been deleted from the collection by then. */
+  /** Captures that had been deleted from the collection by then; where the disk did not give all of it, before it was read. */
   readonly deleted?: number;
+  /** Whether the disk did not give all of it: it may give more the next time, also of what lies before the offset. */
+  readonly hasGap?: boolean;
 };
 
 type OpenedFile = {
@@ -69,6 +71,8 @@ type OpenedFile = {
   /** What the catalog has its ledger under, and the ledger of a file with these samples. */
   readonly note: string;
   readonly held: Ledger | undefined;
+  /** Captures that were deleted from the collection so far. */
+  readonly deleted: number;
 };
 
 /** One file while it is being added. */
@@ -95,11 +99,12 @@ export class FileSource implements StepSource {
   #windowAt = 0;
   #windowBytes = 0;
   #hasFindings = false;
+  readonly #deletedBefore: number;
   /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
   #lastVisit = '';
   #passed = new PassedCaptures();
 
-  private constructor(parts: AddParts, options: AddOptions, { held, ...opened }: OpenedFile) {
+  private constructor(parts: AddParts, options: AddOptions, { held, deleted, ...opened }: OpenedFile) {
     this.#parts = parts;
     this.#options = options;
     this.path = opened.path;
@@ -108,6 +113,7 @@ export class FileSource implements StepSource {
     this.#coding = opened.coding;
     this.#kind = opened.kind;
     this.#note = opened.note;
+    this.#deletedBefore = deleted;
     // A damaged file may have been mended since, where only the samples say that it is the same.
     const known = held?.done || held?.seen === undefined || this.#isSurely(held) ? held : undefined;
     this.#finished = known?.seen === undefined ? undefined : known;
@@ -138,8 +144,11 @@ export class FileSource implements StepSource {
         };
         const note = `${ADDED_NOTE}${collection}:${Buffer.from(print).toString('hex')}`;
         const noted = options.again ? undefined : (await parts.catalog.notes(note))[note];
-        const held = noted === undefined ? undefined : (JSON.parse(noted) as Ledger);
-        return new FileSource(parts, options, { path, handle, glimpse, coding, kind, note, held });
+        const deleted = await deletedFrom(parts.catalog, collection);
+        const ledger = noted === undefined ? undefined : (JSON.parse(noted) as Ledger);
+        // What the disk did not give is looked for again, from the beginning on; but not when that might bring back what was deleted.
+        const held = ledger?.hasGap && ledger.deleted === deleted ? undefined : ledger;
+        return new FileSource(parts, options, { path, handle, glimpse, coding, kind, note, held, deleted });
       } catch (error) {
         await handle.close();
         throw error;
@@ -188,8 +197,8 @@ export class FileSource implements StepSource {
       report.deletedSince = Math.max(report.deletedSince, await this.deletedSince());
       return;
     }
-    const deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection);
-    this.#ledger = { ...this.#ledger, seen: this.glimpse.seen, done: !this.#hasFindings, deleted };
+    const { hasGap = false, deleted = await deletedFrom(this.#parts.catalog, this.#kind.collection) } = this.#ledger;
+    this.#ledger = { ...this.#ledger, seen: this.glimpse.seen, done: !this.#hasFindings && !hasGap, deleted };
     await this.#parts.catalog.write({ putNotes: { [this.#note]: JSON.stringify(this.#ledger) } });
   }
 
@@ -197,6 +206,8 @@ export class FileSource implements StepSource {
     // The threads opened it by its path: what they found has to be of the bytes that are copied.
     if (await isReplaced(this.path, this.glimpse)) throw this.#changed();
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
+    if (!this.#ledger.hasGap && batch.findings.some(({ code }) => code === 'sector-unreadable'))
+      this.#ledger = { ...this.#ledger, hasGap: true, deleted: this.#deletedBefore };
     for (let record = 0; record < batch.count; ) {
       const records: ScanFacts[] = [];
       for (

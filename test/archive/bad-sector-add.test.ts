@@ -1,5 +1,6 @@
 /** Files that come in though the disk does not give some of their bytes: all else of them does, and is there however the disk changes later. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -111,6 +112,58 @@ for (const coding of ['gzip', 'zstd', 'none'] as const) {
     }
   });
 }
+
+/** A file of which samples are taken, and none of them where its disk does not give bytes. */
+function writeLarge(directory: string, coding: Coding): { file: string; contents: Buffer[]; sector: number } {
+  const contents = Array.from({ length: 300 }, () => randomBytes(3000));
+  const pages = contents.map((content, n) => response(urlOf(n), NOON + n * 1000, content));
+  const { start, members: parts } = members([warcinfo(), ...pages], coding);
+  const file = join(directory, `large.warc${CODINGS[coding]}`);
+  writeFileSync(file, Buffer.concat([start, ...parts]));
+  return { file, contents, sector: 5 * SECTOR_BYTES };
+}
+
+for (const coding of ['gzip', 'zstd', 'none'] as const)
+  test(`what a bad sector held is added when the file comes again and the sector can be read: ${coding}`, async (t) => {
+    const { file, contents, sector } = writeLarge(await temporaryDirectory(t), coding);
+    const archive = await makeArchive(t);
+    const mend = await breakSector(t, file, sector);
+    await archive.add([file], { workers: 0 });
+    const captures = (await allCaptures(archive)).length;
+    await archive.add([file], { workers: 0 });
+    assert.equal((await allCaptures(archive)).length, captures, 'nothing twice');
+    mend();
+    await archive.add([file], { workers: 0 });
+    for (const [n, content] of contents.entries()) assert.deepEqual(await payloadAt(archive, urlOf(n)), content);
+    assert.equal((await archive.add([file], { workers: 0 })).filesKnown, 1);
+  });
+
+test('what a bad sector held is added also when the add was interrupted behind it', async (t) => {
+  const { file, contents, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
+  const archive = await makeArchive(t);
+  const mend = await breakSector(t, file, sector);
+  const stop = new AbortController();
+  const interrupted = archive.add([file], { workers: 0, signal: stop.signal, onProgress: () => stop.abort() });
+  await assert.rejects(interrupted, { name: 'AbortError' });
+  assert.ok((await allCaptures(archive)).length > 0);
+  mend();
+  await archive.add([file], { workers: 0 });
+  for (const [n, content] of contents.entries()) assert.deepEqual(await payloadAt(archive, urlOf(n)), content);
+});
+
+test('a file with a bad sector brings nothing back that was deleted since, and that is told', async (t) => {
+  const { file, sector } = writeLarge(await temporaryDirectory(t), 'gzip');
+  const archive = await makeArchive(t);
+  const mend = await breakSector(t, file, sector);
+  await archive.add([file], { workers: 0 });
+  await archive.delete({ url: urlOf(200) });
+  mend();
+  const captures = (await allCaptures(archive)).length;
+  for (let time = 0; time < 2; time++) {
+    assert.equal((await archive.add([file], { workers: 0 })).deletedSince, 1);
+    assert.equal((await allCaptures(archive)).length, captures);
+  }
+});
 
 test('a file that was replaced by another of the same length is refused, whichever sectors cannot be read', async (t) => {
   const sample = new Sample(await temporaryDirectory(t), 'none');
