@@ -22,8 +22,9 @@ import { isPackage } from './package-spool.ts';
 import { ARCHIVE_FIELDS, type RecordFacts, ScanFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
 
-/** The catalog's note of a file that had errors in it. */
+/** The catalog's note of a file that had errors in it, and what it says where the disk did not give all of it. */
 const DAMAGED_NOTE = 'linked-damaged:';
+const HAS_GAP = 'gap';
 const STEP_RECORDS = 2000;
 const STEM_LENGTH_MAX = 120;
 
@@ -42,8 +43,12 @@ export async function addInPlace(
     try {
       const linked = await linkFile(archive, volume, file, options);
       report.files++;
-      if (linked.isNew) entries.set(file, new LinkedEntry(archive, volume, linked.segment, report));
-      else if (await isDamaged(archive, linked.segment)) toldAgain.push(file);
+      const damage = linked.isNew ? undefined : await damageNoted(archive, linked.segment);
+      // In a volume that is not there may stand which of its captures were deleted.
+      const isReadAgain = damage === HAS_GAP && archive.volumes.failures().length === 0;
+      if (linked.isNew || isReadAgain)
+        entries.set(file, new LinkedEntry(archive, volume, linked.segment, report, isReadAgain));
+      else if (damage !== undefined) toldAgain.push(file);
       else report.filesKnown++;
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
@@ -74,8 +79,8 @@ export async function addInPlace(
   return report;
 }
 
-async function isDamaged({ catalog }: ArchiveParts, { name }: Segment): Promise<boolean> {
-  return DAMAGED_NOTE + name in (await catalog.notes(DAMAGED_NOTE + name));
+async function damageNoted({ catalog }: ArchiveParts, { name }: Segment): Promise<string | undefined> {
+  return (await catalog.notes(DAMAGED_NOTE + name))[DAMAGED_NOTE + name];
 }
 
 /** The segment that a file becomes, or that it is already. */
@@ -107,17 +112,24 @@ class LinkedEntry {
   readonly #volume: LinkedVolume;
   readonly #report: AddReport;
   #segment: Segment;
+  /** Whether it was entered before, but for what the disk did not give. */
+  readonly #isAgain: boolean;
   #isDamaged = false;
+  #hasGap = false;
+  /** Whole records that were met. */
+  #records = 0;
 
-  constructor(archive: ArchiveParts, volume: LinkedVolume, segment: Segment, report: AddReport) {
+  constructor(archive: ArchiveParts, volume: LinkedVolume, segment: Segment, report: AddReport, isAgain: boolean) {
     this.#archive = archive;
     this.#volume = volume;
     this.#segment = segment;
     this.#report = report;
+    this.#isAgain = isAgain;
   }
 
   async take(batch: ScanBatch): Promise<void> {
     this.#isDamaged ||= batch.findings.some((finding) => inSegment(finding).level === 'error');
+    this.#hasGap ||= batch.findings.some(({ code }) => code === 'sector-unreadable');
     for (let from = 0; from < batch.count; from += STEP_RECORDS) {
       const records: RecordFacts[] = [];
       for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
@@ -136,8 +148,10 @@ class LinkedEntry {
       segment: this.#segment.number,
     });
     await registrar.prepare(records);
+    const dead = this.#isAgain ? await this.#archive.tombstones.read(this.#segment) : new Set<number>();
     for (const facts of records) {
       this.#report.records++;
+      if (dead.has(facts.offset)) continue;
       const { kind } = facts;
       const isHeld = kind !== undefined && kind !== 'revisit' && registrar.heldBlock(facts) !== undefined;
       const place = { segment: this.#segment.number, offset: facts.offset, length: facts.length! };
@@ -150,27 +164,32 @@ class LinkedEntry {
       this.#report.duplicates++;
       this.#report.duplicateBytes += facts.payloadBytes;
     }
+    this.#records += records.length;
     const last = records.at(-1)!;
-    const segment = this.#grown(last.offset + last.length!, records.length);
+    const segment = this.#grown(last.offset + last.length!);
     draft.putSegment(segment);
+    // Whoever is interrupted behind a gap has the note of it.
+    if (this.#hasGap) draft.putNote(DAMAGED_NOTE + segment.name, HAS_GAP);
     await catalog.write(draft.batch());
     shelf.put(segment);
     this.#segment = segment;
   }
 
   /** The segment with more of it entered. Captures may have been deleted from it since the last step. */
-  #grown(bytes: number, records: number): Segment {
+  #grown(toBytes: number): Segment {
     const { deadBytes } = this.#archive.shelf.find(this.#segment.number) ?? this.#segment;
-    return { ...this.#segment, deadBytes, bytes, records: this.#segment.records + records };
+    const bytes = Math.max(this.#segment.bytes, toBytes);
+    return { ...this.#segment, deadBytes, bytes, records: Math.max(this.#segment.records, this.#records) };
   }
 
   /** What stands behind the last whole record stays there, as its maker left it. */
   async finish(): Promise<void> {
     const [info] = await this.#volume.stat([this.#segment.name]);
     await this.#archive.exclusive(async () => {
-      const segment = this.#grown(info!.bytes, 0);
-      const putNotes = this.#isDamaged ? { [DAMAGED_NOTE + segment.name]: '' } : {};
-      await this.#archive.catalog.write({ putSegments: [segment], putNotes, durable: true });
+      const segment = this.#grown(info!.bytes);
+      const note = DAMAGED_NOTE + segment.name;
+      const notes = this.#isDamaged ? { putNotes: { [note]: this.#hasGap ? HAS_GAP : '' } } : { removeNotes: [note] };
+      await this.#archive.catalog.write({ putSegments: [segment], ...notes, durable: true });
       this.#archive.shelf.put(segment);
     });
   }
