@@ -22,14 +22,27 @@ export function sectorRest(position: number): number {
   return SECTOR_BYTES - (position % SECTOR_BYTES);
 }
 
-/** Where to try behind a bad sector, up to the end: in steps that grow with the gap, since a dying disk takes seconds over each. */
-export function* triesBehind(from: number, end: number): Generator<number> {
-  for (let to = from; ; ) {
-    const step = Math.max(SECTOR_BYTES, (to - from) / 8);
-    to = Math.floor((to + step) / SECTOR_BYTES) * SECTOR_BYTES;
-    if (to >= end) return;
-    yield to;
+/**
+ * Where a gap ends, if anything can be had behind it: yields where to try, and is told each time whether something came. The steps grow with the gap, since a dying disk takes
+ * seconds over each; then the end is looked for between the last two tries, so that nothing is passed over that can be had.
+ */
+export function* endOfGap(from: number, end: number): Generator<number, number | undefined, boolean> {
+  let bad = Math.floor(from / SECTOR_BYTES);
+  const first = bad;
+  const last = Math.ceil(end / SECTOR_BYTES) - 1;
+  let good: number | undefined;
+  while (good === undefined) {
+    if (bad >= last) return undefined;
+    const sector = Math.min(last, bad + Math.max(1, Math.floor((bad - first) / 8)));
+    if (yield sector * SECTOR_BYTES) good = sector;
+    else bad = sector;
   }
+  while (good - bad > 1) {
+    const sector = Math.floor((bad + good) / 2);
+    if (yield sector * SECTOR_BYTES) good = sector;
+    else bad = sector;
+  }
+  return good * SECTOR_BYTES;
 }
 
 /** A gap of which no end was found; none where the file is over. */

@@ -10,7 +10,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Finding, fileError, openToRead, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
 import { type Coding, sniffCoding } from './file-coding.ts';
 import { countedBytes, findingOf } from './finding-catalogue.ts';
-import { type Gap, isEio, lastGap, sectorRest, triesBehind } from './gap.ts';
+import { endOfGap, type Gap, isEio, lastGap, sectorRest } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
 import { dictionaryOfFile } from './zstd-frame.ts';
@@ -89,9 +89,10 @@ function readIfGiven(descriptor: number, room: Uint8Array, length: number, posit
 function gapAt(path: string, descriptor: number, from: number, to = Number.POSITIVE_INFINITY): Gap | undefined {
   const end = Math.min(to, fstatSync(descriptor).size);
   const probe = Buffer.alloc(1);
-  for (const at of triesBehind(from, end))
-    if (readIfGiven(descriptor, probe, 1, at) !== undefined) return { from, to: at };
-  return lastGap(path, from, end);
+  const search = endOfGap(from, end);
+  let step = search.next();
+  while (!step.done) step = search.next(readIfGiven(descriptor, probe, 1, step.value) !== undefined);
+  return step.value === undefined ? lastGap(path, from, end) : { from, to: step.value };
 }
 
 export type FileStart = { readonly coding: Coding; readonly dictionary: Buffer | undefined };
@@ -287,9 +288,10 @@ class HandleFeed implements ByteFeed {
   async #gapAt(from: number): Promise<Gap | undefined> {
     const end = Math.min(this.#to, (await this.#handle.stat()).size);
     const probe = Buffer.alloc(1);
-    for (const at of triesBehind(from, end))
-      if ((await this.#readIfGiven(probe, 1, at)) !== undefined) return { from, to: at };
-    return lastGap(this.#path, from, end);
+    const search = endOfGap(from, end);
+    let step = search.next();
+    while (!step.done) step = search.next((await this.#readIfGiven(probe, 1, step.value)) !== undefined);
+    return step.value === undefined ? lastGap(this.#path, from, end) : { from, to: step.value };
   }
 }
 
