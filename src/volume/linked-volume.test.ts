@@ -130,7 +130,7 @@ test('a file that was cut, appended to, or changed at either end is OBJECT_CHANG
 });
 
 /** Lets the disk not give a sector of any file, until the answer is called. */
-async function breakSector(t: TestContext, path: string, from: number): Promise<() => void> {
+async function breakSector(t: TestContext, path: string, from: number, to = from + 4096): Promise<() => void> {
   const handle = await open(path);
   const reads = Object.getPrototypeOf(handle) as FileHandle;
   await handle.close();
@@ -138,7 +138,7 @@ async function breakSector(t: TestContext, path: string, from: number): Promise<
   const read = reads.read as (this: FileHandle, ...given: Given) => Promise<unknown>;
   const mocked = t.mock.method(reads, 'read', async function (this: FileHandle, ...given: Given) {
     const [, , length, position] = given;
-    if (position < from + 4096 && position + length > from)
+    if (position < to && position + length > from)
       throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
     return read.apply(this, given);
   });
@@ -159,6 +159,19 @@ test('a file that was linked before sectors were noted is known by its time of c
     await assert.rejects(read(await open(), 'a'), failsWith('DEVICE_FAILED', path));
     mend();
     assert.equal((await read(await open(), 'a')).length, 1000);
+  });
+});
+
+test('a file of which nothing was known but its time of change is refused when that is another, though all of it can be read', async (t) => {
+  await inPlace(async ({ directory, open }) => {
+    const path = join(directory, 'a');
+    await writeFile(path, 'x'.repeat(5000));
+    const mend = await breakSector(t, path, 0, 5000);
+    await (await open()).link(path, 'a');
+    mend();
+    assert.equal((await read(await open(), 'a')).length, 1000);
+    await utimes(path, 1, 1);
+    await assert.rejects(read(await open(), 'a'), failsWith('OBJECT_CHANGED', path));
   });
 });
 

@@ -269,7 +269,11 @@ async function assertSame(file: FileHandle, linked: LinkedFile): Promise<void> {
   const isSame = areSameEnds(linked, ends);
   if (isSame === false) throw changed(linked, 'its beginning or its end has other bytes');
   // Where nothing can be compared, one that was changed since may be the same, and may not.
-  if (!isSame && (await file.stat()).mtimeMs !== linked.mtimeMs) throw failure;
+  if (isSame || (await file.stat()).mtimeMs === linked.mtimeMs) return;
+  throw (
+    failure ??
+    changed(linked, 'it was changed since, and nothing of it could be read that tells whether it is the same')
+  );
 }
 
 function changed({ name, path }: LinkedFile, detail: string): PinakesError {
