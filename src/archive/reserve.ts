@@ -12,7 +12,7 @@
  * what cannot be compressed, as a file system might do.
  */
 import { createHash } from 'node:crypto';
-import { open, stat, statfs, unlink } from 'node:fs/promises';
+import { open, stat, statfs, truncate, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileError, PinakesError } from '../base/index.ts';
 
@@ -44,11 +44,18 @@ export class Reserve {
     const catalogBytes = await catalog.bytes().catch(() => 0);
     const steps = Math.ceil((CATALOGS * catalogBytes) / STEP_BYTES);
     const wanted = STEP_BYTES * Math.min(Math.max(steps, 1), STEPS_MAX);
-    const lacking = wanted - (await this.#bytes());
+    const bytes = await this.#bytes();
+    const lacking = wanted - bytes;
     if (lacking > 0) {
       // With less left over than that it would be given up at the next opening.
       const missing = lacking + wanted - (await this.#freeBytes());
-      if (missing > 0 || (await this.#growTo(wanted)) < wanted) throw this.#full(missing);
+      if (missing > 0) throw this.#full(missing);
+      await this.#growTo(wanted).catch(async (cause: unknown) => {
+        // What it took in vain the catalog may need, which is open.
+        await truncate(this.#path, bytes).catch(() => {});
+        const error = fileError(cause, this.#path, 'writing');
+        throw error instanceof PinakesError && error.code === 'DISK_FULL' ? this.#full(missing) : error;
+      });
     }
     this.#sureFor = CHANGES_SURE;
     this.#givenUpBytes = 0;
@@ -59,13 +66,15 @@ export class Reserve {
     if ((await this.#freeBytes()) < (await this.#bytes())) await this.giveUp();
   }
 
-  /** Gives it up, and says whether that made room. */
+  /** Gives it up, and says whether that made room. One that cannot be removed is no reason to do nothing: it may go without. */
   async giveUp(): Promise<boolean> {
     const bytes = await this.#bytes();
     if (bytes === 0) return false;
-    await unlink(this.#path).catch((cause: unknown) => {
-      throw fileError(cause, this.#path, 'writing');
-    });
+    const isGone = await unlink(this.#path).then(
+      () => true,
+      () => false,
+    );
+    if (!isGone) return false;
     this.#sureFor = 0;
     this.#givenUpBytes = bytes;
     return true;
@@ -73,7 +82,8 @@ export class Reserve {
 
   /** Takes back what was given up, as far as there is room. */
   async takeBack(): Promise<void> {
-    if (this.#givenUpBytes > 0) await this.#growTo(this.#givenUpBytes);
+    // What there is of it is worth having.
+    if (this.#givenUpBytes > 0) await this.#growTo(this.#givenUpBytes).catch(() => {});
   }
 
   async #bytes(): Promise<number> {
@@ -89,17 +99,11 @@ export class Reserve {
     return told && told.blocks > 0 ? told.bavail * told.bsize : Number.POSITIVE_INFINITY;
   }
 
-  /** Gives the bytes it has then; fewer when the disk takes no more. */
-  async #growTo(bytes: number): Promise<number> {
+  async #growTo(bytes: number): Promise<void> {
     const piece = createHash('shake256', { outputLength: MIB }).update(RESERVE_NAME).digest();
-    try {
-      await using file = await open(this.#path, 'a');
-      for (let { size } = await file.stat(); size < bytes; )
-        size += (await file.write(piece, 0, Math.min(piece.length, bytes - size))).bytesWritten;
-    } catch {
-      // What there is of it is worth having.
-    }
-    return this.#bytes();
+    await using file = await open(this.#path, 'a');
+    for (let { size } = await file.stat(); size < bytes; )
+      size += (await file.write(piece, 0, Math.min(piece.length, bytes - size))).bytesWritten;
   }
 
   /** A quota shows only when it is met, and nobody says by how much. */

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Reserve } from './reserve.ts';
+
+const MIB = 1024 * 1024;
+const catalogOf = (bytes: number) => ({ bytes: async () => bytes });
+
+async function place(t: TestContext): Promise<{ directory: string; path: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'pinakes-reserve-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return { directory, path: join(directory, 'reserve') };
+}
+
+/** Lets every write but the first ones fail. */
+async function failWrites(t: TestContext, code: string, after: number): Promise<() => void> {
+  const handle = await open(tmpdir());
+  const writes = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const write = writes.write as (this: FileHandle, ...given: unknown[]) => Promise<unknown>;
+  let written = 0;
+  const { mock } = t.mock.method(writes, 'write', async function (this: FileHandle, ...given: unknown[]) {
+    if (written++ >= after) throw Object.assign(new Error(code), { code, syscall: 'write' });
+    return write.apply(this, given);
+  });
+  return () => mock.restore();
+}
+
+test('a quota that is met while the reserve is made leaves what there was, and there may be room later', async (t) => {
+  const { directory, path } = await place(t);
+  const reserve = new Reserve(directory);
+  let mend = await failWrites(t, 'EDQUOT', 3);
+  await assert.rejects(reserve.keep(catalogOf(0)), { code: 'ARCHIVE_FULL' });
+  assert.equal((await stat(path)).size, 0);
+  mend();
+  await reserve.keep(catalogOf(0));
+  assert.equal((await stat(path)).size, 8 * MIB);
+  mend = await failWrites(t, 'ENOSPC', 3);
+  await assert.rejects(new Reserve(directory).keep(catalogOf(8 * MIB)), { code: 'ARCHIVE_FULL' });
+  assert.equal((await stat(path)).size, 8 * MIB);
+  mend();
+});
+
+test('a reserve that cannot be made though there is room is not called a full disk', async (t) => {
+  const { directory, path } = await place(t);
+  const mend = await failWrites(t, 'EIO', 0);
+  await assert.rejects(new Reserve(directory).keep(catalogOf(0)), { code: 'DEVICE_FAILED', where: path });
+  mend();
+});
+
+test('a reserve that cannot be removed keeps nobody from going on without', async (t) => {
+  const { directory, path } = await place(t);
+  await mkdir(join(path, 'in the way'), { recursive: true });
+  const reserve = new Reserve(directory);
+  assert.equal(await reserve.giveUp(), false);
+  await reserve.takeBack();
+  assert.ok((await stat(path)).isDirectory());
+});
