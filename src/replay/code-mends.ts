@@ -14,7 +14,7 @@ export const CODE_MENDS = `
     var LEFT = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?|\\b(?:var|let|const)\\s+location\\b/.source + '|';
     var set = new RegExp(LEFT + /(^|[\\s;{}(),:!|&?=>])location(\\s*)(=(?![=>])|(?:[-+*/%^|&]|\\|\\||&&|\\?\\?)=)/.source, 'g');
     var RETURNED = '(\\\\breturn\\\\s+)this\\\\b(?!\\\\$|\\\\s*[.[])';
-    var HANDED_ON = '(^|[^\\\\w$.|/\\\\\\\\])this(?=\\\\s*(?:[,;)}]|$|[=!]==?|\\\\.\\\\s*(?:' + NAMES.join('|') + ')\\\\b))';
+    var HANDED_ON = '(^|[^\\\\w$.|/\\\\\\\\])(?<!\\\\bnew\\\\s+)this(?=\\\\s*(?:[,;)}]|$|[=!]==?|\\\\.\\\\s*(?:' + NAMES.join('|') + ')\\\\b))';
     var ownThis = new RegExp(LEFT + RETURNED + '|' + HANDED_ON, 'g');
 
     // Where it is the window, it is the stand-in.

@@ -27,6 +27,7 @@ const WINDOW_EVAL = '_____WB$wombat$assign$function_____("globalThis").eval';
 
 const CLASSIC: readonly [code: string, expected: string][] = [
   ['window.x = this', `window.x = ${THIS}`],
+  ['window; new this(1); new this; new this.top()', `window; new (${THIS})(1); new (${THIS}); new (${THIS}).top()`],
   [
     'window; return_(this, this.a, this["b"], this.location, this?.document, this["location"], this[ `top` ])',
     `window; return_(${THIS}, this.a, this["b"], ${THIS}.location, ${THIS}?.document, ${THIS}["location"], this[ \`top\` ])`,

@@ -188,7 +188,8 @@ class ScriptRewriting {
       const member = /^\[\s*(["'])(\w+)\1\s*\]/.exec(this.#text.slice(after, after + 32))?.[2];
       if (member === undefined || !STAND_IN_SET.has(member)) return;
     }
-    this.#put(start, end, CHECK_THIS);
+    // A class that makes its own objects: without brackets the check itself would be what makes one.
+    this.#put(start, end, before === 'new' ? `(${CHECK_THIS})` : CHECK_THIS);
   }
 
   #onLocation({ start, end, before, isInClass }: ScannedName): void {

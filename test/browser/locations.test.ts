@@ -139,6 +139,15 @@ test('text that scripts make code of knows the window by the name of this', asyn
   ]);
 });
 
+test('a class that makes objects of itself makes them, in scripts and in code from text', async (t) => {
+  const made = `class Made { constructor(own) { this.own = own } static of(own) { return new this(own) } static empty() { return new this; } }`;
+  const values = await valuesOf(t, [
+    `(() => { ${made}; return [Made.of(1).own, Made.empty() instanceof Made].join() })()`,
+    `new Function('${made}; return [window && Made.of(2).own, Made.empty() instanceof Made].join()')()`,
+  ]);
+  assert.deepEqual(Object.values(values as object), ['1,true', '2,true']);
+});
+
 test('functions of the same text are made without rewriting it again, and each is one of its own', async (t) => {
   const measure = `(text) => { const start = performance.now(); for (let count = 0; count < 1000; count++) new Function('a', text); return performance.now() - start; }`;
   const values = await valuesOf(t, [
