@@ -11,7 +11,8 @@ export const CODE_MENDS = `
     var PLACE = ${JSON.stringify(PLACE)};
     var CHECK = '_____WB$wombat$check$this$function_____';
     // What stands between quotes, and what declares a variable of that name, stays as it is.
-    var LEFT = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?|\\b(?:var|let|const)\\s+location\\b/.source + '|';
+    var QUOTED = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?/.source;
+    var LEFT = QUOTED + '|\\\\b(?:var|let|const)\\\\s+location\\\\b|';
     var set = new RegExp(LEFT + /(^|[\\s;{}(),:!|&?=>])location(\\s*)(=(?![=>])|(?:[-+*/%^|&]|\\|\\||&&|\\?\\?)=)/.source, 'g');
     var RETURNED = '(\\\\breturn\\\\s+)this\\\\b(?!\\\\$|\\\\s*[.[])';
     var HANDED_ON = '(^|[^\\\\w$.|/\\\\\\\\])(?<!\\\\bnew\\\\s+)this(?=\\\\s*(?:[,;)}]|$|[=!]==?|\\\\.\\\\s*(?:' + NAMES.join('|') + ')\\\\b))';
@@ -35,11 +36,31 @@ export const CODE_MENDS = `
       });
     }
 
+    // What the text declares for its whole must not meet a name of the block around it. Behind values of a list, only brackets tell: no function's own counts.
     var declared = NAMES.map(function (name) { return new RegExp('\\\\bvar\\\\s+(?:[\\\\w$]+\\\\s*,\\\\s*)*' + name + '\\\\b'); });
+    var LISTED = ',\\\\s*(' + NAMES.join('|') + ')(?=\\\\s*(?:=(?![=>])|[,;}\\\\n]|$))';
+    var isListed = new RegExp(LISTED);
+    var listParts = new RegExp(QUOTED + '|([([{])|([)\\\\]}])|(;)|\\\\b(var)\\\\b|' + LISTED, 'g');
+
+    function listed(text) {
+      var names = [];
+      var depth = 0;
+      var isList = false;
+      if (!isListed.test(text)) return names;
+      text.replace(listParts, function (all, opening, closing, end, list, name) {
+        if (opening) depth++;
+        else if (closing) depth--;
+        else if (depth === 0 && (end || list)) isList = !end;
+        else if (depth === 0 && isList && name) names.push(name);
+        return all;
+      });
+      return names;
+    }
+
     var wrap = methods.wrapScriptTextJsProxy;
     methods.wrapScriptTextJsProxy = function (text, excludes) {
       var names = NAMES.filter(function (name, at) { return declared[at].test(text); });
-      return wrap.call(this, led(withOwn(text)), names.concat(excludes || []));
+      return wrap.call(this, led(withOwn(text)), names.concat(listed(text), excludes || []));
     };
     var evaluate = methods.rewriteEvalArg;
     methods.rewriteEvalArg = function (run, text, extra) {

@@ -148,6 +148,17 @@ test('a class that makes objects of itself makes them, in scripts and in code fr
   assert.deepEqual(Object.values(values as object), ['1,true', '2,true']);
 });
 
+test('variables of code from text go by any name, wherever their list names them', async (t) => {
+  const list = `var left = Math.max(1, 0), top = 2, parent;`;
+  const values = await valuesOf(t, [
+    `(document.body.setAttribute('onclick', '${list} window.clicked = left + top'), document.body.click(), clicked)`,
+    `(function () { var run = eval; return run('(function () { ${list} return left + top })() === 3 && top.location.href') })()`,
+    `new Function('${list} return eval("(function () { ${list} return left + top + window.length })()")')()`,
+    `(function () { var run = eval; return run('var a = [1, top, 2], b = [a, document, location].length && document.URL; b') })()`,
+  ]);
+  assert.deepEqual(Object.values(values as object), [3, `${SITE}/`, 3, `${SITE}/`]);
+});
+
 test('functions of the same text are made without rewriting it again, and each is one of its own', async (t) => {
   const measure = `(text) => { const start = performance.now(); for (let count = 0; count < 1000; count++) new Function('a', text); return performance.now() - start; }`;
   const values = await valuesOf(t, [
