@@ -33,19 +33,33 @@ export const ATTRIBUTE_MENDS = `
       }
     };
 
+    var extract = methods.extractOriginalURL;
+    methods.extractOriginalURL = function (url) {
+      return originals.size > 0 && originals.has(url) ? originals.get(url) : extract.call(this, url);
+    };
+
     // The page that is shown after a while: '5; url=/next'.
     function refreshed(wombat, element, value) {
       var parts = /^(\\s*[\\d.]+(?:\\s*[;,]|\\s)\\s*(?:url\\s*=\\s*)?)(["']?)(\\S[^]*?)(\\2\\s*)$/i.exec(value);
       if (!parts || !/^refresh$/i.test(wombat.wb_getAttribute.call(element, 'http-equiv'))) return value;
       try {
-        return parts[1] + parts[2] + wombat.rewriteUrl(new wombat.URL(parts[3], document.baseURI).href) + parts[4];
+        return remember(parts[1] + parts[2] + wombat.rewriteUrl(new wombat.URL(parts[3], document.baseURI).href) + parts[4], value);
       } catch (error) {
         return value;
       }
     }
 
+    // Most attributes are none of these.
+    var OF_INTEREST = /^(?:on[a-z]+|formaction|content|href|src|action)$/i;
+
+    // Pages have attributes of their own, on-place and onward, which are no code.
+    function isHandler(element, name) {
+      return /^on/i.test(name) && name.toLowerCase() in element;
+    }
+
     function attributeOf(wombat, element, name, value) {
-      if (/^on./i.test(name)) return remember(coded(wombat, value), value);
+      if (!OF_INTEREST.test(name)) return value;
+      if (isHandler(element, name)) return remember(coded(wombat, value), value);
       if (/^formaction$/i.test(name)) return wombat.rewriteUrl(value);
       if (/^content$/i.test(name) && element.localName === 'meta') return refreshed(wombat, element, value);
       return /^(?:href|src|action)$/i.test(name) && /^\\s*javascript:/i.test(value) ? wombat.rewriteUrl(value) : value;
@@ -58,6 +72,7 @@ export const ATTRIBUTE_MENDS = `
       // A form may have fields by the names of its properties.
       var wombat = this;
       this.$wbwindow.Element.prototype.getAttributeNames.call(element).forEach(function (name) {
+        if (!OF_INTEREST.test(name)) return;
         var value = wombat.wb_getAttribute.call(element, name);
         var rewritten = attributeOf(wombat, element, name, value);
         if (rewritten === value) return;

@@ -66,9 +66,12 @@ const JOBS: ReadonlyMap<string, Job> = new Map<string, Job>([
   ['value', rewriteParameter],
 ]);
 
+/** Pages have attributes of their own besides, which are no code: `on-place`. */
+const HANDLER = /^on[a-z]+$/;
+
 /** Whether an attribute of this name, in lower case, can ask for a change. */
 export function isOfInterest(name: string): boolean {
-  return JOBS.has(name) || (name.length > 2 && name.startsWith('on'));
+  return JOBS.has(name) || HANDLER.test(name);
 }
 
 export function changeOf(
@@ -80,7 +83,7 @@ export function changeOf(
 ): Change | undefined {
   const job = JOBS.get(name);
   if (job) return job(element, value, attributes, links);
-  if (name.startsWith('on')) return changedIfOther(value, rewriteScript(value, 'handler', links));
+  if (HANDLER.test(name)) return changedIfOther(value, rewriteScript(value, 'handler', links));
   return undefined;
 }
 

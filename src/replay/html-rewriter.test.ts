@@ -142,6 +142,7 @@ for (const [html, expected] of SNIPPETS) {
 
 test('handlers and javascript: links are rewritten as scripts', () => {
   assert.match(rewritten(`<a onclick="location = 'x'">`), /__pinakes_place:.*\(\(\)=>location,/);
+  assert.equal(rewritten('<b on-place="top" on:go="window">'), '<b on-place="top" on:go="window">');
   assert.match(rewritten(`<a href="javascript:window.open('x')">`), /javascript:var _____WB\$wombat/);
   assert.match(rewritten('<script>window.x = 1</script>'), /^<script>var _____WB.*window\.x = 1\n\}\}<\/script>$/s);
 });

@@ -222,3 +222,14 @@ test('a script reads the handlers and buttons that it wrote, and looks at all th
   const expected = ['location = 1', 'javascript:f(top)', `${SITE}/x,/x`, 'all'];
   assert.deepEqual(Object.values(values as object), expected);
 });
+
+test('a script reads refreshes and links of code as it wrote them, and attributes of its own are no code', async (t) => {
+  const values = await valuesOf(t, [
+    `(() => { const made = document.createElement('meta'); made.httpEquiv = 'refresh'; made.setAttribute('content', '999; url=/x'); return [made.content, made.getAttribute('content')].join() })()`,
+    `Object.assign(document.createElement('a'), { href: 'javascript:f(top)' }).href`,
+    `(document.body.insertAdjacentHTML('beforeend', '<i id=own on-place="top" onward="stop" onclick="0"></i>'), [own.attributes[1].value, own.attributes[2].value].join())`,
+    `(own.setAttribute('on-place', 'parent'), own.setAttribute('onward', 'window'), [own.attributes[1].value, own.attributes[2].value].join())`,
+  ]);
+  const expected = ['999; url=/x,999; url=/x', 'javascript:f(top)', 'top,stop', 'parent,window'];
+  assert.deepEqual(Object.values(values as object), expected);
+});
