@@ -13,7 +13,8 @@ export const CODE_MENDS = `
     // What stands between quotes, and what declares a variable of that name, stays as it is.
     var QUOTED = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?/.source;
     var LEFT = QUOTED + '|\\\\b(?:var|let|const)\\\\s+location\\\\b|';
-    var set = new RegExp(LEFT + /(^|[\\s;{}(),:!|&?=>])location(\\s*)(=(?![=>])|(?:[-+*/%^|&]|\\|\\||&&|\\?\\?)=)/.source, 'g');
+    // Before a question mark, these are parts of a regular expression: /\\?location=/.
+    var set = new RegExp(LEFT + /(^|[\\s;{}(),:=]|=>|(?<![\\\\&\\]])\\?)location(\\s*)(=(?![=>])|(?:[-+*/%^|&]|\\|\\||&&|\\?\\?)=)/.source, 'g');
     var RETURNED = '(\\\\breturn\\\\s+)this\\\\b(?!\\\\$|\\\\s*[.[])';
     var HANDED_ON = '(^|[^\\\\w$.|/\\\\\\\\])(?<!\\\\bnew\\\\s+)this(?=\\\\s*(?:[,;)}]|$|[=!]==?|\\\\.\\\\s*(?:' + NAMES.join('|') + ')\\\\b))';
     var ownThis = new RegExp(LEFT + RETURNED + '|' + HANDED_ON, 'g');

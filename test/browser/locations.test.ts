@@ -159,6 +159,16 @@ test('variables of code from text go by any name, wherever their list names them
   assert.deepEqual(Object.values(values as object), [3, `${SITE}/`, 3, `${SITE}/`]);
 });
 
+test('regular expressions in code from text stay as they are', async (t) => {
+  const patterns = ['/&location=/', '/\\\\?location=(.*)/', '/a|location=/', '/>location=/', '/&?location=/'];
+  const values = await valuesOf(
+    t,
+    patterns.map((pattern) => `(function () { var run = eval; return String(run('window; ${pattern}')) })()`),
+  );
+  const expected = patterns.map((pattern) => pattern.replaceAll('\\\\', '\\'));
+  assert.deepEqual(Object.values(values as object), expected);
+});
+
 test('functions of the same text are made without rewriting it again, and each is one of its own', async (t) => {
   const measure = `(text) => { const start = performance.now(); for (let count = 0; count < 1000; count++) new Function('a', text); return performance.now() - start; }`;
   const values = await valuesOf(t, [
