@@ -7,7 +7,7 @@ import { CHECK_LOCATION, PLACE, STAND_INS } from './script-rewriter.ts';
 export const CODE_MENDS = `
   function mendCode(methods) {
     var NAMES = ${JSON.stringify(STAND_INS)};
-    var MENTIONED = new RegExp('\\\\b(?:' + NAMES.join('|') + '|return\\\\s+this)\\\\b');
+    var MENTIONED = new RegExp('\\\\b(?:' + NAMES.join('|') + '|eval|return\\\\s+this)\\\\b');
     var PLACE = ${JSON.stringify(PLACE)};
     var CHECK = '_____WB$wombat$check$this$function_____';
     // What stands between quotes, and what declares a variable of that name, stays as it is.

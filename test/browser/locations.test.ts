@@ -132,6 +132,7 @@ test('makers of functions make what they made', async (t) => {
 test('text that scripts make code of knows the window by the name of this', async (t) => {
   await assertAllSeePage(t, [
     `new Function('return this.location.href')()`,
+    `new Function('text', 'return eval(text)')('location.href')`,
     `new Function('var own = this; return own.location.href')()`,
     `new Function('return (function (own) { return own.document })(this).URL')()`,
     `new Function('return (this === window) && location.href')()`,
