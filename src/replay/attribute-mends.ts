@@ -99,6 +99,30 @@ export const ATTRIBUTE_MENDS = `
       };
     };
 
+    // Markup that is read holds what was written too.
+    var CODED = /="((?:javascript:)?var _____WB\\$wombat\\$assign\\$function_____ = [^"]*)"/g;
+    var ESCAPED = { '&quot;': '"', '&nbsp;': '\\xa0', '&lt;': '<', '&gt;': '>', '&amp;': '&' };
+
+    function asWritten(html) {
+      if (typeof html !== 'string' || originals.size === 0 || html.indexOf('="') < 0) return html;
+      return html.replace(CODED, function (all, escaped) {
+        var code = escaped.replace(/&(?:quot|nbsp|lt|gt|amp);/g, function (found) { return ESCAPED[found]; });
+        if (!originals.has(code)) return all;
+        return '="' + originals.get(code).replace(/&/g, '&amp;').replace(/\\xa0/g, '&nbsp;').replace(/"/g, '&quot;') + '"';
+      });
+    }
+
+    var assign = methods.overrideHtmlAssign;
+    methods.overrideHtmlAssign = function (element, name, isRead) {
+      assign.call(this, element, name, isRead);
+      var property = isRead && element && Object.getOwnPropertyDescriptor(element.prototype, name);
+      if (!property || !property.get || !property.configurable) return;
+      var get = property.get;
+      // Wombat itself reads what it rewrote.
+      property.get = function () { return this._no_rewrite ? get.call(this) : asWritten(get.call(this)); };
+      Object.defineProperty(element.prototype, name, property);
+    };
+
     var prepareProperties = methods.initAttrOverrides;
     methods.initAttrOverrides = function () {
       prepareProperties.call(this);

@@ -244,3 +244,11 @@ test('a script reads refreshes and links of code as it wrote them, and attribute
   const expected = ['999; url=/x,999; url=/x', 'javascript:f(top)', 'top,stop', 'parent,window'];
   assert.deepEqual(Object.values(values as object), expected);
 });
+
+test('a script reads markup with the handlers that it wrote', async (t) => {
+  const markup = `<b onclick="if (1 &amp;&amp; top) f(&quot;x&quot;)">x</b><a href="javascript:f(top)">y</a>`;
+  const values = await valuesOf(t, [
+    `(() => { const made = document.createElement('p'); made.innerHTML = '${markup}'; return [made.innerHTML, made.firstChild.outerHTML].join() })()`,
+  ]);
+  assert.deepEqual(Object.values(values as object), [`${markup},${markup.replace(/<a.*/, '')}`]);
+});
