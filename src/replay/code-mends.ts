@@ -13,18 +13,20 @@ export const CODE_MENDS = `
     // What stands between quotes, and what declares a variable of that name, stays as it is.
     var QUOTED = /"[^"\\\\\\n]*(?:\\\\[^][^"\\\\\\n]*)*"?|'[^'\\\\\\n]*(?:\\\\[^][^'\\\\\\n]*)*'?|\\x60[^\\x60\\\\]*(?:\\\\[^][^\\x60\\\\]*)*\\x60?/.source;
     var LEFT = QUOTED + '|\\\\b(?:var|let|const)\\\\s+location\\\\b|';
-    // Before a question mark, these are parts of a regular expression: /\\?location=/.
-    var set = new RegExp(LEFT + /(^|[\\s;{}(),:=]|=>|(?<![\\\\&\\]])\\?)location(\\s*)(=(?![=>])|(?:[-+*/%^|&]|\\|\\||&&|\\?\\?)=)/.source, 'g');
+    // Before a question mark, these are parts of a regular expression: /\\?location=/. Older browsers cannot look behind.
+    var set = new RegExp(LEFT + /(^|[\\s;{}(),:=]|=>|[\\\\&\\]]?\\?)location(\\s*)(=(?![=>])|(?:[-+*/%^|&]|\\|\\||&&|\\?\\?)=)/.source, 'g');
     var RETURNED = '(\\\\breturn\\\\s+)this\\\\b(?!\\\\$|\\\\s*[.[])';
-    var HANDED_ON = '(^|[^\\\\w$.|/\\\\\\\\])(?<!\\\\bnew\\\\s+)this(?=\\\\s*(?:[,;)}]|$|[=!]==?|\\\\.\\\\s*(?:' + NAMES.join('|') + ')\\\\b))';
+    var HANDED_ON = '(^|[^\\\\w$.|/\\\\\\\\])this(?=\\\\s*(?:[,;)}]|$|[=!]==?|\\\\.\\\\s*(?:' + NAMES.join('|') + ')\\\\b))';
     var ownThis = new RegExp(LEFT + RETURNED + '|' + HANDED_ON, 'g');
 
     // Where it is the window, it is the stand-in.
     function withOwn(text) {
       if (text.indexOf('this') < 0) return text;
-      return text.replace(ownThis, function (all, returning, before) {
+      return text.replace(ownThis, function (all, returning, before, at) {
         var start = returning === undefined ? before : returning;
-        return start === undefined ? all : start + CHECK + '(this)';
+        // A class that makes its own objects.
+        var isMade = start === before && before !== undefined && /\\bnew\\s+$/.test(text.slice(Math.max(0, at - 16), at + before.length));
+        return start === undefined || isMade ? all : start + CHECK + '(this)';
       });
     }
 
@@ -32,7 +34,7 @@ export const CODE_MENDS = `
     function led(text) {
       if (text.indexOf('location') < 0) return text;
       return text.replace(set, function (all, before, space, operator) {
-        if (before === undefined) return all;
+        if (before === undefined || /^[\\\\&\\]]/.test(before)) return all;
         return before + (operator === '=' ? 'location' + space + '= ${CHECK_LOCATION}' : PLACE + space + operator);
       });
     }
