@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { equal, fileError, PinakesError } from '../base/index.ts';
-import { sectorRest } from '../warc/index.ts';
+import { equal, fileError, PinakesError, sectorRest } from '../base/index.ts';
 import { ifGiven } from './damage.ts';
 
 const FINGERPRINT_BYTES = 16 * 1024;

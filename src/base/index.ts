@@ -1,4 +1,4 @@
-/** base: digests, times, bytes, limits, the growth of the heap, errors, threads, media types, files that exist, durable names, tests by foreign expressions. Imports no other room. */
+/** base: digests, times, bytes, limits, the growth of the heap, errors, threads, media types, files that exist, sectors, durable names, tests by foreign expressions. Imports no other room. */
 export * from './assert.ts';
 export * from './bytes.ts';
 export * from './digest.ts';
@@ -15,6 +15,7 @@ export * from './mime.ts';
 export * from './open-file.ts';
 export * from './random.ts';
 export * from './recent.ts';
+export * from './sector.ts';
 export * from './sync-directory.ts';
 export * from './thread.ts';
 export * from './thread-pool.ts';

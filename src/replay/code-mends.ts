@@ -25,7 +25,7 @@ export const CODE_MENDS = `
       return text.replace(ownThis, function (all, returning, before, at) {
         var start = returning === undefined ? before : returning;
         // A class that makes its own objects.
-        var isMade = start === before && before !== undefined && /\\bnew\\s+$/.test(text.slice(Math.max(0, at - 16), at + before.length));
+        var isMade = returning === undefined && before !== undefined && /\\bnew\\s+$/.test(text.slice(Math.max(0, at - 16), at + before.length));
         return start === undefined || isMade ? all : start + CHECK + '(this)';
       });
     }

@@ -8,11 +8,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { RunningDigest, toHex } from '../base/index.ts';
+import { isEio, RunningDigest, SECTOR_BYTES, toHex } from '../base/index.ts';
 import { readRange } from './file-range.ts';
 
 export const FINGERPRINT_BYTES = 64 * 1024;
-const SECTOR_BYTES = 4096;
 const SECTORS_MAX = FINGERPRINT_BYTES / SECTOR_BYTES;
 const SECTOR_DIGITS = 8;
 const UNREAD = '-'.repeat(SECTOR_DIGITS);
@@ -35,7 +34,7 @@ export async function readEnds(file: FileHandle, bytes: number): Promise<ReadEnd
     );
     return { sha256: toHex(digest.finish().bytes), sectors: sectors.join('') };
   } catch (failure) {
-    if (!isBadSector(failure)) throw failure;
+    if (!isEio(failure)) throw failure;
     const sectors: string[] = [];
     for (const [from, to] of endSectors(bytes)) sectors.push(await printIfGiven(file, from, to));
     return { sectors: sectors.join(''), failure };
@@ -80,11 +79,7 @@ async function printIfGiven(file: FileHandle, from: number, to: number): Promise
   try {
     return printOf(await readRange(file, from, to - from));
   } catch (cause) {
-    if (!isBadSector(cause)) throw cause;
+    if (!isEio(cause)) throw cause;
     return UNREAD;
   }
-}
-
-function isBadSector(cause: unknown): boolean {
-  return (cause as { code?: unknown } | null | undefined)?.code === 'EIO';
 }

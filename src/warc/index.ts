@@ -27,7 +27,6 @@ export { dictionaryFor, type SampledFile } from './dictionary-sample.ts';
 export * from './digest-verdict.ts';
 export { type Coding, codingOf } from './file-coding.ts';
 export * from './finding-catalogue.ts';
-export { sectorRest } from './gap.ts';
 export * from './http-head.ts';
 export * from './index-entry.ts';
 export { type InputFile, type InputFiles, inputFiles } from './input-files.ts';

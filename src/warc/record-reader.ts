@@ -7,10 +7,18 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { type Finding, fileError, openToRead, PinakesError, READ_CHUNK_BYTES } from '../base/index.ts';
+import {
+  type Finding,
+  fileError,
+  isEio,
+  openToRead,
+  PinakesError,
+  READ_CHUNK_BYTES,
+  sectorRest,
+} from '../base/index.ts';
 import { type Coding, sniffCoding } from './file-coding.ts';
 import { countedBytes, findingOf } from './finding-catalogue.ts';
-import { endOfGap, type Gap, isEio, lastGap, sectorRest } from './gap.ts';
+import { endOfGap, type Gap, lastGap } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
 import { dictionaryOfFile } from './zstd-frame.ts';

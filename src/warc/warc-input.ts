@@ -5,8 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import { type Finding, fileError } from '../base/index.ts';
-import { isEio } from './gap.ts';
+import { type Finding, fileError, isEio } from '../base/index.ts';
 import { type ReadingRecord, type ReadOptions, readRecords } from './record-reader.ts';
 import { openWacz, type WaczWarc } from './wacz-reader.ts';
 
