@@ -13,7 +13,7 @@ import { basename, resolve } from 'node:path';
 import { type Finding, fileError, PinakesError } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import type { LinkedVolume } from '../volume/index.ts';
-import { findingOf, readFileStart, readRecords, type ScanBatch, scanFiles } from '../warc/index.ts';
+import { findingOf, notArchiveFile, readFileStart, readRecords, type ScanBatch, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddReport, emptyReport } from './add.ts';
 import { workersFor } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
@@ -233,7 +233,7 @@ async function assertLinkable(file: string): Promise<void> {
       }
       if (++records === 2) return;
     }
-    if (records === 0) throw new PinakesError('NOT_WARC', { where: file });
+    if (records === 0) throw notArchiveFile(file);
   } catch (cause) {
     throw fileError(cause, file);
   }

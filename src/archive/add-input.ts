@@ -57,7 +57,7 @@ async function addPackage(parts: AddParts, path: string, options: AddOptions): P
     one.failures = one.failures.map((error) => renamed(error, spooled, name));
     joinReports(report, { ...one, files: 0, filesKnown: 0 });
   }
-  if (files === 0) throw new PinakesError('NOT_WARC', { where: path, detail: 'a package without WARC files' });
+  if (files === 0) throw new PinakesError('NOT_WACZ', { where: path, detail: 'a package without WARC files' });
   report.files = 1;
   report.filesKnown = knownFiles === files ? 1 : 0;
   return report;

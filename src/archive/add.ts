@@ -6,7 +6,7 @@
  * before the catalog hears of it, and the step's end in the file is noted with it: an interrupted add goes on where it was.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
-import { findingOf, scanFiles } from '../warc/index.ts';
+import { findingOf, notArchiveFile, scanFiles } from '../warc/index.ts';
 import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
 import { FileSource } from './add-source.ts';
 import type { Glimpse } from './glimpse.ts';
@@ -43,7 +43,7 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
         if (item.kind === 'file-failed') report.failures.push(item.error);
         else if (isForeign) {
           report.files--;
-          report.failures.push(new PinakesError('NOT_WARC', { where: item.file }));
+          report.failures.push(notArchiveFile(item.file));
         } else {
           if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
           await sources.use(item.file, (source) => source.finish(report));

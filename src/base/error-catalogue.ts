@@ -68,6 +68,10 @@ export const ERROR_CATALOGUE = {
     'the catalog was made by another version of Pinakes',
     'Use that version, or run `pinakes rebuild`, which makes the catalog again from the segments.',
   ),
+  CONFIRMATION_NEEDED: entry(
+    'the command needs a confirmation, and there is no terminal to ask for it',
+    'Add --yes to go ahead, or --dry-run for a preview.',
+  ),
   CONNECTOR_INVALID: entry(
     'the archive.yaml of the archive cannot be understood',
     'Mend the file; docs/storage.md shows what stands in it.',
@@ -168,6 +172,10 @@ export const ERROR_CATALOGUE = {
   NOT_LINKABLE: entry(
     'the file cannot be used where it lies',
     'Add it without --in-place; its records are then copied into the archive.',
+  ),
+  NOT_WACZ: entry(
+    'this is not a WACZ file that can be read',
+    'A WACZ file is a ZIP package with WARC files in it. Get it again from its source; a copy may have been cut off.',
   ),
   NOT_WARC: entry(
     'this is neither a WARC nor an ARC file',

@@ -124,6 +124,5 @@ function addressesOf(count: number): string {
 async function isConfirmed(terminal: Terminal): Promise<boolean> {
   const answer = await terminal.ask('Delete? [y/N] ');
   if (answer !== undefined) return /^y(es)?$/i.test(answer.trim());
-  const detail = 'nobody is there to ask; say --yes, or --dry-run';
-  throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
+  throw new PinakesError('CONFIRMATION_NEEDED', { where: 'delete' });
 }

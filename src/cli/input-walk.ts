@@ -1,9 +1,9 @@
 /**
  * Visits every WARC and ARC file that the paths of a command stand for, one after another, with progress, and keeps one bad file from stopping
- * the others. A file in which no record can be found at all is refused as NOT_WARC; its findings would be noise.
+ * the others. A file in which no record can be found at all is refused; its findings would be noise.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
-import { type InputFile, inputFiles, type WarcInput, warcInputs } from '../warc/index.ts';
+import { type InputFile, inputFiles, notArchiveFile, type WarcInput, warcInputs } from '../warc/index.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
@@ -40,7 +40,7 @@ export async function walkInputs(
         await visit({ file, input: watched });
       }
       if (inputs === 0)
-        throw new PinakesError('NOT_WARC', { where: file.path, detail: 'a package without WARC files' });
+        throw new PinakesError('NOT_WACZ', { where: file.path, detail: 'a package without WARC files' });
     } catch (error) {
       if (!(error instanceof PinakesError)) throw error;
       failures.push(error);
@@ -85,7 +85,7 @@ class WatchedInput implements WarcInput {
 
   #end(): void {
     const isForeign = this.#records === 0 && this.#held.some((finding) => finding.code === 'garbage-skipped');
-    if (isForeign) throw new PinakesError('NOT_WARC', { where: this.name });
+    if (isForeign) throw notArchiveFile(this.name);
     this.#release();
   }
 

@@ -6,7 +6,8 @@ import { type CommandContext, refuseForgottenValues } from './command.ts';
 import { registerCompletion } from './completion.ts';
 import { registerCrawl } from './crawl.ts';
 import { registerDemo } from './demo.ts';
-import { EXIT_REFUSED, tellFailure } from './outcome.ts';
+import { asksForJson, EXIT_REFUSED, helpHint, tellFailure, tellUsage } from './outcome.ts';
+import { programName } from './program-name.ts';
 import { registerSearch } from './search.ts';
 import { registerServe } from './serve.ts';
 import { registerSlim } from './slim.ts';
@@ -14,7 +15,8 @@ import { Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { registerWarc } from './warc.ts';
 
-const terminal = new Terminal();
+const terminal = new Terminal(programName(process.env));
+terminal.hasJsonFailures = asksForJson(process.argv);
 terminal.watch();
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
@@ -36,9 +38,10 @@ function ends(code: number): void {
 const program = new Command('pinakes')
   .description('A web archive that keeps every distinct content once, on plain WARC files.')
   .version(VERSION)
-  .showHelpAfterError('(add --help for more)')
+  .showHelpAfterError(helpHint(terminal, '(add --help for more)'))
   // Also beside long names, as those of `slim`, what they mean is wrapped.
   .configureHelp({ minWidthToWrap: 20 })
+  .configureOutput({ outputError: (text) => tellUsage(terminal, text) })
   .exitOverride();
 
 refuseForgottenValues(program, context.argv);
@@ -60,7 +63,7 @@ registerDemo(program, context, ends);
 registerCompletion(program, context, ends);
 
 // What subcommands inherit stays: this is for who begins with an option of theirs.
-program.showHelpAfterError('(the command comes first, its options behind it; add --help for more)');
+program.showHelpAfterError(helpHint(terminal, '(the command comes first, its options behind it; add --help for more)'));
 
 // `help warc ls` is the help of `warc ls`, and not only that of `warc`.
 const [first, ...words] = context.argv;

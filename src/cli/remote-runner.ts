@@ -6,7 +6,7 @@ import type { CommandRunner, RemoteCommand } from '../server/index.ts';
 import { registerArchive } from './archive.ts';
 import type { CommandContext } from './command.ts';
 import { registerCrawl } from './crawl.ts';
-import { EXIT_FINE, EXIT_REFUSED, tellFailure } from './outcome.ts';
+import { asksForJson, EXIT_FINE, EXIT_REFUSED, helpHint, tellFailure, tellUsage } from './outcome.ts';
 import { registerSearch } from './search.ts';
 import { printable, Terminal } from './terminal.ts';
 
@@ -14,13 +14,14 @@ import { printable, Terminal } from './terminal.ts';
 const REFUSED_VERBS = new Set(['init', 'serve']);
 
 export function commandRunner(
-  server: Pick<CommandContext, 'clock' | 'newId' | 'software'>,
+  server: Pick<CommandContext, 'clock' | 'newId' | 'software' | 'terminal'>,
   archive: Archive,
 ): CommandRunner {
   return async (command) => {
     const { clock, newId, software } = server;
     const { signal, argv, directory } = command;
-    const terminal = new RemoteTerminal(command);
+    const terminal = new RemoteTerminal(command, server.terminal.program);
+    terminal.hasJsonFailures = asksForJson(argv);
     const { report, begins } = command;
     const context: CommandContext = {
       ...{ terminal, signal, clock, newId, software, argv, directory, archive },
@@ -51,11 +52,12 @@ export function commandRunner(
 
 function newProgram(terminal: RemoteTerminal): Command {
   return new Command('pinakes')
-    .showHelpAfterError('(add --help for more)')
+    .showHelpAfterError(helpHint(terminal, '(add --help for more)'))
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.write(text).catch(() => {}),
       writeErr: (text) => terminal.writeError(Buffer.from(text)),
+      outputError: (text) => tellUsage(terminal, text),
     });
 }
 
@@ -66,8 +68,8 @@ class RemoteTerminal extends Terminal {
   #last: Promise<void> = Promise.resolve();
   #hasStatus = false;
 
-  constructor(command: RemoteCommand) {
-    super();
+  constructor(command: RemoteCommand, program: string) {
+    super(program);
     this.#command = command;
     this.isInteractive = command.isTerminal;
   }

@@ -21,10 +21,18 @@ export class OutputFailed extends Error {
 
 export class Terminal {
   readonly isInteractive: boolean = process.stderr.isTTY === true;
+  /** How the program is typed in the commands that are printed. */
+  readonly program: string;
   /** The archive that was named on the command line. */
   namedArchive: string | undefined;
+  /** Whether failures are printed as JSON. */
+  hasJsonFailures = false;
   #hasStatus = false;
   #failure: OutputFailed | undefined;
+
+  constructor(program = 'pinakes') {
+    this.program = program;
+  }
 
   /** From now on a broken output shows as `OutputFailed` from `write` and `flush`, and not as a crash. */
   watch(): void {
@@ -61,11 +69,15 @@ export class Terminal {
     process.stderr.write(`${this.typable(text)}\n`);
   }
 
-  /** Commands that a text advises, such as `pinakes index`, as they can be typed: with the archive, when the person had to name it. */
+  /**
+   * Commands that a text advises, such as `pinakes index`, as they can be typed: by the name of the program here, and with the archive when the
+   * person had to name it.
+   */
   typable(text: string): string {
-    if (this.namedArchive === undefined) return text;
-    const where = printable(`--archive ${shellWord(this.namedArchive)}`);
-    return text.replace(/`(pinakes (?!warc |slim )[^`]+)`/g, (_, command) => `\`${command} ${where}\``);
+    const where = this.namedArchive === undefined ? '' : printable(` --archive ${shellWord(this.namedArchive)}`);
+    return text.replace(/`pinakes( (?:warc |slim )?)([^`]*)`/g, (_, group: string, rest: string) => {
+      return `\`${this.program}${group}${rest}${group === ' ' ? where : ''}\``;
+    });
   }
 
   /** Shows a line that the next one replaces; only where a person is looking. */

@@ -87,6 +87,7 @@ const STATUS_BY_CODE: Partial<Record<ErrorCode, number>> = {
   CONTENT_MISSING: 404,
   CURSOR_EXPIRED: 410,
   DISK_FULL: 507,
+  NOT_WACZ: 422,
   NOT_WARC: 422,
   NO_RECORD: 404,
   RECORD_DAMAGED: 502,

@@ -34,6 +34,7 @@ export type { LooseRecord } from './member-batch.ts';
 export * from './member-encoder.ts';
 export { MemberThreads } from './member-threads.ts';
 export * from './new-record.ts';
+export { notArchiveFile } from './not-archive-file.ts';
 export { RecordCursor, type RecordTail, type Step } from './record-cursor.ts';
 export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
 export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';

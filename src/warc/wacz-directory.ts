@@ -29,7 +29,7 @@ export type ZipDirectory = {
   readonly isSalvaged: boolean;
 };
 
-/** Reads the directory; throws NOT_WARC when the source is no ZIP file at all. */
+/** Reads the directory; throws NOT_WACZ when the source is not a ZIP file at all. */
 export async function readZipDirectory(source: ByteSource, onFinding: ReportFinding): Promise<ZipDirectory> {
   const report: Report = (code, offset, detail) => onFinding(indexFinding(code, source.name, offset, detail));
   const entries: ZipEntry[] = [];
@@ -45,7 +45,7 @@ export async function readZipDirectory(source: ByteSource, onFinding: ReportFind
     if (error instanceof PinakesError) throw error;
     const { entries: salvaged, skippedBytes } = await salvageEntries(source, ENTRIES_MAX);
     if (salvaged.length === 0 && entries.length === 0) {
-      throw new PinakesError('NOT_WARC', { where: source.name, detail: (error as Error).message, cause: error });
+      throw new PinakesError('NOT_WACZ', { where: source.name, detail: (error as Error).message, cause: error });
     }
     const skipped = skippedBytes > 0 ? `; ${skippedBytes} bytes belong to no entry` : '';
     report('wacz-directory-broken', source.size, `${(error as Error).message}${skipped}`);

@@ -322,7 +322,7 @@ test('a package cut off anywhere gives what arrived, or says that it is none', a
       try {
         result = await opened(cut);
       } catch (error) {
-        assert.equal((error as { code?: string }).code, 'NOT_WARC');
+        assert.equal((error as { code?: string }).code, 'NOT_WACZ');
         assert.ok(length < 44, `nothing of ${length} bytes was read`);
         continue;
       }
@@ -361,7 +361,7 @@ test('without its directory, a package gives what stands behind a broken entry a
   assert.deepEqual(behind.names, [a, c]);
   assert.match(behind.message, /54 bytes belong to no entry/);
   assert.deepEqual((await namesOf(Buffer.concat([Buffer.from('#!/bin/sh\n'), bytes]))).names, [a, b, c]);
-  await assert.rejects(opened(Buffer.from('PK are two letters, and this is no package')), { code: 'NOT_WARC' });
+  await assert.rejects(opened(Buffer.from('PK are two letters, and this is no package')), { code: 'NOT_WACZ' });
 });
 
 test('any single byte changed leads to findings or an error, never to a crash', async () => {
@@ -379,7 +379,7 @@ test('any single byte changed leads to findings or an error, never to a crash', 
       await collect(wacz.pages());
       await collect(wacz.search(exactRange('test,example)/a')));
     } catch (error) {
-      assert.equal((error as { code?: string }).code, 'NOT_WARC', `seed ${seed}, round ${round}: ${String(error)}`);
+      assert.equal((error as { code?: string }).code, 'NOT_WACZ', `seed ${seed}, round ${round}: ${String(error)}`);
     }
   }
 });
@@ -387,7 +387,7 @@ test('any single byte changed leads to findings or an error, never to a crash', 
 test('arbitrary bytes are no package', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
-      await assert.rejects(opened(bytes), { code: 'NOT_WARC' });
+      await assert.rejects(opened(bytes), { code: 'NOT_WACZ' });
     }),
   );
 });

@@ -89,7 +89,7 @@ export class Wacz {
     for (const entry of directory.entries) if (!this.#byName.has(entry.name)) this.#byName.set(entry.name, entry);
   }
 
-  /** Opens a package in any source; throws NOT_WARC when the source is no ZIP file. */
+  /** Opens a package in any source; throws NOT_WACZ when the source is not a ZIP file. */
   static async open(source: ByteSource, { onFinding }: WaczOptions, packages: readonly string[] = []): Promise<Wacz> {
     const wacz = new Wacz(source, await readZipDirectory(source, onFinding), packages, onFinding);
     const bytes = await wacz.readWhole(DATAPACKAGE);
@@ -191,7 +191,7 @@ export class Wacz {
     try {
       return await Wacz.open(slice, { onFinding: this.#onFinding }, [...this.packages, entry.name]);
     } catch (error) {
-      if (!(error instanceof PinakesError && error.code === 'NOT_WARC')) throw error;
+      if (!(error instanceof PinakesError && error.code === 'NOT_WACZ')) throw error;
       this.#reportEntry('wacz-directory-broken', entry);
       return undefined;
     }

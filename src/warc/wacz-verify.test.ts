@@ -207,7 +207,7 @@ test('every bit flipped in a stored WARC file is noticed', async () => {
 test('a file that is no package is refused', async () => {
   const path = join(directory, 'text');
   await writeFile(path, 'no package at all');
-  await assert.rejects(verifyWacz(path), { code: 'NOT_WARC', where: path });
+  await assert.rejects(verifyWacz(path), { code: 'NOT_WACZ', where: path });
   await assert.rejects(verifyWacz(join(directory, 'absent')), { code: 'FILE_MISSING' });
 });
 

@@ -77,6 +77,8 @@ test('what is no archive file is refused with 422 and leaves nothing, be it text
     const reply = await one.call(`/api/uploads?name=${name}.warc.gz`, { body });
     assert.deepEqual([reply.status, codeOf(reply)], [422, 'NOT_WARC'], name);
   }
+  const broken = await one.call('/api/uploads?name=cut.wacz', { body: samples.zip! });
+  assert.deepEqual([broken.status, codeOf(broken)], [422, 'NOT_WACZ']);
   assert.deepEqual(uploadsOf(one), []);
   assert.deepEqual((await one.call('/api/jobs')).json, { items: [] });
 });

@@ -297,7 +297,7 @@ test('a file that cannot be read is told of, the others are added, and the exit 
   assert.equal(code, 2);
   assert.match(out, /5 new captures/);
   assert.match(err, /absent\.warc\.gz: .*FILE_MISSING/);
-  assert.match(err, /picture\.wacz: .*NOT_WARC/);
+  assert.match(err, /picture\.wacz: this is not a WACZ file that can be read.*NOT_WACZ/);
 });
 
 test('without an archive every verb says how to make one', async (t) => {

@@ -187,7 +187,7 @@ test('stream writes a file only under a name that fits, replaces one when told t
   ]) {
     const refused = await pinakes(at, 'stream', '--out', ...args);
     assert.equal(refused.code, 2, args.join(' '));
-    assert.match(refused.err, /whose name ends in.*BAD_ARGUMENT/);
+    assert.match(refused.err, /whose name ends in.*BAD_ARGUMENT|BAD_ARGUMENT.*whose name ends in/);
     assert.ok(!existsSync(join(at, args[0]!)));
   }
 });
@@ -201,7 +201,7 @@ test('what is asked for in JSON comes in JSON: index lines, and how many links t
   const { urlkey, timestamp, ...fields } = items[0]!;
   assert.ok(lines[0]!.startsWith(`${urlkey} ${timestamp} {`));
   assert.deepEqual(fields, JSON.parse(lines[0]!.slice(lines[0]!.indexOf('{'))));
-  assert.match((await pinakes(at, 'export', '--json', '--format', 'cdx11')).err, /no JSON.*BAD_ARGUMENT/);
+  assert.match((await pinakes(at, 'export', '--json', '--format', 'cdx11')).err, /BAD_ARGUMENT.*no JSON/);
   await pinakes(at, 'index');
   const links = await pinakesJson(at, 'links', 'http://site.test/3', '--direction', 'out', '--limit', '5', '--json');
   for (const limit of ['-1', '0', '1.5', 'many'])
@@ -353,7 +353,7 @@ test('a stream refuses a type of records that there is not', async (t) => {
   await sampleArchive(at);
   const refused = await pinakes(at, 'stream', '--json', '--type', 'response,revist');
   assert.deepEqual([refused.code, refused.out], [2, '']);
-  assert.match(refused.err, /--type 'revist'.*warcinfo, response, .*revisit.*\[BAD_ARGUMENT\]/);
+  assert.match(refused.err, /BAD_ARGUMENT.*--type 'revist'.*warcinfo, response, .*revisit/);
   const lines = await pinakesJson(at, 'stream', '--json', '--type', 'Request, revisit');
   assert.deepEqual([...new Set(lines.map(({ type }) => type))].sort(), ['request', 'revisit']);
 });

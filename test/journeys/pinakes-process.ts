@@ -4,10 +4,13 @@ import { resolve } from 'node:path';
 
 export const LAUNCHER = resolve(import.meta.dirname, '../../pinakes');
 
+/** Commands in messages are named as an installed program names them. */
+const environment = () => ({ ...process.env, PINAKES_PROGRAM: 'pinakes' });
+
 export type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
 
 function run(cwd: string, args: readonly string[]): SpawnSyncReturns<Buffer> {
-  return spawnSync(LAUNCHER, args, { cwd, maxBuffer: 64 * 1024 * 1024 });
+  return spawnSync(LAUNCHER, args, { cwd, env: environment(), maxBuffer: 64 * 1024 * 1024 });
 }
 
 export function pinakes(cwd: string, ...args: string[]): Outcome {
@@ -30,5 +33,5 @@ export function linesOf(text: string): string[] {
 }
 
 export function startPinakes(cwd: string, ...args: string[]): ChildProcess {
-  return spawn(LAUNCHER, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(LAUNCHER, args, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
 }

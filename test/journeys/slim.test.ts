@@ -97,7 +97,7 @@ describe('pinakes slim', () => {
       );
     const run = `"${LAUNCHER}" slim run told --in-place --json`;
     const full = spawnSync('bash', ['-c', `${run} > /dev/full`], { cwd: base, encoding: 'utf8' });
-    assert.match(full.stderr, /^pinakes: standard output: .*\[DISK_FULL\]\n.*\n$/);
+    assert.match(full.stderr, /^\{"error":\{"code":"DISK_FULL","message":"standard output: [^\n]*\n$/);
     assert.equal(full.status, 2);
     assert.ok(images('told').some((image, at) => !image.equals(images('crawl')[at] ?? image)));
     const gone = spawnSync('bash', ['-c', `set -o pipefail; ${run} | head -c 9`], { cwd: base, encoding: 'utf8' });

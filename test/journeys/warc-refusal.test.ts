@@ -59,7 +59,7 @@ test('a ZIP that holds no archives is refused', async (t) => {
   writeFileSync(join(at, 'x.wacz'), emptyZip);
   const { code, err } = await pinakes(at, 'warc', 'ls', 'x.wacz');
   assert.equal(code, 2);
-  assert.match(err, /x\.wacz: .*\[NOT_WARC\]/);
+  assert.match(err, /x\.wacz: .*\[NOT_WACZ\]/);
 });
 
 test('a pipe is refused, and does not hang the program', {
@@ -95,7 +95,7 @@ test('one bad path among good ones does not keep the others from being processed
   assert.equal(listing.code, 2);
   assert.equal(linesOf(listing.out).length, 14);
   for (const path of ['missing.warc', 'photo.warc.gz', 'crawl/a.warc.gz'])
-    assert.ok(listing.err.includes(`pinakes: ${path}: `));
+    assert.ok(listing.err.includes(`"where":"${path}"`));
   const check = (await pinakesJson(at, 'warc', 'check', '--json', ...paths)).at(-1)!;
   assert.deepEqual([check.files, check.records, check.errors], [2, 14, 0]);
   const index = await pinakes(at, 'warc', 'index', '--sort', ...paths);

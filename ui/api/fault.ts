@@ -12,6 +12,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   CRAWL_UNKNOWN: 'Crawl it first, with pages to begin with.',
   JOB_MISSING: 'Jobs that ended long ago are forgotten.',
   NOT_LINKABLE: 'Add it without leaving it where it is; its records are then copied into the archive.',
+  NOT_WACZ:
+    'A WACZ file is a ZIP package with WARC files in it. Get it again from its source: it may have been cut off.',
   NOT_WARC: 'Files that end in .warc, .warc.gz, .warc.zst, .arc, .arc.gz or .wacz can be added.',
 };
 

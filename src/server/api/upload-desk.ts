@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileError, type IdSource, PinakesError, syncDirectory, ThreadPool } from '../../base/index.ts';
+import { notArchiveFile } from '../../warc/index.ts';
 import { HttpProblem } from '../problem.ts';
 
 const PART_SUFFIX = '.part';
@@ -82,7 +83,7 @@ export class UploadDesk {
       // Opened before anything can fail: what is not there yet cannot be removed.
       const file = await open(part, 'wx');
       await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
-      if (!(await isArchiveFile(part, signal))) throw new PinakesError('NOT_WARC', { where: name.slice(0, 200) });
+      if (!(await isArchiveFile(part, signal))) throw notArchiveFile(name.slice(-200));
       await rename(part, join(directory, upload));
       await syncDirectory(directory);
       this.#uploads.add(upload);
