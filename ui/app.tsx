@@ -80,7 +80,7 @@ function screenOf(route: Exclude<Route, { kind: 'frame' }>) {
     case 'collection':
       return <CollectionScreen name={route.name} />;
     case 'jobs':
-      return <JobsScreen />;
+      return <JobsScreen key={route.start} start={route.start} />;
     case 'job':
       return <JobScreen id={route.id} />;
     case 'delete':

@@ -29,6 +29,7 @@ test('every screen has an address, and the address leads back to the screen', ()
     { kind: 'collections' },
     { kind: 'collection', name: 'spring.2024' },
     { kind: 'jobs' },
+    { kind: 'jobs', start: 'crawl' },
     { kind: 'job', id: '1-2' },
     { kind: 'delete', selection: { collection: 'a b' } },
     { kind: 'help' },
@@ -49,6 +50,8 @@ test('every screen has an address, and the address leads back to the screen', ()
         return pathTo.compare(route.a, route.b);
       case 'collection':
         return pathTo.collection(route.name);
+      case 'jobs':
+        return pathTo.jobs(route.start);
       case 'job':
         return pathTo.job(route.id);
       case 'delete':

@@ -13,7 +13,8 @@ export type Route =
   | { readonly kind: 'compare'; readonly a: string; readonly b: string }
   | { readonly kind: 'collections' }
   | { readonly kind: 'collection'; readonly name: string }
-  | { readonly kind: 'jobs' }
+  /** `start`: the kind of job whose form is open. */
+  | { readonly kind: 'jobs'; readonly start?: string }
   | { readonly kind: 'job'; readonly id: string }
   | { readonly kind: 'delete'; readonly selection: Readonly<Record<string, string>> }
   | { readonly kind: 'search'; readonly asked: AskedSearch }
@@ -64,7 +65,7 @@ export function parseRoute({ pathname, search, hash }: Place): Route {
     case 'search/':
       return { kind: 'search', asked: parseSearch(query) };
     case 'jobs/':
-      return { kind: 'jobs' };
+      return { kind: 'jobs', ...(query.has('start') && { start: query.get('start')! }) };
     case 'jobs/*':
       return { kind: 'job', id: decoded(second) };
     default:
@@ -126,7 +127,7 @@ export const pathTo = {
   compare: (a: string, b: string) => `/compare?${new URLSearchParams({ a, b })}`,
   collections: () => '/collections',
   collection: (name: string) => `/collections/${encodeURIComponent(name)}`,
-  jobs: () => '/jobs',
+  jobs: (start?: string) => (start === undefined ? '/jobs' : `/jobs?${new URLSearchParams({ start })}`),
   job: (id: string) => `/jobs/${encodeURIComponent(id)}`,
   delete: (selection: Readonly<Record<string, string>> = {}) => {
     const query = new URLSearchParams(selection).toString();

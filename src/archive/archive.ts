@@ -27,6 +27,7 @@ import {
 import {
   CONNECTOR_NAME,
   type Connector,
+  DEFAULT_CRAWL,
   DEFAULT_POLICIES,
   MAIN_VOLUME,
   type Policies,
@@ -118,6 +119,7 @@ export async function createArchive(directory: string, options: InitOptions = {}
     name,
     volumes: [MAIN_VOLUME],
     policies: { ...DEFAULT_POLICIES, ...options.policies },
+    crawl: DEFAULT_CRAWL,
   });
 }
 

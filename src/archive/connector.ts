@@ -3,6 +3,7 @@
  * is all that has to be kept to keep the captures.
  */
 import { open, readFile, rename } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { fileError, PinakesError, syncDirectory } from '../base/index.ts';
@@ -26,13 +27,21 @@ export type Policies = {
   readonly dedupBytesMin: number;
 };
 
+export type CrawlPolicy = {
+  /** Networks beyond the public internet that every crawl of the archive may fetch from, as `10.20.0.0/16`. */
+  readonly privateNetworks: readonly string[];
+};
+
 export type Connector = {
   readonly name: string;
   readonly volumes: readonly VolumeSetting[];
   readonly policies: Policies;
+  readonly crawl: CrawlPolicy;
 };
 
 export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 1024 };
+
+export const DEFAULT_CRAWL: CrawlPolicy = { privateNetworks: [] };
 
 export const MAIN_VOLUME: VolumeSetting = { name: 'main', kind: 'directory', path: 'volumes/main', writable: true };
 
@@ -79,7 +88,12 @@ function parseConnector(text: string, where: string): Connector {
     names.add(name);
     return { name, kind, path, writable };
   });
-  return { name: value.name, volumes: settings, policies: parsePolicies(value.policies, bad) };
+  return {
+    name: value.name,
+    volumes: settings,
+    policies: parsePolicies(value.policies, bad),
+    crawl: parseCrawl(value.crawl, bad),
+  };
 }
 
 export function isVolumeName(name: string): boolean {
@@ -99,6 +113,24 @@ function parsePolicies(value: unknown, bad: (detail: string) => PinakesError): P
   return policies as Policies;
 }
 
+function parseCrawl(value: unknown, bad: (detail: string) => PinakesError): CrawlPolicy {
+  if (value === undefined || value === null) return DEFAULT_CRAWL;
+  if (!isRecord(value)) throw bad('crawl is not a mapping');
+  for (const name of Object.keys(value)) if (!(name in DEFAULT_CRAWL)) throw bad(`there is no setting crawl.${name}`);
+  const { privateNetworks = [] } = value;
+  if (!Array.isArray(privateNetworks)) throw bad('crawl.privateNetworks is not a list');
+  const unfit = privateNetworks.find((network) => !isNetwork(network));
+  if (unfit !== undefined)
+    throw bad(`crawl.privateNetworks has ${JSON.stringify(unfit)}, not a network such as 10.20.0.0/16`);
+  return { privateNetworks };
+}
+
+function isNetwork(value: unknown): boolean {
+  const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(String(value)) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -107,7 +139,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 export async function writeConnector(directory: string, connector: Connector): Promise<void> {
   const path = join(directory, CONNECTOR_NAME);
   const temporary = `${path}.tmp`;
-  const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify({ version: CONNECTOR_VERSION, ...connector })}`;
+  const { crawl, ...always } = connector;
+  const content = { version: CONNECTOR_VERSION, ...always, ...(crawl.privateNetworks.length > 0 && { crawl }) };
+  const text = `# A Pinakes archive. The segments of its volumes are the truth; keep them and this file.\n${stringify(content)}`;
   try {
     const handle = await open(temporary, 'w');
     try {

@@ -193,6 +193,7 @@ function serverOptions(
     clock,
     newId,
     version: VERSION,
+    program: terminal.program,
     jobKinds: [],
     runCommand: commandRunner(context, archive),
     stopwatch: () => performance.now(),

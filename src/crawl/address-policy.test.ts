@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { LookupFunction } from 'node:net';
 import { test } from 'node:test';
-import { guardedLookup, isPublicAddress } from './address-policy.ts';
+import { AddressPolicy, isPublicAddress } from './address-policy.ts';
 
 test('addresses of the public internet are public', () => {
   for (const address of [
@@ -61,10 +61,22 @@ test('a look-up hands on only what may be connected to', async () => {
     ]);
   const asked = (allowPrivate: boolean, resolve: LookupFunction) =>
     new Promise((resolvePromise) => {
-      guardedLookup(allowPrivate, resolve)('x.test', { all: true }, (error, found) => resolvePromise(error ?? found));
+      const policy = new AddressPolicy({ allowPrivate, privateNetworks: [] });
+      policy.lookup(resolve)('x.test', { all: true }, (error, found) => resolvePromise(error ?? found));
     });
   assert.deepEqual(await asked(false, both), [{ address: '8.8.8.8', family: 4 }]);
   assert.equal(((await asked(true, both)) as unknown[]).length, 2);
   const inside: LookupFunction = (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
   assert.equal(((await asked(false, inside)) as { code: string }).code, 'ADDRESS_REFUSED');
+});
+
+test('networks that the connector names are allowed besides the public internet, and nothing else', () => {
+  const policy = new AddressPolicy({
+    allowPrivate: false,
+    privateNetworks: ['10.20.0.0/16', 'fd12::/16', '192.168.7.9/32'],
+  });
+  for (const address of ['10.20.3.4', '::ffff:10.20.3.4', 'fd12::5', 'fd12::5%eth0', '192.168.7.9', '8.8.8.8'])
+    assert.ok(policy.allows(address), address);
+  for (const address of ['10.21.0.1', '127.0.0.1', '169.254.169.254', '192.168.7.10', 'fd13::1', '::1', 'x', ''])
+    assert.ok(!policy.allows(address), address);
 });

@@ -1,6 +1,9 @@
 /**
  * Which addresses may be connected to. Archived pages can name any host, and a name can lead anywhere: to this machine, to the router, to the metadata
  * service of a cloud. So it is the address that is judged, at the moment it is connected to, and never the name.
+ *
+ * Public addresses are always allowed. Others are refused, except in the networks that the archive's connector names, or when a crawl on the
+ * command line allows all of them.
  */
 import { lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -82,19 +85,47 @@ export class AddressRefused extends Error {
   }
 }
 
-/** A look-up that leaves out the addresses that may not be connected to. `resolve` is the one underneath, the system's by default. */
-export function guardedLookup(
-  allowPrivate: boolean,
-  resolve: LookupFunction = systemLookup as LookupFunction,
-): LookupFunction {
-  return (host, options, done) => {
-    resolve(host, { ...options, all: true }, (error, found) => {
-      if (error) return done(error, [], 0);
-      const all = typeof found === 'string' ? [{ address: found, family: isIP(found) }] : found;
-      const allowed = all.filter(({ address }) => allowPrivate || isPublicAddress(address));
-      if (allowed.length === 0) return done(new AddressRefused(host, all[0]?.address ?? ''), [], 0);
-      if (options.all) return done(null, allowed);
-      done(null, allowed[0]!.address, allowed[0]!.family);
-    });
-  };
+export type AddressSettings = {
+  /** Whether every address may be connected to. */
+  readonly allowPrivate: boolean;
+  /** Networks beyond the public internet that may be connected to, as `10.20.0.0/16`. */
+  readonly privateNetworks: readonly string[];
+};
+
+export class AddressPolicy {
+  readonly #allowsAll: boolean;
+  readonly #networks = new BlockList();
+
+  constructor({ allowPrivate, privateNetworks }: AddressSettings) {
+    this.#allowsAll = allowPrivate;
+    for (const network of privateNetworks) {
+      const [address = '', prefix] = network.split('/');
+      this.#networks.addSubnet(address, Number(prefix), familyOf(address));
+    }
+  }
+
+  /** Whether an address may be connected to. */
+  allows(address: string): boolean {
+    if (this.#allowsAll || isPublicAddress(address)) return true;
+    const bare = address.replace(/%.*$/, '');
+    return isIP(bare) !== 0 && this.#networks.check(bare, familyOf(bare));
+  }
+
+  /** A look-up that leaves out the addresses that may not be connected to. `resolve` is the one underneath, the system's by default. */
+  lookup(resolve: LookupFunction = systemLookup as LookupFunction): LookupFunction {
+    return (host, options, done) => {
+      resolve(host, { ...options, all: true }, (error, found) => {
+        if (error) return done(error, [], 0);
+        const all = typeof found === 'string' ? [{ address: found, family: isIP(found) }] : found;
+        const allowed = all.filter(({ address }) => this.allows(address));
+        if (allowed.length === 0) return done(new AddressRefused(host, all[0]?.address ?? ''), [], 0);
+        if (options.all) return done(null, allowed);
+        done(null, allowed[0]!.address, allowed[0]!.family);
+      });
+    };
+  }
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }

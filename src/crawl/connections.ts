@@ -7,7 +7,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { EpochMs } from '../base/index.ts';
 import type { Field } from '../warc/index.ts';
-import { AddressRefused, guardedLookup, isPublicAddress } from './address-policy.ts';
+import { AddressPolicy, AddressRefused } from './address-policy.ts';
 import { Deadline } from './deadline.ts';
 import { FetchError, wordsOf } from './exchange.ts';
 import type { FetchSettings } from './fetch-settings.ts';
@@ -40,6 +40,7 @@ type Idle = { readonly connection: Http1Connection; readonly since: EpochMs };
 
 export class Connections {
   readonly #settings: FetchSettings;
+  readonly #addresses: AddressPolicy;
   readonly #idle = new Map<string, Idle[]>();
   readonly #sessions = new Map<string, Http2Connection>();
   /** HTTP/2 connections that are being made, so that all who want one wait for the same. */
@@ -51,6 +52,7 @@ export class Connections {
 
   constructor(settings: FetchSettings) {
     this.#settings = settings;
+    this.#addresses = new AddressPolicy(settings);
   }
 
   /** A connection that is open already and free. */
@@ -144,15 +146,15 @@ export class Connections {
   }
 
   #socket(target: URL, signal: AbortSignal | undefined): Promise<Socket> {
-    const { allowPrivate, anyCertificate, connectTimeoutMs, resolve } = this.#settings;
+    const { anyCertificate, connectTimeoutMs, resolve } = this.#settings;
     const isSecure = target.protocol === 'https:';
     const host = target.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host))
+    if (isIP(host) !== 0 && !this.#addresses.allows(host))
       return Promise.reject(failureOf(new AddressRefused(host, host)));
     const where = {
       host,
       port: Number(target.port) || (isSecure ? 443 : 80),
-      lookup: guardedLookup(allowPrivate, resolve),
+      lookup: this.#addresses.lookup(resolve),
       autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / ATTEMPTS),
     };
     return new Promise((done, fail) => {
@@ -183,7 +185,7 @@ export class Connections {
       // The address that is really connected to has the last word, whatever a look-up said.
       socket.once('connect', () => {
         const address = socket.remoteAddress ?? '';
-        if (!allowPrivate && !isPublicAddress(address)) stop(new AddressRefused(host, address));
+        if (!this.#addresses.allows(address)) stop(new AddressRefused(host, address));
       });
       socket.once('error', stop);
       socket.once(isSecure ? 'secureConnect' : 'connect', () => {

@@ -126,6 +126,7 @@ async function runCrawl(
     clock: () => archive.clock(),
     userAgent: settings.userAgent,
     allowPrivate: settings.allowPrivate,
+    privateNetworks: archive.connector.crawl.privateNetworks,
     anyCertificate: settings.anyCertificate,
     ...(options.resolve && { resolve: options.resolve }),
   });

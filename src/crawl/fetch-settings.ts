@@ -8,6 +8,8 @@ export type FetchSettings = {
   readonly userAgent: string;
   /** Whether loopback and private addresses may be connected to. */
   readonly allowPrivate: boolean;
+  /** Networks beyond the public internet that may be connected to all the same, as `10.20.0.0/16`. */
+  readonly privateNetworks: readonly string[];
   /** Whether certificates that cannot be verified are taken. */
   readonly anyCertificate: boolean;
   /** Whether HTTP/2 is offered where there is TLS. */
@@ -34,6 +36,7 @@ const MINUTE = 60 * SECOND;
 export const FETCH_DEFAULTS: Omit<FetchSettings, 'clock'> = {
   userAgent: 'Mozilla/5.0 (compatible; pinakes; web archive crawler)',
   allowPrivate: false,
+  privateNetworks: [],
   anyCertificate: false,
   http2: true,
   connectTimeoutMs: 20 * SECOND,

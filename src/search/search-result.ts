@@ -34,8 +34,9 @@ export type SearchResult = {
   readonly digest: string;
   readonly inlinks: number;
   readonly rank: number;
-  /** Contents of this URL that fit, and captures of the content that is shown; with the first and last time it was captured. */
+  /** Contents of this URL that match the query. */
   readonly versions: number;
+  /** Captures of this URL in the index, whatever their content, with the first and the last time. Of a single capture: 1. */
   readonly captures: number;
   readonly first: EpochMs;
   readonly last: EpochMs;

@@ -231,7 +231,7 @@ export class Search {
   }
 
   #resultOf({ best, versions, captures }: Group, plan: QueryPlan, words: readonly string[]): SearchResult {
-    const sql = `SELECT d.title, t.description, d.mime, d.language, d.bytes, d.digest, u.url, u.inlinks, u.rank, v.captures, v.first_time, v.last_time, t.body
+    const sql = `SELECT d.title, t.description, d.mime, d.language, d.bytes, d.digest, u.url, u.inlinks, u.rank, v.url AS page, v.captures, v.first_time, v.last_time, t.body
       FROM versions v JOIN documents d ON d.id = v.document JOIN urls u ON u.id = v.url LEFT JOIN texts t ON t.document = d.id WHERE v.id = ?`;
     const row = this.#database.prepare(sql).get(best.version);
     if (!row) throw damaged('a version has no content or no URL');
@@ -253,10 +253,17 @@ export class Search {
       inlinks: Number(row.inlinks),
       rank: Number(row.rank),
       versions: versions.size,
-      captures: captures > 0 ? captures : Number(row.captures),
-      first: Number(row.first_time),
-      last: Number(row.last_time),
+      ...(captures > 0
+        ? { captures, first: Number(row.first_time), last: Number(row.last_time) }
+        : this.#historyOf(Number(row.page))),
     };
+  }
+
+  /** How often a page was captured, whatever its content, and when. */
+  #historyOf(url: number): Pick<SearchResult, 'captures' | 'first' | 'last'> {
+    const sql = `SELECT sum(captures) AS captures, min(first_time) AS first, max(last_time) AS last FROM versions WHERE url = ?`;
+    const { captures, first, last } = this.#database.prepare(sql).get(url)!;
+    return { captures: Number(captures), first: Number(first), last: Number(last) };
   }
 
   #captureOf({ version, time, hash, collection }: Candidate, plan: QueryPlan): { status: number; collection: string } {

@@ -39,6 +39,8 @@ export type ServerOptions = {
   readonly clock: Clock;
   readonly newId: IdSource;
   readonly version: string;
+  /** How the command line is typed on this machine; `pinakes` when absent. */
+  readonly program?: string;
   readonly jobKinds: readonly JobKind[];
   readonly runCommand?: CommandRunner;
   /** Directories that files may be added from by their paths; without it, from anywhere that the server may read. */
@@ -76,6 +78,7 @@ export type ApiParts = {
   readonly clock: Clock;
   readonly newId: IdSource;
   readonly version: string;
+  readonly program: string;
   readonly uiOrigin: string;
   /** The name that others reach a proxy by which stands before the server. */
   readonly proxyName: string | undefined;

@@ -41,7 +41,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 async function assemble(options: ServerOptions, ui: ListeningSocket, replay: ListeningSocket): Promise<RunningServer> {
-  const { archive, token, clock, newId, version, jobKinds, runCommand } = options;
+  const { archive, token, clock, newId, version, program = 'pinakes', jobKinds, runCommand } = options;
   const origins = new Origins(options, { ui: ui.port, replay: replay.port });
   const { uiOrigin, replayOrigin } = origins.own;
   const hosts = new HostCheck({ host: options.host, origins: [uiOrigin, replayOrigin] });
@@ -56,6 +56,7 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
     clock,
     newId,
     version,
+    program,
     uiOrigin,
     proxyName: proxyNameOf(options),
     originsFor,

@@ -1,12 +1,14 @@
 /** Crawls that a server runs: asked for over HTTP, and by the clock. */
 import assert from 'node:assert/strict';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { createArchive, openArchive } from '../../src/archive/index.ts';
 import { seededIds, seededRandom } from '../../src/base/index.ts';
 import { crawl, putSchedule, schedules } from '../../src/crawl/index.ts';
 import { browserSettings, GIF, picture, shell } from '../crawl/browser-site.ts';
 import { html, TestWeb } from '../crawl/test-web.ts';
-import { type JobReply, openServed, type Served, scratch, served } from './served-archive.ts';
+import { type JobReply, openServed, type Served, scratch, served, servedAt } from './served-archive.ts';
 
 const HOUR_MS = 3600_000;
 const HOST = '127.0.0.1';
@@ -60,6 +62,33 @@ test('who comes over HTTP has no way to the private network, and is told what an
     assert.equal(status, 400, JSON.stringify(wrong));
   }
 });
+
+test('networks that archive.yaml names are open to crawl jobs, and survive a change of volumes', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  web.put(HOST, '/', html('intranet', ''));
+  const directory = scratch(t);
+  await createArchive(directory);
+  const connector = join(directory, 'archive.yaml');
+  const parts = { clock: Date.now, newId: seededIds(seededRandom(5)), software: 'test/1' };
+  for (const wrong of ['10.0.0.0', '10.0.0.0/33', 'intranet.test/8', '[10.0.0.0/8, 5]'])
+    await withSetting(connector, `crawl:\n  privateNetworks: ${wrong.startsWith('[') ? wrong : `[${wrong}]`}\n`, () =>
+      assert.rejects(openArchive(directory, parts), { code: 'CONNECTOR_INVALID' }),
+    );
+  await appendFile(connector, `crawl:\n  privateNetworks: [${HOST}/32]\n`);
+  const one = await servedAt(t, directory, { clock: Date.now });
+  await one.archive.changeConnector(one.archive.connector);
+  assert.match(await readFile(connector, 'utf8'), /privateNetworks:\n {4}- 127\.0\.0\.1\/32/);
+  const job = await crawlJob(one, { seeds: [`http://${HOST}:${web.port}/`], delayMs: 0 });
+  assert.equal(countsOf(job).pages, 1);
+});
+
+async function withSetting(connector: string, setting: string, work: () => Promise<void>): Promise<void> {
+  const before = await readFile(connector, 'utf8');
+  await writeFile(connector, before + setting);
+  await work();
+  await writeFile(connector, before);
+}
 
 test('a crawl whose time has come is run by the server itself, and is due again later', async (t) => {
   const web = await TestWeb.start();

@@ -1,8 +1,27 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import test from 'node:test';
-import { launchChromium, newCheckedPage } from './chromium.ts';
+import { chromiumProgram, launchChromium, newCheckedPage } from './chromium.ts';
+
+test('the pinned browser is taken, whatever Chromium the PATH has', {
+  skip: (process.platform !== 'linux' || process.arch !== 'x64') && 'the package has no program for this machine',
+}, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'pinakes-other-chromium-'));
+  await writeFile(join(directory, 'chromium'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  const { PATH, PINAKES_CHROMIUM } = process.env;
+  t.after(async () => {
+    process.env.PATH = PATH;
+    if (PINAKES_CHROMIUM !== undefined) process.env.PINAKES_CHROMIUM = PINAKES_CHROMIUM;
+    await rm(directory, { recursive: true });
+  });
+  process.env.PATH = `${directory}${delimiter}${PATH}`;
+  delete process.env.PINAKES_CHROMIUM;
+  assert.notEqual(await chromiumProgram(), join(directory, 'chromium'));
+});
 
 test('a checked page tells of console errors and of requests outside, which reach nobody', async (t) => {
   const server = createServer((_, response) => {

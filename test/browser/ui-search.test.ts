@@ -193,7 +193,7 @@ suite('search screens', () => {
     await page.keyboard.press('Enter');
     await heading(page, /^1 result$/);
     assert.equal(new URL(page.url()).pathname, '/search');
-    await page.getByText('8 versions fit').click();
+    await page.getByText('8 versions match').click();
     const versions = page.locator('.versions li a');
     await versions.first().waitFor();
     assert.equal(await versions.count(), 14);

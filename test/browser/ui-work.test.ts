@@ -298,7 +298,7 @@ suite('work with the web page', () => {
     await page.getByRole('heading', { name: /^Crawl: http:/ }).waitFor();
     await page.getByRole('status').getByText('done, with errors').waitFor();
     await page.getByText('1 address could not be fetched:').waitFor();
-    await page.getByText(/network of your own.*--allow-private$/).waitFor();
+    await page.getByText(/network of your own in archive\.yaml/).waitFor();
     assert.match(await page.title(), /, done, with errors \u2013 Pinakes$/);
     await checkScreen(page, record, { where: 'crawl' });
   });
@@ -399,7 +399,7 @@ suite('work with the web page', () => {
       const { page, record } = checked;
       await page.goto(`${origin}/jobs`);
       await page.getByRole('link', { name: 'Delete captures', exact: true }).first().waitFor();
-      await page.getByText("is shown to who has the server's token.").waitFor();
+      await page.getByText("What these jobs did is shown to people who have the server's token.").waitFor();
       assert.doesNotMatch(await page.content(), /gone\.example|secret/);
       await screenshot(page, `ui-jobs-public-${size}`);
       await checkScreen(page, record, { where: `jobs without token, ${size}` });

@@ -46,6 +46,32 @@ test('a content that is captured again costs no reading, and all its captures ar
   ]);
 });
 
+test('a result counts all captures of its page, not only those of the content that is shown', async (t) => {
+  const archive = await makeArchive(t);
+  const times = [Date.UTC(2022, 0, 1), Date.UTC(2023, 0, 1), Date.UTC(2024, 0, 1)];
+  await storePages(archive, [
+    pageWith('one', 'zebra first', { time: times[0]! }),
+    pageWith('one', 'zebra second', { time: times[1]! }),
+    pageWith('one', 'giraffe', { time: times[2]! }),
+  ]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const { items } = await search.search('zebra');
+  assert.deepEqual(
+    items.map(({ versions, captures, first, last }) => [versions, captures, first, last]),
+    [[2, 3, times[0], times[2]]],
+  );
+  const each = await search.search('zebra', { group: 'capture', sort: 'oldest' });
+  assert.deepEqual(
+    each.items.map(({ versions, captures, first }) => [versions, captures, first]),
+    [
+      [1, 1, times[0]],
+      [1, 1, times[1]],
+    ],
+  );
+});
+
 test('results divide by collection as they are counted: pages by captures that fit, captures by their own', async (t) => {
   const archive = await makeArchive(t);
   await storePages(archive, [

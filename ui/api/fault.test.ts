@@ -14,7 +14,7 @@ test('what was typed is neither repeated nor given a capital', () => {
   assert.equal(faultSentence(time), 'This is no time');
   assert.equal(faultPlace(time), 'yesterday');
   const field = { code: 'BAD_REQUEST', message: 'body/from must be string', where: 'body/from' };
-  assert.equal(faultSentence(field), 'body/from must be string');
+  assert.equal(faultSentence(field), 'From must be string.');
   assert.equal(faultPlace(field), undefined);
   const command = { code: 'COMMAND_FAILED', message: 'pinakes: a.warc: there is no such file', where: 'add' };
   assert.equal(faultSentence(command), 'a.warc: there is no such file');

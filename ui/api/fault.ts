@@ -23,6 +23,8 @@ const OF_THE_API = 'The API is described at /api/openapi.json.';
 export function faultSentence({ code, message, where }: Fault): string {
   // What a command printed begins with names of files as often as with words.
   if (code === 'COMMAND_FAILED') return message.replace(/^pinakes: /, '');
+  const field = fieldOf(where);
+  if (field !== undefined && message.startsWith(`${where} `)) return `${field} ${message.slice(where!.length + 1)}.`;
   const prefix = where === undefined ? '' : `${where}: `;
   if (prefix !== '' && message.startsWith(prefix)) return capital(message.slice(prefix.length));
   return where !== undefined && message.startsWith(where) ? message : capital(message);
@@ -31,7 +33,17 @@ export function faultSentence({ code, message, where }: Fault): string {
 /** The place, where the sentence does not name it. */
 export function faultPlace(fault: Fault): string | undefined {
   const { where, code } = fault;
-  return where === undefined || code === 'COMMAND_FAILED' || faultSentence(fault).includes(where) ? undefined : where;
+  if (where === undefined || code === 'COMMAND_FAILED' || fieldOf(where) !== undefined) return undefined;
+  return faultSentence(fault).includes(where) ? undefined : where;
+}
+
+/** The field of a form that a place in a request stands for: `body/input/pagesMax` is `Pages max`. */
+function fieldOf(where: string | undefined): string | undefined {
+  const [, name] = /^(?:body|query)\/(?:\w+\/)*(\w+)$/.exec(where ?? '') ?? [];
+  if (name === undefined) return undefined;
+  return capital(
+    name.replace(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`),
+  );
 }
 
 export function faultAdvice({ code, advice }: Fault): string | undefined {

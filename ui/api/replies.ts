@@ -2,6 +2,8 @@
 export type Info = {
   readonly name: string;
   readonly version: string;
+  /** How the command line is typed on the machine of the server. */
+  readonly program: string;
   readonly replayOrigin: string;
   readonly capabilities: { readonly crawl: boolean; readonly search: boolean };
   readonly jobKinds: readonly string[];

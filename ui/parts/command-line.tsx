@@ -1,5 +1,11 @@
 /** A command to be typed into a terminal, with a button that copies it. */
 import { useState } from 'preact/hooks';
+import { useInfo } from '../api/request.ts';
+
+/** A command of Pinakes; `words` follow the name of the program. */
+export function PinakesCommand({ words }: { words: string }) {
+  return <CommandLine command={`${useInfo()?.program ?? 'pinakes'} ${words}`} />;
+}
 
 export function CommandLine({ command }: { command: string }) {
   const [isCopied, setIsCopied] = useState(false);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { commandLine } from './command-subject.ts';
 
 test('a command is shown as it can be typed again', () => {
-  assert.equal(commandLine(['verify', '--archive', 'my-archive']), 'pinakes verify --archive my-archive');
-  assert.equal(commandLine(['delete', '--query', "title:'a b'"]), "pinakes delete --query 'title:'\\''a b'\\'''");
-  assert.equal(commandLine(['crawl', 'http://a.test/?b&c', '']), "pinakes crawl 'http://a.test/?b&c' ''");
+  assert.equal(commandLine(['verify', '--archive', 'my-archive']), 'verify --archive my-archive');
+  assert.equal(commandLine(['delete', '--query', "title:'a b'"]), "delete --query 'title:'\\''a b'\\'''");
+  assert.equal(commandLine(['crawl', 'http://a.test/?b&c', '']), "crawl 'http://a.test/?b&c' ''");
 });

@@ -52,9 +52,9 @@ export function typedCommand(argv: readonly string[]): TypedCommand {
   return { named: named.slice(1), told: told ?? (argv.includes('--due') ? 'what is due' : '') };
 }
 
-/** The command as it can be typed again. */
+/** What was typed behind the name of the program, as it can be typed again. */
 export function commandLine(argv: readonly string[]): string {
-  return ['pinakes', ...argv].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(' ');
+  return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(' ');
 }
 
 function quoted(word: string): string {

@@ -38,9 +38,9 @@ test('what a crawl held already is counted once, and how to fetch from a network
   const counts = { pages: 3, captures: 3, bytes: 9, duplicate: 1, unchanged: 2, notModified: 2, failed: 1 };
   const sentences = reportSentences('crawl', { counts, failedUrls: [], outcome: 'done' });
   assert.ok(sentences.includes('3 captures had a content that the archive held.'), sentences.join('\n'));
-  assert.doesNotMatch(sentences.join('\n'), /allow-private/);
+  assert.doesNotMatch(sentences.join('\n'), /privateNetworks/);
   const refused = { counts: { ...counts, failures: { 'address-refused': 1 } }, failedUrls: [], outcome: 'done' };
-  assert.match(reportSentences('crawl', refused).join('\n'), /pinakes crawl ADDRESS --allow-private/);
+  assert.match(reportSentences('crawl', refused).join('\n'), /archive\.yaml.*privateNetworks/);
 });
 
 test('damage is told: in files that were added, in the file of an export, and of segments that compaction had to leave', () => {

@@ -1,4 +1,5 @@
 /** What a job is and what came of it, in words. */
+import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
 import { counted, formatBytes } from '../wording.ts';
 import { typedCommand } from './command-subject.ts';
@@ -164,9 +165,8 @@ function failureSentences(failed: unknown): string[] {
   return [`${counted(failed.length, 'file')} could not be added:`, ...messages];
 }
 
-/** Only whoever is on the machine of the server may have it look at what only that machine can reach. */
 const ADDRESSES_REFUSED =
-  'Addresses that are not on the public internet are refused. To fetch from a network of your own, type on the machine of the server: pinakes crawl ADDRESS --allow-private';
+  'Addresses that are not on the public internet are refused. An administrator can allow a network of your own in archive.yaml, as `crawl: { privateNetworks: [10.20.0.0/16] }`; the server has to be started again then.';
 
 function crawlSentences(facts: Record<string, unknown>): (string | undefined)[] {
   if (typeof facts.crawls === 'number')
@@ -199,6 +199,14 @@ function unfetchedSentences(failed: number, urls: unknown): string[] {
   const words = `${counted(failed, 'address', 'addresses')} could not be fetched`;
   if (named.length === 0) return [`${words}.`];
   return [`${words}${failed > named.length ? ', among them' : ''}:`, ...named];
+}
+
+/** Where to see what a job took in: the collection, and the pages that a crawl began with. */
+export function savedBy(job: Job): { readonly collection: string; readonly seeds: readonly string[] } | undefined {
+  if (isUnderWay(job) || !['add', 'crawl'].includes(job.kind)) return undefined;
+  const { collection = recordOf(job.input).collection, seeds } = recordOf(job.report);
+  if (!isText(collection)) return undefined;
+  return { collection, seeds: Array.isArray(seeds) ? seeds.filter(isText) : [] };
 }
 
 /** Numbers of a report in words; undefined when the report has no such number, which is not the same as none. */

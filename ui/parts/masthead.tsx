@@ -4,17 +4,22 @@ import { pathTo, type Route } from '../route.ts';
 import { chooseTheme, storedTheme, type Theme } from '../theme.ts';
 import { readableUrl } from '../wording.ts';
 import { Icon, type IconName } from './icon.tsx';
+import { useHasToken } from './token-gate.tsx';
 import { UrlSearch } from './url-search.tsx';
 
 const PLACES: readonly { readonly label: string; readonly path: string; readonly kinds: readonly Route['kind'][] }[] = [
   { label: 'Search', path: '/search', kinds: ['search', 'links'] },
   { label: 'Collections', path: pathTo.collections(), kinds: ['collections', 'collection'] },
   { label: 'Jobs', path: pathTo.jobs(), kinds: ['jobs', 'job'] },
-  { label: 'Delete', path: pathTo.delete(), kinds: ['delete'] },
   { label: 'Help', path: pathTo.help(), kinds: ['help'] },
 ];
 
+/** Deleting is offered only to people who may do it. */
+const DELETE = { label: 'Delete', path: pathTo.delete(), kinds: ['delete'] } satisfies (typeof PLACES)[number];
+
 export function Masthead({ route }: { route: Route }) {
+  const hasToken = useHasToken();
+  const places = hasToken || route.kind === 'delete' ? PLACES.toSpliced(3, 0, DELETE) : PLACES;
   return (
     <header class="masthead">
       <div class="masthead-row">
@@ -24,7 +29,7 @@ export function Masthead({ route }: { route: Route }) {
         </a>
         <nav class="places" aria-label="Main">
           <ul>
-            {PLACES.map(({ label, path, kinds }) => (
+            {places.map(({ label, path, kinds }) => (
               <li key={path}>
                 <a href={path} aria-current={kinds.includes(route.kind) ? 'page' : undefined}>
                   {label}

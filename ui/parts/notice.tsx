@@ -1,6 +1,7 @@
 /** What stands where something is not there: not yet, not at all, or not as it should be. */
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/client.ts';
+import { useInfo } from '../api/request.ts';
 import { Icon } from './icon.tsx';
 
 export function Waiting({ what }: { what: string }) {
@@ -46,5 +47,11 @@ export function Note({ title, isBad = false, children }: NoteProperties) {
 
 /** A sentence whose parts between backquotes are commands. */
 export function withCode(sentence: string): ComponentChildren {
-  return sentence.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+  return sentence.split('`').map((part, index) => (index % 2 === 1 ? <Code key={index} text={part} /> : part));
+}
+
+/** A command of Pinakes is named as it is typed on the machine of the server. */
+function Code({ text }: { text: string }) {
+  const program = useInfo()?.program ?? 'pinakes';
+  return <code>{text.replace(/^pinakes(?= )/, () => program)}</code>;
 }

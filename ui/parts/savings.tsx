@@ -1,11 +1,14 @@
-/** What deduplication and compression save, as three bars on one scale: as captured, without what deduplication saves, as it lies on disk. */
+/**
+ * What deduplication and compression save, as three bars on one scale: as captured, without what deduplication saves, as it lies on disk. While an
+ * archive is so small that its records are larger than its pages, a sentence says why instead.
+ */
 import type { Stats } from '../api/replies.ts';
 import { formatBytes, formatPercent } from '../wording.ts';
 
 export function Savings({ stats }: { stats: Stats }) {
   const { payloadBytes, storedPayloadBytes, storedBytes, savedByDeduplicationBytes, savedByCompressionBytes } = stats;
-  const most = Math.max(payloadBytes, storedBytes, 1);
-  const overhead = savedByCompressionBytes < 0;
+  if (storedBytes > payloadBytes) return <SmallArchive stats={stats} />;
+  const most = Math.max(payloadBytes, 1);
   return (
     <figure class="savings">
       <figcaption class="unseen">What deduplication and compression save</figcaption>
@@ -24,8 +27,8 @@ export function Savings({ stats }: { stats: Stats }) {
           most={most}
           shade={3}
           note={
-            overhead
-              ? `headers of records weigh ${formatBytes(-savedByCompressionBytes)} more than compression saves`
+            savedByCompressionBytes < 0
+              ? `the heads of records take ${formatBytes(-savedByCompressionBytes)} more than compression saves`
               : `compression saves ${formatBytes(savedByCompressionBytes)} more, headers included`
           }
         />
@@ -36,6 +39,16 @@ export function Savings({ stats }: { stats: Stats }) {
         </p>
       )}
     </figure>
+  );
+}
+
+function SmallArchive({ stats }: { stats: Stats }) {
+  return (
+    <p class="aside">
+      The pages have {formatBytes(stats.payloadBytes)}; on disk they take {formatBytes(stats.storedBytes)}. Every
+      capture is kept with its request, its headers and the time it was made. In a small archive these take more room
+      than the pages. With more pages, and with pages that are captured again, the archive saves room.
+    </p>
   );
 }
 

@@ -77,7 +77,7 @@ function Versions({ url, count, asked }: { url: string; count: number; asked: As
   const { reply, error, isLoading, reload } = useReply<SearchPage>(isOpen ? path : undefined);
   return (
     <details class="versions" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>{counted(count, 'version')} fit</summary>
+      <summary>{counted(count, 'version')} match</summary>
       {isLoading && <Waiting what="Fetching versions" />}
       {error && <FaultNotice error={error} onRetry={reload} />}
       {reply && (

@@ -4,6 +4,7 @@ import { useId, useState } from 'preact/hooks';
 import { useToken } from '../api/held-token.ts';
 import { keepToken, wasRefused } from '../api/token.ts';
 import { tokenInLink } from '../api/token-link.ts';
+import { withCode } from './notice.tsx';
 
 export function useHasToken(): boolean {
   return useToken() !== undefined;
@@ -33,8 +34,8 @@ function TokenForm({ why }: { why: string }) {
           <p>The token that was given is not this server's. A server that is started anew has another.</p>
         )}
         <p id={`${id}-help`}>
-          <code>pinakes serve</code> prints a link with it when it starts. Open that link, or paste it here. It is kept
-          until this tab is closed.
+          {withCode('`pinakes serve` prints a link with it when it starts.')} Open that link, or paste it here. It is
+          kept until this tab is closed.
         </p>
         <div class="field-row">
           <label for={id} class="unseen">

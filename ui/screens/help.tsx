@@ -1,17 +1,17 @@
 /** Help: addresses, keys, command lines, and how other tools use the archive. */
 import { useInfo } from '../api/request.ts';
 import { useTitle } from '../navigation.ts';
-import { CommandLine } from '../parts/command-line.tsx';
+import { CommandLine, PinakesCommand } from '../parts/command-line.tsx';
 import { ShortcutList } from '../parts/shortcuts.tsx';
 
 const COMMANDS: readonly (readonly [does: string, command: string])[] = [
-  ['Take files in', 'pinakes add --collection spring crawls/'],
-  ['Get one page as it was', 'pinakes get https://example.org/ --at 20240301'],
-  ['Search the texts of pages', "pinakes search 'title:library from:2020'"],
-  ['See what there is and what is saved', 'pinakes stats'],
-  ['Check that everything is as it was stored', 'pinakes verify'],
-  ['Take a part along', 'pinakes export --prefix example.org/ example.wacz'],
-  ['Free the bytes of what was deleted', 'pinakes compact'],
+  ['Take files in', 'add --collection spring crawls/'],
+  ['Get one page as it was', 'get https://example.org/ --at 20240301'],
+  ['Search the texts of pages', "search 'title:library from:2020'"],
+  ['See what there is and what is saved', 'stats'],
+  ['Check that everything is as it was stored', 'verify'],
+  ['Take a part along', 'export --prefix example.org/ example.wacz'],
+  ['Free the bytes of what was deleted', 'compact'],
 ];
 
 export function HelpScreen() {
@@ -46,7 +46,7 @@ export function HelpScreen() {
         {COMMANDS.map(([does, command]) => (
           <div key={command} class="command-item">
             <h3>{does}</h3>
-            <CommandLine command={command} />
+            <PinakesCommand words={command} />
           </div>
         ))}
       </section>

@@ -4,7 +4,7 @@ import type { Stats } from '../api/replies.ts';
 import { useInfo } from '../api/request.ts';
 import { useStats } from '../api/stats.ts';
 import { useTitle } from '../navigation.ts';
-import { CommandLine } from '../parts/command-line.tsx';
+import { PinakesCommand } from '../parts/command-line.tsx';
 import { JobList } from '../parts/job-list.tsx';
 import { FaultNotice, Waiting } from '../parts/notice.tsx';
 import { Savings } from '../parts/savings.tsx';
@@ -110,25 +110,25 @@ function EmptyArchive() {
             WARC, ARC and WACZ files of any crawler. <a href={pathTo.jobs()}>Upload them</a>, or add them where they
             lie:
           </p>
-          <CommandLine command="pinakes add --collection first-crawl crawls/" />
+          <PinakesCommand words="add --collection first-crawl crawls/" />
         </li>
         <li>
           <h3>Crawl a site</h3>
           <p>
             {info?.capabilities.crawl ? (
               <>
-                <a href={pathTo.jobs()}>Start a crawl here</a>, or in a terminal:
+                <a href={pathTo.jobs('crawl')}>Start a crawl here</a>, or in a terminal:
               </>
             ) : (
               'In a terminal:'
             )}
           </p>
-          <CommandLine command="pinakes crawl https://example.org/" />
+          <PinakesCommand words="crawl https://example.org/" />
         </li>
         <li>
           <h3>Keep files where they are</h3>
           <p>Nothing is copied; the archive reads them in place:</p>
-          <CommandLine command="pinakes add --in-place /mnt/old-crawls" />
+          <PinakesCommand words="add --in-place /mnt/old-crawls" />
         </li>
       </ol>
     </section>

@@ -7,15 +7,19 @@ import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
 import { navigate, useTitle } from '../navigation.ts';
-import { CommandLine } from '../parts/command-line.tsx';
+import { PinakesCommand } from '../parts/command-line.tsx';
 import { commandLine } from '../parts/command-subject.ts';
 import { JobStateMark, stateWords } from '../parts/job-list.tsx';
-import { argvOf, endSentence, jobTitle, recordOf, reportFacts, reportSentences } from '../parts/job-report.ts';
+import { argvOf, endSentence, jobTitle, recordOf, reportFacts, reportSentences, savedBy } from '../parts/job-report.ts';
 import { FaultNotice, Note, Waiting, withCode } from '../parts/notice.tsx';
 import { ProgressLine } from '../parts/progress-line.tsx';
 import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
 import { pathTo } from '../route.ts';
-import { formatDuration, formatTime } from '../wording.ts';
+import { formatDuration, formatTime, shortened, shownUrl } from '../wording.ts';
+
+const SEEDS_SHOWN = 3;
+/** Characters of an address on a button. */
+const SEED_MOST = 60;
 
 export function JobScreen({ id }: { id: string }) {
   const { jobs } = useJobs();
@@ -56,7 +60,7 @@ function JobDetail({ job }: { job: Job }) {
       {argv.length > 0 && (
         <section aria-labelledby="typed">
           <h2 id="typed">Begun on the command line</h2>
-          <CommandLine command={commandLine(argv)} />
+          <PinakesCommand words={commandLine(argv)} />
         </section>
       )}
       {isUnderWay(job) && <ProgressLine job={job} />}
@@ -66,8 +70,9 @@ function JobDetail({ job }: { job: Job }) {
         <section aria-labelledby="outcome">
           <h2 id="outcome">What came of it</h2>
           {sentences.map((sentence) => (
-            <p key={sentence}>{sentence}</p>
+            <p key={sentence}>{withCode(sentence)}</p>
           ))}
+          <Saved job={job} />
           {exported && (
             <p>
               <a class="button primary" href={exported.href} download>
@@ -91,6 +96,25 @@ function JobDetail({ job }: { job: Job }) {
         </details>
       </TokenGate>
     </>
+  );
+}
+
+/** The way from a job to what it saved. */
+function Saved({ job }: { job: Job }) {
+  const saved = savedBy(job);
+  if (!saved) return null;
+  const { collection, seeds } = saved;
+  return (
+    <div class="job-actions">
+      {seeds.slice(0, SEEDS_SHOWN).map((seed) => (
+        <a key={seed} class="button primary" href={pathTo.captures(seed)}>
+          See {shortened(shownUrl(seed), SEED_MOST)}
+        </a>
+      ))}
+      <a class="button" href={pathTo.collection(collection)}>
+        Open the collection {collection}
+      </a>
+    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 /** Jobs: bring files in, start work on the archive, and watch what is under way. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
 import { useInfo } from '../api/request.ts';
@@ -24,7 +24,8 @@ const SAYS: Readonly<Record<string, string>> = {
 /** Deleting has a screen of its own, where the preview comes first. */
 const ELSEWHERE = ['delete'];
 
-export function JobsScreen() {
+/** `start`: the kind of job whose form is open. */
+export function JobsScreen({ start }: { start?: string | undefined }) {
   useTitle('Jobs');
   const { jobs, isConnected } = useJobs();
   const hasToken = useHasToken();
@@ -51,13 +52,13 @@ export function JobsScreen() {
       <section aria-labelledby="start">
         <h2 id="start">Start something</h2>
         <TokenGate why="Starting a job">
-          <Starting />
+          <Starting start={start} />
         </TokenGate>
       </section>
       <section aria-labelledby="ended">
         <h2 id="ended">Ended</h2>
         {!hasToken && ended.length > 0 && (
-          <p class="muted">What these jobs are about and what came of them is shown to who has the server's token.</p>
+          <p class="muted">What these jobs did is shown to people who have the server's token.</p>
         )}
         {jobs && ended.length === 0 && <p class="muted">No job has ended yet.</p>}
         <JobList jobs={ended} />
@@ -66,16 +67,23 @@ export function JobsScreen() {
   );
 }
 
-function Starting() {
+function Starting({ start }: { start: string | undefined }) {
   const info = useInfo();
-  const [open, setOpen] = useState<string | undefined>(undefined);
+  const [open, setOpen] = useState(start);
+  const asked = useRef<HTMLLIElement>(null);
+  const isKnown = info !== undefined;
+  useEffect(() => {
+    if (!isKnown || start === undefined) return;
+    asked.current?.scrollIntoView({ block: 'start' });
+    asked.current?.querySelector('button')?.focus({ preventScroll: true });
+  }, [isKnown, start]);
   const kinds = (info?.jobKinds ?? []).filter((kind) => !ELSEWHERE.includes(kind)).sort(byUse);
   return (
     <>
       <UploadForm />
       <ul class="starters">
         {kinds.map((kind) => (
-          <li key={kind} class={open === kind ? 'starter open' : 'starter'}>
+          <li key={kind} ref={kind === start ? asked : null} class={open === kind ? 'starter open' : 'starter'}>
             <button
               type="button"
               class="starter-head"

@@ -1,10 +1,13 @@
 /** Links of one page: who links to it, and where it links to. */
+
+import { useMemo } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { LinkEnd, LinkPage } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
 import { navigate, useTitle } from '../navigation.ts';
 import { AddressTitle } from '../parts/address-title.tsx';
 import { Choice } from '../parts/choice.tsx';
+import { type LinkRow, rowOf, rowsByPage } from '../parts/link-rows.ts';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { pathTo } from '../route.ts';
 import { counted, formatSpan, shortened, shownUrl } from '../wording.ts';
@@ -47,6 +50,10 @@ function LinksOf({ url, direction }: LinksProperties) {
   useTitle(`Links ${direction === 'in' ? 'to' : 'from'} ${shownUrl(url)}`);
   const list = useList<LinkEnd, LinkPage>(apiPath('links', { url, direction, limit: PAGE }));
   const total = list.first?.total ?? 0;
+  const rows = useMemo(
+    () => (direction === 'in' ? rowsByPage(list.items) : list.items.map(rowOf)),
+    [list.items, direction],
+  );
   return (
     <>
       <AddressTitle kicker="Links of" address={shownUrl(url)} />
@@ -66,7 +73,7 @@ function LinksOf({ url, direction }: LinksProperties) {
             : `${counted(total, 'link')} in its latest version`}
         </h2>
       )}
-      {list.items.length > 0 && <LinkTable items={list.items} direction={direction} />}
+      {rows.length > 0 && <LinkTable rows={rows} direction={direction} />}
       {list.isLoading && <Waiting what="Fetching links" />}
       {list.error && <FaultNotice error={list.error} onRetry={list.more} />}
       {list.first && list.items.length === 0 && <NoLinks direction={direction} />}
@@ -79,7 +86,7 @@ function LinksOf({ url, direction }: LinksProperties) {
   );
 }
 
-function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction: 'in' | 'out' }) {
+function LinkTable({ rows, direction }: { rows: readonly LinkRow[]; direction: 'in' | 'out' }) {
   return (
     <table class="stacking urls links">
       <caption class="unseen">{direction === 'in' ? 'Pages that link here' : 'Where this page links to'}</caption>
@@ -92,7 +99,7 @@ function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction:
         </tr>
       </thead>
       <tbody>
-        {items.map((one, index) => (
+        {rows.map((one, index) => (
           <tr key={index}>
             <th scope="row" class="url-cell">
               <a href={one.isKnown ? pathTo.links(one.url, direction) : pathTo.captures(one.url)}>
@@ -100,12 +107,13 @@ function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction:
               </a>
             </th>
             <td data-label="Text" class="link-text">
-              {one.text !== '' && <bdi>{shortened(one.text, TEXT_MOST)}</bdi>}
+              {textsOf(one).map((text) => (
+                <div key={text}>
+                  <bdi>{shortened(text, TEXT_MOST)}</bdi>
+                </div>
+              ))}
             </td>
-            <td data-label="Kind">
-              {KINDS[one.kind] ?? one.kind}
-              {one.isNofollow && ' (nofollow)'}
-            </td>
+            <td data-label="Kind">{kindsOf(one).join(', ')}</td>
             <td data-label="Seen" class="date">
               {formatSpan(one.first, one.last)}
             </td>
@@ -114,6 +122,14 @@ function LinkTable({ items, direction }: { items: readonly LinkEnd[]; direction:
       </tbody>
     </table>
   );
+}
+
+function textsOf({ links }: LinkRow): string[] {
+  return [...new Set(links.map(({ text }) => text).filter((text) => text !== ''))];
+}
+
+function kindsOf({ links }: LinkRow): string[] {
+  return [...new Set(links.map(({ kind, isNofollow }) => `${KINDS[kind] ?? kind}${isNofollow ? ' (nofollow)' : ''}`))];
 }
 
 function NoLinks({ direction }: { direction: 'in' | 'out' }) {

@@ -13,6 +13,7 @@ const TAG = 'archive';
 const Info = closed({
   name: Type.String(),
   version: Type.String({ description: 'Of Pinakes.' }),
+  program: Type.String({ description: 'How the command line is typed on the machine of the server.' }),
   replayOrigin: Type.String({ description: 'Where archived pages are shown from.' }),
   capabilities: closed({ crawl: Type.Boolean(), search: Type.Boolean() }),
   indexing: closed({
@@ -119,6 +120,7 @@ export function archiveRoutes({ parts, archive, kinds, stats, collections, searc
         return {
           name: archive.connector.name,
           version: parts.version,
+          program: parts.program,
           replayOrigin: parts.originsFor(request.raw).replayOrigin,
           capabilities: { crawl: jobKinds.includes('crawl'), search: await search.isThere() },
           indexing: indexingItem(indexing()),

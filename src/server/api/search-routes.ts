@@ -39,7 +39,7 @@ const Result = closed({
   inlinks: Type.Integer({ minimum: 0, description: 'Pages that cite this one.' }),
   rank: Type.Number({ minimum: 0, description: 'PageRank; the mean is 1.' }),
   versions: Type.Integer({ minimum: 0, description: 'Contents of this URL that fit.' }),
-  captures: Type.Integer({ minimum: 0, description: 'Of the content that is shown.' }),
+  captures: Type.Integer({ minimum: 0, description: 'Captures of this URL in the index, whatever their content.' }),
   first: When,
   last: When,
 });
@@ -146,7 +146,13 @@ export function searchRoutes({ search, indexing }: ApiTools): ApiRoute[] {
         url: AskedUrl,
         direction: Type.Optional(Type.Enum([...DIRECTIONS], { description: '`in` unless told.' })),
         at: Type.Optional(AskedTime),
-        after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$', description: '`next` of the page before.' })),
+        after: Type.Optional(
+          Type.String({
+            pattern: '^\\d{1,15}$',
+            'x-in-words': 'be the `next` of the page before',
+            description: '`next` of the page before.',
+          }),
+        ),
         limit: limitOf(1000, 100),
       }),
       reply: { status: 200, schema: Links, says: 'A page of links; none when the index has none.' },

@@ -12,9 +12,14 @@ export const Count = Type.Integer({ minimum: 0 });
 export const When = Type.String({
   description: 'W3C date in UTC: 2024-03-01T10:00:00Z',
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z$',
+  'x-in-words': 'be a date and time such as 2024-03-01T10:00:00Z',
 });
 
-export const Timestamp = Type.String({ description: '14 digits: 20240301100000', pattern: '^\\d{14}$' });
+export const Timestamp = Type.String({
+  description: '14 digits: 20240301100000',
+  pattern: '^\\d{14}$',
+  'x-in-words': 'have 14 digits, such as 20240301100000',
+});
 
 /** A time in a question. */
 export const AskedTime = Type.String({
@@ -25,7 +30,11 @@ export const AskedTime = Type.String({
 });
 
 /** What a collection may be called that is made by this. */
-export const NewCollection = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' });
+export const NewCollection = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
+  'x-in-words':
+    'have at most 100 letters (a to z), digits, dots, dashes and underscores, without blanks, and begin with a letter or digit',
+});
 
 export const AskedUrl = Type.String({ minLength: 1, maxLength: 65_536 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { closed } from './shape.ts';
+import { closed, NewCollection } from './shape.ts';
 import { checkFor } from './validation.ts';
 
 const check = checkFor(closed({ url: Type.String(), order: Type.Optional(Type.Enum(['asc', 'desc'])) }), 'querystring');
@@ -10,6 +10,18 @@ function refusal(given: object): string | undefined {
   const checked = check(given);
   return 'error' in checked ? checked.error.message : undefined;
 }
+
+test('a text of the wrong form is refused in words, and never with a regular expression', () => {
+  const checked = checkFor(
+    closed({ input: closed({ collection: NewCollection }) }),
+    'body',
+  )({
+    input: { collection: 'my crawl' },
+  });
+  assert.ok('error' in checked);
+  assert.match(checked.error.message, /^body\/input\/collection must have at most 100 letters .*without blanks/);
+  assert.doesNotMatch(checked.error.message, /[\^$[\]]/);
+});
 
 test('what is wrong with a request is said in its own words', () => {
   assert.equal(refusal({ url: 'a', order: 'asc' }), undefined);

@@ -19,13 +19,25 @@ export function checkFor(schema: TSchema, part: string): (value: unknown) => Che
     // A name that is mistyped is both unknown and missing; the person looks for the typing error.
     const first = errors.find(({ keyword }) => keyword === 'boolean') ?? errors[0];
     const place = `${part === 'querystring' ? 'query' : part}${first?.instancePath ?? ''}`;
-    const message = first === undefined ? 'does not fit' : messageOf(first);
+    const message = first === undefined ? 'does not fit' : messageOf(first, schema);
     return { error: badRequest(`${place} ${message}`, ADVICE, place) };
   };
 }
 
-function messageOf({ keyword, params, message }: TLocalizedValidationError): string {
+function messageOf({ keyword, params, message, instancePath }: TLocalizedValidationError, schema: TSchema): string {
   if (keyword === 'boolean') return 'is not known here';
+  if (keyword === 'pattern') return `must ${inWords(schema, instancePath) ?? 'have another form'}`;
   if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`;
   return keyword === 'required' ? `must have ${params.requiredProperties.join(', ')}` : message;
+}
+
+/** What a text has to look like, as its schema says for people: a regular expression explains nothing to them. */
+function inWords(schema: TSchema, instancePath: string): string | undefined {
+  let at: unknown = schema;
+  for (const name of instancePath.split('/').slice(1)) {
+    const { properties, items } = (at ?? {}) as { properties?: Record<string, unknown>; items?: unknown };
+    at = properties?.[name] ?? items;
+  }
+  const words = (at as { 'x-in-words'?: unknown } | undefined)?.['x-in-words'];
+  return typeof words === 'string' ? words : undefined;
 }

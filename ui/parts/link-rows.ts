@@ -1,0 +1,32 @@
+/** Links to a page, a row for each page that has some: its links and its versions are brought together. Knows nothing of the browser. */
+import type { LinkEnd } from '../api/replies.ts';
+
+export type LinkRow = Pick<LinkEnd, 'url' | 'first' | 'last' | 'isKnown'> & {
+  /** The links of the page that differ in text or kind. */
+  readonly links: readonly Pick<LinkEnd, 'text' | 'kind' | 'isNofollow'>[];
+};
+
+/** A row for each page, in the order in which the pages first appear. */
+export function rowsByPage(items: readonly LinkEnd[]): LinkRow[] {
+  const rows = new Map<string, LinkRow>();
+  for (const item of items) {
+    const row = rows.get(item.url);
+    rows.set(item.url, row ? joined(row, item) : rowOf(item));
+  }
+  return [...rows.values()];
+}
+
+/** A row for each link, as where one page links to. */
+export function rowOf({ url, first, last, isKnown, text, kind, isNofollow }: LinkEnd): LinkRow {
+  return { url, first, last, isKnown, links: [{ text, kind, isNofollow }] };
+}
+
+function joined(row: LinkRow, { first, last, text, kind, isNofollow }: LinkEnd): LinkRow {
+  const isThere = row.links.some((one) => one.text === text && one.kind === kind && one.isNofollow === isNofollow);
+  return {
+    ...row,
+    first: first < row.first ? first : row.first,
+    last: last > row.last ? last : row.last,
+    links: isThere ? row.links : [...row.links, { text, kind, isNofollow }],
+  };
+}
