@@ -10,7 +10,7 @@
  * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a crash interrupted, which the next
  * opening carries out, or one that failed, which the next deletion cuts off.
  */
-import { fromHex, fromLatin1, toHex, utf8 } from '../base/index.ts';
+import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../base/index.ts';
 import type { BlockKey, Capture, CatalogView, Segment } from '../catalog/index.ts';
 import type { Volume } from '../volume/index.ts';
 import type { VolumeSet } from './volume-set.ts';
@@ -61,11 +61,18 @@ export class Tombstones {
     return all;
   }
 
-  /** Only those that the catalog has carried out. */
-  async listApplied(segment: Segment): Promise<Tombstone[]> {
+  /** Only those that the catalog has carried out. A volume that went away is handed to `onMissing`, or fails the call where that is not given. */
+  async listApplied(
+    segment: Segment,
+    onMissing?: (volume: string, failure: PinakesError) => void,
+  ): Promise<Tombstone[]> {
     const applied: Tombstone[] = [];
     for (const volume of this.#volumes.available()) {
-      const { lines } = await readLines(volume, segment.name);
+      const { lines } = await readLines(volume, segment.name).catch((error: unknown) => {
+        if (!onMissing || !(error instanceof PinakesError && error.code === 'VOLUME_MISSING')) throw error;
+        onMissing(volume.name, error);
+        return NO_LINES;
+      });
       if (lines.length === 0) continue;
       const limit = (await this.#appliedBytes(volume.name, segment.name)) ?? Number.POSITIVE_INFINITY;
       for (const { tombstone, end } of lines) if (end <= limit) applied.push(tombstone);
@@ -134,6 +141,11 @@ export class Tombstones {
     for (const volume of this.#volumes.writable()) await volume.remove([segment.name + TOMBSTONES_SUFFIX]);
   }
 
+  /** Whether the catalog has carried out tombstones of a segment that lie in this volume. */
+  async areIn(volume: string, segmentName: string): Promise<boolean> {
+    return ((await this.#appliedBytes(volume, segmentName)) ?? 0) > 0;
+  }
+
   async #appliedBytes(volume: string, segmentName: string): Promise<number | undefined> {
     const note = appliedNote(volume, segmentName);
     const value = (await this.#catalog.notes(note))[note];
@@ -165,10 +177,12 @@ type Lines = {
   readonly damagedLines: number;
 };
 
+const NO_LINES: Lines = { lines: [], bytes: 0, damagedLines: 0 };
+
 async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
   const name = segmentName + TOMBSTONES_SUFFIX;
   const [info] = await volume.stat([name]);
-  if (!info) return { lines: [], bytes: 0, damagedLines: 0 };
+  if (!info) return NO_LINES;
   const [bytes] = await volume.read([{ name, offset: 0, length: info.bytes }]);
   const text = fromLatin1(bytes!);
   const lines: { tombstone: Tombstone; end: number }[] = [];

@@ -52,6 +52,8 @@ type Lost = { readonly code: ProblemCode; readonly place: ProblemPlace; readonly
   leaning: number;
   records: number;
   readonly examples: string[];
+  /** Segments elsewhere whose tombstones lie there: which of their records were deleted is not known. */
+  readonly tombstonesOf: Set<string>;
 };
 
 type Broken = {
@@ -129,10 +131,12 @@ class Verification {
       if (info.bytes < segment.bytes) await this.#tellOf(segment, 'segment-short', sizes);
       const isUnread = info.bytes > segment.bytes && this.#archive.shelf.unread.has(name);
       if (info.bytes > segment.bytes && !isUnread) await this.#tellOf(segment, 'segment-grown', sizes);
-      const dead = new Set((await this.#archive.tombstones.listApplied(segment)).map(({ offset }) => offset));
-      const counts = await walkSegment(this.#archive, segment, dead, {
+      const dead = await this.#deadOf(segment);
+      const counts = await walkSegment(this.#archive, segment, dead.offsets, {
         isFull: this.#isFull,
-        onProblem: (problem) => this.#tell(problem),
+        onProblem: async (problem) => {
+          if (dead.areAllKnown || problem.code !== 'record-uncatalogued') await this.#tell(problem);
+        },
         onBytes: (bytes) => this.#options.onProgress?.({ segment: name, bytes: before + bytes }),
         signal: this.#options.signal,
       });
@@ -146,6 +150,19 @@ class Verification {
     }
     this.#report.segments++;
     this.#report.bytes += segment.bytes;
+  }
+
+  /** Deleted records of a segment. Their tombstones may lie in another volume, and that may be missing. */
+  async #deadOf(segment: Segment): Promise<{ offsets: Set<number>; areAllKnown: boolean }> {
+    const { tombstones } = this.#archive;
+    const applied = await tombstones.listApplied(segment, (volume, failure) => this.#loseVolume(volume, failure));
+    let areAllKnown = true;
+    for (const [volume, { tombstonesOf }] of this.#lostVolumes) {
+      if (!(await tombstones.areIn(volume, segment.name))) continue;
+      tombstonesOf.add(segment.name);
+      areAllKnown = false;
+    }
+    return { offsets: new Set(applied.map(({ offset }) => offset)), areAllKnown };
   }
 
   #loseVolume(volume: string, failure: PinakesError): Lost {
@@ -219,8 +236,10 @@ class Verification {
     await flush();
     if (shortCaptures.size > 0 || this.#lost.size > 0) await this.#lookAtCaptures(shortCaptures);
     for (const lost of new Set([...this.#lostVolumes.values(), ...this.#lost.values()])) {
-      const { code, place, detail, leaning, contents, records, examples } = lost;
+      const { code, place, detail, leaning, contents, records, examples, tombstonesOf } = lost;
       const said = [detail, `${records} captures have their record there, ${contents} contents are held there`];
+      if (tombstonesOf.size > 0)
+        said.push(`tombstones of other volumes lie there, of ${[...tombstonesOf].slice(0, EXAMPLES_MAX).join(', ')}`);
       await this.#tell(problemOf(code, place, { detail: said.filter(Boolean).join('; '), leaning, examples }));
     }
   }
@@ -312,7 +331,7 @@ class Verification {
 }
 
 function newLost(code: ProblemCode, place: ProblemPlace, detail: string): Lost {
-  return { code, place, detail, contents: 0, leaning: 0, records: 0, examples: [] };
+  return { code, place, detail, contents: 0, leaning: 0, records: 0, examples: [], tombstonesOf: new Set() };
 }
 
 function countUp(counts: Map<number, number>, key: number): void {

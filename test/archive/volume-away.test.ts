@@ -1,0 +1,75 @@
+/** A volume whose directory goes away while the archive is open. */
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Archive, Problem } from '../../src/archive/index.ts';
+import { allCaptures, contentOf, makeArchive, NOON, page } from './trial-archive.ts';
+
+const COUNT = 12;
+
+function urlOf(volume: string, number: number): string {
+  return `http://${volume}.example/${number}`;
+}
+
+/** An archive with the volumes `main` and `second`, each with as many pages. */
+async function twoVolumes(t: TestContext): Promise<{ archive: Archive; second: string }> {
+  const archive = await makeArchive(t);
+  const second = join(archive.directory, '../', `${archive.directory.split('/').at(-1)}-second`);
+  await archive.addVolume({ name: 'second', path: second });
+  for (const volume of ['main', 'second'])
+    for (let number = 0; number < COUNT; number++)
+      await archive.store(page(urlOf(volume, number), NOON, contentOf(`${volume} ${number}`)), { volume });
+  return { archive, second };
+}
+
+async function problemsOf(archive: Archive): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  await archive.verify({ onProblem: (problem) => void problems.push(problem) });
+  return problems;
+}
+
+test('verify blames on a volume that went away only what lies there', async (t) => {
+  const { archive, second } = await twoVolumes(t);
+  await archive.delete({ url: urlOf('main', 3) });
+  renameSync(second, `${second}-unplugged`);
+  t.after(() => renameSync(`${second}-unplugged`, second));
+  const problems = await problemsOf(archive);
+  assert.deepEqual(
+    problems.map(({ code, volume, leaning }) => ({ code, volume, leaning })),
+    [{ code: 'volume-missing', volume: 'second', leaning: COUNT }],
+  );
+  assert.match(problems[0]!.message, /12 captures have their record there, 12 contents are held there$/);
+});
+
+test('verify does not take deleted records for lost ones when their tombstones lie in a volume that went away', async (t) => {
+  const { archive, second } = await twoVolumes(t);
+  await archive.setVolumeWritable('main', false);
+  await archive.delete({ url: urlOf('main', 3) });
+  renameSync(second, `${second}-unplugged`);
+  const problems = await problemsOf(archive);
+  assert.deepEqual(
+    problems.map(({ code, volume }) => ({ code, volume })),
+    [{ code: 'volume-missing', volume: 'second' }],
+  );
+  assert.match(problems[0]!.message, /tombstones of other volumes lie there, of default\/[^,]+$/);
+  renameSync(`${second}-unplugged`, second);
+  assert.deepEqual(await problemsOf(archive), []);
+});
+
+test('what is stored goes to the volumes that are still there, and with none left the missing one is named', async (t) => {
+  const { archive, second } = await twoVolumes(t);
+  renameSync(second, `${second}-unplugged`);
+  for (let number = 0; number < 2 * COUNT; number++)
+    await archive.store(page(urlOf('later', number), NOON, contentOf(`later ${number}`)));
+  for (const capture of await allCaptures(archive)) {
+    if (!capture.url.startsWith('http://later.')) continue;
+    assert.equal(archive.segments().find(({ number }) => number === capture.place.segment)?.volume, 'main');
+  }
+  renameSync(join(archive.directory, 'volumes/main'), join(archive.directory, 'volumes/unplugged'));
+  const failing = archive.store(page('http://late.example/', NOON, contentOf('late')));
+  await assert.rejects(failing, { code: 'VOLUME_MISSING', message: /volume main/ });
+  renameSync(join(archive.directory, 'volumes/unplugged'), join(archive.directory, 'volumes/main'));
+  renameSync(`${second}-unplugged`, second);
+  assert.deepEqual(await problemsOf(archive), []);
+});
