@@ -77,6 +77,7 @@ import {
   withoutOwnFiles,
 } from './volume-admin.ts';
 import { volumeChoice } from './volume-choice.ts';
+import { removeVolume } from './volume-removal.ts';
 import { createVolume, VolumeSet } from './volume-set.ts';
 
 const CATALOG_DIRECTORY = 'catalog';
@@ -453,6 +454,11 @@ export class Archive implements StreamParts {
 
   setVolumeWritable(name: string, writable: boolean): Promise<void> {
     return setVolumeWritable(this, name, writable);
+  }
+
+  /** Takes an empty volume out of the archive. Its directory stays. */
+  removeVolume(name: string): Promise<void> {
+    return this.#compactions.run(() => removeVolume(this, name));
   }
 
   /** Moves all segments of a volume to another, or says what that would be. */

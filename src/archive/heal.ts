@@ -27,7 +27,7 @@ import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 /** The collection of files that lie in no folder of their own. */
 const DEFAULT_COLLECTION = 'default';
 const HOW_TO_MEND = 'put it back from a backup, or run `pinakes rebuild` to go on with what is left';
-const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
+export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
 
 export async function healArchive(
   archive: ArchiveParts,

@@ -127,6 +127,14 @@ export class VolumeSet {
     return opened.volume;
   }
 
+  /** Closes a volume that is no longer one of the archive's. Returns its directory, when it is in one. */
+  async remove(name: string): Promise<{ directory: string | undefined }> {
+    const volume = this.#opened.get(name)?.volume;
+    this.#opened.delete(name);
+    await volume?.close();
+    return { directory: volume instanceof DirectoryVolume ? volume.directory : undefined };
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.available().map((volume) => volume.close()));
   }

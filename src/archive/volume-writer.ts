@@ -4,7 +4,7 @@
  *
  * An archive that was moved is no longer where the file says, and takes the volume over. The file is a warning sign and not a lock: a volume without it is as good.
  */
-import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { PinakesError } from '../base/index.ts';
 import { readConnector, type VolumeSetting } from './connector.ts';
@@ -29,6 +29,11 @@ export async function volumeWriter(archive: string, { name, path }: VolumeSettin
       .then(() => rename(`${file}.new`, file))
       .catch(() => {});
   };
+}
+
+/** Takes back the sign of the archive that wrote to the volume in this directory. */
+export async function removeWriter(directory: string): Promise<void> {
+  await rm(join(directory, WRITER_NAME), { force: true });
 }
 
 async function readWriter(file: string): Promise<string | undefined> {

@@ -266,6 +266,10 @@ export const ERROR_CATALOGUE = {
     'Plug in or mount the disk, or correct the directory in archive.yaml, and run it again.',
     true,
   ),
+  VOLUME_NOT_EMPTY: entry(
+    'the volume is not empty',
+    'Move its segments to another volume first, with `pinakes volume migrate`. Tombstones of segments in other volumes go when those can be written to and are compacted.',
+  ),
   VOLUME_READ_ONLY: entry(
     'the volume may only be read',
     'Make it writable with `pinakes volume set NAME writable`, and on the disk; or write to another volume.',

@@ -1,11 +1,12 @@
-/** `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into another. */
+/** `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into another, removing one. */
+import { stat } from 'node:fs/promises';
 import type { Archive, VolumeStatus } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { type ArchiveCommandOptions, segmentCount } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE, EXIT_REFUSED, tellFailures } from './outcome.ts';
 import { Progress } from './progress.ts';
-import { counted, formatBytes, printable } from './terminal.ts';
+import { counted, formatBytes, printable, type Terminal } from './terminal.ts';
 
 export async function volumeLs(
   { terminal }: CommandContext,
@@ -57,12 +58,18 @@ export async function volumeAdd(
   archive: Archive,
   name: string,
   path: string,
-  options: ArchiveCommandOptions & { readonly readOnly?: boolean },
+  options: ArchiveCommandOptions & { readonly create?: boolean; readonly readOnly?: boolean },
 ): Promise<number> {
   const { terminal } = context;
+  const directory = pathFrom(context, path);
+  const isReadOnly = options.readOnly ?? false;
+  if (!isReadOnly && !options.create && !(await mayBeUsed(terminal, directory))) {
+    terminal.say('no volume was added');
+    return EXIT_FINE;
+  }
   const before = archive.segments().length;
   await archive.addVolume(
-    { name, path: pathFrom(context, path), isReadOnly: options.readOnly ?? false },
+    { name, path: directory, isReadOnly },
     // In a server others are at work on the archive, and nothing of it is left to a later opening.
     { onProgress: segmentCount(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
   );
@@ -73,6 +80,30 @@ export async function volumeAdd(
     const found = segments > 0 ? `, with ${counted(segments, 'segment')} that lay there` : '';
     await terminal.line(`added volume ${name}${found}`);
   }
+  return EXIT_FINE;
+}
+
+/** Whether there is something at this path, or the person wants the directory made: a path that was mistyped would take in what is stored. */
+async function mayBeUsed(terminal: Terminal, path: string): Promise<boolean> {
+  const isAbsent = await stat(path).then(
+    () => false,
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
+  );
+  if (!isAbsent) return true;
+  const answer = await terminal.ask(`${printable(path)} does not exist. Make it? [y/N] `);
+  if (answer !== undefined) return /^y(es)?$/i.test(answer.trim());
+  throw new PinakesError('FILE_MISSING', { where: path, detail: 'add --create to make the directory' });
+}
+
+export async function volumeRemove(
+  { terminal }: CommandContext,
+  archive: Archive,
+  name: string,
+  options: ArchiveCommandOptions,
+): Promise<number> {
+  await archive.removeVolume(name);
+  if (options.json) await terminal.json({ name });
+  else await terminal.line(`removed volume ${name}; its directory is still there`);
   return EXIT_FINE;
 }
 

@@ -201,7 +201,8 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
 
   archiveCommand(volume, 'add', 'add a directory as a volume; segments that lie in it become part of the archive')
     .argument('<name>', 'lower-case letters, digits and dashes')
-    .argument('<path>', 'the directory; it is made when it is not there')
+    .argument('<path>', 'the directory')
+    .option('--create', 'make the directory when it does not exist, without asking')
     .option('--read-only', 'never write to it')
     .action(async (name, path, options) =>
       ends(
@@ -218,6 +219,16 @@ function registerVolumes(volume: Command, context: CommandContext, ends: (code: 
       ends(
         await withArchive(context, options, 'volume set', async (archive) =>
           (await import('./archive-volume.ts')).volumeSet(context, archive, name, state, options),
+        ),
+      ),
+    );
+
+  archiveCommand(volume, 'remove', 'take an empty volume out of the archive; its directory stays')
+    .argument('<name>')
+    .action(async (name, options) =>
+      ends(
+        await withArchive(context, options, 'volume remove', async (archive) =>
+          (await import('./archive-volume.ts')).volumeRemove(context, archive, name, options),
         ),
       ),
     );

@@ -199,6 +199,27 @@ test('a deletion asks the person at the other end, and is a job only when it del
   assert.equal((await jobs()).length, 1, 'nothing was meant, so nothing was done');
 });
 
+test('a volume where nothing is makes a directory only when the person at the other end says so', async (t) => {
+  const { run, archive, directory } = await served(t);
+  const path = join(directory, 'disk2');
+  const no = run(['volume', 'add', 'second', 'disk2'], { answers: ['n'] });
+  assert.equal(await no.code, 0);
+  assert.deepEqual(no.terminal.asked, [`${path} does not exist. Make it? [y/N] `]);
+  assert.match(no.terminal.err, /no volume was added\n$/);
+  const refused = run(['volume', 'add', 'second', 'disk2']);
+  assert.equal(await refused.code, 2);
+  assert.match(refused.terminal.err, /--create.*\[FILE_MISSING\]/);
+  assert.equal(existsSync(path), false);
+  assert.equal(await run(['volume', 'add', 'second', 'disk2'], { answers: ['y'] }).code, 0);
+  const remove = run(['volume', 'remove', 'second']);
+  assert.equal(await remove.code, 0);
+  assert.match(remove.terminal.out, /^removed volume second/);
+  assert.deepEqual(
+    archive.connector.volumes.map(({ name }) => name),
+    ['main'],
+  );
+});
+
 test('what only looks at schedules, or only says what would be done, is no job', async (t) => {
   const { run, jobs } = await served(t);
   for (const argv of [

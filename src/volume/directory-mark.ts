@@ -6,7 +6,7 @@
  *
  * The file is one line of JSON: `{"pinakes":"volume","name":"main"}`.
  */
-import { open, readdir, readFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VOLUME_MARK } from '../base/index.ts';
 
@@ -46,6 +46,10 @@ export async function writeMark(directory: string, name: string): Promise<void> 
   } finally {
     await file.close();
   }
+}
+
+export async function removeMark(directory: string): Promise<void> {
+  await rm(join(directory, VOLUME_MARK), { force: true });
 }
 
 export async function isEmptyDirectory(directory: string): Promise<boolean> {

@@ -16,7 +16,7 @@ import { type FileHandle, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { makeDirectories, PinakesError, syncDirectory } from '../base/index.ts';
 import { isGone } from './directory-layout.ts';
-import { isEmptyDirectory, readMark, writeMark } from './directory-mark.ts';
+import { isEmptyDirectory, readMark, removeMark, writeMark } from './directory-mark.ts';
 import { DirectoryNames } from './directory-names.ts';
 import { readRange, streamRange, writeParts } from './file-range.ts';
 import { type CachedHandle, HandleCache } from './handle-cache.ts';
@@ -52,6 +52,12 @@ export async function createDirectoryVolume(name: string, directory: string): Pr
   } catch (cause) {
     throw volumeError(cause, whereIn(name), 'writing');
   }
+}
+
+/** Makes a directory that was a volume a plain one again. Everything else in it stays. */
+export async function unmarkDirectoryVolume(directory: string): Promise<void> {
+  await removeMark(directory);
+  await syncDirectory(directory);
 }
 
 /** Opens a directory as a volume. One that is not there, or empty and never made a volume, fails with VOLUME_MISSING. */

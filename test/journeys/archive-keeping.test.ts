@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pinakes, pinakesJson } from './pinakes-desk.ts';
@@ -192,7 +192,7 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
   await writeSite(join(at, 'one.warc.gz'), 'one', 20);
   await writeSite(join(at, 'two.warc.gz'), 'two', 20);
   await pinakes(at, 'init');
-  assert.equal((await pinakes(at, 'volume', 'add', 'second', 'disk2')).out, 'added volume second\n');
+  assert.equal((await pinakes(at, 'volume', 'add', 'second', 'disk2', '--create')).out, 'added volume second\n');
   await pinakes(at, 'add', '--volume', 'main', 'one.warc.gz');
   await pinakes(at, 'add', '--volume', 'second', 'two.warc.gz');
   const states = async () =>
@@ -211,6 +211,12 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
     ['main', 'writable', 0],
     ['second', 'writable', 2],
   ]);
+  const kept = await pinakes(at, 'volume', 'remove', 'second');
+  assert.equal(kept.code, 2);
+  assert.match(kept.err, /volume second: .*2 segments\) \[VOLUME_NOT_EMPTY\]\n.*pinakes volume migrate/);
+  assert.match((await pinakes(at, 'volume', 'remove', 'main')).out, /^removed volume main; /);
+  assert.deepEqual(await states(), [['second', 'writable', 2]]);
+  assert.match((await pinakes(at, 'volume', 'remove', 'second')).err, /it is the only one.*BAD_ARGUMENT/);
   assert.equal((await pinakes(at, 'get', 'http://one.test/3')).code, 0);
   renameSync(join(at, 'disk2'), join(at, 'unplugged'));
   const missing = await pinakes(at, 'get', 'http://one.test/3');
@@ -222,6 +228,19 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
   const verified = await pinakes(at, 'verify');
   assert.equal(verified.code, 1);
   assert.match(verified.out, /^second: error volume-missing/);
+});
+
+test('a volume is not made where nothing is, unless the person or --create says so', async (t) => {
+  const at = scratch(t);
+  await pinakes(at, 'init');
+  const refused = await pinakes(at, 'volume', 'add', 'second', 'mistyped');
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /mistyped: .*--create.*\[FILE_MISSING\]/);
+  assert.equal(existsSync(join(at, 'mistyped')), false);
+  assert.equal(linesOf((await pinakes(at, 'volume', 'ls')).out).length, 2);
+  assert.equal((await pinakes(at, 'volume', 'add', 'second', 'mistyped', '--create')).code, 0);
+  mkdirSync(join(at, 'there'));
+  assert.equal((await pinakes(at, 'volume', 'add', 'third', 'there')).code, 0);
 });
 
 test('files are added in place; a second time adds nothing, and nothing is copied', async (t) => {

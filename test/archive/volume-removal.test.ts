@@ -1,0 +1,95 @@
+/** Volumes that are removed from an archive. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Archive, openArchive, type Problem } from '../../src/archive/index.ts';
+import { contentOf, makeArchive, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
+
+const COUNT = 4;
+
+function urlOf(volume: string, number: number): string {
+  return `http://${volume}.example/${number}`;
+}
+
+/** An archive with the volumes `main` and `second`, each with as many pages. */
+async function twoVolumes(t: TestContext): Promise<{ archive: Archive; second: string }> {
+  const archive = await makeArchive(t);
+  const second = join(archive.directory, '../', `${archive.directory.split('/').at(-1)}-second`);
+  await archive.addVolume({ name: 'second', path: second });
+  for (const volume of ['main', 'second'])
+    for (let number = 0; number < COUNT; number++)
+      await archive.store(page(urlOf(volume, number), NOON, contentOf(`${volume} ${number}`)), { volume });
+  return { archive, second };
+}
+
+async function problemsOf(archive: Archive): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  await archive.verify({ onProblem: (problem) => void problems.push(problem) });
+  return problems;
+}
+
+test('a volume is removed when it is empty, and its directory can become one under another name', async (t) => {
+  const { archive, second } = await twoVolumes(t);
+  writeFileSync(join(second, 'notes.txt'), 'mine');
+  await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_NOT_EMPTY', detail: '1 segment' });
+  await assert.rejects(archive.removeVolume('third'), { code: 'VOLUME_UNKNOWN' });
+  await archive.migrate('second', 'main');
+  await archive.removeVolume('second');
+  await assert.rejects(archive.removeVolume('main'), { code: 'BAD_ARGUMENT', message: /the only one/ });
+  assert.deepEqual(readdirSync(second).sort(), ['notes.txt']);
+  await assert.rejects(archive.store(page('http://a.example/', NOON, contentOf('a')), { volume: 'second' }), {
+    code: 'VOLUME_UNKNOWN',
+  });
+  await archive.addVolume({ name: 'third', path: second });
+  await archive.close();
+  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  assert.deepEqual(
+    (await again.listVolumes()).map(({ name, failure }) => [name, failure]),
+    [
+      ['main', undefined],
+      ['third', undefined],
+    ],
+  );
+  assert.deepEqual(await payloadAt(again, urlOf('second', 3)), Buffer.from(contentOf('second 3')));
+  assert.deepEqual(await problemsOf(again), []);
+  await again.close();
+});
+
+test('a volume with tombstones, or one that is missing, is not removed', async (t) => {
+  const { archive, second } = await twoVolumes(t);
+  await archive.setVolumeWritable('main', false);
+  await archive.migrate('second', 'main').catch(() => {});
+  await archive.setVolumeWritable('main', true);
+  await archive.migrate('second', 'main');
+  await archive.setVolumeWritable('main', false);
+  await archive.delete({ url: urlOf('main', 3) });
+  await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_NOT_EMPTY', detail: '1 file of tombstones' });
+  renameSync(second, `${second}-unplugged`);
+  await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_MISSING', message: /while it is there/ });
+  mkdirSync(second);
+  await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_MISSING' });
+  assert.equal(existsSync(join(`${second}-unplugged`, '.pinakes-volume')), true);
+  assert.deepEqual(
+    archive.connector.volumes.map(({ name }) => name),
+    ['main', 'second'],
+  );
+});
+
+test('files that were added in place keep their volume until the last of them is elsewhere', async (t) => {
+  const { archive, second } = await twoVolumes(t);
+  const [name] = readdirSync(join(second, 'default'));
+  const file = join(archive.directory, 'mine.warc.gz');
+  await archive.setVolumeWritable('second', false);
+  writeFileSync(file, '');
+  renameSync(join(second, 'default', name!.replace(/\.open$/, '')), file);
+  const { files } = await archive.add([file], { inPlace: true, collection: 'mine', again: true });
+  assert.equal(files, 1);
+  await assert.rejects(archive.removeVolume('linked'), { code: 'VOLUME_NOT_EMPTY' });
+  await archive.migrate('linked', 'main');
+  await archive.removeVolume('linked');
+  assert.deepEqual(
+    archive.connector.volumes.map(({ name: volume }) => volume),
+    ['main', 'second'],
+  );
+});
