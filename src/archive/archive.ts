@@ -402,7 +402,7 @@ export class Archive implements StreamParts {
     return this.#compactions.run(() => this.#makingRoom(() => compactArchive(this, options)));
   }
 
-  /** Packs cold segments as `.warc.zst`, each with a dictionary of its own. With `dryRun`, says from samples what that would give. */
+  /** Packs segments as `.warc.zst`, each with a dictionary of its own. Those that are open are sealed for it. With `dryRun`, says from samples what that would give. */
   recompress(options: RecompressOptions & { readonly dryRun?: boolean } = {}): Promise<RecompressReport> {
     if (options.dryRun) return estimateRecompression(this, options);
     return this.#compactions.run(() => this.#makingRoom(() => recompressArchive(this, options)));

@@ -1,10 +1,10 @@
 /**
- * Recompression: cold segments become `.warc.zst` files, each with a dictionary that was trained from its own records. What a segment would become is
+ * Recompression: segments become `.warc.zst` files, each with a dictionary that was trained from its own records. What a segment would become is
  * judged from a sample first; one that would hardly become smaller stays as it is.
  *
- * Only sealed segments of volumes that can be written to are taken. Each is written anew beside the old one, read back, and put into its place like a
- * segment that compaction wrote (see segment-recode.ts and adopt.ts): reading, storing, streams and their cursors go on, and an interruption at any
- * moment leaves the old one in force or the new one.
+ * Only segments of volumes that can be written to are taken. One that is still open is sealed first, and what is stored next begins another. Each is
+ * written anew beside the old one, read back, and put into its place like a segment that compaction wrote (see segment-recode.ts and adopt.ts): reading,
+ * storing, streams and their cursors go on, and an interruption at any moment leaves the old one in force or the new one.
  */
 import type { Segment } from '../catalog/index.ts';
 import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../warc/index.ts';
@@ -36,6 +36,8 @@ export type RecompressReport = {
   segments: number;
   bytesBefore: number;
   bytesAfter: number;
+  /** How many of them were still open and were sealed for it. */
+  sealed: number;
   /** Segments that stay as they are, and why; some because something in them is damaged, or the disk does not give it. */
   readonly left: Left[];
 };
@@ -49,6 +51,7 @@ export async function estimateRecompression(
   await eachSegment(archive, report, options, async (segment) => {
     const { share } = await sampleSegment(archive, segment);
     if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(segment, share);
+    if (segment.state === 'open') report.sealed++;
     count(report, segment, Math.round(segment.bytes * share), options);
     return undefined;
   });
@@ -61,9 +64,12 @@ export async function recompressArchive(
 ): Promise<RecompressReport> {
   const report = emptyReport();
   await archive.exclusive(() => finishExchanges(archive));
-  await eachSegment(archive, report, options, async (segment) => {
-    const { dictionary, share } = await sampleSegment(archive, segment);
-    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(segment, share);
+  await eachSegment(archive, report, options, async (sampled) => {
+    const { dictionary, share } = await sampleSegment(archive, sampled);
+    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(sampled, share);
+    const segment = sampled.state === 'sealed' ? sampled : await archive.exclusive(() => seal(archive, sampled));
+    if (!segment) return { segment: sampled.name, why: 'it was changed meanwhile' };
+    if (sampled.state === 'open') report.sealed++;
     const recoded = await recodeSegment(archive, segment, { dictionary, level: LEVEL, signal: options.signal });
     if (recoded.kind === 'refused') return { segment: segment.name, why: recoded.why, isDamaged: recoded.isDamaged };
     const why = await archive.exclusive(() => takePlace(archive, segment, recoded, options));
@@ -74,14 +80,14 @@ export async function recompressArchive(
   return report;
 }
 
-/** Does something for each cold segment; it says why one was left. A bad sector costs only the segment it is under. */
+/** Does something for each segment that may be packed; it says why one was left. A bad sector costs only the segment it is under. */
 async function eachSegment(
   archive: ArchiveParts,
   report: RecompressReport,
   { signal }: RecompressOptions,
   work: (segment: Segment) => Promise<Left | undefined>,
 ): Promise<void> {
-  for (const segment of coldSegments(archive)) {
+  for (const segment of segmentsToPack(archive)) {
     signal?.throwIfAborted();
     if (await isHeldUp(archive, segment, report)) continue;
     const left = await work(segment).catch((error: unknown) => {
@@ -92,12 +98,21 @@ async function eachSegment(
   }
 }
 
-/** Sealed, in a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
-function coldSegments({ shelf, volumes }: ArchiveParts): Segment[] {
+/** In a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
+function segmentsToPack({ shelf, volumes }: ArchiveParts): Segment[] {
   const writable = new Set(volumes.writable().map(({ name }) => name));
-  return shelf
-    .all()
-    .filter(({ state, volume, name }) => state === 'sealed' && writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
+  return shelf.all().filter(({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
+}
+
+/** Seals a segment that was open when it was sampled. Undefined when it is no longer there, or cannot be written to. */
+async function seal({ shelf, catalog }: ArchiveParts, { number }: Segment): Promise<Segment | undefined> {
+  const open = shelf.openSegments().find(({ segment }) => segment.number === number);
+  if (open) {
+    await shelf.retire(open);
+    await catalog.write({ putSegments: [open.segment] });
+  }
+  const segment = shelf.find(number);
+  return segment?.state === 'sealed' ? segment : undefined;
 }
 
 /** Deleted records have no place in a new segment, so compaction comes first; and what a snapshot names stays as it is. */
@@ -184,7 +199,7 @@ async function sampleSegment(
 }
 
 function emptyReport(): RecompressReport {
-  return { segments: 0, bytesBefore: 0, bytesAfter: 0, left: [] };
+  return { segments: 0, bytesBefore: 0, bytesAfter: 0, sealed: 0, left: [] };
 }
 
 function count(

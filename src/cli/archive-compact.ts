@@ -113,17 +113,17 @@ async function recompress(
   progress.end();
   if (options.json) return report;
   await terminal.line(described(report, options.dryRun === true));
-  const open = archive.segments().filter(({ state }) => state === 'open').length;
-  if (open > 0)
-    terminal.say(
-      `${counted(open, 'segment')} ${open === 1 ? 'is' : 'are'} still being written to and left as ${open === 1 ? 'it is' : 'they are'}`,
-    );
+  if (report.sealed > 0) {
+    const [open, were] = report.sealed === 1 ? ['1 segment was', 'was'] : [`${report.sealed} segments were`, 'were'];
+    const sealed = options.dryRun ? 'would be sealed' : `${were} sealed`;
+    terminal.say(`${open} still being written to and ${sealed} for it; what is stored next begins another`);
+  }
   for (const { segment, why } of report.left) terminal.say(`${segment} stays as it is: ${why}`);
   return report;
 }
 
 function described({ segments, bytesBefore, bytesAfter }: RecompressReport, isDry: boolean): string {
-  if (segments === 0) return 'nothing to recompress: no cold segment would become smaller';
+  if (segments === 0) return 'nothing to recompress: no segment would become smaller';
   const sizes = `${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after`;
   if (isDry) return `${counted(segments, 'segment')} would be packed as zstd: ${sizes}, by samples of them`;
   return `${counted(segments, 'segment')} packed as zstd: ${sizes}`;

@@ -108,7 +108,7 @@ export function registerArchive(program: Command, context: CommandContext, ends:
     );
 
   archiveCommand(program, 'compact', 'take the bytes of what was deleted out of the segments')
-    .addOption(new Option('--recompress <coding>', 'also pack cold segments anew, with a dictionary').choices(['zstd']))
+    .addOption(new Option('--recompress <coding>', 'also pack segments anew, with a dictionary').choices(['zstd']))
     .option('--dry-run', 'only say what there is to do')
     .action(async (options) =>
       ends(

@@ -28,7 +28,7 @@ async function seal(archive: Archive): Promise<void> {
 }
 
 /** Pages enough to train a dictionary of; the last quarter repeats the first. */
-async function filled(archive: Archive, count = 300): Promise<void> {
+async function filled(archive: Archive, { count = 300, isSealed = true } = {}): Promise<void> {
   for (let from = 0; from < count; from += 100) {
     const stores = Array.from({ length: 100 }, (_, index) => {
       const n = from + index;
@@ -37,7 +37,12 @@ async function filled(archive: Archive, count = 300): Promise<void> {
     });
     await Promise.all(stores);
   }
-  await seal(archive);
+  if (isSealed) await seal(archive);
+}
+
+/** Collection, coding and state of every segment. */
+function states(archive: Archive): string[] {
+  return archive.segments().map(({ name, state }) => `${name.split('/')[0]}.${name.split('.').at(-1)} ${state}`);
 }
 
 /** Head and block of every record but the archive's own warcinfo, in order. */
@@ -97,6 +102,26 @@ test('a recompressed archive is smaller, holds the same records in the same orde
   const later = await answers(archive);
   await archive.rebuild();
   assert.deepEqual(await answers(archive), later);
+});
+
+test('a segment that is still open is sealed for recompression, unless it would hardly become smaller', async (t) => {
+  const archive = await makeArchive(t);
+  await filled(archive, { isSealed: false });
+  const random = { kind: 'resource', url: 'http://a.example/r', time: NOON, mime: 'image/jpeg' } as const;
+  await archive.store({ ...random, body: randomBytes(20_000) }, { collection: 'random' });
+  const before = await answers(archive);
+  const estimate = await archive.recompress({ dryRun: true });
+  assert.deepEqual([estimate.segments, estimate.sealed], [1, 1]);
+  assert.deepEqual(states(archive), ['default.gz open', 'random.gz open']);
+  const report = await archive.recompress();
+  assert.deepEqual([report.segments, report.sealed, report.left.length], [1, 1, 1]);
+  assert.match(report.left[0]!.why, /% of its size/);
+  assert.deepEqual(states(archive), ['random.gz open', 'default.zst sealed']);
+  assert.deepEqual(await answers(archive), before);
+  await archive.store(page('http://a.example/new', NOON, sitePage(400)));
+  assert.deepEqual(states(archive), ['random.gz open', 'default.zst sealed', 'default.gz open']);
+  assert.deepEqual(await audit(archive), []);
+  assert.deepEqual(await fullProblems(archive), []);
 });
 
 test('the new file begins with its dictionary, as the standard proposes, and every frame is one record', async (t) => {

@@ -230,6 +230,28 @@ test('volumes are added, listed, made read-only, emptied into each other, and on
   assert.match(verified.out, /^second: error volume-missing/);
 });
 
+test('compact --recompress seals the only segment of a small archive, and says so', async (t) => {
+  const at = scratch(t);
+  await writeSite(join(at, 'one.warc.gz'), 'one');
+  await pinakes(at, 'init');
+  await pinakes(at, 'add', 'one.warc.gz');
+  const dry = await pinakes(at, 'compact', '--recompress', 'zstd', '--dry-run');
+  assert.match(dry.out, /^1 segment would be packed as zstd: /m);
+  assert.match(dry.err, /^1 segment was still being written to and would be sealed for it; /);
+  const done = await pinakes(at, 'compact', '--recompress', 'zstd');
+  assert.match(done.out, /^1 segment packed as zstd: /m);
+  assert.match(done.err, /^1 segment was still being written to and was sealed for it; /);
+  const again = await pinakes(at, 'compact', '--recompress', 'zstd', '--json');
+  assert.deepEqual(JSON.parse(again.out).recompression, {
+    segments: 0,
+    bytesBefore: 0,
+    bytesAfter: 0,
+    sealed: 0,
+    left: [],
+  });
+  assert.equal((await pinakes(at, 'verify')).code, 0);
+});
+
 test('a volume is not made where nothing is, unless the person or --create says so', async (t) => {
   const at = scratch(t);
   await pinakes(at, 'init');
