@@ -235,6 +235,11 @@ export class Archive implements StreamParts {
     await mkdir(spool, { recursive: true });
     for (const left of await readdir(spool)) await rm(join(spool, left), { recursive: true, force: true });
     await this.snapshots.load();
+    const { damage } = this.snapshots;
+    if (damage) {
+      const message = `${damage.message}. ${damage.advice}`;
+      this.report({ code: 'snapshots-damaged', level: 'error', file: damage.where!, offset: 0, message });
+    }
     await this.collections.load();
     this.shelf.load(await this.catalog.segments());
     await healArchive(this, this.cataloguingParts(this.options.signal), this.options.onOpening);

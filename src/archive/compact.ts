@@ -42,7 +42,10 @@ export type CompactOptions = {
 export type StayingSegments = {
   /** They cannot be written to. */
   readonly readOnly: string[];
-  /** They wait for a volume that is not there, or for a segment that could not be read: tombstones of theirs may lie in it, and captures that lean on them. */
+  /**
+   * They wait for a volume that is missing, or for a segment that could not be read: their tombstones may lie in it, or captures that refer to them. Or they wait for
+   * the list of snapshots, which is damaged: a snapshot may keep them.
+   */
   readonly waiting: string[];
   /** A snapshot keeps them. */
   readonly kept: { readonly segment: string; readonly snapshot: string }[];
@@ -95,7 +98,8 @@ function noneStaying(): StayingSegments {
 /** Notes a segment with deleted records that cannot be written anew, and says whether it is one. */
 function noteIfStaying(archive: ArchiveParts, segment: Segment, staying: StayingSegments): boolean {
   const snapshot = archive.snapshots.keeperOf(segment);
-  const isLacking = archive.volumes.failures().length > 0 || archive.shelf.unread.size > 0;
+  const isLacking =
+    archive.volumes.failures().length > 0 || archive.shelf.unread.size > 0 || archive.snapshots.damage !== undefined;
   if (isLacking) staying.waiting.push(segment.name);
   else if (snapshot !== undefined) staying.kept.push({ segment: segment.name, snapshot });
   else if (!isInWritableVolume(archive, segment)) staying.readOnly.push(segment.name);

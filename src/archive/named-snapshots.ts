@@ -4,13 +4,18 @@
  * nobody access.
  *
  * ```
- *   snapshots.json   { "version": 1, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...], mark }] }     in the archive's directory; truth
+ *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...], mark }] }     in the archive's directory; truth
  * ```
+ * The digest is of the list of snapshots as compact JSON. Files of earlier versions have none.
+ *
+ * A file that is damaged does not keep the archive shut. It stays as it is, and nothing is written to it. Until it is put back or moved away, no
+ * snapshot is made or removed, and compaction leaves every segment alone, since a snapshot may keep it.
+ *
  * The mark serves streams until the next rebuild, which numbers segments anew; the names of the segments hold beyond that.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type EpochMs, fileError, PinakesError, syncDirectory } from '../base/index.ts';
+import { digestOf, type EpochMs, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../base/index.ts';
 import type { Segment } from '../catalog/index.ts';
 import { PLAIN_NAME } from './collections.ts';
 import { Exclusive } from './exclusive.ts';
@@ -32,25 +37,39 @@ export class NamedSnapshots {
   /** One at a time: each writes the whole file. */
   readonly #changes = new Exclusive();
   #snapshots: NamedSnapshot[] = [];
+  #damage: PinakesError | undefined;
 
   constructor(directory: string) {
     this.#path = join(directory, FILE_NAME);
   }
 
   async load(): Promise<void> {
-    const text = await readFile(this.#path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'ENOENT') return undefined;
-      throw fileError(cause, this.#path);
-    });
-    this.#snapshots = text === undefined ? [] : parseFile(text, this.#path);
+    this.#damage = undefined;
+    try {
+      const text = await readFile(this.#path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+        if (cause.code === 'ENOENT') return undefined;
+        throw fileError(cause, this.#path);
+      });
+      this.#snapshots = text === undefined ? [] : parseFile(text);
+    } catch (cause) {
+      const detail = cause instanceof PinakesError ? cause.message : (cause as Error).message;
+      this.#damage = new PinakesError('SNAPSHOTS_DAMAGED', { where: this.#path, detail, cause });
+      this.#snapshots = [];
+    }
+  }
+
+  /** Why it is not known which snapshots there are, when it is not. */
+  get damage(): PinakesError | undefined {
+    return this.#damage;
   }
 
   all(): readonly NamedSnapshot[] {
+    if (this.#damage) throw this.#damage;
     return this.#snapshots;
   }
 
   get(name: string): NamedSnapshot {
-    const found = this.#snapshots.find((snapshot) => snapshot.name === name);
+    const found = this.all().find((snapshot) => snapshot.name === name);
     if (!found) throw new PinakesError('SNAPSHOT_MISSING', { where: name });
     return found;
   }
@@ -65,7 +84,7 @@ export class NamedSnapshots {
       const detail = 'the letters A-Z and a-z, digits, dots, dashes and underscores; the first a letter or a digit';
       throw new PinakesError('BAD_ARGUMENT', { where: `snapshot ${name}`, detail });
     }
-    if (this.#snapshots.some((snapshot) => snapshot.name === name))
+    if (this.all().some((snapshot) => snapshot.name === name))
       throw new PinakesError('SNAPSHOT_EXISTS', { where: name });
     const snapshot = await Snapshot.take(parts);
     return parts.exclusive(async () => {
@@ -96,7 +115,8 @@ export class NamedSnapshots {
     try {
       const handle = await open(temporary, 'w');
       try {
-        await handle.writeFile(`${JSON.stringify({ version: FILE_VERSION, snapshots }, null, 1)}\n`);
+        const file = { version: FILE_VERSION, sha256: sha256Of(snapshots), snapshots };
+        await handle.writeFile(`${JSON.stringify(file, null, 1)}\n`);
         await handle.sync();
       } finally {
         await handle.close();
@@ -110,12 +130,27 @@ export class NamedSnapshots {
   }
 }
 
-function parseFile(text: string, path: string): NamedSnapshot[] {
-  try {
-    const { version, snapshots } = JSON.parse(text) as { version: number; snapshots: NamedSnapshot[] };
-    if (version === FILE_VERSION && Array.isArray(snapshots)) return snapshots;
-  } catch {
-    // Told below, like every other form that is not understood.
-  }
-  throw new PinakesError('CONNECTOR_INVALID', { where: path, detail: 'the snapshots in it cannot be understood' });
+function sha256Of(snapshots: unknown): string {
+  return toHex(digestOf('sha256', utf8(JSON.stringify(snapshots))).bytes);
+}
+
+function parseFile(text: string): NamedSnapshot[] {
+  const { version, sha256, snapshots } = JSON.parse(text) as Record<string, unknown>;
+  if (version !== FILE_VERSION) throw new Error(`version ${String(version)} is not understood`);
+  if (sha256 !== undefined && sha256 !== sha256Of(snapshots)) throw new Error('its digest is not that of its contents');
+  if (!Array.isArray(snapshots) || !snapshots.every(isSnapshot)) throw new Error('it lists something else');
+  return snapshots;
+}
+
+function isSnapshot(value: unknown): value is NamedSnapshot {
+  const { name, time, segments, mark } = (value ?? {}) as Record<string, unknown>;
+  const isSegment = (segment: unknown) =>
+    Array.isArray(segment) && segment.map((part) => typeof part).join() === 'string,string,number';
+  return (
+    typeof name === 'string' &&
+    typeof time === 'number' &&
+    typeof mark === 'object' &&
+    Array.isArray(segments) &&
+    segments.every(isSegment)
+  );
 }

@@ -119,7 +119,9 @@ async function seal({ shelf, catalog }: ArchiveParts, { number }: Segment): Prom
 async function isHeldUp(archive: ArchiveParts, segment: Segment, report: RecompressReport): Promise<boolean> {
   const { name } = segment;
   const snapshot = archive.snapshots.keeperOf(segment);
-  if (snapshot !== undefined) report.left.push({ segment: name, why: `it belongs to the snapshot ${snapshot}` });
+  if (archive.snapshots.damage !== undefined)
+    report.left.push({ segment: name, why: 'a snapshot may keep it, and the list of snapshots is damaged' });
+  else if (snapshot !== undefined) report.left.push({ segment: name, why: `it belongs to the snapshot ${snapshot}` });
   // Their tombstones may lie in a volume that is not there.
   else if (segment.deadBytes > 0 || (await archive.tombstones.bytes(name)) > 0)
     report.left.push({ segment: name, why: 'it holds deleted records, which compaction has to take out first' });

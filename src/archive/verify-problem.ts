@@ -29,6 +29,7 @@ export const PROBLEM_CATALOGUE = {
   'segment-missing': entry('error', 'the segment is not in its volume'),
   'segment-short': entry('error', 'the segment is shorter than the catalog knows it'),
   'segment-unreadable': entry('error', 'the segment cannot be read'),
+  'snapshots-damaged': entry('error', 'the list of snapshots cannot be read, and nothing is compacted'),
   'totals-wrong': entry('error', 'the totals of the catalog are not those of what it holds'),
   'volume-missing': entry('error', 'the volume is not there'),
 } as const satisfies Record<string, ProblemEntry>;

@@ -92,6 +92,8 @@ class Verification {
   }
 
   async run(): Promise<VerifyReport> {
+    const { damage } = this.#archive.snapshots;
+    if (damage) await this.#tell(problemOf('snapshots-damaged', {}, { detail: `${damage.where}, ${damage.detail}` }));
     for (const { name } of this.#archive.volumes.settings()) {
       const failure = this.#archive.volumes.failureOf(name);
       if (failure) this.#loseVolume(name, failure);

@@ -254,6 +254,10 @@ export const ERROR_CATALOGUE = {
     'an unfinished run with other options or files is here',
     'Run it again with the options and the files it was begun with, or undo it.',
   ),
+  SNAPSHOTS_DAMAGED: entry(
+    'the list of snapshots is damaged',
+    'The file was left as it is. Put it back from a backup; or, to give up the snapshots in it, move it out of the archive. Then open the archive again. Until then nothing is compacted.',
+  ),
   SNAPSHOT_EXISTS: entry('there is a snapshot of this name already', 'Choose another name, or remove the other.'),
   SNAPSHOT_MISSING: entry('there is no snapshot of this name', '`pinakes snapshot ls` lists those that there are.'),
   VOLUME_IO: entry(

@@ -87,7 +87,7 @@ function sayStaying(
       terminal.say(`${name} holds deleted records and lies in a volume that may only be read; they stay in it`);
   for (const name of waiting)
     terminal.say(
-      `${name} holds deleted records; they stay in it while a volume is missing (\`pinakes volume ls\`) or a segment cannot be read`,
+      `${name} holds deleted records; they stay in it while a volume is missing (\`pinakes volume ls\`), a segment cannot be read or snapshots.json is damaged`,
     );
   for (const { segment, snapshot } of kept)
     terminal.say(

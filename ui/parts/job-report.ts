@@ -134,7 +134,7 @@ const LEFT: readonly [name: string, why: string][] = [
   ['damaged', 'because of damage. Put a sound copy back from a backup'],
   ['doubled', 'because another volume has a different file of the same name'],
   ['readOnly', 'in a volume that may only be read'],
-  ['waiting', 'because a volume is missing'],
+  ['waiting', 'because a volume is missing, a segment cannot be read or the list of snapshots is damaged'],
   ['kept', 'in a snapshot'],
 ];
 
