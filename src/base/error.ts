@@ -64,14 +64,31 @@ const FILE_ERRORS: Readonly<Record<string, ErrorCode>> = {
 /** Those that the catalogue's sentence does not explain; what the system says of them is told with it. */
 const NEEDS_DETAIL = new Set(['EFBIG', 'ELOOP', 'ENAMETOOLONG', 'ENODEV', 'ENOTCONN', 'ENXIO', 'ESTALE', 'ETIMEDOUT']);
 
-/** Turns a failure of the file system into an error with a code; lets everything else through unchanged. */
+/** Failures of the file system that SQLite reports, by its primary result codes. */
+const SQLITE_ERRORS: Readonly<Record<number, ErrorCode>> = {
+  5: 'FILE_BUSY',
+  8: 'FILE_UNWRITABLE',
+  10: 'DEVICE_FAILED',
+  13: 'DISK_FULL',
+  14: 'FILE_UNREADABLE',
+};
+
+type SystemFailure = { readonly code?: unknown; readonly errcode?: unknown; readonly message?: unknown };
+
+/** Turns a failure of the file system, or of SQLite because of it, into an error with a code; lets everything else through unchanged. */
 export function fileError(cause: unknown, where: string, doing: 'reading' | 'writing' = 'reading'): unknown {
-  const name = (cause as { code?: unknown } | null | undefined)?.code;
-  if (typeof name !== 'string' || !Object.hasOwn(FILE_ERRORS, name)) return cause;
-  const code = FILE_ERRORS[name]!;
+  const { code: name, errcode, message } = (cause ?? {}) as SystemFailure;
+  if (typeof name !== 'string') return cause;
+  const isSqlite = name === 'ERR_SQLITE_ERROR' && typeof errcode === 'number';
+  const code = isSqlite
+    ? SQLITE_ERRORS[errcode & 0xff]
+    : Object.hasOwn(FILE_ERRORS, name)
+      ? FILE_ERRORS[name]
+      : undefined;
+  if (code === undefined) return cause;
   return new PinakesError(code === 'FILE_UNREADABLE' && doing === 'writing' ? 'FILE_UNWRITABLE' : code, {
     where,
-    ...(NEEDS_DETAIL.has(name) && { detail: (cause as Error).message }),
+    ...((isSqlite || NEEDS_DETAIL.has(name)) && { detail: String(message) }),
     cause,
   });
 }

@@ -16,7 +16,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { PinakesError } from '../base/index.ts';
+import { fileError, PinakesError } from '../base/index.ts';
 
 const STATE_NAME = 'crawl.sqlite';
 /** How the tables came to be. A file of version n has taken the first n steps, and takes the others when it is opened. */
@@ -95,8 +95,8 @@ export class CrawlState {
     } catch (cause) {
       // Else what was begun would keep everybody else from the file.
       database?.close();
-      if (cause instanceof PinakesError) throw cause;
-      throw new PinakesError('CRAWL_STATE', { where: path, cause });
+      const error = fileError(cause, path, 'writing');
+      throw error instanceof PinakesError ? error : new PinakesError('CRAWL_STATE', { where: path, cause });
     }
   }
 
@@ -113,13 +113,14 @@ export class CrawlState {
 
   /** Runs work whose changes are made together or not at all. */
   transaction<T>(work: () => T): T {
-    this.#database.exec('BEGIN IMMEDIATE');
+    this.#failing(() => this.#database.exec('BEGIN IMMEDIATE'));
     try {
       const result = work();
-      this.#database.exec('COMMIT');
+      this.#failing(() => this.#database.exec('COMMIT'));
       return result;
     } catch (error) {
-      this.#database.exec('ROLLBACK');
+      // On a full disk SQLite has rolled back already.
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
   }
@@ -132,16 +133,25 @@ export class CrawlState {
   }
 
   all<T>(sql: string, ...values: SQLInputValue[]): T[] {
-    return this.statement(sql).all(...values) as T[];
+    return this.#failing(() => this.statement(sql).all(...values) as T[]);
   }
 
   get<T>(sql: string, ...values: SQLInputValue[]): T | undefined {
-    return this.statement(sql).get(...values) as T | undefined;
+    return this.#failing(() => this.statement(sql).get(...values) as T | undefined);
   }
 
   /** Gives the number of rows that changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.statement(sql).run(...values).changes);
+    return this.#failing(() => Number(this.statement(sql).run(...values).changes));
+  }
+
+  /** Translates failures of the disk. */
+  #failing<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw fileError(cause, STATE_NAME, 'writing');
+    }
   }
 
   /** Makes a function known to SQL. */

@@ -27,6 +27,7 @@ test('what SQLite cannot do for want of room or of its turn is a failure of the 
     [26, 'INDEX_DAMAGED'],
     [522, 'INDEX_DAMAGED'],
     [778, 'DEVICE_FAILED'],
+    [13, 'DISK_FULL'],
   ] as const)
     assert.equal(codeOf(indexError(sqlite(errcode))), code, String(errcode));
   database.close();

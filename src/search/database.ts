@@ -18,7 +18,7 @@
  * indexer goes on behind the last batch that is whole.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { PinakesError } from '../base/index.ts';
+import { fileError, PinakesError } from '../base/index.ts';
 
 export const SEARCH_FILE = 'search.sqlite';
 
@@ -102,7 +102,8 @@ function versionOf(database: DatabaseSync): number {
     return Number(database.prepare('PRAGMA user_version').get()!.user_version);
   } catch (cause) {
     database.close();
-    throw new PinakesError('INDEX_DAMAGED', { detail: (cause as Error).message, cause });
+    const error = indexError(cause);
+    throw error instanceof PinakesError ? error : damaged((cause as Error).message, cause);
   }
 }
 
@@ -115,10 +116,7 @@ function dropAll(database: DatabaseSync): void {
   for (const { name } of names) database.exec(`DROP TABLE IF EXISTS "${name}"`);
 }
 
-const SQLITE_BUSY = 5;
-const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 /** The file is shorter than it says. */
 const SQLITE_IOERR_SHORT_READ = 522;
@@ -127,22 +125,8 @@ const SQLITE_IOERR_SHORT_READ = 522;
 export function indexError(error: unknown): unknown {
   const { code, errcode, message } = (error ?? {}) as { code?: unknown; errcode?: unknown; message?: unknown };
   if (code !== 'ERR_SQLITE_ERROR' || typeof errcode !== 'number') return error;
-  const failure = { where: SEARCH_FILE, detail: String(message), cause: error };
-  switch (errcode & 0xff) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return damaged(String(message), error);
-    case SQLITE_FULL:
-      return new PinakesError('DISK_FULL', failure);
-    case SQLITE_BUSY:
-      return new PinakesError('FILE_BUSY', failure);
-    case SQLITE_IOERR:
-      return errcode === SQLITE_IOERR_SHORT_READ
-        ? damaged(String(message), error)
-        : new PinakesError('DEVICE_FAILED', failure);
-    default:
-      return error;
-  }
+  const isDamaged = [SQLITE_CORRUPT, SQLITE_NOTADB].includes(errcode & 0xff) || errcode === SQLITE_IOERR_SHORT_READ;
+  return isDamaged ? damaged(String(message), error) : fileError(error, SEARCH_FILE, 'writing');
 }
 
 /** Says so of an index whose tables do not hold what was put into them. */

@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { PinakesError } from '../base/index.ts';
+import { fileError, PinakesError } from '../base/index.ts';
 
 const SQLITE_BUSY = 5;
 const LOCK_FILE = 'lock.sqlite';
@@ -31,7 +31,7 @@ export class WorkLock {
         database.exec('BEGIN EXCLUSIVE');
       } catch (cause) {
         database.close();
-        if ((cause as { errcode?: number }).errcode !== SQLITE_BUSY) throw cause;
+        if ((cause as { errcode?: number }).errcode !== SQLITE_BUSY) throw fileError(cause, path, 'writing');
         throw new PinakesError('SLIM_LOCKED', { where: directory, detail: holderIn(directory) });
       }
       if (inode !== undefined && inode === inodeOf(path)) return new WorkLock(directory, database);
@@ -47,7 +47,12 @@ export class WorkLock {
   private constructor(directory: string, database: DatabaseSync) {
     this.#directory = directory;
     this.#database = database;
-    writeFileSync(holderFileOf(directory), String(process.pid));
+    try {
+      writeFileSync(holderFileOf(directory), String(process.pid));
+    } catch (cause) {
+      this.release();
+      throw cause;
+    }
   }
 
   release(): void {

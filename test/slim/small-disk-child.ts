@@ -1,11 +1,11 @@
 /**
  * Slims a collection on a disk that is too small for a second copy of its file, then again with room, and prints what it saw as JSON.
  *
- * Arguments: a directory on the small disk, and a sample to copy there.
+ * Arguments: a directory on the small disk, a sample to copy there, and how many bytes are to be free. With none free the journal lies on the disk too.
  */
 import { copyFileSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { equal } from '../../src/base/index.ts';
+import { equal, type PinakesError } from '../../src/base/index.ts';
 import { slimRun } from '../../src/slim/index.ts';
 import { runOptions } from './slim-options.ts';
 
@@ -16,22 +16,23 @@ export type SmallDisk = {
   readonly revisitsAfterwards: number;
 };
 
-async function main(directory: string, sample: string): Promise<SmallDisk> {
+async function main(directory: string, sample: string, freeBytes: number): Promise<SmallDisk> {
   const file = join(directory, 'one.warc.gz');
   copyFileSync(sample, file);
   const image = readFileSync(file);
   // What is left is less than the file that is to be written.
   const { bavail, bsize } = statfsSync(directory);
   const ballast = join(directory, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(bavail * bsize - 100_000, 1));
-  // The journal lies elsewhere, so that it is the new file that finds no room.
-  const workDirectory = `${sample}-work`;
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize - freeBytes, 1));
+  // Elsewhere, the journal leaves it to the new file to find no room.
+  const workDirectory = freeBytes > 0 ? `${sample}-work` : join(directory, '.work');
   const { options, failures } = runOptions(directory, { workDirectory });
-  await slimRun(options);
+  await slimRun(options).catch((error: PinakesError) => failures.push(error));
   const isIntact = equal(readFileSync(file), image);
   rmSync(ballast);
   const summary = await slimRun(runOptions(directory, { workDirectory }).options);
   return { codes: failures.map(({ code }) => code), isIntact, revisitsAfterwards: summary.revisits };
 }
 
-if (import.meta.main) process.stdout.write(JSON.stringify(await main(process.argv[2]!, process.argv[3]!)));
+if (import.meta.main)
+  process.stdout.write(JSON.stringify(await main(process.argv[2]!, process.argv[3]!, Number(process.argv[4]))));

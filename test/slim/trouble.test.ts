@@ -251,22 +251,36 @@ test('a file that may not be read costs only itself', async () => {
 
 const mayMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m none /mnt']).status === 0;
 
-test('a disk without room for the new file is told of, the old one is intact, and with room the run goes on', {
-  skip: !mayMount && 'no right to mount a small disk',
-}, async () => {
-  await inDirectory(async (directory) => {
-    await writeFiles(directory, { 'one.warc.gz': [1, 2, 1, 2] }, 200_000);
-    const mount = join(directory, 'mount');
-    mkdirSync(mount);
-    const script = 'mount -t tmpfs -o size=4m none "$2" && exec "$0" "$1" "$2" "$3"';
-    const child = join(import.meta.dirname, 'small-disk-child.ts');
-    const args = ['-rm', 'sh', '-c', script, process.execPath, child, mount, join(directory, 'one.warc.gz')];
-    const { status, stdout, stderr } = spawnSync('unshare', args);
-    assert.equal(status, 0, String(stderr));
-    const seen = JSON.parse(String(stdout)) as SmallDisk;
-    assert.deepEqual(seen, { codes: ['DISK_FULL'], isIntact: true, revisitsAfterwards: 2 });
+for (const [what, freeBytes] of [
+  ['the new file', 100_000],
+  ['the lock and the journal', 0],
+] as const)
+  test(`a disk without room for ${what} is reported, the old file is intact, and with room the run goes on`, {
+    skip: !mayMount && 'no right to mount a small disk',
+  }, async () => {
+    await inDirectory(async (directory) => {
+      await writeFiles(directory, { 'one.warc.gz': [1, 2, 1, 2] }, 200_000);
+      const mount = join(directory, 'mount');
+      mkdirSync(mount);
+      const script = 'mount -t tmpfs -o size=4m none "$2" && exec "$0" "$1" "$2" "$3" "$4"';
+      const child = join(import.meta.dirname, 'small-disk-child.ts');
+      const args = [
+        '-rm',
+        'sh',
+        '-c',
+        script,
+        process.execPath,
+        child,
+        mount,
+        join(directory, 'one.warc.gz'),
+        String(freeBytes),
+      ];
+      const { status, stdout, stderr } = spawnSync('unshare', args);
+      assert.equal(status, 0, String(stderr));
+      const seen = JSON.parse(String(stdout)) as SmallDisk;
+      assert.deepEqual(seen, { codes: ['DISK_FULL'], isIntact: true, revisitsAfterwards: 2 });
+    });
   });
-});
 
 test('two files of one collection that are the same file are one', async () => {
   await inDirectory(async (directory) => {
