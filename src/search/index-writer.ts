@@ -9,6 +9,7 @@ import { DecodedStart } from '../warc/index.ts';
 import { openForWriting } from './database.ts';
 import { packLinks, unpackLinks } from './document-links.ts';
 import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
+import { carryOver, emptyLog, expectRoom } from './index-room.ts';
 import { packText } from './packed-text.ts';
 import { edgesFile, type RankOptions, type RankReport, rankPages } from './rank.ts';
 import { bodyForm, indexForm } from './token-form.ts';
@@ -32,6 +33,7 @@ export class IndexWriter {
     this.#stopwatch = stopwatch;
     this.#path = path;
     this.#database = openForWriting(path);
+    carryOver(this.#database);
     this.#statements = statementsOf(this.#database);
     this.#batch = Number(this.#state('batch') ?? 0);
     this.#learnCollections();
@@ -50,6 +52,7 @@ export class IndexWriter {
     const start = this.#stopwatch();
     const read: ReadEntry[] = [];
     for (const entry of entries) read.push({ entry, page: entry.content && (await readContent(entry, entry.content)) });
+    expectRoom(this.#database, this.#path);
     this.#begin();
     for (const { entry, page } of read) this.#addEntry(entry, page, tally);
     this.#noteChanged(tally.captures + tally.redirects);
@@ -78,11 +81,13 @@ export class IndexWriter {
     }
     this.#database.exec('COMMIT');
     this.#isOpen = false;
+    carryOver(this.#database);
   }
 
   /** Forgets the batch at hand. */
   async rollBack(): Promise<void> {
     this.#endBatch();
+    emptyLog(this.#database);
     // Those that came with the batch have no numbers any more.
     this.#learnCollections();
   }
