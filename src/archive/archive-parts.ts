@@ -25,6 +25,8 @@ export interface ArchiveParts {
   report(finding: Finding): void;
   /** Runs one change of the archive at a time. */
   exclusive<T>(work: () => Promise<T>): Promise<T>;
+  /** Gives up the room that the archive keeps for itself until it is closed, and says whether there was any. */
+  giveUpReserve(): Promise<boolean>;
   readonly arrivals: Arrivals;
   newDraft(): CatalogDraft;
   /** Makes what was appended durable, then lets the catalog take the draft (I1, I2). */

@@ -332,6 +332,10 @@ export class Archive implements StreamParts {
     return work();
   }
 
+  giveUpReserve(): Promise<boolean> {
+    return this.#reserve.giveUp();
+  }
+
   /** No change is begun that the catalog would not take: it would only leave traces in the volumes. */
   #assertTaking(): void {
     if (this.catalog.refusal) throw this.catalog.refusal;

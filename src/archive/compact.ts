@@ -13,12 +13,13 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PinakesError } from '../base/index.ts';
+import { PinakesError } from '../base/index.ts';
 import type { Block, BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import { sortLines } from '../warc/index.ts';
 import { adoptSegment, finishAdoptions } from './adopt.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId, parseBlockId } from './catalog-draft.ts';
+import { bytesToRewrite, freeBytesOf, LackOfRoom } from './compaction-room.ts';
 import { damageError, ifGiven, isBadSector, isDamage } from './damage.ts';
 import { DeadOffsets } from './dead-offsets.ts';
 import { replacementIn } from './heal.ts';
@@ -77,11 +78,19 @@ export async function compactArchive(archive: StreamParts, options: CompactOptio
   await archive.exclusive(() => finishExchanges(archive));
   const scratch = await mkdtemp(join(archive.scratch, 'compaction-'));
   try {
-    await new Compaction(archive, scratch, options, report).run();
+    // On a full disk, what one round frees may be enough for segments that it had no room for.
+    for (let freedBytes = 0; ; ) {
+      const lackOfRoom = new LackOfRoom();
+      await new Compaction(archive, scratch, options, report, lackOfRoom).run();
+      const lacking = lackOfRoom.error(report.segments);
+      if (!lacking) return report;
+      if (report.bytesBefore - report.bytesAfter <= freedBytes) throw lacking;
+      freedBytes = report.bytesBefore - report.bytesAfter;
+      Object.assign(report, noneStaying());
+    }
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
-  return report;
 }
 
 /** What a compaction would leave as it is, as far as can be told without reading segments. */
@@ -148,16 +157,24 @@ class Compaction {
   readonly #scratch: string;
   readonly #options: CompactOptions;
   readonly #report: CompactReport;
+  readonly #lackOfRoom: LackOfRoom;
   /** Deleted records of segments that can be written to, as they were when this compaction began, by where they stand now. */
   readonly #dead: DeadOffsets;
   /** Contents with revisits in segments that stay as they are, which could not be pointed anew: deleted records that these may name stay. */
   readonly #stuck = new Map<string, BlockKey>();
 
-  constructor(archive: StreamParts, scratch: string, options: CompactOptions, report: CompactReport) {
+  constructor(
+    archive: StreamParts,
+    scratch: string,
+    options: CompactOptions,
+    report: CompactReport,
+    lackOfRoom: LackOfRoom,
+  ) {
     this.#archive = archive;
     this.#scratch = scratch;
     this.#options = options;
     this.#report = report;
+    this.#lackOfRoom = lackOfRoom;
     this.#dead = new DeadOffsets(scratch);
   }
 
@@ -405,11 +422,30 @@ class Compaction {
     if (!damaged.some(({ segment }) => segment === name)) damaged.push({ segment: name, why });
   }
 
-  /** The segment written anew, as far as the wish still holds; undefined when nothing is left to do, or another of its name forbids it. */
+  /** The segment written anew, as far as the wish still holds; undefined when nothing is left to do, or another of its name or the lack of room forbids it. */
   async #rewritten(old: Segment, wish: Wish): Promise<{ plan: RewritePlan; rewritten: Rewritten } | undefined> {
     const plan = await this.#planFor(old, wish);
-    if (!plan || (await this.#isDoubled(old, plan))) return undefined;
-    return { plan, rewritten: await rewriteSegment(this.#archive, old, plan) };
+    if (!plan || (await this.#isDoubled(old, plan)) || !(await this.#hasRoom(old, plan))) return undefined;
+    try {
+      return { plan, rewritten: await rewriteSegment(this.#archive, old, plan) };
+    } catch (error) {
+      if (!(error instanceof PinakesError && error.code === 'DISK_FULL')) throw error;
+      await this.#hasRoom(old, plan, true);
+      return undefined;
+    }
+  }
+
+  /** Whether there is room to write a segment anew, be it that of the reserve. One for which there is none stays, for now. */
+  async #hasRoom(old: Segment, plan: RewritePlan, isFull = false): Promise<boolean> {
+    const { catalog, volumes } = this.#archive;
+    const volume = volumes.get(old.volume);
+    const neededBytes = await bytesToRewrite(catalog, old, plan);
+    if (!isFull && neededBytes <= (await freeBytesOf(volume))) return true;
+    const hasMore = await this.#archive.giveUpReserve();
+    if (!isFull && hasMore && neededBytes <= (await freeBytesOf(volume))) return true;
+    this.#lackOfRoom.note(old, neededBytes, await freeBytesOf(volume));
+    this.#stay(plan.repoint);
+    return false;
   }
 
   async #adopt(segment: Segment, old: Segment): Promise<Segment> {

@@ -24,7 +24,7 @@ export const ERROR_CATALOGUE = {
   ),
   ARCHIVE_FULL: entry(
     'the disk of the archive is too full for anything more to be taken in',
-    'Reading still works, and so do `pinakes delete` and `pinakes compact`, which make room, and `pinakes volume migrate`, which moves segments to another disk. Or free some space otherwise, and run it again.',
+    'Reading still works, and so does `pinakes delete`. `pinakes compact` then makes room, one segment at a time, as far as there is room for what stays of one; `pinakes volume migrate` moves segments to another disk. Or free some space otherwise, and run it again.',
     true,
   ),
   ARCHIVE_MISSING: entry('there is no archive here', 'Make one with `pinakes init`, or name one with --archive.'),

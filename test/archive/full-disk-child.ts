@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Archive, createArchive, openArchive } from '../../src/archive/index.ts';
+import type { PinakesError } from '../../src/base/index.ts';
 import { crawl } from '../../src/crawl/index.ts';
 import { Indexer } from '../../src/search/index.ts';
 import { contentOf, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
@@ -34,6 +35,17 @@ function open(disk: string, seed = 1): Promise<Archive> {
 async function make(disk: string): Promise<Archive> {
   await createArchive(join(disk, 'archive'));
   return open(disk);
+}
+
+function freeBytes(disk: string): number {
+  const { bavail, bsize } = statfsSync(disk);
+  return bavail * bsize;
+}
+
+/** A page of words that no other page has, which take the index much room. */
+function pageOfWords(number: number): Buffer {
+  const words = randomBytes(12_000).toString('hex').match(/.{8}/g)!;
+  return Buffer.from(`<title>Page ${number}</title><p>${words.join(' ')}`);
 }
 
 function urlOf(name: string): string {
@@ -162,11 +174,18 @@ const SCENES = {
     await first.close();
     fill(disk);
     const archive = await open(disk);
-    const compact = await outcome(archive.compact());
+    let says = '';
+    const compact = await outcome(
+      archive.compact().catch((error: PinakesError) => {
+        says = error.detail!.replace(/large\S+/, 'large').replace(/\d+ MiB more/, 'more');
+        throw error;
+      }),
+    );
     // Those that still hold something deleted.
     const names = archive.segments().map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes > 0}`);
     const seen = {
       compact,
+      says,
       names,
       errors: await errorsIn(archive),
       captures: (await archive.catalog.totals()).captures,
@@ -177,6 +196,45 @@ const SCENES = {
     const compactWithRoom = await outcome(roomy.compact());
     await roomy.close();
     return { ...seen, compactWithRoom };
+  },
+
+  /** A content has to be promoted in a segment that there is no room for, before another that only loses records was written anew. */
+  async promoted(disk: string): Promise<Seen> {
+    const first = await make(disk);
+    await store(first, 'gone', 'gone 0', contentOf('shared'));
+    for (const index of range(14)) await store(first, 'gone', `gone ${index + 1}`, randomBytes(MIB));
+    await store(first, 'kept', 'kept 0', contentOf('shared'));
+    for (const index of range(10)) await store(first, 'kept', `kept ${index + 1}`, randomBytes(MIB));
+    await deleteCollection(first, 'gone');
+    await first.close();
+    fill(disk);
+    const archive = await open(disk);
+    const compact = await outcome(archive.compact());
+    const isShared = (await payloadAt(archive, urlOf('kept 0'))).equals(contentOf('shared'));
+    const names = archive.segments().map(({ name, deadBytes }) => `${name.split('/')[0]} ${deadBytes}`);
+    const seen = { compact, isShared, names, errors: await errorsIn(archive) };
+    await archive.close();
+    return seen;
+  },
+
+  /** The index would take more room than there is. */
+  async indexed(disk: string): Promise<Seen> {
+    const archive = await make(disk);
+    for (const index of range(80)) await store(archive, 'one', `one ${index}`, pageOfWords(index));
+    fill(disk, 3 * MIB);
+    const freeBefore = freeBytes(disk);
+    const index = async () => {
+      const indexer = await Indexer.open(archive);
+      await indexer.catchUp({ batchDocuments: 20 }).finally(() => indexer.close());
+    };
+    const indexWhileFull = await outcome(index());
+    const isRoomLeft = freeBytes(disk) > MIB;
+    const deleted = await archive.delete({ url: urlOf('one 0') });
+    const compact = await outcome(archive.compact());
+    makeRoom(disk);
+    const indexWithRoom = await outcome(index());
+    await archive.close();
+    return { isShort: freeBefore < 4 * MIB, indexWhileFull, isRoomLeft, deleted, compact, indexWithRoom };
   },
 
   /** The catalog has to be made again, with room to open an empty one and no more. */

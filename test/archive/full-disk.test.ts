@@ -81,10 +81,32 @@ test('compaction without room for every segment does first what takes the least,
   const [seen] = await play(t, 'compacted');
   assert.deepEqual(seen, {
     compact: 'DISK_FULL',
+    says: 'writing large anew needs about 37 MiB free, more than there are; 1 was written anew',
     names: ['large true', 'small false'],
     errors: 0,
     captures: 35,
     compactWithRoom: 'done',
+  });
+});
+
+test('compaction on a full disk first writes anew what there is room for, and with what that frees goes on', {
+  skip,
+}, async (t) => {
+  const [seen] = await play(t, 'promoted');
+  assert.deepEqual(seen, { compact: 'done', isShared: true, names: ['kept 0', 'gone 0'], errors: 0 });
+});
+
+test('an index that needs more room than there is stops while the archive can still be made smaller', {
+  skip,
+}, async (t) => {
+  const [seen] = await play(t, 'indexed');
+  assert.deepEqual(seen, {
+    isShort: true,
+    indexWhileFull: 'ARCHIVE_FULL',
+    isRoomLeft: true,
+    deleted: { captures: 1, contents: 1 },
+    compact: 'done',
+    indexWithRoom: 'done',
   });
 });
 
