@@ -166,7 +166,7 @@ export class AddStep {
     const fresh = this.#registrar.freshHolder(block);
     const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));
     if (!holder) return this.#keep(facts);
-    const referent = { ...referentOf(holder), content: blockId(block) };
+    const referent = { ...referentOf(holder), payloadDigest: holder.ownDigest, content: blockId(block) };
     await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
 
