@@ -7,6 +7,7 @@ export {
   CDX_11,
   CDX_14,
   type CdxFormat,
+  cdxDigest,
   cdxLineFormatter,
   cdxLineParser,
   formatCdxHeader,
