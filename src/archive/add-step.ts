@@ -1,7 +1,7 @@
 /** A step of an add: some records of one file, decided on together and committed together. */
 import { assert, equal } from '../base/index.ts';
 import type { BlockKey, Place } from '../catalog/index.ts';
-import type { Field, NewRecord } from '../warc/index.ts';
+import { type Field, fieldsOf, isWorthRevisit, NEVER_SHARED_BYTES, type NewRecord } from '../warc/index.ts';
 import type { AddParts, AddReport } from './add-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { goesWithPassed, PassedCaptures } from './passed-captures.ts';
@@ -166,18 +166,18 @@ export class AddStep {
     const fresh = this.#registrar.freshHolder(block);
     const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));
     if (!holder) return this.#keep(facts);
-    const referent = { ...referentOf(holder), content: blockId(block) };
+    const referent = { ...referentOf(holder), payloadDigest: holder.ownDigest, content: blockId(block) };
     await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
   }
 
   /**
    * What is no capture was not asked about; the first part of a content that goes on in other records says nothing of the whole (I7); and a URI whose bytes are no
-   * UTF-8 would be another in a record of ours (I4).
+   * UTF-8 would be another in a record of ours (I4). Whether the revisit is worth it shows when its holder is known.
    */
   #canBeRevisit(facts: ScanFacts): boolean {
     if (!facts.isUtf8) return false;
     if (facts.kind !== 'response' || !facts.isHttp || !facts.isComplete || facts.isSegmented) return false;
-    return facts.payloadBytes > 0 && facts.payloadBytes >= this.#parts.dedupBytesMin;
+    return facts.payloadBytes > NEVER_SHARED_BYTES && facts.payloadBytes >= this.#parts.dedupBytesMin;
   }
 
   /** Asks in one go what the revisits of this step will say of holders that were there before it. */
@@ -237,17 +237,31 @@ export class AddStep {
     if (capture?.kind === 'revisit' && !capture.block) this.#report.unresolved++;
   }
 
+  /** The same payload stays where it is when its revisit would take as much. */
   #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
+    const carried = facts.carriedFields();
+    const record = this.#revisitOf(facts, carried, block, holder);
+    const heads = { own: fieldsOf(fullRecordOf(facts, record, carried), 0), revisit: fieldsOf(record, 0) };
+    if (!isWorthRevisit(facts.payloadBytes, heads, this.#parts.dedupBytesMin)) return this.#keep(facts);
     this.#report.duplicates++;
     this.#report.duplicateBytes += facts.payloadBytes;
-    const fields: Field[] = [...facts.carriedFields(), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
+    const member = this.#source.encode(record, facts.httpHead);
+    this.#pieces.push(member);
+    this.#heldBytes += member.length;
+    const isNamed = holder.declaredDigest === facts.declaredDigest;
+    this.#registrar.enterRevisit(facts, this.#place(member.length), this.#collection, block, isNamed);
+    return this.#heldBytes > HELD_BYTES_MAX ? this.#writePieces() : undefined;
+  }
+
+  #revisitOf(facts: ScanFacts, carried: readonly Field[], block: BlockKey, holder: HolderFacts): NewRecord {
+    const fields: Field[] = [...carried, { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
     const digest = revisitDigest({ algorithm: 'sha256', bytes: facts.payloadDigest }, holder.ownDigest);
     if (digest === holder.ownDigest) fields.push({ name: CONTENT_FIELD, value: blockId(block) });
-    if (/^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
+    if (facts.declaredDigest !== digest && /^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
       fields.push({ name: DECLARED_FIELD, value: facts.declaredDigest });
     if (block.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.overflow) });
-    const record: NewRecord = {
+    return {
       type: 'revisit',
       recordId: this.#parts.newId(),
       date: facts.date,
@@ -257,12 +271,6 @@ export class AddStep {
       revisit: { profile: 'identical-payload-digest', ...referentOf(holder), truncated: true },
       fields,
     };
-    const member = this.#source.encode(record, facts.httpHead);
-    this.#pieces.push(member);
-    this.#heldBytes += member.length;
-    const isNamed = holder.declaredDigest === facts.declaredDigest;
-    this.#registrar.enterRevisit(facts, this.#place(member.length), this.#collection, block, isNamed);
-    return this.#heldBytes > HELD_BYTES_MAX ? this.#writePieces() : undefined;
   }
 
   /** The step is committed: what it entered can be leaned on by the next ones. */
@@ -273,6 +281,13 @@ export class AddStep {
     }
     for (const { place, holder } of this.#named) if (holder.recordId !== '') this.#referents.remember(place, holder);
   }
+}
+
+/** The record that is kept in the place of a revisit, as far as their fields are the same. One of an ARC file gets an id and a digest when it is written. */
+function fullRecordOf(facts: ScanFacts, revisit: NewRecord, fields: readonly Field[]): NewRecord {
+  const payloadDigest = facts.declaredDigest || (facts.isArc ? revisit.payloadDigest : undefined);
+  const recordId = facts.recordId || revisit.recordId;
+  return { ...revisit, type: 'response', recordId, payloadDigest, fields, revisit: undefined };
 }
 
 function isSameCapture(one: RecordFacts, other: RecordFacts): boolean {

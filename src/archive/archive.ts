@@ -342,6 +342,7 @@ export class Archive implements StreamParts {
   }
 
   #writingParts() {
+    const { dedupBytesMin } = this.#connector.policies;
     return {
       directory: join(this.directory, SPOOL_DIRECTORY),
       catalog: this.catalog,
@@ -349,7 +350,7 @@ export class Archive implements StreamParts {
       access: this.access,
       collections: this.collections,
       newId: this.options.newId,
-      dedupBytesMin: this.#connector.policies.dedupBytesMin,
+      dedupBytesMin: dedupBytesMin === 'auto' ? 0 : dedupBytesMin,
       fingerprint: (digest: Uint8Array) => this.fingerprint(digest),
       volumeChoice: () => volumeChoice(this.volumes),
       exclusive: <T>(work: () => Promise<T>) => this.#growing(work),

@@ -519,7 +519,8 @@ class Referents {
     const holder = this.#holders.get(id);
     const [head] = holder ? await this.#archive.access.heads([holder]) : [];
     if (!head) this.#onUnknown(id, holder);
-    const referent = head && { ...referentOf(head), content: id };
+    const payloadDigest = head?.get('warc-payload-digest');
+    const referent = head && { ...referentOf(head), payloadDigest, content: id };
     this.#known.set(id, referent);
     return referent;
   }

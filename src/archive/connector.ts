@@ -23,8 +23,11 @@ export type VolumeSetting = {
 export type Policies = {
   /** A segment past this size is sealed and the next begun. */
   readonly segmentBytesMax: number;
-  /** A smaller payload is stored again rather than referred to: the revisit would take more room (I7). */
-  readonly dedupBytesMin: number;
+  /**
+   * `auto`: a payload is shared when it is larger than what a revisit adds to a head (I7, see isWorthRevisit). A number raises that: a smaller payload is
+   * stored again.
+   */
+  readonly dedupBytesMin: number | 'auto';
 };
 
 export type CrawlPolicy = {
@@ -39,7 +42,10 @@ export type Connector = {
   readonly crawl: CrawlPolicy;
 };
 
-export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 1024 };
+export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 'auto' };
+
+/** What archives were made with before there was `auto`, so it is not a choice. */
+const FORMER_DEDUP_BYTES_MIN = 1024;
 
 export const DEFAULT_CRAWL: CrawlPolicy = { privateNetworks: [] };
 
@@ -103,9 +109,11 @@ export function isVolumeName(name: string): boolean {
 function parsePolicies(value: unknown, bad: (detail: string) => PinakesError): Policies {
   if (value === undefined || value === null) return DEFAULT_POLICIES;
   if (!isRecord(value)) throw bad('policies are not a mapping');
-  const policies: Record<string, number> = { ...DEFAULT_POLICIES };
+  const policies: Record<string, number | 'auto'> = { ...DEFAULT_POLICIES };
   for (const [name, number] of Object.entries(value)) {
     if (!(name in DEFAULT_POLICIES)) throw bad(`there is no policy ${name}`);
+    const isAuto = name === 'dedupBytesMin' && (number === 'auto' || number === FORMER_DEDUP_BYTES_MIN);
+    if (isAuto) continue;
     if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
       throw bad(`policy ${name} is not a number`);
     policies[name] = number;

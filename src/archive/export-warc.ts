@@ -250,7 +250,8 @@ class WarcExport {
     if (!head) return false;
     if (!(await this.#isInSlice(head, block))) await this.#addExtra(block.holder);
     const message = own.http?.bytes ?? new Uint8Array(0);
-    const fields = repointed(own.head, referentOf(head), this.#archive.newId()).filter(
+    const referent = { ...referentOf(head), payloadDigest: head.get('warc-payload-digest') };
+    const fields = repointed(own.head, referent, this.#archive.newId()).filter(
       (field) => field.name.toLowerCase() !== 'content-length',
     );
     fields.push({ name: 'Content-Length', value: String(message.length) });

@@ -18,7 +18,15 @@ export { type AnnouncedServer, ownerOf } from './owner.ts';
 export { writeParquet } from './parquet.ts';
 export type { RecompressReport } from './recompress.ts';
 export { releasePayload } from './record-access.ts';
-export { type Retrieved, type RetrievedContent, type RetrieveOptions, soundPayload, VISIT_MS } from './retrieve.ts';
+export {
+  isRedirection,
+  lacksAnswer,
+  type Retrieved,
+  type RetrievedContent,
+  type RetrieveOptions,
+  soundPayload,
+  VISIT_MS,
+} from './retrieve.ts';
 export { keyRanges, type Selection, selectCaptures } from './selection.ts';
 export { SharedStream } from './shared-stream.ts';
 export type { ArchiveStats, CollectionStats, StatsOptions } from './stats.ts';

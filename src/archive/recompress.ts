@@ -196,7 +196,7 @@ async function sampleSegment(
   } finally {
     encoder.close();
   }
-  const share = before === 0 ? 1 : after / before + (dictionary?.length ?? 0) / bytes;
+  const share = before === 0 ? 1 : after / before + encoder.fileStart().length / bytes;
   return { dictionary, share };
 }
 

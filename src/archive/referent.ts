@@ -4,6 +4,8 @@ export type Referent = {
   readonly refersTo: string | undefined;
   readonly refersToTargetUri: string | undefined;
   readonly refersToDate: string | undefined;
+  /** What it says of its payload, in its own words: other tools look an original up by these. */
+  readonly payloadDigest?: string | undefined;
   /** The content that it holds. */
   readonly content?: string;
 };

@@ -211,6 +211,20 @@ export class Retrieval {
   }
 }
 
+/** Whether a capture is a redirection to another URL. "Not modified" is none. */
+export function isRedirection({ status }: Pick<Capture, 'status'>): boolean {
+  return status >= 300 && status <= 399 && status !== 304;
+}
+
+/**
+ * Whether a capture is a revisit without an answer: its original is not in the archive, and it is not a redirection, whose own head is the whole answer
+ * (ISO 28500, 6.7.2). Without its HTTP head, every redirection counts as one that says where it leads.
+ */
+export function lacksAnswer(capture: Pick<Capture, 'kind' | 'block' | 'status'>, http?: HttpHead): boolean {
+  if (capture.kind !== 'revisit' || capture.block) return false;
+  return !isRedirection(capture) || (http !== undefined && !http.get('location')?.trim());
+}
+
 function samePlace(a: Place, b: Place): boolean {
   return a.segment === b.segment && a.offset === b.offset;
 }

@@ -20,6 +20,7 @@ import {
   type ReadingRecord,
   type RecordHead,
   readRecords,
+  revisitProfileOf,
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
@@ -375,9 +376,25 @@ const REPOINTED = new Set([
   CONTENT_FIELD,
 ]);
 
-/** The fields of a revisit with a new holder and, since the record is another, a new id. */
+const DIGEST_FIELD = 'warc-payload-digest';
+
+/** Whether a digest of a revisit is a name of its content that is worth keeping. A server's "not modified" has the digest of whatever came with it. */
+function isOthersName(head: RecordHead, text: string): boolean {
+  const digest = parseDigest(text);
+  const isOfContent = revisitProfileOf(head.get('warc-profile') ?? '') === 'identical-payload-digest';
+  return isOfContent && digest !== undefined && digest.algorithm !== 'sha256' && head.get(DECLARED_FIELD) === undefined;
+}
+
+/**
+ * The fields of a revisit with a new holder and, since the record is another, a new id. Its payload digest becomes the one that the holder's record writes; what
+ * its own writer called the content stays in DECLARED_FIELD.
+ */
 export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
-  const kept = head.fields.filter((field) => !REPOINTED.has(field.name.toLowerCase()));
+  const own = head.get(DIGEST_FIELD) ?? '';
+  const digest = parseDigest(referent.payloadDigest ?? '') ? referent.payloadDigest! : own;
+  const kept = head.fields.filter(
+    ({ name }) => !REPOINTED.has(name.toLowerCase()) && (digest === own || name.toLowerCase() !== DIGEST_FIELD),
+  );
   const at = Math.max(
     0,
     kept.findIndex((field) => field.name.toLowerCase() === 'content-length'),
@@ -388,6 +405,10 @@ export function repointed(head: RecordHead, referent: Referent, newId: string): 
     { name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' },
   ];
   if (referent.content) fresh.push({ name: CONTENT_FIELD, value: referent.content });
+  if (digest !== own) {
+    fresh.push({ name: 'WARC-Payload-Digest', value: digest });
+    if (isOthersName(head, own)) fresh.push({ name: DECLARED_FIELD, value: own });
+  }
   if (referent.refersTo) fresh.push({ name: 'WARC-Refers-To', value: referent.refersTo });
   if (referent.refersToTargetUri) fresh.push({ name: 'WARC-Refers-To-Target-URI', value: referent.refersToTargetUri });
   if (referent.refersToDate) fresh.push({ name: 'WARC-Refers-To-Date', value: referent.refersToDate });

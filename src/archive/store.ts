@@ -17,9 +17,11 @@ import {
   fieldsOf,
   type HttpHead,
   headBytes,
+  isWorthRevisit,
   type LooseRecord,
   MemberEncoder,
   MemberThreads,
+  NEVER_SHARED_BYTES,
   type NewRecord,
   openHead,
   RECORD_TRAILER,
@@ -305,19 +307,18 @@ export class StoreQueue {
       input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
     const isHeld = draft.blocksOf(digest).length > 0;
     const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
-    const isWorthIt = mode !== 'force-new' && size > 0 && size >= this.#parts.dedupBytesMin;
+    const mayBeShared = mode !== 'force-new' && size > NEVER_SHARED_BYTES && size >= this.#parts.dedupBytesMin;
     const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
-    const holder = held && (unmodified || isWorthIt) ? await this.#holderOf(held, input) : undefined;
-    const isRevisit = holder !== undefined;
+    const holder = held && (unmodified || mayBeShared) ? await this.#holderOf(held, input) : undefined;
     // What cannot be read any more is not leaned on: the record that comes now holds the content from now on.
-    const isLost = held !== undefined && isWorthIt && !isRevisit;
-    const made = isRevisit || key.overflow > 0 ? undefined : ahead;
+    const isLost = held !== undefined && mayBeShared && holder === undefined;
     const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
+    const revisit = holder && this.#revisitOf(waiting, this.#parts.newId(), key, holder, profile);
+    const isRevisit = revisit !== undefined && (unmodified !== undefined || this.#isWorth(waiting, revisit));
+    const made = isRevisit || key.overflow > 0 ? undefined : ahead;
     const record =
       made?.record ??
-      (isRevisit
-        ? this.#revisitOf(waiting, this.#parts.newId(), key, holder, profile)
-        : this.#newRecord(waiting, this.#parts.newId(), key.overflow));
+      (isRevisit ? revisit : this.#newRecord(waiting, revisit?.recordId ?? this.#parts.newId(), key.overflow));
     const place = isRevisit
       ? this.#appendRevisit(open, waiting, record)
       : spool.bytes
@@ -434,6 +435,12 @@ export class StoreQueue {
       fields,
       revisit: { profile, ...referent, truncated: !isUnmodified },
     };
+  }
+
+  #isWorth(waiting: Waiting, revisit: NewRecord): boolean {
+    const full = this.#newRecord(waiting, revisit.recordId, 0);
+    const heads = { own: fieldsOf(full, 0), revisit: fieldsOf(revisit, 0) };
+    return isWorthRevisit(waiting.spool.facts.payloadBytes, heads, this.#parts.dedupBytesMin);
   }
 
   #encoderOf(waiting: Waiting): MemberEncoder {

@@ -13,6 +13,7 @@ export type WritingParts = {
   readonly access: RecordAccess;
   readonly collections: Collections;
   readonly newId: IdSource;
+  /** 0: the size of the revisit decides alone. */
   readonly dedupBytesMin: number;
   /** Turns a digest into the fingerprint that identifies contents: the digest itself, but in tests of collisions. */
   readonly fingerprint: (digest: Uint8Array) => Uint8Array;

@@ -10,6 +10,7 @@ import { DamageTally } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { counted, formatBytes } from './terminal.ts';
+import { refuseSha1Elsewhere } from './warc-index.ts';
 
 export type ExportCommandOptions = ArchiveCommandOptions &
   SelectionOptions & {
@@ -18,6 +19,7 @@ export type ExportCommandOptions = ArchiveCommandOptions &
     readonly capturesOnly?: boolean;
     readonly force?: boolean;
     readonly title?: string;
+    readonly computeSha1?: boolean;
   };
 
 const FORMATS = ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet'] as const;
@@ -33,6 +35,7 @@ export async function archiveExport(
   const selection = selectionOf(archive, options);
   const path = file === '-' ? undefined : file;
   const format = formatOf(path, options.format);
+  refuseSha1Elsewhere(format, options.computeSha1);
   if (options.selfContained && format !== 'warc' && format !== 'wacz')
     throw new PinakesError('BAD_ARGUMENT', {
       where: '--self-contained',
@@ -154,9 +157,10 @@ async function exportIndex(
   const { header, line } = formatterOf(format);
   const count = new RunningCount(terminal, 'export');
   const gathering = {
+    digests: format === 'cdxj' ? 'own' : options.computeSha1 ? 'computed-sha1' : 'declared-sha1',
     signal,
     onProgress: (captures: number) => count.update(`${counted(captures, 'capture')} gathered`),
-  };
+  } as const;
   async function* lines(): AsyncGenerator<string> {
     if (header !== undefined) yield header;
     let written = 0;
@@ -201,7 +205,7 @@ function formatterOf(format: 'cdxj' | 'cdx11' | 'cdx9'): {
 } {
   if (format === 'cdxj') return { header: undefined, line: formatCdxjLine };
   const cdx = format === 'cdx9' ? CDX_9 : CDX_11;
-  return { header: formatCdxHeader(cdx), line: cdxLineFormatter(cdx, { bareDigest: true }) };
+  return { header: formatCdxHeader(cdx), line: cdxLineFormatter(cdx, { onlySha1: true }) };
 }
 
 /** Writes a file of lines, whole or not at all; says how many. */

@@ -1,5 +1,5 @@
 /** `pinakes get`: one capture of a URL, as bytes on standard output. What is damaged is given as far as it can be read, and told. */
-import { type Archive, captureId, formatContentKey, type Retrieved } from '../archive/index.ts';
+import { type Archive, captureId, formatContentKey, lacksAnswer, type Retrieved } from '../archive/index.ts';
 import { formatW3cDate, PinakesError } from '../base/index.ts';
 import { formatPageId, pageId, parsePageId } from '../url/index.ts';
 import { type ArchiveCommandOptions, timeOf } from './archive-command.ts';
@@ -35,7 +35,7 @@ export async function archiveGet(
     await terminal.write(found.head.bytes);
     if (found.http) await terminal.write(found.http.bytes);
   } else {
-    if (capture.kind === 'revisit' && !capture.block) {
+    if (lacksAnswer(capture, found.http)) {
       const detail = `the capture of ${formatW3cDate(capture.time)} is a revisit whose original was never added`;
       throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
     }

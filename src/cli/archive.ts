@@ -144,6 +144,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     .option('--key <key>', 'captures of this content')
     .addOption(choiceOption('--format <format>', 'of the file', ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet']))
     .option('--self-contained', 'make revisits full records, so that the file stands alone')
+    .option('--compute-sha1', 'with cdx11 and cdx9: read contents whose records declare no SHA-1')
     .option('--captures-only', 'leave requests and metadata records out')
     .option('--title <title>', 'what the file is called in itself (default: the name of the archive)')
     .option('--force', 'replace a file that exists')

@@ -141,7 +141,7 @@ function rewriting(command: Command): Command {
     .option('--in-place', 'rewrite the files where they lie')
     .option('--to <directory>', 'write the slimmed collection there; ARC files become WARC files')
     .option('--keep-originals <directory>', 'with --in-place: keep the old files there, for undo')
-    .option('--min-saving <bytes>', 'a duplicate stays when its revisit would not be smaller by this much', '1')
+    .option('--min-saving <bytes>', 'a duplicate stays when its revisit would not take so much less of its file', '0')
     .option('--work <directory>', 'where the journal goes (default: .pinakes-slim beside the files, or in the target)')
     .option('--workers <number>', 'threads')
     .option('--dry-run', 'find out what would be done, and change nothing')

@@ -15,7 +15,12 @@ import type { CommandContext } from './command.ts';
 import { walkInputs } from './input-walk.ts';
 import { formatFinding } from './terminal.ts';
 
-export type IndexCommandOptions = { readonly format: string; readonly sort?: boolean; readonly postAppend?: boolean };
+export type IndexCommandOptions = {
+  readonly format: string;
+  readonly sort?: boolean;
+  readonly postAppend?: boolean;
+  readonly computeSha1?: boolean;
+};
 
 const CDX_FORMATS = { cdx9: CDX_9, cdx11: CDX_11 } as const;
 
@@ -26,6 +31,7 @@ export async function warcIndex(
 ): Promise<number> {
   const { terminal } = context;
   const { header, format } = formatterOf(options.format);
+  refuseSha1Elsewhere(options.format, options.computeSha1);
   if (header !== undefined) await terminal.line(header);
   if (!options.sort) return eachLine(context, paths, options, format, (line) => terminal.line(line));
   // The walk pushes lines and the sorter pulls them; a channel of one line between the two keeps memory flat.
@@ -47,11 +53,17 @@ export async function warcIndex(
   return walk;
 }
 
+/** Other formats carry every digest. */
+export function refuseSha1Elsewhere(format: string, computeSha1: boolean | undefined): void {
+  if (computeSha1 && format !== 'cdx11' && format !== 'cdx9')
+    throw new PinakesError('BAD_ARGUMENT', { where: '--compute-sha1', detail: 'it is for --format cdx11 and cdx9' });
+}
+
 function formatterOf(name: string): { header: string | undefined; format: (entry: CdxEntry) => string } {
   if (name === 'cdxj') return { header: undefined, format: formatCdxjLine };
   const cdx = CDX_FORMATS[name as keyof typeof CDX_FORMATS];
   if (!cdx) throw new PinakesError('BAD_ARGUMENT', { where: `--format ${name}`, detail: 'cdxj, cdx11 or cdx9' });
-  return { header: formatCdxHeader(cdx), format: cdxLineFormatter(cdx, { bareDigest: true }) };
+  return { header: formatCdxHeader(cdx), format: cdxLineFormatter(cdx, { onlySha1: true }) };
 }
 
 function eachLine(
@@ -65,7 +77,11 @@ function eachLine(
     if (finding.level === 'error') terminal.say(formatFinding(finding));
   };
   return walkInputs(terminal, paths, { label: 'index', onFinding, signal }, async ({ input }) => {
-    const entries = indexEntries(input.read(), { filename: input.filename, withRequests: options.postAppend === true });
+    const entries = indexEntries(input.read(), {
+      filename: input.filename,
+      withRequests: options.postAppend === true,
+      computesSha1: options.computeSha1 === true,
+    });
     for await (const entry of entries) await put(format(entry));
   });
 }

@@ -3,11 +3,11 @@
  *
  * The one of the asked second when there is one; else the nearest. For a link in a page it is the newest that is not newer, so that a reader goes through
  * a site as it was; but a crawl fetches what a page links to after the page, so a capture of the hours that follow is not newer, only nearer or farther.
- * Passed over for the next best: revisits whose content is not held, records that are no answer of a server, answers without
+ * Passed over for the next best: revisits whose content is not held (but for redirections, which their own head tells whole), records that are no answer of a server, answers without
  * content (304), parts of a content (206 that is not all of it), preflights, and redirections that lead back to themselves and would do so for ever: those of a URL to itself,
  * which share a key with what they lead to, and circles over other URLs, which on the web ended because a cookie was set on the way.
  */
-import type { Archive, Retrieved } from '../archive/index.ts';
+import { type Archive, isRedirection, lacksAnswer, type Retrieved } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
 import { byteRange } from '../warc/index.ts';
@@ -70,7 +70,8 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
       size ??= held.size;
       if (held.size === size && askedOf(held, wanted.range)) part ??= capture;
     }
-    const isPassedOver = held || isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
+    const isPassedOver =
+      held || lacksAnswer(capture, retrieved.http) || isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
     const isFollowed = !isPassedOver && isRedirection(capture) && followed++ < FOLLOWED_MAX;
     const members = isFollowed ? await circleFrom(archive, capture, retrieved, wanted.side) : undefined;
     if (!isPassedOver && !members) return { capture, retrieved, siblings };
@@ -148,7 +149,8 @@ async function firstAnswer(
     if (!isKnownByRecord(capture)) return { capture, target: undefined };
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
-    if (!(await partOf(archive, capture, retrieved)) && !isSelfRedirect(capture, retrieved))
+    const isPassedOver = lacksAnswer(capture, retrieved.http) || isSelfRedirect(capture, retrieved);
+    if (!(await partOf(archive, capture, retrieved)) && !isPassedOver)
       return { capture, target: isRedirection(capture) ? targetOf(capture, retrieved) : undefined };
   }
   return undefined;
@@ -199,7 +201,7 @@ async function standingOf(archive: Archive, capture: Capture): Promise<'shown' |
     const retrieved = await archive.open(capture);
     await releaseBody(retrieved.payload);
     if (await partOf(archive, capture, retrieved)) return 'spare';
-    if (isSelfRedirect(capture, retrieved)) return 'never';
+    if (lacksAnswer(capture, retrieved.http) || isSelfRedirect(capture, retrieved)) return 'never';
     return (await circleFrom(archive, capture, retrieved, 'either')) ? 'circle' : 'shown';
   } catch (error) {
     // Who is led there is told what is wrong with it.
@@ -208,9 +210,9 @@ async function standingOf(archive: Archive, capture: Capture): Promise<'shown' |
   }
 }
 
-/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see. */
+/** Records about a page are no state of it, and a revisit whose content the archive has not is nothing to see, unless it is a redirection. */
 export function isMemento(capture: Capture): boolean {
-  return capture.kind !== 'metadata' && !(capture.kind === 'revisit' && capture.block === undefined);
+  return capture.kind !== 'metadata' && !lacksAnswer(capture);
 }
 
 function rankOf(capture: Capture): 'good' | 'spare' | 'unusable' {
@@ -254,10 +256,6 @@ export function askedOf({ from, to, size }: Held, range: string | undefined): { 
   const asked = byteRange(range, size ?? 0);
   const isHeld = asked.kind === 'part' && from <= asked.from && asked.from < to;
   return isHeld ? { from: asked.from, to: Math.min(asked.to, to) } : undefined;
-}
-
-function isRedirection({ status }: Capture): boolean {
-  return status >= 300 && status <= 399 && status !== 304;
 }
 
 function isSelfRedirect(capture: Capture, retrieved: Retrieved): boolean {

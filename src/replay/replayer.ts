@@ -5,10 +5,10 @@
  * styles and scripts are rewritten; everything else passes as it is.
  */
 import { type Archive, type Retrieved, soundPayload } from '../archive/index.ts';
-import { bareMime, EMPTY, type EpochMs, formatTimestamp, PinakesError, toHex, utf8 } from '../base/index.ts';
+import { bareMime, concat, EMPTY, type EpochMs, formatTimestamp, PinakesError, toHex, utf8 } from '../base/index.ts';
 import { mayBeUtf8, sniffCharset } from '../page/index.ts';
 import { requestKey, urlKey } from '../url/index.ts';
-import { byteRange, type HttpHead } from '../warc/index.ts';
+import { beginsLikeCoding, byteRange, CODING_MAGIC_BYTES, type HttpHead } from '../warc/index.ts';
 import { callingBack, captureBesideBuster } from './cache-buster.ts';
 import type { Capture } from './capture.ts';
 import { askedOf, type Chosen, chooseCapture, type Held, heldOf, isWhole } from './capture-choice.ts';
@@ -215,7 +215,10 @@ export class Replayer {
     }
     if (kind === 'bytes') {
       if (contentType !== '') fields.push(['Content-Type', safeValue(contentType)]);
-      if (isRaw && codings.length > 0) fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
+      // A client fails on a body that is not in the coding it is told of, and gets nothing of it.
+      const outermost = isRaw ? codings.at(-1) : undefined;
+      if (outermost !== undefined && beginsLikeCoding(outermost, start))
+        fields.push(['Content-Encoding', safeValue(codings.join(', '))]);
       const isDocument = /xml|html/.test(bareMime(contentType));
       fields.push(...(isRaw ? this.#security.raw : isDocument ? this.#security.document : this.#security.resource));
       const isStored = isRaw || codings.length === 0;
@@ -448,12 +451,17 @@ function contentTypeOf({ http, holderHttp, head: record }: Retrieved, head: Http
   return http || holderHttp ? '' : (record.get('arc-mime') ?? record.contentType ?? '');
 }
 
-/** The beginning of a body, and the body with it. */
+/** The beginning of a body, enough to tell its coding, and the body with it. */
 async function withStart(body: Body): Promise<{ start: Uint8Array; body: Body }> {
   if (body instanceof Uint8Array) return { start: body, body };
   const iterator = body[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  const start = first.done ? EMPTY : first.value;
+  let start: Uint8Array = EMPTY;
+  while (start.length < CODING_MAGIC_BYTES) {
+    const next = await iterator.next();
+    if (next.done) break;
+    // A short piece is copied: it is good only until the next is asked for.
+    start = next.value.length >= CODING_MAGIC_BYTES && start.length === 0 ? next.value : concat([start, next.value]);
+  }
   async function* whole(): AsyncGenerator<Uint8Array> {
     try {
       yield start;

@@ -6,7 +6,7 @@
  */
 import { basename } from 'node:path';
 import { type Archive, releasePayload } from '../archive/index.ts';
-import { formatTimestamp, toHex } from '../base/index.ts';
+import { bareMime, formatTimestamp, toHex } from '../base/index.ts';
 import type { Block, Capture, Place } from '../catalog/index.ts';
 
 export type CdxRow = {
@@ -62,16 +62,24 @@ export class CdxRows {
     return captures.map((capture) => this.#row(capture, originalOf.get(capture)));
   }
 
-  /** A revisit that was not modified says so in place of a status and a type; those of its original stand for them. */
+  /**
+   * Status and type are those of the capture's own HTTP head. Where it has none, or says "not modified" in their place, they are those of the record that
+   * holds the content.
+   */
   async #original(capture: Capture, { holder }: Block): Promise<Original> {
-    if (capture.status !== 304 && capture.mime !== '')
-      return { place: holder, status: capture.status, mime: capture.mime };
+    const isAnswer = capture.status !== 0 && capture.status !== 304;
+    if (isAnswer && capture.mime !== '') return { place: holder, status: capture.status, mime: capture.mime };
+    const { status, mime } = await this.#holderOf(holder);
+    return { place: holder, status: isAnswer ? capture.status : status, mime };
+  }
+
+  async #holderOf(holder: Place): Promise<Original> {
     const key = `${holder.segment}:${holder.offset}`;
     const known = this.#heads.get(key);
     if (known) return known;
-    const { http, payload } = await this.#archive.access.open(holder);
+    const { head, http, payload } = await this.#archive.access.open(holder);
     await releasePayload(payload);
-    const mime = http?.get('content-type')?.split(/[;\s]/, 1)[0] ?? '';
+    const mime = bareMime((http ? http.get('content-type') : (head.get('arc-mime') ?? head.contentType)) ?? '');
     const original = { place: holder, status: http?.status ?? 0, mime };
     if (this.#heads.size < HEADS_MAX) this.#heads.set(key, original);
     return original;

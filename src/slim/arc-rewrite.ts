@@ -183,14 +183,20 @@ class ArcRewriting {
     }
     const { name } = this.#job;
     const http = facts.http!;
-    const fields = converted.fields ?? [];
-    const parts = revisitParts({ head, http, name, offset: planned.offset, fields }, planned.original);
-    // Neither record is compressed yet, so their plain sizes decide.
-    const plainBytes = parts?.reduce((sum, part) => sum + part.length, 0) ?? 0;
+    const { payloadBytes } = facts;
+    const duplicate = { head, http, payloadBytes, name, offset: planned.offset, converted };
+    const parts = revisitParts(duplicate, planned.original);
+    if (typeof parts === 'string') {
+      this.#stayed[parts]++;
+      return false;
+    }
+    // Neither record is compressed yet, so the saving is that of their plain sizes.
+    const { minSavingBytes } = this.#job;
+    const plainBytes = parts.reduce((sum, part) => sum + part.length, 0);
     const convertedBytes =
       headBytes(fieldsOf(converted, facts.blockBytes)).length + facts.blockBytes + RECORD_TRAILER.length;
-    if (!parts || convertedBytes - plainBytes < this.#job.minSavingBytes) {
-      this.#stayed[parts ? 'small' : 'unrepeatable']++;
+    if (minSavingBytes > 0 && convertedBytes - plainBytes < minSavingBytes) {
+      this.#stayed.small++;
       return false;
     }
     await this.#writer.writeParts(parts);

@@ -22,10 +22,12 @@ function headOf(fields: string): NonNullable<ReturnType<RecordDecoder['decode']>
   return record.head;
 }
 
-function revisit(fields: string, offset = 5): string | undefined {
+function revisit(fields: string, offset = 5): string {
   const http = parseHttpHead(utf8(HTTP));
-  const parts = revisitParts({ head: headOf(fields), http, name: 'a.warc', offset }, ORIGINAL);
-  return parts && Buffer.concat(parts).toString();
+  const duplicate = { head: headOf(fields), http, payloadBytes: 5000, name: 'a.warc', offset };
+  const parts = revisitParts(duplicate, ORIGINAL);
+  assert.ok(typeof parts !== 'string', String(parts));
+  return Buffer.concat(parts).toString();
 }
 
 test("a revisit has the duplicate's own fields and head, the original's as pointers, and says what it replaces", () => {
@@ -76,7 +78,20 @@ test('a head with bytes that are no UTF-8 cannot be repeated, and no revisit is 
     utf8('\r\nContent-Length: 0\r\n\r\n\r\n\r\n'),
   ]);
   const { head } = new RecordDecoder().decode(text)!;
-  assert.equal(revisitParts({ head, http: parseHttpHead(utf8(HTTP)), name: 'a', offset: 0 }, ORIGINAL), undefined);
+  const duplicate = { head, http: parseHttpHead(utf8(HTTP)), payloadBytes: 5000, name: 'a', offset: 0 };
+  assert.equal(revisitParts(duplicate, ORIGINAL), 'unrepeatable');
+});
+
+test('a payload that is not larger than what the revisit adds to the head is not worth one', () => {
+  const fields = 'WARC-Target-URI: http://d.test/\r\n';
+  const head = headOf(fields);
+  const http = parseHttpHead(utf8(HTTP));
+  const headBytes = revisit(fields)!.indexOf('\r\n\r\n') - 'WARC/1.1\r\n'.length + 2;
+  const added = headBytes - (head.bytes.length - 'WARC/1.0\r\n\r\n'.length);
+  const made = (payloadBytes: number) => revisitParts({ head, http, payloadBytes, name: 'a', offset: 0 }, ORIGINAL);
+  assert.equal(made(added), 'small');
+  assert.equal(typeof made(added + 1), 'object');
+  assert.equal(made(0), 'small');
 });
 
 test('U+FFFD that stands in the head itself can be repeated', () => {

@@ -5,7 +5,14 @@
  * same bytes as one that was not. The record that was there is named in WARC-Previous-Record-ID (I4).
  */
 import { digestOf, toHex, utf8 } from '../base/index.ts';
-import { type Field, type HttpHead, type NewRecord, type RecordHead, recordParts } from '../warc/index.ts';
+import {
+  fieldsOf,
+  type HttpHead,
+  isWorthRevisit,
+  type NewRecord,
+  type RecordHead,
+  recordParts,
+} from '../warc/index.ts';
 import type { PlannedOriginal } from './plan-line.ts';
 
 /** Fields that a revisit has of its own; all others are taken over. */
@@ -31,20 +38,29 @@ const UNREPEATABLE = /[\r\n]/;
 export type RevisitSource = {
   readonly head: RecordHead;
   readonly http: HttpHead;
+  readonly payloadBytes: number;
   /** Of the duplicate's file within the collection. */
   readonly name: string;
   readonly offset: number;
-  /** Fields to take over; those of the head when not given. */
-  readonly fields?: readonly Field[];
+  /** The record that is written when it stays, where it is not the duplicate as it is. */
+  readonly converted?: NewRecord;
 };
 
-/** The parts of the revisit, ready for an encoder; undefined when the duplicate's head cannot be repeated letter for letter. */
-export function revisitParts(duplicate: RevisitSource, original: PlannedOriginal): Uint8Array[] | undefined {
-  const { head, http } = duplicate;
-  if (!head.isUtf8) return undefined;
-  const fields = (duplicate.fields ?? head.fields).filter((field) => !OWN_FIELDS.has(field.name.toLowerCase()));
+/**
+ * The parts of the revisit, ready for an encoder. `unrepeatable` when the duplicate's head cannot be repeated letter for letter, `small` when its payload is not
+ * worth a revisit.
+ */
+export function revisitParts(
+  duplicate: RevisitSource,
+  original: PlannedOriginal,
+): Uint8Array[] | 'unrepeatable' | 'small' {
+  const { head, http, converted, payloadBytes } = duplicate;
+  if (!head.isUtf8) return 'unrepeatable';
+  const fields = (converted ? (converted.fields ?? []) : head.fields).filter(
+    (field) => !OWN_FIELDS.has(field.name.toLowerCase()),
+  );
   if (head.recordId) fields.push({ name: 'WARC-Previous-Record-ID', value: head.recordId });
-  if (fields.some(({ name, value }) => UNREPEATABLE.test(name) || UNREPEATABLE.test(value))) return undefined;
+  if (fields.some(({ name, value }) => UNREPEATABLE.test(name) || UNREPEATABLE.test(value))) return 'unrepeatable';
   const record: NewRecord = {
     type: 'revisit',
     recordId: revisitId(duplicate, original),
@@ -62,6 +78,8 @@ export function revisitParts(duplicate: RevisitSource, original: PlannedOriginal
     },
     fields,
   };
+  const own = converted ? fieldsOf(converted, http.bytes.length + payloadBytes) : head.fields;
+  if (!isWorthRevisit(payloadBytes, { own, revisit: fieldsOf(record, http.bytes.length) })) return 'small';
   return recordParts(record, http.bytes);
 }
 

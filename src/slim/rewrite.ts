@@ -3,8 +3,8 @@
  * between duplicates is copied as ranges of bytes, whatever it is (I4). Synchronous, for worker threads.
  *
  * Of a duplicate only the beginning is read again: that the file is unchanged since all of it was hashed is checked before and after. Where this run
- * has not hashed it, and where more than its beginning matters, it is read whole. One that is not what the plan says, or whose revisit would not
- * save enough, stays.
+ * has not hashed it, and where more than its beginning matters, it is read whole. One that is not what the plan says, or whose payload is not worth
+ * a revisit, stays.
  */
 import { unlinkSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -46,6 +46,7 @@ export type RewriteJob = {
   readonly isInPlace: boolean;
   /** File of planned duplicates in the order of their offsets; undefined copies the file as it is. */
   readonly plan: string | undefined;
+  /** A duplicate whose revisit does not take so many bytes less in the file stays; 0 leaves the decision to `isWorthRevisit` alone. */
   readonly minSavingBytes: number;
   /** Whether nothing is written: the report says what would be. */
   readonly dryRun?: boolean | undefined;
@@ -217,14 +218,15 @@ class Rewriting {
       return;
     }
     const { name } = this.#job;
-    const parts = revisitParts({ head, http, name, offset: planned.offset }, planned.original);
-    if (!parts) {
-      this.#stayed.unrepeatable++;
+    const parts = revisitParts({ head, http, payloadBytes, name, offset: planned.offset }, planned.original);
+    if (typeof parts === 'string') {
+      this.#stayed[parts]++;
       return;
     }
     const record = Buffer.concat(parts);
     const member = encoder.encode([record]);
-    if (planned.length - member.length < this.#job.minSavingBytes) {
+    const { minSavingBytes } = this.#job;
+    if (minSavingBytes > 0 && planned.length - member.length < minSavingBytes) {
       this.#stayed.small++;
       return;
     }

@@ -10,6 +10,7 @@
  * length, offset and file of the original of a revisit; no letters exist for these, so CDX-14 has no header line of its own).
  * Letters without a field of their own are kept in `extra` as `cdx:<letter>`.
  */
+import { parseDigest, toBase32 } from '../base/index.ts';
 import { type CdxEntry, checkTimestamp, type JsonValue, NO_EXTRA, parseCount } from './cdx-entry.ts';
 import { quoted, type ReportFault } from './cdx-finding.ts';
 
@@ -189,9 +190,18 @@ function joinSurplus(
 }
 
 export type CdxLineOptions = {
-  /** Writes digests without their label, as CDX files usually have them. The label is then lost. */
-  readonly bareDigest?: boolean;
+  /**
+   * Writes SHA-1 digests in base32 without a label, and `-` for all others: readers of CDX take any digest for that. OutbackCDX decodes it as base32, and so
+   * makes something else of a SHA-256 in hexadecimal without a word.
+   */
+  readonly onlySha1?: boolean;
 };
+
+/** A SHA-1 as CDX files have it; undefined for any other digest. */
+export function cdxDigest(text: string | undefined): string | undefined {
+  const digest = parseDigest(text ?? '');
+  return digest?.algorithm === 'sha1' ? toBase32(digest.bytes) : undefined;
+}
 
 /** Writes the lines of one format, without line end. A delimiter or blank inside a field is percent-encoded. */
 export function cdxLineFormatter(format: CdxFormat, options: CdxLineOptions = {}): (entry: CdxEntry) => string {
@@ -235,9 +245,7 @@ function getterOf(letter: string, at: number, columns: Columns, options: CdxLine
     case columns.status:
       return (entry) => entry.status;
     case columns.digest:
-      return options.bareDigest
-        ? (entry) => entry.digest?.slice(entry.digest.lastIndexOf(':') + 1)
-        : (entry) => entry.digest;
+      return options.onlySha1 ? (entry) => cdxDigest(entry.digest) : (entry) => entry.digest;
     case columns.redirect:
       return (entry) => entry.redirect;
     case columns.robotFlags:

@@ -17,7 +17,7 @@ import {
   inflateRawHandle,
   zstdDecompressHandle,
 } from './codec-handle.ts';
-import { GZIP_TRAILER_BYTES, gzipHeadLength } from './gzip-member.ts';
+import { GZIP_MAGIC, GZIP_TRAILER_BYTES, gzipHeadLength } from './gzip-member.ts';
 import { ZSTD_MAGIC } from './zstd-frame.ts';
 
 type Emit = (bytes: Uint8Array) => void;
@@ -48,6 +48,19 @@ function openEngine(engine: Engine): CodecHandle {
     return zstdDecompressHandle({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } });
   }
   return inflateRawHandle();
+}
+
+/** So many bytes tell whether a body begins like its coding. */
+export const CODING_MAGIC_BYTES = ZSTD_MAGIC.length;
+
+/** Whether a body can be in a coding, by its first CODING_MAGIC_BYTES. Codings without a magic of their own are believed. */
+export function beginsLikeCoding(coding: string, start: Uint8Array): boolean {
+  if (start.length === 0) return false;
+  if (coding === 'gzip' || coding === 'x-gzip') return startsWith(start, GZIP_MAGIC);
+  if (coding === 'zstd') return startsWith(start, ZSTD_MAGIC);
+  // RFC 1950: the method is 8, and the first two bytes are a multiple of 31.
+  if (coding === 'deflate') return (start[0]! & 0x0f) === 8 && ((start[0]! << 8) | start[1]!) % 31 === 0;
+  return true;
 }
 
 /** One stage of decoding: bytes go in, decoded bytes come out. */

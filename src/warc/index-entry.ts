@@ -6,6 +6,7 @@
 import { type DigestAlgorithm, formatDigest, formatTimestamp } from '../base/index.ts';
 import { requestBodyQuery, requestKey, urlKey } from '../url/index.ts';
 import { BlockScanner } from './block-scanner.ts';
+import { cdxDigest } from './cdx.ts';
 import { type CdxEntry, type CdxExtra, NO_EXTRA } from './cdx-entry.ts';
 import type { HttpHead } from './http-head.ts';
 import type { RecordHead } from './record-head.ts';
@@ -19,6 +20,8 @@ export type IndexOptions = {
   readonly filename: string;
   /** Puts method and body of requests other than GET into the key of the response beside them, as replay tools look them up. */
   readonly withRequests?: boolean;
+  /** Gives records that declare another digest than SHA-1 the SHA-1 of their payload. */
+  readonly computesSha1?: boolean;
 };
 
 type Seen = {
@@ -70,11 +73,13 @@ async function look(record: ReadingRecord, options: IndexOptions): Promise<Seen>
     if (bodyBytes < REQUEST_BODY_BYTES_MAX) body.push(Buffer.from(bytes));
     bodyBytes += bytes.length;
   };
-  const scanner = new BlockScanner(head, { framed, ...(isRequest && { onPayload }) });
+  const isOther = options.computesSha1 && declared !== undefined && cdxDigest(declared) === undefined;
+  const payload: DigestAlgorithm[] = indexed && isOther && head.type !== 'revisit' ? ['sha1'] : [];
+  const scanner = new BlockScanner(head, { framed, payload, ...(isRequest && { onPayload }) });
   for await (const piece of record.body()) scanner.push(piece);
   const facts = scanner.end();
-  const computed = facts.framedDigests[0];
-  const digest = declared ?? (computed && formatDigest(computed));
+  const computed = facts.framedDigests[0] ?? facts.payloadDigests[0];
+  const digest = computed ? formatDigest(computed) : declared;
   const entry = indexed ? entryOf(record, facts.http, digest, options) : undefined;
   return { head, http: facts.http, body: Buffer.concat(body), entry };
 }

@@ -7,6 +7,7 @@ export {
   CDX_11,
   CDX_14,
   type CdxFormat,
+  cdxDigest,
   cdxLineFormatter,
   cdxLineParser,
   formatCdxHeader,
@@ -40,6 +41,7 @@ export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
 export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
 export { type Opening, RecordOpening } from './record-opening.ts';
 export * from './record-reader.ts';
+export { isWorthRevisit, NEVER_SHARED_BYTES } from './revisit-worth.ts';
 export * from './scan-batch.ts';
 export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';
 export { readZipDirectory, type ZipDirectory } from './wacz-directory.ts';

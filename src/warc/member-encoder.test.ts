@@ -130,9 +130,14 @@ test('a zstd record is one frame, also when it fills the room of the encoder exa
   }
 });
 
-test('a file with a dictionary begins with it', () => {
+test('a file with a dictionary begins with it, as a zstd frame, which every reader takes', () => {
   const encoder = new MemberEncoder({ coding: 'zstd', dictionary });
-  const found = dictionaryOfFile(Buffer.from(encoder.fileStart()));
+  const start = Buffer.from(encoder.fileStart());
+  assert.equal(start.readUInt32LE(0), 0x184d2a5d);
+  assert.equal(start.readUInt32LE(4), start.length - 8);
+  assert.deepEqual(start.subarray(8, 12), Buffer.from([0x28, 0xb5, 0x2f, 0xfd]));
+  assert.deepEqual(zstdDecompressSync(start.subarray(8)), Buffer.from(dictionary));
+  const found = dictionaryOfFile(start);
   assert.ok(Buffer.isBuffer(found) && found.equals(dictionary));
   for (const coding of ['none', 'gzip', 'zstd'] as const) {
     assert.equal(new MemberEncoder({ coding }).fileStart().length, 0);

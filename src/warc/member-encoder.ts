@@ -2,10 +2,11 @@
  * Puts records into members, one record a member: gzip, zstd with or without a dictionary, or no coding at all.
  *
  * gzip members carry no name, no time and no extra field, so that equal records make equal bytes. zstd frames carry content size, checksum and,
- * with a dictionary, its id, as the proposed standard for `.warc.zst` asks; the dictionary stands in the file's first frame.
+ * with a dictionary, its id, as the proposed standard for `.warc.zst` asks; the dictionary is in the file's first frame. There it is a zstd frame
+ * itself: the standard allows that and bare bytes, but gowarc reads only the former.
  */
-import { constants, crc32 } from 'node:zlib';
-import { assert } from '../base/index.ts';
+import { constants, crc32, zstdCompressSync } from 'node:zlib';
+import { assert, ZSTD_DICTIONARY_BYTES_MAX } from '../base/index.ts';
 import { type CodecHandle, deflateRawHandle, zstdCompressHandle } from './codec-handle.ts';
 import type { Coding } from './file-coding.ts';
 
@@ -44,11 +45,13 @@ export class MemberEncoder {
   /** What the file begins with, before its first record: the dictionary, or nothing. */
   fileStart(): Uint8Array {
     if (!this.#dictionary) return new Uint8Array(0);
-    const frame = Buffer.alloc(8 + this.#dictionary.length);
-    frame.writeUInt32LE(0x184d2a5d, 0);
-    frame.writeUInt32LE(this.#dictionary.length, 4);
-    frame.set(this.#dictionary, 8);
-    return frame;
+    const packed = zstdCompressSync(this.#dictionary, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
+    // Readers bound what they take for a dictionary; one that does not compress must not grow past that.
+    const content = packed.length > ZSTD_DICTIONARY_BYTES_MAX ? this.#dictionary : packed;
+    const head = Buffer.alloc(8);
+    head.writeUInt32LE(0x184d2a5d, 0);
+    head.writeUInt32LE(content.length, 4);
+    return Buffer.concat([head, content]);
   }
 
   /** One member that holds the parts, in order. */

@@ -163,8 +163,8 @@ describe('exporting WARC', () => {
 
   test('self-contained, removes the transfer coding and keeps the content coding of the payload', async (t) => {
     const archive = await makeArchive(t, { policies: { dedupBytesMin: 1 } });
-    const payload = Buffer.from(contentOf('coded', 200));
-    const chunked = Buffer.concat([utf8('c8\r\n'), payload, utf8('\r\n0\r\n\r\n')]);
+    const payload = Buffer.from(contentOf('coded', 2000));
+    const chunked = Buffer.concat([utf8('7d0\r\n'), payload, utf8('\r\n0\r\n\r\n')]);
     const head = (fields: string) => utf8(`HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n${fields}\r\n\r\n`);
     const fields = 'Content-Encoding: br\r\nTransfer-Encoding: chunked';
     for (const [index, [responseHead, body]] of [

@@ -10,7 +10,7 @@ const CONTENTS = 100;
 /** Every content three times, in an order that mixes first and later ones; some too small to be a revisit, some compressed already. */
 function storeOf(index: number) {
   const content = (index * 7) % CONTENTS;
-  const body = contentOf(`content ${content}`, content % 10 === 0 ? 500 : 9000);
+  const body = contentOf(`content ${content}`, content % 10 === 0 ? 100 : 9000);
   const fields = content % 4 === 0 ? ['Content-Encoding: x-none'] : [];
   return {
     ...page(`http://a.example/${index}`, NOON + index, body, fields),

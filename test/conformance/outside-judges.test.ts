@@ -166,7 +166,9 @@ data = open(sys.argv[1], 'rb').read()
 dictionary = None
 if data[:4] == bytes.fromhex('5d2a4d18'):
     size = int.from_bytes(data[4:8], 'little')
-    dictionary = zstandard.ZstdCompressionDict(data[8:8 + size])
+    # The dictionary is a zstd frame itself, which some readers need.
+    assert data[8:12] == b'\\x28\\xb5\\x2f\\xfd', 'compressed dictionary'
+    dictionary = zstandard.ZstdCompressionDict(zstandard.ZstdDecompressor().decompress(data[8:8 + size]))
     data = data[8 + size:]
 while data:
     head = zstandard.get_frame_parameters(data)

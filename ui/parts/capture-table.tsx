@@ -88,7 +88,7 @@ function Row({
         />
       </td>
       <th scope="row" class="when">
-        {isHeld(capture) ? <a href={pathTo.frame(timestamp, url)}>{when}</a> : when}
+        {isShown(capture) ? <a href={pathTo.frame(timestamp, url)}>{when}</a> : when}
       </th>
       <td data-label="Content">
         <Sameness capture={capture} />
@@ -107,9 +107,14 @@ function Row({
   );
 }
 
-/** A revisit whose original was never added has nothing to show. */
 function isHeld({ kind, contentKey }: Capture): boolean {
   return kind !== 'revisit' || contentKey !== null;
+}
+
+/** A revisit whose original was never added has nothing to show, unless it is a redirection. */
+function isShown(capture: Capture): boolean {
+  const { status } = capture;
+  return isHeld(capture) || (status >= 300 && status <= 399 && status !== 304);
 }
 
 function Sameness({ capture }: { capture: Capture }) {

@@ -1,5 +1,5 @@
 /** The content of a capture as text: decoded, up to a bound, as source or as what a reader sees. */
-import type { Archive } from '../../archive/index.ts';
+import { type Archive, lacksAnswer, releasePayload } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { decodeText, readPageAside } from '../../page/index.ts';
@@ -41,11 +41,12 @@ async function decodedStart(
   capture: Capture,
   limit: number,
 ): Promise<{ bytes: Uint8Array; truncated: boolean; contentType: string | undefined }> {
-  if (capture.kind === 'revisit' && !capture.block) {
+  const { payload, http, holderHttp } = await archive.open(capture);
+  if (lacksAnswer(capture, http)) {
+    await releasePayload(payload);
     const detail = 'this is a revisit whose original was never added';
     throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
   }
-  const { payload, http, holderHttp } = await archive.open(capture);
   const start = new DecodedStart(holderHttp?.contentCodings ?? [], limit);
   for await (const piece of payload) {
     start.push(piece);

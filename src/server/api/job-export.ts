@@ -84,7 +84,9 @@ async function write(
   if (format === 'parquet') return archive.exportParquet(selection, path, options);
   if (format.startsWith('warc')) return archive.exportWarc(selection, path, options);
   const isCdx = format === 'cdx';
-  const lines = archive.exportCdxj(selection, isCdx ? cdxLineFormatter(CDX_11, { bareDigest: true }) : formatCdxjLine);
+  const lines = isCdx
+    ? archive.exportCdxj(selection, cdxLineFormatter(CDX_11, { onlySha1: true }), { digests: 'declared-sha1' })
+    : archive.exportCdxj(selection, formatCdxjLine);
   return writeLines(path, isCdx ? [CDX_HEAD] : [], lines, options);
 }
 
