@@ -141,9 +141,11 @@ function circleOf(urls: readonly string[]): Problem {
     code: 'REDIRECTION_CIRCLE',
     message: 'all that the archive has of this page are redirections that lead in a circle',
     advice:
-      urls.length === 2
-        ? `It leads to ${urls[1]} and from there back here. On the web a cookie may have opened the way.`
-        : `It leads by way of ${urls.length - 1} others back here. On the web a cookie may have opened the way.`,
+      urls.length === 1
+        ? 'It leads to itself. On the web a cookie may have opened the way.'
+        : urls.length === 2
+          ? `It leads to ${urls[1]} and from there back here. On the web a cookie may have opened the way.`
+          : `It leads by way of ${urls.length - 1} others back here. On the web a cookie may have opened the way.`,
     where: urls[0],
   };
 }
