@@ -222,8 +222,9 @@ export class Replayer {
     const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);
     const { isForScript } = askerOf(request);
     const status = statusOf(head, isForScript && start.length === 0);
+    // Links carry the asked time, as those of the page do: a module that is imported under two addresses runs twice.
     const linksFor = (charset: string) =>
-      new LinkRewriter(capture.url, capture.time, charset, this.#origins.replayOrigin);
+      new LinkRewriter(capture.url, request.at ?? capture.time, charset, this.#origins.replayOrigin);
     const links = linksFor('utf-8');
     const fields = this.#commonFields(capture, head, links, request.modifier, neighbours);
     if (NO_BODY.has(status)) {
