@@ -3,7 +3,7 @@
  * wrong into a reply.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HostCheck } from './host-check.ts';
+import { type HostCheck, hasSoundHost } from './host-check.ts';
 import { type RequestHandler, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import type { Metrics, RouteName } from './metrics.ts';
 import { type Problem, problemOf, sendProblem } from './problem.ts';
@@ -82,6 +82,10 @@ function refusalOf(request: IncomingMessage, hosts: HostCheck): Problem | undefi
   if (target.length > URL_CHARACTERS_MAX) {
     const advice = `A URL may have ${URL_CHARACTERS_MAX} characters.`;
     return { status: 414, code: 'URL_TOO_LONG', message: 'the URL is too long', advice };
+  }
+  if (!hasSoundHost(request)) {
+    const advice = 'Send one Host field, with a name or an address and perhaps a port up to 65535.';
+    return { status: 400, code: 'BAD_REQUEST', message: 'the Host field is not valid', advice };
   }
   if (hosts.nameIn(request.headers.host) === undefined) {
     return {
