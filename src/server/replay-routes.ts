@@ -19,9 +19,9 @@ import {
 import type { Answer, Visit } from './front.ts';
 import { sendMissing } from './missing-capture.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND, type Problem } from './problem.ts';
+import { fieldOf, sendReplay } from './replay-reply.ts';
 import { endReply } from './reply-end.ts';
 import { readBody } from './request-body.ts';
-import { sendStream } from './stream-reply.ts';
 
 export type ReplayParts = {
   readonly replayer: Replayer;
@@ -92,7 +92,7 @@ export class ReplayRoutes {
     const answer = await this.#respond(request, asked as Asked, method, () => response.destroyed);
     if (answer.circle) throw new HttpProblem(circleOf(answer.circle));
     if (answer.missing) await this.#sendMissing(request, response, answer);
-    else await send(response, answer);
+    else await sendReplay(response, answer);
   }
 
   async #respond(
@@ -148,17 +148,6 @@ function circleOf(urls: readonly string[]): Problem {
           : `It leads by way of ${urls.length - 1} others back here. On the web a cookie may have opened the way.`,
     where: urls[0],
   };
-}
-
-function fieldOf(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
-async function send(response: ServerResponse, { status, fields, body }: ReplayResponse): Promise<void> {
-  response.writeHead(status, fields.flat());
-  if (body === undefined || body instanceof Uint8Array) endReply(response, body);
-  else await sendStream(response, body);
 }
 
 function sendAsset(request: IncomingMessage, response: ServerResponse, name: string): void {
