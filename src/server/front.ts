@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type HostCheck, hasSoundHost } from './host-check.ts';
+import { isOfLeaving } from './leaving.ts';
 import { type RequestHandler, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import type { Metrics, RouteName } from './metrics.ts';
 import { type Problem, problemOf, sendProblem } from './problem.ts';
@@ -50,8 +51,7 @@ export function frontHandler({ socket, hosts, metrics, options, homeFor, answer 
     });
     const fail = (error: unknown) => {
       const { problem, isFault } = problemOf(error);
-      // Who left in the middle of a reply made no fault of ours.
-      if (isFault && !(response.destroyed && isAbort(error))) options.onFailure?.(error);
+      if (isFault && !isOfLeaving(error, response)) options.onFailure?.(error);
       sendProblem(request, response, problem, homeFor(request));
     };
     const refusal = refusalOf(request, hosts);
@@ -71,10 +71,6 @@ export function frontHandler({ socket, hosts, metrics, options, homeFor, answer 
       fail(error);
     }
   };
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'AbortError' || (error as { code?: unknown }).code === 'ABORT_ERR');
 }
 
 function refusalOf(request: IncomingMessage, hosts: HostCheck): Problem | undefined {
