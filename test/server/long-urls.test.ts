@@ -72,6 +72,34 @@ test('answers about long URLs are bounded by bytes', async (t) => {
     }
   });
 
+  await t.test('pages of the API end before their limit, and go on without loss', async () => {
+    const whole = async (path: string): Promise<{ pages: number; items: Record<string, string>[] }> => {
+      const items: Record<string, string>[] = [];
+      let after: string | undefined = '';
+      let pages = 0;
+      for (; after !== undefined; pages++) {
+        const { status, text } = await ask(server.uiAddress, `${path}&limit=1000${after && `&after=${after}`}`);
+        assert.equal(status, 200);
+        assert.ok(text.length < 8_000_000, `${text.length} characters`);
+        const page = JSON.parse(text) as { items: Record<string, string>[]; next?: string };
+        items.push(...page.items);
+        after = page.next;
+      }
+      return { pages, items };
+    };
+    for (const order of ['asc', 'desc']) {
+      const captures = await whole(`/api/captures?url=http://site.test/${LONG}&order=${order}`);
+      assert.ok(captures.pages > 1);
+      const times = captures.items.map(({ time }) => time!);
+      assert.deepEqual([times.length, new Set(times).size], [COUNT, COUNT]);
+      assert.deepEqual(order === 'asc' ? times : times.toReversed(), times.toSorted());
+      assert.equal(captures.items.filter(({ sameAsPrevious }) => sameAsPrevious).length, 0);
+    }
+    const urls = await whole('/api/urls?prefix=http://site.test/');
+    assert.ok(urls.pages > 1);
+    assert.deepEqual([urls.items.length, new Set(urls.items.map(({ urlKey }) => urlKey)).size], [COUNT + 1, COUNT + 1]);
+  });
+
   await t.test('a TimeMap goes on at a next page, and no memento is lost', async () => {
     const seen: string[] = [];
     let target: string | undefined = `/web/timemap/json/http://site.test/${LONG}`;
