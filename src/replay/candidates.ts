@@ -37,7 +37,7 @@ export function candidatesFor(
     const candidates = ownFirst(scanned(archive, wanted), wanted);
     return wanted.exchange ? candidates : sentLast(archive, candidates, wanted, () => true);
   }
-  const ordered = inOrder(siblings, wanted);
+  const ordered = inOrder(ofScheme(siblings, wanted.url), wanted);
   if (ordered.length < 2) return ordered;
   const candidates = isOwn(ordered[0]!, wanted.url) ? ordered : ownFirst(ordered, wanted);
   // Who asks for a second means whatever it has; of several contents the one that was read.
@@ -96,7 +96,7 @@ export function isSame(a: Capture, b: Capture): boolean {
   return a.time === b.time && a.place.segment === b.place.segment && a.place.offset === b.place.offset;
 }
 
-function isOfSecond({ time }: Pick<Capture, 'time'>, { at }: Pick<Wanted, 'at'>): boolean {
+export function isOfSecond({ time }: Pick<Capture, 'time'>, { at }: Pick<Wanted, 'at'>): boolean {
   return at !== undefined && time >= at && time <= at + SECOND_MS;
 }
 
@@ -113,7 +113,27 @@ export function nearestFirst(
   wanted: Wanted,
   siblings: readonly Capture[] | undefined,
 ): AsyncIterable<Capture> | Iterable<Capture> {
-  return siblings ? inOrder(siblings, wanted) : scanned(archive, wanted);
+  return siblings ? inOrder(ofScheme(siblings, wanted.url), wanted) : scanned(archive, wanted);
+}
+
+/**
+ * Whether a capture is one of a URL's scheme; `http` and `https` are one. Keys leave the scheme out, so a look-up of `dns://example.org`, as some crawlers
+ * record it, has the key of the page `http://example.org/`.
+ */
+export function isOfScheme(capture: Pick<Capture, 'url'>, url: string): boolean {
+  return schemeOf(capture.url) === schemeOf(url);
+}
+
+function ofScheme(captures: readonly Capture[], url: string): readonly Capture[] {
+  return captures.every((capture) => isOfScheme(capture, url))
+    ? captures
+    : captures.filter((capture) => isOfScheme(capture, url));
+}
+
+function schemeOf(url: string): string {
+  if (/^https?:/.test(url)) return 'http';
+  const scheme = /^[\s<]*([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
+  return scheme === undefined || scheme === 'https' ? 'http' : scheme;
 }
 
 /** The best by time first; of one time the last. */
@@ -156,8 +176,13 @@ function plainUrl(url: string): string {
   return parsed ? parsed.host.replace(/^www\d*\./, '') + parsed.pathname + parsed.search : url;
 }
 
-/** The same order for a key of many captures. The first one costs a single look-up; the others come from two scans, back and forth in time. */
-async function* scanned(archive: Archive, { key, at, side }: Wanted): AsyncGenerator<Capture> {
+/** The same order for a key of many captures. */
+async function* scanned(archive: Archive, wanted: Wanted): AsyncGenerator<Capture> {
+  for await (const capture of scannedKey(archive, wanted)) if (isOfScheme(capture, wanted.url)) yield capture;
+}
+
+/** The first one costs a single look-up; the others come from two scans, back and forth in time. */
+async function* scannedKey(archive: Archive, { key, at, side }: Wanted): AsyncGenerator<Capture> {
   const { catalog } = archive;
   const range = rangeOfKey(key);
   if (at === undefined) {

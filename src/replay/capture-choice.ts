@@ -5,15 +5,17 @@
  * a site as it was; but a crawl fetches what a page links to after the page, so a capture of the hours that follow is not newer, only nearer or farther.
  * Passed over for the next best: revisits whose content is not held (but for redirections, which their own head tells whole), records that are no answer of a server, answers without
  * content (304), parts of a content (206 that is not all of it), preflights, and redirections that lead back to themselves and would do so for ever: those of a URL to itself,
- * which share a key with what they lead to, and circles over other URLs, which on the web ended because a cookie was set on the way.
+ * which share a key with what they lead to, and circles over other URLs, which on the web ended because a cookie was set on the way. A redirection of the asked
+ * URL to itself in the asked second is named beside the next best: a client that asks for this very memento gets it, and is led on from there.
  */
 import { type Archive, isRedirection, lacksAnswer, type Retrieved } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
 import { byteRange } from '../warc/index.ts';
-import { candidatesFor, isSame, nearestFirst, type Wanted } from './candidates.ts';
+import { candidatesFor, isOfSecond, isSame, nearestFirst, type Wanted } from './candidates.ts';
 import type { Capture } from './capture.ts';
 import { type Exchange, relationTo } from './exchange-key.ts';
+import { linkTarget } from './memento.ts';
 import { releaseBody } from './payload-body.ts';
 
 /** How many captures are looked at before the best of those seen is taken. */
@@ -31,6 +33,8 @@ export type Chosen = {
   readonly retrieved: Retrieved;
   /** All captures of the key in order of time, when they are few. */
   readonly siblings: readonly Capture[] | undefined;
+  /** The redirection of the asked URL to itself in the asked second, in whose place `capture` was chosen. */
+  readonly selfRedirect?: Capture;
   /** Set when the capture is a redirection that leads back to itself, and so does every other that could be shown: the URLs on the way. */
   readonly circle?: readonly string[];
 };
@@ -52,6 +56,8 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
   let part: Capture | undefined;
   let size: number | undefined;
   let circle: readonly Capture[] | undefined;
+  let selfRedirect: Capture | undefined;
+  let asked: Capture | undefined;
   let count = 0;
   let followed = 0;
   for await (const capture of answersTo(archive, wanted, siblings)) {
@@ -70,17 +76,28 @@ async function pick(archive: Archive, wanted: Wanted): Promise<Picked | undefine
       size ??= held.size;
       if (held.size === size && askedOf(held, wanted.range)) part ??= capture;
     }
-    const isPassedOver =
-      held || lacksAnswer(capture, retrieved.http) || isSelfRedirect(capture, retrieved) || isPreflight(retrieved);
+    const isToItself = isSelfRedirect(capture, retrieved);
+    if (isToItself) selfRedirect ??= capture;
+    if (isToItself && isOfSecond(capture, wanted) && isOfUrl(capture, wanted.url)) asked ??= capture;
+    const isPassedOver = held || lacksAnswer(capture, retrieved.http) || isToItself || isPreflight(retrieved);
     const isFollowed = !isPassedOver && isRedirection(capture) && followed++ < FOLLOWED_MAX;
     const members = isFollowed ? await circleFrom(archive, capture, retrieved, wanted.side) : undefined;
-    if (!isPassedOver && !members) return { capture, retrieved, siblings };
+    if (!isPassedOver && !members) {
+      const isAsked = isOfSecond(capture, wanted) && isOfUrl(capture, wanted.url);
+      return { capture, retrieved, siblings, ...(asked && !isAsked && { selfRedirect: asked }) };
+    }
     circle ??= members;
     await releaseBody(retrieved.payload);
   }
   const last = part ?? spare;
   if (last) return { capture: last, retrieved: await archive.open(last), siblings };
+  circle ??= selfRedirect && [selfRedirect];
   return circle && { capture: circle[0]!, retrieved: await archive.open(circle[0]!), siblings, circle };
+}
+
+/** Whether a capture is of the very URL. Links and TimeMaps write it as `linkTarget` does. */
+function isOfUrl(capture: Capture, url: string): boolean {
+  return capture.url === url || linkTarget(capture.url) === linkTarget(url);
 }
 
 function answersTo(

@@ -1,6 +1,6 @@
 /** replay: turns a capture into an answer that a browser can live in: choice, head, rewriting, Memento. No sockets. */
 export { replayAssets } from './assets.ts';
-export { firstCandidate } from './candidates.ts';
+export { firstCandidate, isOfScheme } from './candidates.ts';
 export { isMemento } from './capture-choice.ts';
 export { HtmlRewriter } from './html-rewriter.ts';
 export { LinkRewriter } from './link-rewriter.ts';

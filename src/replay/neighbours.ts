@@ -2,6 +2,7 @@
 import { type Archive, rangeOfKey } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { keyRange, urlKey } from '../url/index.ts';
+import { isOfScheme } from './candidates.ts';
 import type { Capture, CaptureRange } from './capture.ts';
 import { captureAt, isKnownByRecord, isShown } from './capture-choice.ts';
 
@@ -30,17 +31,12 @@ export async function neighboursOf(
   const key = rangeOfKey(capture.urlKey);
   const from = (range: CaptureRange) => archive.catalog.captures({ ...key, ...range }, PAGE_SIZE);
   const backwards = siblings?.toReversed();
+  const shown = (pages: Parameters<typeof firstShown>[1]) => firstShown(archive, pages, capture.url);
   const [first, previous, next, last] = await Promise.all([
-    firstShown(archive, siblings ? [siblings] : from({})),
-    firstShown(
-      archive,
-      backwards ? [backwards.filter(({ time }) => time < second)] : from({ timeTo: second - 1, reverse: true }),
-    ),
-    firstShown(
-      archive,
-      siblings ? [siblings.filter(({ time }) => time >= second + 1000)] : from({ timeFrom: second + 1000 }),
-    ),
-    firstShown(archive, backwards ? [backwards] : from({ reverse: true })),
+    shown(siblings ? [siblings] : from({})),
+    shown(backwards ? [backwards.filter(({ time }) => time < second)] : from({ timeTo: second - 1, reverse: true })),
+    shown(siblings ? [siblings.filter(({ time }) => time >= second + 1000)] : from({ timeFrom: second + 1000 })),
+    shown(backwards ? [backwards] : from({ reverse: true })),
   ]);
   return { first, previous, next, last };
 }
@@ -48,10 +44,12 @@ export async function neighboursOf(
 async function firstShown(
   archive: Archive,
   pages: Iterable<readonly Capture[]> | AsyncIterable<readonly Capture[]>,
+  url: string,
 ): Promise<Capture | undefined> {
   let read = 0;
   for await (const page of pages)
     for (const capture of page) {
+      if (!isOfScheme(capture, url)) continue;
       if (await isShown(archive, capture)) return capture;
       if (isKnownByRecord(capture) && ++read >= READ_MAX) return undefined;
     }

@@ -83,21 +83,44 @@ export class Replayer {
     if (refusal) return refusal;
     const chosen = await this.#choose(request);
     if (!chosen) return (await this.#asLetters(request)) ?? this.#missing(request);
+    // For something in a page it would be one redirection after another, and nothing in the end.
+    if (chosen.circle?.length === 1 && !isOfMemento(request)) {
+      await releaseBody(chosen.retrieved.payload);
+      return (await this.#asLetters(request)) ?? this.#missing(request);
+    }
     // A program is given the redirection as it is, a browser would follow it until it gives up.
     if (chosen.circle && isNavigation(request) && request.fields('accept')?.includes('text/html')) {
       await releaseBody(chosen.retrieved.payload);
       return { status: 508, fields: this.#shortLived(), body: undefined, circle: chosen.circle };
     }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (chosen.selfRedirect && isRead && isOfMemento(request)) {
+      await releaseBody(chosen.retrieved.payload);
+      return this.#leadOn(request, chosen.selfRedirect, chosen.capture, options);
+    }
     const isOther = !isExact(chosen.capture, request.at) || !isOfPath(chosen.capture, request.url);
     if (isRead && isNavigation(request) && isOther) {
       await releaseBody(chosen.retrieved.payload);
       return this.#toExactTime(request, chosen.capture);
     }
+    return withoutBody(request, await this.#answer(request, chosen, options));
+  }
+
+  /** A redirection of a URL to itself as it was, leading to what is shown in its place. */
+  async #leadOn(
+    request: ReplayRequest,
+    self: Capture,
+    shown: Capture,
+    options: ReplayOptions,
+  ): Promise<ReplayResponse> {
+    const chosen = { capture: self, retrieved: await this.#archive.open(self), siblings: undefined };
     const answer = await this.#answer(request, chosen, options);
-    if (request.method !== 'HEAD') return answer;
-    await releaseBody(answer.body);
-    return { ...answer, body: undefined };
+    const location = replayPath(linkTarget(shown.url), shown.time, request.modifier);
+    const fields = answer.fields.map(([name, value]): [string, string] => [
+      name,
+      name === 'Location' ? location : value,
+    ]);
+    return withoutBody(request, { ...answer, fields });
   }
 
   /** A service worker of an archived page would rule the whole origin of replay, so its script is never given. */
@@ -199,8 +222,9 @@ export class Replayer {
     const kind = contentKind({ mime: bareMime(contentType), modifier: request.modifier, ...askerOf(request) }, start);
     const { isForScript } = askerOf(request);
     const status = statusOf(head, isForScript && start.length === 0);
+    // Links carry the asked time, as those of the page do: a module that is imported under two addresses runs twice.
     const linksFor = (charset: string) =>
-      new LinkRewriter(capture.url, capture.time, charset, this.#origins.replayOrigin);
+      new LinkRewriter(capture.url, request.at ?? capture.time, charset, this.#origins.replayOrigin);
     const links = linksFor('utf-8');
     const fields = this.#commonFields(capture, head, links, request.modifier, neighbours);
     if (NO_BODY.has(status)) {
@@ -322,6 +346,12 @@ export class Replayer {
   }
 }
 
+async function withoutBody({ method }: ReplayRequest, answer: ReplayResponse): Promise<ReplayResponse> {
+  if (method !== 'HEAD') return answer;
+  await releaseBody(answer.body);
+  return { ...answer, body: undefined };
+}
+
 type Bytes = ReplayResponse & { readonly capture: Capture; readonly body: Body };
 
 const SCRIPT_MODIFIERS: ReadonlySet<string> = new Set(['js_', 'esm_', 'wkr_', 'wkrm_', 'wkrf_']);
@@ -336,6 +366,11 @@ function askerOf({ fields }: ReplayRequest): { destination: string | undefined; 
 /** Whether a window or a frame wants a page, by following a link or because a person asked. */
 function isNavigation(request: ReplayRequest): boolean {
   return isPageModifier(request.modifier) && !isSubresource(request);
+}
+
+/** Whether a request means a memento for itself, not as a part of a page. */
+function isOfMemento(request: ReplayRequest): boolean {
+  return isNavigation(request) || request.modifier === 'id_';
 }
 
 function isForFrame(request: ReplayRequest): boolean {

@@ -23,11 +23,12 @@ export function rewriteImportMap(text: string, links: LinkRewriter): string {
   const map = parsed(text);
   if (!map) return text;
   const link = (value: string) => links.rewrite(value, 'esm_') ?? value;
+  // Browsers take an address that is not a text for null; it may be nested without end.
   const addresses = (value: unknown): unknown => {
-    if (!isObject(value)) return value;
+    if (!isObject(value)) return null;
     const entries = Object.entries(value).map(([name, address]) => [
       SPECIFIER_WITH_PLACE.test(name) ? link(name) : name,
-      typeof address === 'string' ? link(address) : address,
+      typeof address === 'string' ? link(address) : null,
     ]);
     return Object.fromEntries(entries);
   };
@@ -41,20 +42,28 @@ export function rewriteImportMap(text: string, links: LinkRewriter): string {
 }
 
 const MANIFEST_LINKS: ReadonlySet<string> = new Set(['src', 'start_url', 'scope', 'url', 'action', 'id']);
-const MANIFEST_DEPTH_MAX = 8;
+/** More levels than a manifest has, and fewer than overflow the stack. */
+const MANIFEST_DEPTH_MAX = 100;
 
 export function rewriteManifest(text: string, links: LinkRewriter): string {
   const manifest = parsed(text);
   if (!manifest) return text;
+  let isTooDeep = false;
   const walk = (value: unknown, name: string, depth: number): unknown => {
     if (typeof value === 'string') {
       const modifier = name === 'src' ? 'im_' : 'mp_';
       return MANIFEST_LINKS.has(name) ? (links.rewrite(value, modifier) ?? value) : value;
     }
-    if (depth > MANIFEST_DEPTH_MAX) return value;
+    if (value === null || typeof value !== 'object') return value;
+    if (depth > MANIFEST_DEPTH_MAX) {
+      isTooDeep = true;
+      return null;
+    }
     if (Array.isArray(value)) return value.map((item) => walk(item, '', depth + 1));
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item, key, depth + 1)]));
+    return Object.fromEntries(
+      Object.entries(value as JsonObject).map(([key, item]) => [key, walk(item, key, depth + 1)]),
+    );
   };
-  return JSON.stringify(walk(manifest, '', 0));
+  const rewritten = walk(manifest, '', 0);
+  return isTooDeep ? text : JSON.stringify(rewritten);
 }

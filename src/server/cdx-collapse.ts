@@ -3,6 +3,8 @@ import type { CdxDialect } from './cdx-dialect.ts';
 import { type CdxRow, fieldValue } from './cdx-row.ts';
 import { badRequest } from './problem.ts';
 
+const SPECS_MAX = 20;
+
 export type Collapse = {
   /** What neighbours are compared by. */
   readonly tokenOf: (row: CdxRow) => string;
@@ -20,6 +22,7 @@ export function parseCollapse(parameters: URLSearchParams, dialect: CdxDialect):
   const first = [...(isOutback ? parameters.getAll('collapseToFirst') : []), ...parameters.getAll('collapse')];
   const specs = first.length > 0 ? first : isOutback ? parameters.getAll('collapseToLast') : [];
   if (specs.length === 0) return undefined;
+  if (specs.length > SPECS_MAX) throw badRequest('there are too many collapses', `${SPECS_MAX} may be given.`);
   const values = specs.map(parseSpec);
   return { tokenOf: (row) => values.map((value) => value(row)).join(' '), keeps: first.length > 0 ? 'first' : 'last' };
 }

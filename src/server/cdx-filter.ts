@@ -30,9 +30,11 @@ type Condition = {
 const IA_FORM = /^(?<marks>[~!]{0,2})(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
 const PYWB_FORM = /^(?<marks>!?[=~]?)(?:(?<field>[\w.]+):)?(?<text>.*)$/s;
 
-/** What passes all of these. */
-export function parseFilters(specs: readonly string[], dialect: CdxDialect, lineOf: FieldValue): CdxFilter {
-  const conditions = specs.map((spec) => parseCondition(spec, dialect, lineOf));
+/** What passes all of these. `columns` are the fields of a whole line. */
+export function parseFilters(specs: readonly string[], dialect: CdxDialect, columns: readonly string[]): CdxFilter {
+  const getters = columns.map((field) => fieldValue(field)!);
+  const lineOf: FieldValue = (row) => getters.map((get) => get(row)).join(' ');
+  const conditions = specs.map((spec) => parseCondition(spec, dialect, { lineOf, columns: getters }));
   const expressions = conditions.filter(({ matches }) => matches instanceof RegExp);
   return (rows) => {
     const left = rows.filter((row) => conditions.every((condition) => mayPass(row, condition)));
@@ -47,7 +49,9 @@ function mayPass(row: CdxRow, { read, isNegated, matches }: Condition): boolean 
   return matches instanceof RegExp || matches(read(row)) !== isNegated;
 }
 
-function parseCondition(spec: string, dialect: CdxDialect, lineOf: FieldValue): Condition {
+type Line = { readonly lineOf: FieldValue; readonly columns: readonly FieldValue[] };
+
+function parseCondition(spec: string, dialect: CdxDialect, line: Line): Condition {
   const { marks, field, text } = (dialect === 'pywb' ? PYWB_FORM : IA_FORM).exec(spec)!.groups as {
     marks: string;
     field?: string;
@@ -56,17 +60,19 @@ function parseCondition(spec: string, dialect: CdxDialect, lineOf: FieldValue): 
   // No line begins so: what it would find is nothing, and with `!` everything.
   if (dialect !== 'pywb' && text.startsWith('=') && field === undefined)
     throw badRequest('a filter with = is one of pywb', 'Leave the = out, or ask with dialect=pywb.', spec);
-  const read = field === undefined ? lineOf : namedField(field, spec, dialect, lineOf);
+  const read = field === undefined ? line.lineOf : namedField(field, spec, dialect, line);
   return { spec, read, isNegated: marks.includes('!'), matches: matcherOf(text, marks, dialect, spec) };
 }
 
-function namedField(field: string, spec: string, dialect: CdxDialect, lineOf: FieldValue): FieldValue {
+const EMPTY_VALUE: FieldValue = () => '';
+
+function namedField(field: string, spec: string, dialect: CdxDialect, { columns }: Line): FieldValue {
   // The Internet Archive also takes the number of a column.
-  if (dialect === 'ia' && /^\d{1,2}$/.test(field)) return (row) => lineOf(row).split(' ')[Number(field)] ?? '';
+  if (dialect === 'ia' && /^\d{1,2}$/.test(field)) return columns[Number(field)] ?? EMPTY_VALUE;
   const value = fieldValue(field);
   if (value) return value;
   // In pywb a field that no line has is empty.
-  if (dialect === 'pywb') return () => '';
+  if (dialect === 'pywb') return EMPTY_VALUE;
   throw badRequest(
     'the filter names a field that is not there',
     `Fields stand in docs/cdx.md; ${field} is none.`,
@@ -108,7 +114,14 @@ function compile(text: string, isWhole: boolean, spec: string): RegExp {
 }
 
 function testAll(expressions: readonly Condition[], rows: readonly CdxRow[]): boolean[][] {
-  const tests = expressions.map(({ matches, read }) => ({ expression: matches as RegExp, values: rows.map(read) }));
+  // Several expressions about one field share its values.
+  const valuesBy = new Map<FieldValue, string[]>();
+  const valuesOf = (read: FieldValue) => {
+    const values = valuesBy.get(read) ?? rows.map(read);
+    valuesBy.set(read, values);
+    return values;
+  };
+  const tests = expressions.map(({ matches, read }) => ({ expression: matches as RegExp, values: valuesOf(read) }));
   const verdicts = fencedTests(tests, TIMEOUT_MS);
   if (verdicts) return verdicts;
   const specs = expressions.map(({ spec }) => spec).join(' ');

@@ -9,10 +9,11 @@ import { formatJson } from '../warc/index.ts';
 import type { CdxQuery } from './cdx-query.ts';
 import { type CdxRow, fieldValue } from './cdx-row.ts';
 
+/** Writes line by line, so that an answer can be sent before the text of many lines is in memory. */
 export type CdxWriter = {
   readonly contentType: string;
   start(): string;
-  rows(rows: readonly CdxRow[]): string;
+  row(row: CdxRow): string;
   end(resumeKey: string | undefined): string;
 };
 
@@ -36,7 +37,7 @@ function textWriter(query: CdxQuery): CdxWriter {
   return {
     contentType: PLAIN_TEXT,
     start: () => '',
-    rows: (rows) => rows.reduce((text, row) => `${text}${values(row).join(' ')}\n`, ''),
+    row: (row) => `${values(row).join(' ')}\n`,
     end: (resumeKey) => (resumeKey === undefined ? '' : `\n${resumeKey}\n`),
   };
 }
@@ -47,11 +48,10 @@ function iaJsonWriter(query: CdxQuery): CdxWriter {
   return {
     contentType: JSON_TEXT,
     start: () => '[',
-    rows(rows) {
-      let text = isEmpty && rows.length > 0 ? JSON.stringify(query.fields) : '';
-      if (rows.length > 0) isEmpty = false;
-      for (const row of rows) text += `,\n${JSON.stringify(values(row))}`;
-      return text;
+    row(row) {
+      const head = isEmpty ? JSON.stringify(query.fields) : '';
+      isEmpty = false;
+      return `${head},\n${JSON.stringify(values(row))}`;
     },
     end: (resumeKey) => (resumeKey === undefined ? ']\n' : `,\n[],\n${JSON.stringify([resumeKey])}]\n`),
   };
@@ -77,11 +77,10 @@ function cdxjWriter(query: CdxQuery): CdxWriter {
   const originals = query.resolvesRevisits ? ['orig.length', 'orig.offset', 'orig.filename'] : [];
   const fields = query.hasOwnFields ? query.fields : [...CDXJ_FIELDS, ...originals];
   const pairs = pairsOf(fields.filter((field) => field !== 'urlkey' && field !== 'timestamp'));
-  const line = (row: CdxRow) => `${row.urlkey} ${row.timestamp} ${formatJson(Object.fromEntries(pairs(row)))}\n`;
   return {
     contentType: 'text/x-cdxj; charset=utf-8',
     start: () => '',
-    rows: (rows) => rows.reduce((text, row) => text + line(row), ''),
+    row: (row) => `${row.urlkey} ${row.timestamp} ${formatJson(Object.fromEntries(pairs(row)))}\n`,
     end: (resumeKey) => (resumeKey === undefined ? '' : `\n${resumeKey}\n`),
   };
 }
@@ -91,7 +90,7 @@ function jsonLinesWriter(query: CdxQuery): CdxWriter {
   return {
     contentType: 'text/x-ndjson; charset=utf-8',
     start: () => '',
-    rows: (rows) => rows.reduce((text, row) => `${text}${formatJson(Object.fromEntries(pairs(row)))}\n`, ''),
+    row: (row) => `${formatJson(Object.fromEntries(pairs(row)))}\n`,
     end: () => '',
   };
 }
@@ -114,11 +113,10 @@ function outbackJsonWriter(query: CdxQuery): CdxWriter {
   return {
     contentType: JSON_TEXT,
     start: () => '[',
-    rows(rows) {
-      const text = rows.map(format).join(',');
-      const joined = isEmpty || text === '' ? text : `,${text}`;
-      if (text !== '') isEmpty = false;
-      return joined;
+    row(row) {
+      const comma = isEmpty ? '' : ',';
+      isEmpty = false;
+      return comma + format(row);
     },
     end: () => ']',
   };

@@ -7,7 +7,7 @@ import { COUNTER_FIELDS } from './cdx-counters.ts';
 import { type CdxDialect, type CdxOutput, DIALECTS } from './cdx-dialect.ts';
 import { type CdxFilter, parseFilters } from './cdx-filter.ts';
 import { parseResumeKey } from './cdx-resume-key.ts';
-import { type CdxRow, FIELD_NAMES, fieldValue } from './cdx-row.ts';
+import { FIELD_NAMES, fieldValue } from './cdx-row.ts';
 import { parseClosest, parseFrom, parseTo } from './cdx-time.ts';
 import { badRequest } from './problem.ts';
 
@@ -72,7 +72,6 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
     );
   const specs = parameters.getAll('filter').filter((spec) => spec !== '');
   if (specs.length > FILTERS_MAX) throw badRequest('there are too many filters', `${FILTERS_MAX} may be given.`);
-  const lineOf = (row: CdxRow) => facts.fields.map((field) => fieldValue(field)!(row)).join(' ');
   return {
     dialect,
     ...target,
@@ -81,7 +80,7 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
     to: parseTo(parameters.get('to')),
     order,
     closest: order === 'closest' ? parseClosest(closest!) : 0,
-    filter: specs.length === 0 ? undefined : parseFilters(specs, dialect, lineOf),
+    filter: specs.length === 0 ? undefined : parseFilters(specs, dialect, facts.fields),
     collapse,
     offset: parseNumber(parameters, 'offset') ?? 0,
     limit: limit === undefined ? undefined : Math.abs(limit),
@@ -90,7 +89,7 @@ export function parseCdxQuery(parameters: URLSearchParams, dialect: CdxDialect, 
     showsResumeKey: order !== 'closest' && isTrue(parameters.get('showResumeKey')),
     resolvesRevisits,
     hasCounters: counters.length > 0,
-    page: parsePage(parameters),
+    page: parseNumber(parameters, 'page'),
     pageBlocks: Math.min(50, Math.max(1, parseNumber(parameters, 'pageSize') ?? PAGE_BLOCKS)),
     showsNumPages: isTrue(parameters.get('showNumPages')),
     output: parseOutput(parameters.get('output'), dialect),
@@ -173,7 +172,7 @@ function parseFields(
   const asked = (dialect === 'pywb' ? parameters.get('fields') : null) || parameters.get('fl');
   if (!asked)
     return { fields: resolvesRevisits ? [...facts.fields, ...facts.originals] : facts.fields, hasOwnFields: false };
-  const fields = asked.split(',').map((field) => field.trim());
+  const fields = [...new Set(asked.split(',').map((field) => field.trim()))];
   const unknown = fields.find((field) => !fieldValue(field));
   if (unknown !== undefined && dialect !== 'pywb')
     throw badRequest('there is no such field', `Fields are ${FIELD_NAMES.join(', ')}.`, unknown);
@@ -185,12 +184,6 @@ function parseCounters(parameters: URLSearchParams, columns: readonly string[]):
   return Object.entries(COUNTER_FIELDS)
     .filter(([parameter, field]) => isTrue(parameters.get(parameter)) || columns.includes(field))
     .map(([, field]) => field);
-}
-
-/** With a page below 0 there are none. */
-function parsePage(parameters: URLSearchParams): number | undefined {
-  const page = parseNumber(parameters, 'page', { isSigned: true });
-  return page === undefined || page < 0 ? undefined : page;
 }
 
 function parseOutput(text: string | null, dialect: CdxDialect): CdxOutput {

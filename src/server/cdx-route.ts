@@ -105,11 +105,13 @@ export class CdxRoute {
       : undefined;
     for await (const rows of scanRows(scan, onMore && ((row) => onMore(row.capture)))) {
       isEmpty &&= rows.length === 0;
-      text += writer.rows(rows);
-      if (text.length < PIECE_CHARACTERS) continue;
-      out ??= beginReply(response, writer.contentType, isCompressed);
-      if (!out.write(text)) await once(out, 'drain', { signal: scan.signal });
-      text = '';
+      for (const row of rows) {
+        text += writer.row(row);
+        if (text.length < PIECE_CHARACTERS) continue;
+        out ??= beginReply(response, writer.contentType, isCompressed);
+        if (!out.write(text)) await once(out, 'drain', { signal: scan.signal });
+        text = '';
+      }
     }
     if (isEmpty) await refuseEmpty(scan);
     text += writer.end(resumeKey);

@@ -1,6 +1,6 @@
 /**
  * Walks the catalog for a CDX question and yields the lines of the answer in pages. Memory holds a page, but for what must be sorted first, which is
- * bounded by SORTED_LINES_MAX (I9).
+ * bounded by SORTED_LINES_MAX and SORTED_CHARACTERS_MAX (I9).
  */
 import type { Archive } from '../archive/index.ts';
 import type { Capture, CapturePosition, CaptureRange } from '../catalog/index.ts';
@@ -13,6 +13,8 @@ import { type CdxRow, CdxRows } from './cdx-row.ts';
 import { badRequest } from './problem.ts';
 
 const PAGE_LINES = 1000;
+/** URLs and keys of all lines that wait to be sorted. Typical lines have 100, and a URL may have 64 Ki. */
+const SORTED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 export type CdxScan = { readonly archive: Archive; readonly query: CdxQuery; readonly signal: AbortSignal };
 
@@ -90,6 +92,7 @@ async function lastRows(scan: CdxScan): Promise<CdxRow[]> {
   for await (const page of query.hasCounters ? countedRows(scan) : collapsed(plainRows(scan, false), scan)) {
     held.push(...page);
     if (held.length > 2 * wanted + PAGE_LINES) held = held.slice(-wanted);
+    requireSortable(held);
   }
   held = wanted === 0 ? [] : held.slice(-wanted);
   return query.order === 'reverse' ? held.reverse() : held;
@@ -100,6 +103,7 @@ async function firstOf(pages: AsyncIterable<CdxRow[]>, count: number): Promise<C
   if (count === 0) return rows;
   for await (const page of pages) {
     rows.push(...page);
+    requireSortable(rows);
     if (rows.length >= count) break;
   }
   return rows.slice(0, count);
@@ -115,9 +119,16 @@ async function nearestRows(scan: CdxScan, count: number): Promise<CdxRow[]> {
   for await (const page of collapsed(plainRows(scan, false), scan)) {
     held.push(...page);
     if (held.length > 2 * count + PAGE_LINES) cut();
+    requireSortable(held);
   }
   cut();
   return held;
+}
+
+function requireSortable(rows: readonly CdxRow[]): void {
+  const characters = rows.reduce((sum, { original, urlkey }) => sum + original.length + urlkey.length, 0);
+  if (characters <= SORTED_CHARACTERS_MAX) return;
+  throw badRequest('the lines to sort are too long', 'Ask for fewer with limit, or in the order of the index.');
 }
 
 /** In seconds, which is what index lines know. */

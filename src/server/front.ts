@@ -3,7 +3,8 @@
  * wrong into a reply.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HostCheck } from './host-check.ts';
+import { type HostCheck, hasSoundHost } from './host-check.ts';
+import { isOfLeaving } from './leaving.ts';
 import { type RequestHandler, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import type { Metrics, RouteName } from './metrics.ts';
 import { type Problem, problemOf, sendProblem } from './problem.ts';
@@ -50,8 +51,7 @@ export function frontHandler({ socket, hosts, metrics, options, homeFor, answer 
     });
     const fail = (error: unknown) => {
       const { problem, isFault } = problemOf(error);
-      // Who left in the middle of a reply made no fault of ours.
-      if (isFault && !(response.destroyed && isAbort(error))) options.onFailure?.(error);
+      if (isFault && !isOfLeaving(error, response)) options.onFailure?.(error);
       sendProblem(request, response, problem, homeFor(request));
     };
     const refusal = refusalOf(request, hosts);
@@ -73,15 +73,15 @@ export function frontHandler({ socket, hosts, metrics, options, homeFor, answer 
   };
 }
 
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'AbortError' || (error as { code?: unknown }).code === 'ABORT_ERR');
-}
-
 function refusalOf(request: IncomingMessage, hosts: HostCheck): Problem | undefined {
   const target = request.url ?? '';
   if (target.length > URL_CHARACTERS_MAX) {
     const advice = `A URL may have ${URL_CHARACTERS_MAX} characters.`;
     return { status: 414, code: 'URL_TOO_LONG', message: 'the URL is too long', advice };
+  }
+  if (!hasSoundHost(request)) {
+    const advice = 'Send one Host field, with a name or an address and perhaps a port up to 65535.';
+    return { status: 400, code: 'BAD_REQUEST', message: 'the Host field is not valid', advice };
   }
   if (hosts.nameIn(request.headers.host) === undefined) {
     return {

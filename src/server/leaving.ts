@@ -9,3 +9,12 @@ export function leavingSignal(response: ServerResponse): AbortSignal {
   });
   return leaving.signal;
 }
+
+/** What reading from a client, and writing to it, fails with when it has left. */
+const LEFT: ReadonlySet<unknown> = new Set(['ABORT_ERR', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+
+/** Whether a request failed because its client left, in the middle of its body or of the reply. That is not a fault of the server. */
+export function isOfLeaving(error: unknown, response: ServerResponse): boolean {
+  if (!response.destroyed || !(error instanceof Error)) return false;
+  return error.name === 'AbortError' || LEFT.has((error as { code?: unknown }).code);
+}

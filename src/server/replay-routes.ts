@@ -19,9 +19,9 @@ import {
 import type { Answer, Visit } from './front.ts';
 import { sendMissing } from './missing-capture.ts';
 import { badRequest, HttpProblem, methodRefused, NOT_FOUND, type Problem } from './problem.ts';
+import { fieldOf, sendReplay } from './replay-reply.ts';
 import { endReply } from './reply-end.ts';
 import { readBody } from './request-body.ts';
-import { sendStream } from './stream-reply.ts';
 
 export type ReplayParts = {
   readonly replayer: Replayer;
@@ -92,7 +92,7 @@ export class ReplayRoutes {
     const answer = await this.#respond(request, asked as Asked, method, () => response.destroyed);
     if (answer.circle) throw new HttpProblem(circleOf(answer.circle));
     if (answer.missing) await this.#sendMissing(request, response, answer);
-    else await send(response, answer);
+    else await sendReplay(response, answer);
   }
 
   async #respond(
@@ -141,22 +141,13 @@ function circleOf(urls: readonly string[]): Problem {
     code: 'REDIRECTION_CIRCLE',
     message: 'all that the archive has of this page are redirections that lead in a circle',
     advice:
-      urls.length === 2
-        ? `It leads to ${urls[1]} and from there back here. On the web a cookie may have opened the way.`
-        : `It leads by way of ${urls.length - 1} others back here. On the web a cookie may have opened the way.`,
+      urls.length === 1
+        ? 'It leads to itself. On the web a cookie may have opened the way.'
+        : urls.length === 2
+          ? `It leads to ${urls[1]} and from there back here. On the web a cookie may have opened the way.`
+          : `It leads by way of ${urls.length - 1} others back here. On the web a cookie may have opened the way.`,
     where: urls[0],
   };
-}
-
-function fieldOf(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
-async function send(response: ServerResponse, { status, fields, body }: ReplayResponse): Promise<void> {
-  response.writeHead(status, fields.flat());
-  if (body === undefined || body instanceof Uint8Array) endReply(response, body);
-  else await sendStream(response, body);
 }
 
 function sendAsset(request: IncomingMessage, response: ServerResponse, name: string): void {

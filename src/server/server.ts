@@ -12,6 +12,7 @@ import { registerApi } from './api/register-api.ts';
 import { CdxRoute } from './cdx-route.ts';
 import { frontHandler, type Visit } from './front.ts';
 import { HostCheck, isLoopback, nameOf } from './host-check.ts';
+import { isOfLeaving } from './leaving.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import { Metrics } from './metrics.ts';
 import { addressOf, Origins } from './origins.ts';
@@ -123,7 +124,7 @@ function kept<Face>(make: (name: string) => Face): (name: string) => Face {
 function newApp(options: ServerOptions, homeFor: (request: IncomingMessage) => string | undefined): FastifyInstance {
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { problem, isFault } = problemOf(error);
-    if (isFault) options.onFailure?.(error);
+    if (isFault && !isOfLeaving(error, reply.raw)) options.onFailure?.(error);
     reply.hijack();
     sendProblem(request.raw, reply.raw, problem, homeFor(request.raw));
   };

@@ -17,6 +17,7 @@ import type { ServerResponse } from 'node:http';
 import type { SharedStream } from '../archive/index.ts';
 import { FRAME_BYTES_MAX, FRAMES_MIME, formatFrame, utf8 } from '../base/index.ts';
 import { leavingSignal } from './leaving.ts';
+import { UNBUFFERED } from './unbuffered.ts';
 
 export const CURSOR_FIELD = 'X-Pinakes-Cursor';
 export const END_FIELD = 'X-Pinakes-End';
@@ -63,6 +64,7 @@ export async function sendStreamBody(
       'content-type': isFramed ? FRAMES_MIME : MIMES[format],
       'content-disposition': `attachment; filename="${filename}"`,
       'x-content-type-options': 'nosniff',
+      ...UNBUFFERED,
       [CURSOR_FIELD]: cursor,
       ...(stream.join !== undefined && { 'X-Pinakes-Joined': 'yes' }),
       ...(stream.mayLack && { 'X-Pinakes-Deleted': 'possible' }),

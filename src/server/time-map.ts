@@ -1,6 +1,6 @@
 /**
- * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page holds some thousand mementos; longer lists go on at pages that begin with
- * the time of their first memento, so that a page is found without counting and does not shift when captures come in.
+ * TimeMaps (RFC 7089, section 5): the mementos of a URL, in link format, JSON or CDXJ. A page holds some thousand mementos, fewer where the URL is long; longer lists go on
+ * at pages that begin with the time of their first memento, so that a page is found without counting and does not shift when captures come in.
  *
  *     /web/timemap/link/<url>                       the first page
  *     /web/timemap/link/<17 digits>/<url>           the page that begins there
@@ -23,6 +23,8 @@ import { firstMemento, mementosFrom } from './mementos.ts';
 import { badRequest } from './problem.ts';
 
 const TIMEMAP_MEMENTOS_MAX = 5000;
+/** URIs of a page, all together. A URL may have 64 Ki characters. */
+const TIMEMAP_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export type TimeMapFormat = 'link' | 'json' | 'cdxj';
 
@@ -57,18 +59,28 @@ export async function timeMapOf(
   if (!isFormat(format)) throw badRequest('there is no such form of TimeMap', 'It is link, json or cdxj.', format);
   const last = await firstMemento(archive, url, { reverse: true });
   if (!last) return undefined;
-  const captures: Capture[] = [];
+  const mementos: Entry[] = [];
   let next: Capture | undefined;
+  let characters = 0;
+  let taken = new Set<string>();
   for await (const capture of mementosFrom(archive, url, from)) {
-    // Mementos of one second stay together: their URIs depend on each other.
-    if (captures.length >= TIMEMAP_MEMENTOS_MAX && secondOf(capture) !== secondOf(captures.at(-1)!)) {
-      next = capture;
-      break;
+    const before = mementos.at(-1);
+    if (before && secondOf(capture) !== secondOf(before)) {
+      // Mementos of one second stay together: their URIs depend on each other.
+      if (mementos.length >= TIMEMAP_MEMENTOS_MAX || characters >= TIMEMAP_CHARACTERS_MAX) {
+        next = capture;
+        break;
+      }
+      taken = new Set();
     }
-    captures.push(capture);
+    const uri = freeUri(origins, capture, taken);
+    // One URL at one instant is one memento.
+    if (taken.has(uri)) continue;
+    taken.add(uri);
+    characters += uri.length;
+    mementos.push({ time: capture.time, uri });
   }
-  if (captures.length === 0) return undefined;
-  const mementos = entriesOf(origins, captures);
+  if (mementos.length === 0) return undefined;
   const map: TimeMap = {
     url,
     self: from === undefined ? timeMapUri(origins, url, format) : pageUri(origins, url, format, from),
@@ -95,28 +107,18 @@ function pageUri(origins: ReplayOrigins, url: string, format: TimeMapFormat, fro
   return `${timeMapUri(origins, '', format)}${exactTimestamp(from)}/${linkTarget(url)}`;
 }
 
-/** What cannot be told apart even so, one URL at one instant, is one memento. */
-function entriesOf(origins: ReplayOrigins, captures: readonly Capture[]): Entry[] {
-  const taken = new Set<string>();
-  const entries: Entry[] = [];
-  for (const capture of captures) {
-    const { time, url } = capture;
-    const plain = mementoUri(origins, capture);
-    const uri = taken.has(plain)
-      ? `${origins.replayOrigin}${REPLAY_ROOT}${exactTimestamp(time)}mp_/${linkTarget(url)}`
-      : plain;
-    if (taken.has(uri)) continue;
-    taken.add(uri);
-    entries.push({ time, uri });
-  }
-  return entries;
+/** The URI of a memento; with milliseconds when another memento of its second has the one without. */
+function freeUri(origins: ReplayOrigins, capture: Capture, taken: ReadonlySet<string>): string {
+  const plain = mementoUri(origins, capture);
+  if (!taken.has(plain)) return plain;
+  return `${origins.replayOrigin}${REPLAY_ROOT}${exactTimestamp(capture.time)}mp_/${linkTarget(capture.url)}`;
 }
 
 function exactTimestamp(time: EpochMs): string {
   return formatTimestamp(time) + String(((time % 1000) + 1000) % 1000).padStart(3, '0');
 }
 
-function secondOf({ time }: Capture): number {
+function secondOf({ time }: Pick<Capture, 'time'>): number {
   return Math.floor(time / 1000);
 }
 

@@ -90,9 +90,11 @@ export class UiRoutes {
   }
 }
 
-/** What looks like a file that is not there is no screen; names of collections may have dots. */
+/** The paths that `ui/route.ts` has screens for, besides those under /web/. */
+const SCREEN = /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|compare|delete|help|links|search)\/?)?$/;
+
 function isScreen(path: string): boolean {
-  return path.startsWith('/collections/') || !/\.[a-z0-9]{1,12}$/i.test(path);
+  return SCREEN.test(path);
 }
 
 function requireReading(request: IncomingMessage): void {

@@ -1,9 +1,10 @@
 /**
  * `/web/` on the first socket, where people and Memento clients come in: screens of the web page for browsers, TimeGates and TimeMaps, and the way to the
- * mementos, which are on the other socket.
+ * mementos, which are on the other socket. Stored bytes (`id_`) are answered here too, to programs only: many know one address and follow no redirect. A browser
+ * gets archived bytes from the other socket alone, whatever they are.
  *
  *     /web/<url>                      TimeGate: to the memento nearest to Accept-Datetime, or to the latest
- *     /web/<time><modifier>/<url>     a browser gets the frame page, everybody else is sent to the memento
+ *     /web/<time><modifier>/<url>     a browser gets the frame page, everybody else is sent to the memento; with `id_` a program gets it here
  *     /web/<part of a time>/<url>     to the own time of the first capture of that year, month or day, or of the nearest
  *     /web/STAR/<url>[STAR]           screens: the captures of a URL, or the URLs below a prefix
  *     /web/timemap/<format>/<url>     TimeMap
@@ -27,6 +28,7 @@ import type { Visit } from './front.ts';
 import { firstMemento, nearestMemento } from './mementos.ts';
 import { sendMissing } from './missing-capture.ts';
 import { badRequest, HttpProblem, isForWindow, methodRefused, SCREENS_MISSING } from './problem.ts';
+import { fieldOf, sendReplay } from './replay-reply.ts';
 import { endReply } from './reply-end.ts';
 import { parseTimeMapPage, timeMapOf } from './time-map.ts';
 import type { UiFiles } from './ui-files.ts';
@@ -136,6 +138,21 @@ export class WebRoutes {
     response.end();
   }
 
+  async #sendRaw({ request, response }: Pick<Visit, 'request' | 'response'>, url: string, at: EpochMs): Promise<void> {
+    const answer = await this.#parts.replayer.respond(
+      {
+        url,
+        at,
+        isFromPage: false,
+        modifier: 'id_',
+        method: request.method!,
+        fields: (name) => fieldOf(request, name),
+      },
+      { hasLeft: () => response.destroyed },
+    );
+    await sendReplay(response, answer);
+  }
+
   #links(url: string, found: Capture, first: Capture | undefined, last: Capture | undefined): string {
     const relations = new Map<string, { capture: Capture; names: string[] }>();
     for (const [name, capture] of [
@@ -172,11 +189,13 @@ export class WebRoutes {
       uiFiles.sendScreen(request, response, replayOrigin);
       return;
     }
+    const isRaw = modifier === 'id_' && !isFromBrowser(request);
+    if (isRaw && timestamp.length >= 14) return this.#sendRaw({ request, response }, url, time);
     const target = linkTarget(url);
     const exact = timestamp.length < 14 ? formatTimestamp(found.time) : timestamp;
     const location = isFrame
       ? `${uiOrigin}/web/${exact}${modifier}/${target}`
-      : `${replayOrigin}/web/${exact}${modifier === '' ? 'mp_' : modifier}/${target}`;
+      : `${isRaw ? uiOrigin : replayOrigin}/web/${exact}${modifier === '' ? 'mp_' : modifier}/${target}`;
     response.writeHead(timestamp.length < 14 ? 302 : 307, {
       'cache-control': 'no-cache',
       'content-length': 0,
@@ -185,4 +204,10 @@ export class WebRoutes {
     });
     response.end();
   }
+}
+
+/** Over plain HTTP browsers send no Sec-Fetch fields; what a page of ours loads still has a Referer there. */
+function isFromBrowser(request: IncomingMessage): boolean {
+  const { referer, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, 'service-worker': worker } = request.headers;
+  return isForWindow(request) || [referer, mode, destination, worker].some((field) => field !== undefined);
 }

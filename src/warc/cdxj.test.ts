@@ -21,6 +21,20 @@ test('a line as cdxj-indexer writes it is read and written again byte for byte',
   assert.equal(formatCdxjLine(entry), LINE);
 });
 
+test('a line whose object is nested without end is left out, one with some levels is kept', () => {
+  const line = (depth: number, key: string) =>
+    `test,example)/ 20240301100000 {"url": "http://example.test/", "${key}": ${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  assert.equal(formatCdxjLine(parseCdxjLine(line(50, 'more'), refuse)!), line(50, 'more'));
+  for (const key of ['more', 'mime']) {
+    const codes: string[] = [];
+    assert.equal(
+      parseCdxjLine(line(300_000, key), (code) => codes.push(code)),
+      undefined,
+    );
+    assert.deepEqual(codes, ['cdxj-json']);
+  }
+});
+
 test('numbers without quotes, other spacing and other key orders read the same', () => {
   const compact =
     'test,example)/a 20240301100000 {"offset":202,"length":409,"filename":"demo.warc.gz","status":200,"mime":"text/html",' +

@@ -90,14 +90,21 @@ const isDigit = (code: number) => code >= ZERO && code <= 0x39;
 function parseObject(text: string, report: ReportFault): [string, JsonValue][] | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isDeeper(value, LEVELS_MAX)) {
       return Object.entries(value as { [key: string]: JsonValue });
     }
   } catch {
-    // Reported below together with valid JSON that is no object.
+    // Reported below together with valid JSON that is no object, or that is nested deeper than the stack lets it be written.
   }
   report('cdxj-json', quoted(text));
   return undefined;
+}
+
+const LEVELS_MAX = 100;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 const NAMED = new Set(['url', 'mime', 'status', 'digest', 'length', 'offset', 'filename', 'redirect', 'robotflags']);

@@ -144,6 +144,7 @@ async function eventsUntil(
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const response = await fetch(`${one.server.uiAddress}${path}`, { headers });
   assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  assert.equal(response.headers.get('x-accel-buffering'), 'no', 'a proxy passes events on at once');
   onOpen?.();
   const events: ServerEvent[] = [];
   let text = '';

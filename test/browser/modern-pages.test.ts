@@ -63,6 +63,24 @@ test('messages reach listeners that were added by the bare name, also from a fra
   assert.deepEqual(done, { ...expected, ...Object.fromEntries(ways.map((way) => [way, [SITE, '/boxed.html']])) });
 });
 
+test('a module that is reached by several ways runs once, though every file was captured in a second of its own', async (t) => {
+  const page = html(`
+    <link rel="modulepreload" href="/shared.js">
+    <script type="module" src="/entry.js"></script>
+    <script type="module">import { count } from '/shared.js'; done.page = count;</script>
+    <script src="/classic.js"></script>`);
+  const files = [
+    script('/entry.js', `import { count } from './shared.js'; import './part.js'; done.entry = count;`),
+    script('/part.js', `import './entry.js'; const { count } = await import('/shared.js'); done.part = count;`),
+    script('/classic.js', `import('./shared.js').then(({ count }) => { done.classic = count; });`),
+    script('/shared.js', `window.sharedRuns = (window.sharedRuns ?? 0) + 1; export const count = window.sharedRuns;`),
+  ];
+  const captured = files.map((file, index) => ({ ...file, time: SPRING + (index + 1) * 1000 }));
+  const { done, frame } = await found(t, [page, ...captured], ['page', 'entry', 'part', 'classic']);
+  assert.deepEqual(done, { page: 1, entry: 1, part: 1, classic: 1 });
+  assert.equal(await frame.evaluate('window.sharedRuns'), 1);
+});
+
 test('messages arrive as they were sent: of nothing, to no origin, and by frames without an address', async (t) => {
   const page = html(`<script>
     done.got = [];

@@ -138,7 +138,6 @@ suite('screens', () => {
         },
       },
       { name: 'help', path: '/help', look: (page) => heading(page, 'Help') },
-      { name: 'missing', path: '/nowhere/at/all', look: (page) => heading(page, 'There is no such page') },
       {
         name: 'frame',
         path: `/web/20230401000000/${SITE}`,

@@ -145,7 +145,6 @@ test('questions to the CDX server', async (t) => {
     assert.equal((await get('/cdx?url=site.test/daily&showDupeCount=true&sort=reverse')).status, 400);
     const pywb = await get('/cdx/pywb?url=site.test/daily&showDupeCount=true&limit=1');
     assert.doesNotMatch(pywb.text, /dupecount/);
-    assert.deepEqual(await days('page=-1'), await days('offset=0'), 'a page below 0 means none');
   });
 
   await t.test('a collection can be asked for alone', async () => {
@@ -211,6 +210,20 @@ test('questions to the CDX server', async (t) => {
     assert.doesNotMatch(nearest.text, /\n\n/, 'the nearest have no order to go on in');
   });
 
+  await t.test('a field is given once, however often it is asked for', async () => {
+    const fields = `fl=${'original,timestamp,'.repeat(3000)}original`;
+    assert.deepEqual(await lines(`url=site.test/daily&limit=1&${fields}`), ['http://site.test/daily 20200101000000']);
+    const json = await get(`/cdx?url=site.test/daily&limit=1&output=json&${fields}`);
+    assert.deepEqual(JSON.parse(json.text)[0], ['original', 'timestamp']);
+    const outback = await get(`/cdx/outbackcdx?url=site.test/daily&limit=1&output=jsondict&${fields}`);
+    assert.equal(outback.text.match(/original/g)!.length, 1);
+  });
+
+  await t.test('a filter by the number of a column reads that column', async () => {
+    assert.deepEqual(await days('filter=1:2020010[12].*'), [1, 2]);
+    assert.deepEqual(await days('filter=77:x'), []);
+  });
+
   await t.test('an answer is packed when the client takes that, unless it says no', async () => {
     const target = '/cdx?url=*.site.test&fl=urlkey,timestamp,original,digest,filename';
     const packed = await ask(server.uiAddress, target, { headers: { 'accept-encoding': 'gzip' } });
@@ -240,6 +253,10 @@ test('questions to the CDX server', async (t) => {
       `/cdx?url=site.test&filter=mimetype:${'a.'.repeat(600)}`,
       `/cdx?url=site.test${'&filter=a'.repeat(21)}`,
       '/cdx?url=site.test&collapse=timestamp:x',
+      `/cdx?url=site.test${'&collapse=digest'.repeat(21)}`,
+      '/cdx?url=site.test&page=-1',
+      '/cdx/pywb?url=site.test&page=-1',
+      '/cdx?url=site.test&pageSize=-1',
       '/cdx?url=site.test&output=xml',
       '/cdx?url=site.test&resumeKey=nonsense',
       '/cdx?url=site.test/daily&sort=closest&closest=2020&resumeKey=test%2Csite%29%2Fdaily+20200108000000%21',

@@ -106,6 +106,43 @@ test('Memento', async (t) => {
     assert.deepEqual([reply.status, reply.headers.location], [302, memento('20240501100000')]);
   });
 
+  await clause('a capture of another scheme under the same key is not a memento', async () => {
+    const url = 'http://looked-up.test/';
+    const look = { kind: 'http', url: 'dns://looked-up.test', responseHead: utf8('HTTP/1.1 200 OK\r\n\r\n') } as const;
+    await archive.store({ ...look, time: MARCH, body: utf8('192.0.2.1') });
+    await archive.store({ ...look, time: MAY, body: utf8('192.0.2.2') });
+    await archive.store(page(url, APRIL, contentOf('looked up')));
+    for (const asked of [url, 'https://www.looked-up.test/']) {
+      for (const format of ['link', 'json', 'cdxj']) {
+        const { text } = await ask(server.uiAddress, `/web/timemap/${format}/${asked}`);
+        assert.doesNotMatch(text, /dns:/, format);
+        assert.match(text, /20240401100000mp_\/http:\/\/looked-up/, format);
+      }
+      for (const headers of [{}, { 'accept-datetime': AT_MARCH }] as Record<string, string>[]) {
+        const reply = await gate(headers, asked);
+        assert.equal(reply.headers.location, memento('20240401100000', url));
+        assert.doesNotMatch(String(reply.headers.link), /dns:/);
+      }
+    }
+    const list = await ask(server.uiAddress, '/web/timemap/link/dns://looked-up.test');
+    assert.equal(related(linksOf(list.text), 'memento').length, 2);
+    assert.doesNotMatch(list.text, /mp_\/http/);
+  });
+
+  await clause('a redirection of a URL to itself is a memento as it was', async () => {
+    const [plain, secure] = ['http://moved.test/', 'https://moved.test/'];
+    const head = utf8(`HTTP/1.1 301 Moved Permanently\r\nLocation: ${secure}\r\n\r\n`);
+    await archive.store({ kind: 'http', url: plain, time: MARCH, responseHead: head, body: utf8('') });
+    await archive.store(page(secure, MARCH + 500, contentOf('moved')));
+    const { text } = await ask(server.uiAddress, `/web/timemap/link/${plain}`);
+    const listed = related(linksOf(text), 'memento').map(({ uri }) => uri);
+    assert.deepEqual(listed, [memento('20240301100000', plain), memento('20240301100000', secure)]);
+    const [first, second] = await Promise.all(listed.map((uri) => ask(server.replayAddress, new URL(uri).pathname)));
+    assert.deepEqual([first!.status, first!.headers['memento-datetime']], [301, AT_MARCH]);
+    assert.equal(replay + first!.headers.location, listed[1]);
+    assert.deepEqual([second!.status, second!.headers['memento-datetime']], [200, AT_MARCH]);
+  });
+
   await clause('a datetime before the first or after the last memento leads to that one', async () => {
     const before = await gate({ 'accept-datetime': 'Mon, 01 Jan 1990 00:00:00 GMT' });
     assert.equal(before.headers.location, memento('20240301100000'));

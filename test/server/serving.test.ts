@@ -47,7 +47,7 @@ test('the web page is served from its directory, under a policy that lets nothin
   const again = await get('/assets/main-A1B2C3D4.js', { 'if-none-match': String(script.headers.etag) });
   assert.deepEqual([again.status, again.text], [304, '']);
   assert.equal((await get('/assets/other.js')).status, 404);
-  assert.equal((await get('/assets/')).status, 200);
+  assert.equal((await get('/assets/')).status, 404);
 });
 
 test('without the files of the web page browsers are told what to do, and sent nowhere', async (t) => {

@@ -1,5 +1,6 @@
 /**
- * Captures of one URL in pages, in order of time, either way. A page costs what it holds, whether the URL has three captures or a million.
+ * Captures of one URL in pages, in order of time, either way. A page costs what it holds, whether the URL has three captures or a million; where the URL is long
+ * it ends before its limit.
  *
  * The cursor is `<time>.<segment>.<offset>` of the last capture of a page, all in base 36.
  */
@@ -9,6 +10,10 @@ import { type Capture, type CapturePosition, type CaptureRange, rangeOfKey } fro
 import { typedUrl, type UrlKey, urlKey } from '../../url/index.ts';
 import { badRequest } from '../problem.ts';
 import type { WithPrevious } from './capture-item.ts';
+
+/** URLs of a page, all together. A URL may have 64 Ki characters. */
+const CHARACTERS_MAX = 2 * 1024 * 1024;
+const READ_AT_ONCE = 50;
 
 export type CaptureQuestion = {
   readonly url: string;
@@ -34,14 +39,20 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
   };
   const take = async (wanted: CaptureRange, count: number): Promise<Capture[]> => {
     const found: Capture[] = [];
-    for await (const page of view.captures(wanted, count)) {
-      found.push(...page);
-      if (found.length >= count) break;
+    let characters = 0;
+    for await (const page of view.captures(wanted, Math.min(count, READ_AT_ONCE))) {
+      for (const capture of page) {
+        found.push(capture);
+        characters += capture.url.length;
+        if (found.length >= count || (found.length > 1 && characters > CHARACTERS_MAX)) return found;
+      }
     }
-    return found.slice(0, count);
+    return found;
   };
+  // One more than are shown tells whether there is a next page.
   const found = await take(range, limit + 1);
-  const shown = found.slice(0, limit);
+  const isCut = found.length > limit || (found.length > 1 && sumOf(found) > CHARACTERS_MAX);
+  const shown = isCut ? found.slice(0, -1) : found;
   const last = shown.at(-1);
   if (!last) return { list: [], next: undefined };
   // The one before the earliest of the page: it may lie outside of the times that were asked for.
@@ -51,8 +62,12 @@ export async function listCaptures(archive: Archive, question: CaptureQuestion):
   const list = inOrder.map((capture, index) => ({ capture, previous: index === 0 ? before : inOrder[index - 1] }));
   return {
     list: isReverse ? list.toReversed() : list,
-    next: found.length > limit ? cursorOf(last) : undefined,
+    next: isCut ? cursorOf(last) : undefined,
   };
+}
+
+function sumOf(captures: readonly Capture[]): number {
+  return captures.reduce((sum, { url }) => sum + url.length, 0);
 }
 
 /** The capture of the same URL before this one. */

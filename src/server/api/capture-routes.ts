@@ -89,6 +89,7 @@ export function captureRoutes({ archive, calendars }: ApiTools): ApiRoute[] {
       path: '/api/captures',
       tag: TAG,
       summary: 'Captures of a URL, in order of time',
+      says: 'A page may be shorter than the limit and still have a `next`.',
       query: closed({
         url: AskedUrl,
         from: Type.Optional(AskedTime),

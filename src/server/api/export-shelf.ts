@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileError } from '../../base/index.ts';
 import { type Downloadable, downloadMime } from './download.ts';
 import type { Job } from './job.ts';
+import { DIRECTORY_MODE, makePrivate } from './private-file.ts';
 
 export class ExportShelf {
   readonly #directory: string;
@@ -21,10 +22,15 @@ export class ExportShelf {
   static async open(directory: string, isKept: (jobId: string) => boolean): Promise<ExportShelf> {
     const kept = new Set<string>();
     try {
-      await mkdir(directory, { recursive: true });
+      await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+      await makePrivate(directory);
       for (const name of await readdir(directory)) {
-        if (isKept(name)) kept.add(name);
-        else await rm(join(directory, name), { recursive: true, force: true });
+        const path = join(directory, name);
+        if (isKept(name)) {
+          await makePrivate(path);
+          for (const file of await readdir(path)) await makePrivate(join(path, file));
+          kept.add(name);
+        } else await rm(path, { recursive: true, force: true });
       }
     } catch (cause) {
       throw fileError(cause, directory, 'writing');
@@ -35,12 +41,21 @@ export class ExportShelf {
   /** Where a job may write its file, which it has to report as `file` and `href`. */
   async place(jobId: string, name: string): Promise<string> {
     try {
-      await mkdir(join(this.#directory, jobId), { recursive: true });
+      await mkdir(join(this.#directory, jobId), { recursive: true, mode: DIRECTORY_MODE });
     } catch (cause) {
       throw fileError(cause, this.#directory, 'writing');
     }
     this.#jobs.add(jobId);
     return join(this.#directory, jobId, name);
+  }
+
+  /** Says that the file of a job is written. */
+  async keep(path: string): Promise<void> {
+    try {
+      await makePrivate(path);
+    } catch (cause) {
+      throw fileError(cause, path, 'writing');
+    }
   }
 
   has(jobId: string): boolean {

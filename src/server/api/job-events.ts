@@ -6,6 +6,7 @@
  * The id of an event is `<server>-<change>`; a client that comes back with one gets what changed since, or everything when the server is another.
  */
 import type { ServerResponse } from 'node:http';
+import { UNBUFFERED } from '../unbuffered.ts';
 import type { Job, ToldJob } from './job.ts';
 import type { JobQueue } from './job-queue.ts';
 
@@ -36,6 +37,7 @@ export class JobEvents {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
+      ...UNBUFFERED,
     });
     if (response.req.method === 'HEAD') {
       response.end();

@@ -54,6 +54,7 @@ export function exportKind(shelf: ExportShelf, { software, clock, newId }: Expor
           onProgress: ({ captures, bytes }) =>
             context.progress({ done: captures, unit: 'captures', ...(bytes !== undefined && { detail: { bytes } }) }),
         });
+        await shelf.keep(path);
         return { file, format: input.format, href: hrefOf(jobId, basename(path)), ...report };
       } catch (error) {
         await shelf.remove(jobId);

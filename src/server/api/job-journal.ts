@@ -6,6 +6,7 @@ import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promise
 import { dirname } from 'node:path';
 import { fileError, syncDirectory } from '../../base/index.ts';
 import type { Job } from './job.ts';
+import { FILE_MODE, makePrivate } from './private-file.ts';
 
 const LINES_SPARE = 500;
 
@@ -37,7 +38,8 @@ export class JobJournal {
         const job = parseJob(line);
         if (job) jobs.set(job.id, job);
       }
-      const file = await open(path, 'a');
+      const file = await open(path, 'a', FILE_MODE);
+      await makePrivate(path);
       // A torn line must not swallow the one that comes after it.
       if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n');
       const { size } = await file.stat();
@@ -79,7 +81,7 @@ export class JobJournal {
   async #renew(jobs: readonly Job[]): Promise<void> {
     const temporary = `${this.#path}.tmp`;
     await unlink(temporary).catch(() => {});
-    const file = await open(temporary, 'ax');
+    const file = await open(temporary, 'ax', FILE_MODE);
     let bytes = 0;
     try {
       for (const job of jobs) {

@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileError, type IdSource, PinakesError, syncDirectory, ThreadPool } from '../../base/index.ts';
 import { notArchiveFile } from '../../warc/index.ts';
 import { HttpProblem } from '../problem.ts';
+import { DIRECTORY_MODE, FILE_MODE, makePrivate } from './private-file.ts';
 
 const PART_SUFFIX = '.part';
 const NAME = /^[0-9a-f-]{36}-[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
@@ -45,10 +46,14 @@ export class UploadDesk {
   static async open(parts: DeskParts, isNeeded: (name: string) => boolean): Promise<UploadDesk> {
     const kept = new Set<string>();
     try {
-      await mkdir(parts.directory, { recursive: true });
+      await mkdir(parts.directory, { recursive: true, mode: DIRECTORY_MODE });
+      await makePrivate(parts.directory);
       for (const name of await readdir(parts.directory)) {
-        if (isNeeded(name)) kept.add(name);
-        else await unlink(join(parts.directory, name)).catch(() => {});
+        const path = join(parts.directory, name);
+        if (isNeeded(name)) {
+          await makePrivate(path);
+          kept.add(name);
+        } else await unlink(path).catch(() => {});
       }
     } catch (cause) {
       throw fileError(cause, parts.directory, 'writing');
@@ -81,7 +86,7 @@ export class UploadDesk {
         }
       };
       // Opened before anything can fail: what is not there yet cannot be removed.
-      const file = await open(part, 'wx');
+      const file = await open(part, 'wx', FILE_MODE);
       await pipeline(pieces, file.createWriteStream({ flush: true }), { signal });
       if (!(await isArchiveFile(part, signal))) throw notArchiveFile(name.slice(-200));
       await rename(part, join(directory, upload));

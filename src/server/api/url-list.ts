@@ -1,6 +1,6 @@
 /**
  * URLs of the archive in pages, in order of their keys, each with what its captures sum up to. A page ends early when it has looked at very many
- * captures, so that no page takes long.
+ * captures, so that no page takes long, and when its URLs are long.
  *
  * The cursor is the key of the last URL of a page, as base64url. It has to fit into a URL, so behind one of tens of thousands of letters no page ends: the next
  * few come along.
@@ -18,6 +18,8 @@ const PAGE_CAPTURES_MAX = 200_000;
 const CURSOR_KEY_CHARACTERS_MAX = 40_000;
 /** So many more come along at most. */
 const ALONG_MAX = 100;
+/** URLs and keys of a page, all together. */
+const CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export const UrlItem = closed({
   url: Type.String({ description: 'As its latest capture has it.' }),
@@ -46,6 +48,7 @@ export async function listUrls(
   const items: UrlItem[] = [];
   let sum: UrlSum | undefined;
   let scanned = 0;
+  let characters = 0;
   const after = question.after === undefined ? {} : { after: behindKey(lastKeyOf(question.after)) };
   for (const range of keyRanges({ prefix: question.prefix })) {
     for await (const page of archive.catalog.captures({ ...range, ...after })) {
@@ -55,7 +58,8 @@ export async function listUrls(
         if (sum?.urlKey !== capture.urlKey) {
           if (sum) items.push(sum.item());
           const last = items.at(-1);
-          const isFull = items.length >= question.limit || scanned > PAGE_CAPTURES_MAX;
+          if (last) characters += last.url.length + last.urlKey.length;
+          const isFull = items.length >= question.limit || scanned > PAGE_CAPTURES_MAX || characters > CHARACTERS_MAX;
           if (last && isFull && (isFit(last) || items.length >= question.limit + ALONG_MAX))
             return { items, next: Buffer.from(utf8(last.urlKey)).toString('base64url') };
           sum = new UrlSum(capture);
