@@ -19,7 +19,7 @@ import { READ_AGAIN } from './known-url.ts';
 import { isDecisive } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { Notes } from './notes.ts';
-import { forbidden, type Retry, type Unreachable } from './outcome.ts';
+import { forbidden, type Retry, trapped, type Unreachable } from './outcome.ts';
 import { LATER, type Pace, retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
@@ -312,6 +312,10 @@ export class Engine {
       host.pace.heedCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
+      if (item.role === 'sitemap' && this.#notes.sitemaps.isBarren(item.url)) {
+        this.#notes.add(host, item, trapped(item, 'sitemaps'));
+        continue;
+      }
       if (rules.isAllowed(item.url)) {
         this.#startVisit(host, item, now);
         return true;

@@ -1,7 +1,7 @@
 /** How visits end: what they brought, and what becomes of URLs that were not visited. */
 import type { Capture } from '../archive/index.ts';
 import type { FailureReason, Truncation } from './exchange.ts';
-import { type QueuedUrl, type Settlement, STATE_FORBIDDEN, STATE_UNVERIFIED } from './known-url.ts';
+import { type QueuedUrl, type Settlement, STATE_DROPPED, STATE_FORBIDDEN, STATE_UNVERIFIED } from './known-url.ts';
 import type { Reading, SitemapReading } from './page-links.ts';
 
 /** What a capture brought, in the words of the report. */
@@ -42,7 +42,12 @@ export type Learned = {
 export type Settled =
   | Visited
   | ({ readonly kind: 'failed'; readonly settlement: Settlement } & Unreachable)
-  | { readonly kind: 'skipped'; readonly settlement: Settlement };
+  | {
+      readonly kind: 'skipped';
+      readonly settlement: Settlement;
+      /** Set for a URL that turned out to be part of a trap. */
+      readonly trap?: string;
+    };
 
 /** A visit is worth another try. */
 export type Retry = {
@@ -71,6 +76,11 @@ export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Set
     digest: undefined,
     isChanged: undefined,
   };
+}
+
+/** What comes of a URL that turned out to be part of a trap. */
+export function trapped(item: QueuedUrl, trap: string): Settled {
+  return { kind: 'skipped', settlement: failedSettlement(item, STATE_DROPPED), trap };
 }
 
 /** What comes of a URL that robots.txt forbids, or whose robots.txt could not be had. */

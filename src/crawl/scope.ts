@@ -2,8 +2,7 @@
  * What belongs to a crawl. Pages belong by their URL; what pages need to be shown belongs wherever it lies. A seed that redirects takes its scope along:
  * who asks for `http://example.org/` means `https://www.example.org/` when the one leads to the other.
  */
-import { getDomain } from 'tldts';
-import { hostName } from './frontier-url.ts';
+import { domainOf, hostName } from './frontier-url.ts';
 import type { CrawlSettings } from './settings.ts';
 import { UrlExpression } from './url-expression.ts';
 
@@ -85,10 +84,6 @@ export class Scope {
 /** With and without `www.` a host is the same to people. */
 function bareHost(url: string): string {
   return hostName(url).replace(/^www\./, '');
-}
-
-function domainOf(url: string): string {
-  return getDomain(url, { allowPrivateDomains: true }) ?? hostName(url);
 }
 
 function withoutScheme(url: string): string {
