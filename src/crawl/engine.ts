@@ -19,7 +19,7 @@ import { READ_AGAIN } from './known-url.ts';
 import { isDecisive } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { Notes } from './notes.ts';
-import { forbidden, type Retry, trapped, type Unreachable } from './outcome.ts';
+import { forbidden, outOfScope, type Retry, trapped, type Unreachable } from './outcome.ts';
 import { LATER, type Pace, retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
@@ -312,6 +312,11 @@ export class Engine {
       host.pace.heedCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
+      // What was queued before the crawl was interrupted may be left out by the settings that it goes on with.
+      if (this.#parts.isResumed && !this.#notes.scope.hasKnown(item)) {
+        this.#notes.add(host, item, outOfScope(item));
+        continue;
+      }
       if (item.role === 'sitemap' && this.#notes.sitemaps.isBarren(item.url)) {
         this.#notes.add(host, item, trapped(item, 'sitemaps'));
         continue;

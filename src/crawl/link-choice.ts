@@ -6,7 +6,7 @@ import { isGone, isPageRole, type Offer, type QueuedUrl, type Role } from './kno
 import type { Learned, Visited } from './outcome.ts';
 import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance, type SitemapReading } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
-import type { Scope } from './scope.ts';
+import { type Scope, SITEMAP_DEPTH } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
 import type { SitemapBounds } from './sitemap-bounds.ts';
 import type { SitemapNeeds } from './sitemap-needs.ts';
@@ -16,8 +16,6 @@ export const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
 /** Modules that nothing put together import one another in longer rows. */
 const SCRIPT_HOPS_MAX = 32;
-/** What a sitemap names is one link away from the seeds. */
-const SITEMAP_DEPTH = 1;
 
 export type ChoiceParts = {
   readonly frontier: Frontier;

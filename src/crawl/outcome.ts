@@ -47,6 +47,8 @@ export type Settled =
       readonly settlement: Settlement;
       /** Set for a URL that turned out to be part of a trap. */
       readonly trap?: string;
+      /** Whether the settings leave it out. */
+      readonly isOutOfScope?: boolean;
     };
 
 /** A visit is worth another try. */
@@ -81,6 +83,11 @@ export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Set
 /** What comes of a URL that turned out to be part of a trap. */
 export function trapped(item: QueuedUrl, trap: string): Settled {
   return { kind: 'skipped', settlement: failedSettlement(item, STATE_DROPPED), trap };
+}
+
+/** What comes of a URL that was queued and that the settings leave out. */
+export function outOfScope(item: QueuedUrl): Settled {
+  return { kind: 'skipped', settlement: failedSettlement(item), isOutOfScope: true };
 }
 
 /** What comes of a URL that robots.txt forbids, or whose robots.txt could not be had. */

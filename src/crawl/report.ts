@@ -140,7 +140,8 @@ export class Tally {
     else if (outcome.kind === 'skipped' && outcome.trap !== undefined) {
       counts.trapped++;
       count(counts.traps, outcome.trap);
-    } else if (outcome.kind === 'skipped')
+    } else if (outcome.kind === 'skipped' && outcome.isOutOfScope) counts.outOfScope++;
+    else if (outcome.kind === 'skipped')
       counts[outcome.settlement.state === STATE_FORBIDDEN ? 'forbidden' : 'skipped']++;
     else {
       counts.failed++;

@@ -3,8 +3,12 @@
  * who asks for `http://example.org/` means `https://www.example.org/` when the one leads to the other.
  */
 import { domainOf, hostName } from './frontier-url.ts';
+import type { Offer } from './known-url.ts';
 import type { CrawlSettings } from './settings.ts';
 import { UrlExpression } from './url-expression.ts';
+
+/** What a sitemap names is one link away from the seeds. */
+export const SITEMAP_DEPTH = 1;
 
 const URL_LENGTH_MAX = 2048;
 const ASKED_LENGTH_MAX = 64 * 1024;
@@ -74,6 +78,19 @@ export class Scope {
   /** Whether a page that is rendered may have what it asks for. Scripts write long URLs, and mean them. */
   hasAsked(url: string): boolean {
     return url.length <= ASKED_LENGTH_MAX && !this.#isExcluded(url);
+  }
+
+  /** Whether a URL that the collection knows is wanted by the settings of this run, which may be others than those of the run that found it. */
+  hasKnown({ url, role, depth }: Pick<Offer, 'url' | 'role' | 'depth'>): boolean {
+    const { htmlOnly, sitemaps, depthMax } = this.#settings;
+    switch (role) {
+      case 'page':
+        return this.hasPage(url, depth);
+      case 'sitemap':
+        return sitemaps && depthMax >= SITEMAP_DEPTH && this.hasEmbed(url);
+      default:
+        return !htmlOnly && this.hasAsked(url);
+    }
   }
 
   #isExcluded(url: string): boolean {
