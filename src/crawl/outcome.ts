@@ -57,6 +57,8 @@ export type Retry = {
   readonly isBusy: boolean;
   readonly waitMs: number | undefined;
   readonly why: string;
+  /** Set when there was no answer. */
+  readonly failure?: Unreachable;
 };
 
 export type Outcome = Settled | Retry;
