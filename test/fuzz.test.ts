@@ -3,9 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type Campaign, reproducer, runCampaign } from './fuzz/campaign.ts';
+import { runAddCampaign } from './fuzz/add-campaign.ts';
+import { type Campaign, type Failure, reproducer, runCampaign } from './fuzz/campaign.ts';
+import { runPageCampaign } from './fuzz/page-campaign.ts';
 
 const RUNS = 20_000;
+const PAGE_RUNS = 300;
+const FILE_RUNS = 50;
 const WARM_UP_RUNS = 500;
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
 const RESIDENT_BYTES_MAX = 160 * 1024 * 1024;
@@ -21,14 +25,25 @@ function memory(): { held: number; resident: number } {
   return { held: heapUsed + arrayBuffers, resident: rss };
 }
 
-function told({ failures }: Campaign): string {
+const SEED = Number(process.env.FUZZ_SEED ?? 20_240_301);
+
+function told({ failures }: Pick<Campaign, 'failures'>, again: (failure: Failure) => string = reproducer): string {
   return failures
-    .map((failure) => [reproducer(failure), failure.input, ...failure.damages, failure.fault].join('\n  '))
+    .map((failure) => [again(failure), failure.input, ...failure.damages, failure.fault].join('\n  '))
     .join('\n');
 }
 
+test(`${PAGE_RUNS} damaged pages and ${FILE_RUNS} damaged files are read and added without exception or hang (I10)`, async (context) => {
+  context.diagnostic(`seed ${SEED}; another with FUZZ_SEED`);
+  const of = (kind: string) => (failure: Failure) => `npm run fuzz -- --kind ${kind} --runs 50 --seed ${failure.seed}`;
+  const pages = await runPageCampaign(SEED, PAGE_RUNS);
+  assert.equal(pages.failures.length, 0, told(pages, of('pages')));
+  const files = await runAddCampaign(SEED, FILE_RUNS);
+  assert.equal(files.failures.length, 0, told(files, of('files')));
+});
+
 test(`${RUNS} damaged inputs are read without exception, hang, leak, or loss of what was not touched (I9, I10)`, (context) => {
-  const seed = Number(process.env.FUZZ_SEED ?? 20_240_301);
+  const seed = SEED;
   context.diagnostic(`seed ${seed}; another with FUZZ_SEED`);
   runCampaign(seed, WARM_UP_RUNS);
   const before = memory();

@@ -266,8 +266,12 @@ async function replay(
   const source = await openArchive(pathFrom(context, path), openingOptions(context, 'replay'));
   let told = 0;
   try {
+    const { pagesMax, bytesMax, timeMsMax } = settingsOf(options);
     const report = await emulate(archive, source, {
       collection: collectionOf(options),
+      ...(pagesMax !== undefined && { pagesMax }),
+      ...(bytesMax !== undefined && { bytesMax }),
+      ...(timeMsMax !== undefined && { timeMsMax }),
       ...(rate !== undefined && { rate }),
       signal,
       onProgress: ({ pages, bytes }) => terminal.status(`replay ${counted(pages, 'page')}, ${formatBytes(bytes)}`),
@@ -282,7 +286,8 @@ async function replay(
       await terminal.line(
         `${counted(report.pages, 'page')} played, ${formatBytes(report.bytes)}: ${report.new} new, ${report.duplicate} held already, in ${(report.elapsedMs / 1000).toFixed(1)} s`,
       );
-    const { damaged, unresolved } = report;
+    const { damaged, unresolved, limit } = report;
+    if (limit) terminal.say(`stopped at the limit of ${limit}`);
     if (unresolved > 0)
       terminal.say(`${counted(unresolved, 'revisit')} left out: ${path} does not hold their contents`);
     if (damaged > 0) terminal.say(`${counted(damaged, 'damaged record')} left out; \`pinakes verify\` names them`);

@@ -2,7 +2,7 @@
  * The hosts of a crawl that are held in memory, a bounded number. The others wait in the frontier, and come in as these are done.
  *
  * When there is no room, a host that must not be asked for long gives its place up and rests until its time has come. When that has come and there is still no room, those that have to wait at all
- * make way.
+ * make way. A host whose name leads to no address rests until nothing else is left to do.
  */
 import type { EpochMs } from '../base/index.ts';
 import { ActiveHost } from './active-host.ts';
@@ -90,6 +90,28 @@ export class ActiveHosts {
     return true;
   }
 
+  /** Takes a host out of the way that is set aside. */
+  setAside(host: ActiveHost): void {
+    if (this.#resting.size >= RESTING_HOSTS_MAX) return;
+    this.#byName.delete(host.name);
+    this.#restUntil(host, Number.POSITIVE_INFINITY);
+  }
+
+  /** Has the names of hosts that are set aside looked up once more. Says whether there were any. */
+  lookUpAside(): boolean {
+    const aside = [...this.#asideHosts()];
+    for (const host of aside) {
+      host.pace.lookUpAgain();
+      if (this.#resting.has(host.name)) this.#restUntil(host, host.readyAt);
+    }
+    return aside.length > 0;
+  }
+
+  *#asideHosts(): Generator<ActiveHost> {
+    for (const host of this.#byName.values()) if (host.pace.isAside) yield host;
+    for (const { host } of this.#resting.values()) if (host.pace.isAside) yield host;
+  }
+
   #restUntil(host: ActiveHost, until: EpochMs): void {
     this.#resting.set(host.name, { host, until });
     this.#wakeAt = Math.min(this.#wakeAt, until);
@@ -133,15 +155,15 @@ export class ActiveHosts {
     if (rest && host.readyAt < rest.until) this.#restUntil(host, host.readyAt);
   }
 
-  /** Whether anything is left to do, here or in the whole of the frontier. */
+  /** Whether anything is left to do, here or in the whole of the frontier, but to look up names once more. */
   hasWork(now: EpochMs): boolean {
     for (const host of [...this.#byName.values()]) {
-      if (!host.isIdle) return true;
-      this.retire(host);
+      if (host.isIdle) this.retire(host);
+      else if (!host.pace.isAside) return true;
     }
     this.#lookAnew();
     this.fill(now);
-    return this.#ids.size > 0;
+    return this.#ids.size > [...this.#asideHosts()].length;
   }
 
   /** Leaves all hosts to the frontier, which gives out other URLs from now on. */

@@ -72,3 +72,14 @@ test('a chunk size may begin with as many zeros as it likes', () => {
   assert.equal(framing.take(body), body.length);
   assert.ok(framing.isComplete && !framing.endsWithConnection);
 });
+
+test('a few trailer fields are part of a body, and the first of too many end it', () => {
+  const framing = framingOf('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked');
+  assert.equal(framing.take(utf8('1\r\nx\r\n0\r\n')), 9);
+  const field = utf8('X-Trailer: more\r\n');
+  let taken = 0;
+  for (let count = 0; count < 10_000 && !framing.isOverlong; count++) taken += framing.take(field);
+  assert.ok(framing.isOverlong && !framing.isComplete && !framing.endsWithConnection);
+  assert.ok(taken > 60_000 && taken < 70_000, `${taken} bytes`);
+  assert.equal(framing.take(field), 0);
+});

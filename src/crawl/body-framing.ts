@@ -7,7 +7,8 @@
  *   Content-Length              so many bytes
  *   neither                     until the connection closes; so too lengths that differ
  * ```
- * Servers lie. A body that only claims to be chunked runs until the connection closes.
+ * Servers lie. A body that only claims to be chunked runs until the connection closes. Trailer fields beyond TRAILER_BYTES_MAX end the body: they are not
+ * payload, and a server could send them for ever.
  */
 import { CR, LF } from '../base/index.ts';
 import { type HttpHead, hexDigit } from '../warc/index.ts';
@@ -15,13 +16,17 @@ import { type HttpHead, hexDigit } from '../warc/index.ts';
 type Framing = 'none' | 'length' | 'chunked' | 'close';
 
 const LINE_BYTES_MAX = 16 * 1024;
+const TRAILER_BYTES_MAX = 64 * 1024;
 const SIZE_DIGITS_MAX = 8;
 
 export class BodyFraming {
   readonly #framing: Framing;
   /** Whether the body has ended. */
   isComplete: boolean;
+  /** Whether there are more trailer fields than are read. */
+  isOverlong = false;
   #left = 0;
+  #trailerBytes = 0;
   #isBroken = false;
 
   constructor(head: HttpHead) {
@@ -55,7 +60,7 @@ export class BodyFraming {
 
   #takeChunks(bytes: Uint8Array): number {
     let at = 0;
-    while (at < bytes.length && !this.isComplete && !this.#isBroken) {
+    while (at < bytes.length && !this.isComplete && !this.isOverlong && !this.#isBroken) {
       if (this.#state === 'data') {
         const taken = Math.min(this.#left, bytes.length - at);
         this.#left -= taken;
@@ -71,6 +76,11 @@ export class BodyFraming {
     if (usual > 0) return usual;
     const found = bytes.indexOf(LF, from);
     const end = found < 0 ? bytes.length : found + 1;
+    if (this.#state === 'trailer') {
+      this.#trailerBytes += end - from;
+      this.isOverlong = this.#trailerBytes > TRAILER_BYTES_MAX;
+      if (this.isOverlong) return end;
+    }
     this.#line += String.fromCharCode(...bytes.subarray(from, Math.min(end, from + LINE_BYTES_MAX)));
     if (end - from > LINE_BYTES_MAX || this.#line.length > LINE_BYTES_MAX) this.#isBroken = true;
     else if (found >= 0) this.#endLine();

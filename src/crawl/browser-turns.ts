@@ -49,7 +49,7 @@ export class Turns {
     return this.next(hostName(url), signal);
   }
 
-  /** Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up there is nothing to wait for. */
+  /** Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up, or set aside, there is nothing to wait for. */
   start(room: number): EpochMs {
     const now = this.#parts.clock();
     let nextAt = Number.POSITIVE_INFINITY;
@@ -57,10 +57,10 @@ export class Turns {
       const pace = this.#parts.paceOf(host);
       for (const one of waiting) {
         if (this.under >= room) return Number.POSITIVE_INFINITY;
-        const { isGivenUp } = pace;
-        if (pace.readyAt > now && !isGivenUp) break;
+        const isClosed = pace.isGivenUp || pace.isAside;
+        if (pace.readyAt > now && !isClosed) break;
         waiting.delete(one);
-        one.give(isGivenUp ? undefined : this.#begin(pace, now));
+        one.give(isClosed ? undefined : this.#begin(pace, now));
       }
       if (waiting.size === 0) this.#waiting.delete(host);
       else nextAt = Math.min(nextAt, pace.readyAt);

@@ -148,7 +148,7 @@ async function runCrawl(
     });
     // A process can die before the first note of a run; then it has nothing queued yet.
     if (run.counts === undefined) {
-      if (run.kind === 'again') planRecrawl(state, run, archive.clock());
+      if (run.kind === 'again') engine.tally.counts.outOfScope += planRecrawl(state, run, archive.clock()).outOfScope;
       else engine.offerSeeds();
     }
     const resumedAt = archive.clock();

@@ -7,10 +7,16 @@ import { setTimeout } from 'node:timers/promises';
 import { type Archive, type Capture, type Retrieved, soundPayload } from '../archive/index.ts';
 import { PinakesError, utf8 } from '../base/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
+import type { CrawlReport } from './report.ts';
+import { UNBOUNDED } from './settings.ts';
 
 export type EmulateOptions = {
   /** Pages a second; without it, as fast as they go. */
   readonly rate?: number;
+  /** Where to stop. */
+  readonly pagesMax?: number;
+  readonly bytesMax?: number;
+  readonly timeMsMax?: number;
   /** The collection they become part of. */
   readonly collection: string;
   readonly signal?: AbortSignal;
@@ -29,6 +35,8 @@ export type EmulateReport = {
   /** Left out: revisits of contents that the source does not hold. */
   unresolved: number;
   elapsedMs: number;
+  /** The limit at which it stopped with pages left. */
+  limit?: CrawlReport['limit'];
 };
 
 const CONCURRENCY = 16;
@@ -42,12 +50,25 @@ export async function emulate(target: Archive, source: Archive, options: Emulate
     report.damaged++;
     options.onDamage?.(where, why);
   };
+  const { pagesMax = UNBOUNDED, bytesMax = UNBOUNDED, timeMsMax = UNBOUNDED } = options;
+  const reachedLimit = () => {
+    if (report.pages >= pagesMax) return 'pages';
+    if (report.bytes >= bytesMax) return 'bytes';
+    return target.clock() - startMs >= timeMsMax ? 'time' : undefined;
+  };
   const under = new Set<Promise<void>>();
   let failure: unknown;
   let begun = 0;
   for await (const capture of capturesByTime(source, onDamage)) {
     options.signal?.throwIfAborted();
     if (failure !== undefined) break;
+    // What is under way may be left out and count as no page.
+    while (under.size > 0 && report.pages + under.size >= pagesMax) await Promise.race(under);
+    const limit = reachedLimit();
+    if (limit) {
+      report.limit = limit;
+      break;
+    }
     if (options.rate !== undefined) {
       const waitMs = startMs + (begun * 1000) / options.rate - target.clock();
       if (waitMs > 0) await setTimeout(waitMs, undefined, options.signal && { signal: options.signal });

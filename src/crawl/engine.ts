@@ -12,20 +12,20 @@ import type { BrowserPool } from './browser-pool.ts';
 import { Renderer } from './browser-renderer.ts';
 import { type Turn, Turns } from './browser-turns.ts';
 import { CrawlCaptures } from './crawl-captures.ts';
-import type { Exchange, Fetcher } from './exchange.ts';
+import type { Exchange, FailureReason, Fetcher } from './exchange.ts';
 import { Frontier } from './frontier.ts';
 import { hostName, originOf } from './frontier-url.ts';
 import { READ_AGAIN } from './known-url.ts';
 import { isDecisive } from './link-choice.ts';
 import type { LinkReader } from './link-reader.ts';
 import { Notes } from './notes.ts';
-import { forbidden, type Retry, type Unreachable } from './outcome.ts';
+import { failedSettlement, forbidden, outOfScope, type Retry, trapped, type Unreachable } from './outcome.ts';
 import { LATER, type Pace, retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
 import type { RobotsRules } from './robots-rules.ts';
-import { type RobotsOutcome, RobotsVisitor } from './robots-visit.ts';
+import { forbidsAll, type RobotsOutcome, type RobotsRetry, RobotsVisitor } from './robots-visit.ts';
 import type { Run } from './run.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
@@ -168,7 +168,10 @@ export class Engine {
 
   /** Why nothing can be had of an origin in this run. */
   #unreachable(origin: string): Unreachable | undefined {
-    if (!this.#paceOf(hostName(origin)).isGivenUp) return this.#robots.unreachable(origin);
+    const pace = this.#paceOf(hostName(origin));
+    if (pace.isAside || pace.isMissing)
+      return this.#robots.unreachable(origin) ?? { reason: 'dns', detail: 'the name of the host leads to no address' };
+    if (!pace.isGivenUp) return this.#robots.unreachable(origin);
     return {
       reason: 'busy',
       detail: 'the host refuses whatever it is asked for, or for too long, or cannot be reached',
@@ -215,7 +218,7 @@ export class Engine {
       this.#tellProgress();
       if (this.#running === 0 && nextAt === Number.POSITIVE_INFINITY) {
         this.#notes.write();
-        if (!this.#hosts.hasWork(this.#clock())) break;
+        if (!this.#hosts.hasWork(this.#clock()) && !this.#hosts.lookUpAside()) break;
         continue;
       }
       await this.#sleep(nextAt);
@@ -267,6 +270,7 @@ export class Engine {
         if (this.#isFull()) return Number.POSITIVE_INFINITY;
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
+        else if (host.pace.isAside) this.#hosts.setAside(host);
         else if (!this.#hosts.rest(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
       }
       if (this.#hosts.fill(this.#clock())) isBusy = true;
@@ -312,6 +316,15 @@ export class Engine {
       host.pace.heedCrawlDelay(rules.crawlDelayMs);
       if (host.readyAt > now) return false;
       const item = host.take();
+      // What was queued before the crawl was interrupted may be left out by the settings that it goes on with.
+      if (this.#parts.isResumed && !this.#notes.scope.hasKnown(item)) {
+        this.#notes.add(host, item, outOfScope(item));
+        continue;
+      }
+      if (item.role === 'sitemap' && this.#notes.sitemaps.isBarren(item.url)) {
+        this.#notes.add(host, item, trapped(item, 'sitemaps'));
+        continue;
+      }
       if (rules.isAllowed(item.url)) {
         this.#startVisit(host, item, now);
         return true;
@@ -351,16 +364,30 @@ export class Engine {
       try {
         const outcome = await this.#robotsVisitor.visit(origin, { ...options, isLastTry, maybeDone: this.#maybeDone });
         if (outcome.kind === 'robots') this.#takeRules(origin, outcome);
-        else {
-          this.tally.counts.retried++;
-          host.robotsTries.set(origin, tries + 1);
-          host.pace.refuse(this.#clock(), outcome.waitMs);
-          this.#parts.onRetry?.(url, outcome.why);
-        }
+        else this.#retryRobots(host, origin, url, outcome, tries);
       } finally {
         host.robotsUnderWay = undefined;
       }
     });
+  }
+
+  #retryRobots(
+    host: ActiveHost,
+    origin: string,
+    url: string,
+    { failure, waitMs, why }: RobotsRetry,
+    tries: number,
+  ): void {
+    const now = this.#clock();
+    const isUnresolved = this.#isUnresolved(host.pace, failure);
+    if (isUnresolved && !host.pace.missName(now)) {
+      this.#takeRules(origin, forbidsAll(failure!, this.#parts.archive.clock()));
+      return;
+    }
+    this.tally.counts.retried++;
+    host.robotsTries.set(origin, tries + 1);
+    if (!isUnresolved) host.pace.refuse(now, waitMs);
+    this.#parts.onRetry?.(url, why);
   }
 
   #takeRules(origin: string, outcome: RobotsOutcome): RobotsRules {
@@ -381,7 +408,10 @@ export class Engine {
       });
       if (outcome.kind === 'robots') return this.#takeRules(origin, outcome);
       this.tally.counts.retried++;
-      turn.refuse(outcome.waitMs);
+      const pace = this.#paceOf(hostName(`${origin}/`));
+      // A page does not wait for a name to be looked up once more.
+      if (this.#isUnresolved(pace, outcome.failure)) pace.missName(this.#clock());
+      else turn.refuse(outcome.waitMs);
       return undefined;
     } finally {
       this.#running--;
@@ -394,7 +424,7 @@ export class Engine {
     host.pace.begin(now, item.tries !== READ_AGAIN);
     this.#launch(host, async (options) => {
       const isLastTry = this.#isLastTry(item.tries) || host.pace.isTired;
-      const onUnconnected = () => this.#miss(host, originOf(item.url));
+      const onUnconnected = (reason: FailureReason) => this.#miss(host, originOf(item.url), reason);
       const whole = { ...options, isLastTry, maybeDone: this.#maybeDone, onUnconnected };
       const outcome = await this.#visitor.visit(item, whole);
       this.#lastUrl = item.url;
@@ -413,9 +443,15 @@ export class Engine {
     });
   }
 
-  #miss({ pace }: ActiveHost, origin: string): void {
+  #miss({ pace }: ActiveHost, origin: string, reason: FailureReason): void {
+    if (this.#isUnresolved(pace, { reason })) return;
     if (pace.hasAnswered(origin)) this.#isCutOff = true;
     pace.miss(this.#clock(), origin);
+  }
+
+  /** Whether the name of a host leads nowhere, and it is not the network that is gone. */
+  #isUnresolved(pace: Pace, failure: Pick<Unreachable, 'reason'> | undefined): boolean {
+    return failure?.reason === 'dns' && !pace.hasEverAnswered && !this.#isCutOff;
   }
 
   /** Large pages are read one at a time, each until its links are among those to be noted. */
@@ -425,14 +461,19 @@ export class Engine {
     return turn;
   }
 
-  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why }: Retry): void {
+  #retry(host: ActiveHost, item: Taken, { isBusy, waitMs, why, failure }: Retry): void {
     const { run, state } = this.#parts;
+    const now = this.#clock();
+    const isUnresolved = this.#isUnresolved(host.pace, failure);
+    if (isUnresolved && !host.pace.missName(now)) {
+      this.#notes.add(host, item, { kind: 'failed', settlement: failedSettlement(item), ...failure! });
+      return;
+    }
     this.tally.counts.retried++;
     this.#parts.onRetry?.(item.url, why);
     state.transaction(() => this.frontier.countTry(item));
-    const now = this.#clock();
     if (isBusy) host.pace.refuse(now, waitMs);
-    host.delay(item, now + (isBusy ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
+    host.delay(item, now + (isBusy || isUnresolved ? 0 : run.settings.retryDelayMs * 2 ** item.tries));
   }
 
   /** Runs a visit. The host and the connection are free as soon as everything is received, though the store may take its time. */

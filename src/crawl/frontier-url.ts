@@ -1,5 +1,6 @@
 /** URLs as the frontier has them: their normal form, what of them politeness is about, and the numbers they are found by. */
 import { hash } from 'node:crypto';
+import { getDomain } from 'tldts';
 import { normalUrl, urlKey } from '../url/index.ts';
 
 /** Host and port of a URL in normal form, the same for `http` and `https` at their usual ports: what politeness is about. */
@@ -7,6 +8,11 @@ export function hostName(url: string): string {
   const start = url.indexOf('//') + 2;
   const end = url.indexOf('/', start);
   return url.slice(start, end < 0 ? url.length : end);
+}
+
+/** The registered domain of a URL, or its host where it has none. */
+export function domainOf(url: string): string {
+  return getDomain(url, { allowPrivateDomains: true }) ?? hostName(url);
 }
 
 /** Scheme, host and port of a URL in normal form. */

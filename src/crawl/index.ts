@@ -1,6 +1,6 @@
 /** crawl: frontier, politeness, robots, fetching, recrawls, schedules. The only room that goes out to the web. */
 export { crawl, recrawl, resumeCrawl } from './crawl.ts';
-export { emulate } from './emulator.ts';
+export { type EmulateOptions, emulate } from './emulator.ts';
 export type { Exchange, FetchFailure } from './exchange.ts';
 export { FETCH_DEFAULTS, type FetchSettings } from './fetch-settings.ts';
 export { HttpFetcher } from './http-fetcher.ts';

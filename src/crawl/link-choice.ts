@@ -4,10 +4,11 @@ import type { Frontier } from './frontier.ts';
 import { frontierUrl, hostName } from './frontier-url.ts';
 import { isGone, isPageRole, type Offer, type QueuedUrl, type Role } from './known-url.ts';
 import type { Learned, Visited } from './outcome.ts';
-import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance } from './page-links.ts';
+import { type FoundLink, isHint, MENU_LINKS_MAX, needDistance, type SitemapReading } from './page-links.ts';
 import { type CrawlCounts, count } from './report.ts';
-import type { Scope } from './scope.ts';
+import { type Scope, SITEMAP_DEPTH } from './scope.ts';
 import type { CrawlSettings } from './settings.ts';
+import type { SitemapBounds } from './sitemap-bounds.ts';
 import type { SitemapNeeds } from './sitemap-needs.ts';
 import { trapOf } from './trap.ts';
 
@@ -15,12 +16,11 @@ export const REDIRECTS_MAX = 20;
 const EMBED_HOPS_MAX = 8;
 /** Modules that nothing put together import one another in longer rows. */
 const SCRIPT_HOPS_MAX = 32;
-/** What a sitemap names is one link away from the seeds. */
-const SITEMAP_DEPTH = 1;
 
 export type ChoiceParts = {
   readonly frontier: Frontier;
   readonly needs: SitemapNeeds;
+  readonly sitemaps: SitemapBounds;
   readonly scope: Scope;
   readonly settings: CrawlSettings;
   readonly counts: CrawlCounts;
@@ -46,6 +46,7 @@ export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sit
   // What went together may be back together.
   const parts = isGone(item.status) ? { ...choice, orGone: true } : choice;
   if (visited.redirect !== undefined) offerRedirect(parts, item, visited.redirect);
+  if (item.role === 'sitemap') countSitemap(parts, visited, sitemap);
   if (sitemap) {
     for (const url of sitemap.sitemaps) offerSitemap(parts, url, item.hops + 1);
     for (const url of sitemap.pages) offerPage(parts, url, SITEMAP_DEPTH, 0);
@@ -61,6 +62,17 @@ export function offerLinks(choice: ChoiceParts, visited: Visited, { reading, sit
   // What is gone needs nothing; what is broken may be whole the next time.
   const needs = isKept(status) || isGone(status) ? parts.needs.take(item) : [];
   if (isKept(status)) for (const link of needs) offerLink(parts, item, link, true);
+}
+
+/** What a recrawl finds unchanged, and what leads elsewhere, says nothing of its pages. */
+function countSitemap({ scope, sitemaps }: ChoiceParts, { settlement }: Visited, sitemap: SitemapReading | undefined) {
+  const { item, status } = settlement;
+  if (!sitemap && isKept(status)) return;
+  const isOfCrawl = (page: string) => {
+    const url = frontierUrl(page);
+    return url !== undefined && scope.hasPage(url, SITEMAP_DEPTH);
+  };
+  sitemaps.countVisited(item.url, sitemap?.pages.some(isOfCrawl) ?? false);
 }
 
 /** Whether a status says that there is something to show. */
@@ -154,19 +166,21 @@ export function offerSitemap(parts: ChoiceParts, target: string, hops: number): 
   const url = frontierUrl(target);
   if (url === undefined || !sitemaps || depthMax < SITEMAP_DEPTH) return;
   if (!parts.scope.hasEmbed(url)) parts.counts.outOfScope++;
-  else if (hops <= EMBED_HOPS_MAX) offer(parts, { url, role: 'sitemap', depth: 0, hops });
-  else {
+  else if (hops <= EMBED_HOPS_MAX && !parts.sitemaps.isReached(url)) {
+    if (offer(parts, { url, role: 'sitemap', depth: 0, hops })) parts.sitemaps.countQueued(url);
+  } else {
     parts.counts.trapped++;
     count(parts.counts.traps, 'sitemaps');
   }
 }
 
-function offer(parts: ChoiceParts, chosen: Offer): void {
+/** Says whether the URL was queued. */
+function offer(parts: ChoiceParts, chosen: Offer): boolean {
   const trap = trapOf(chosen.url, parts.now);
   if (trap) {
     parts.counts.trapped++;
     count(parts.counts.traps, trap);
-    return;
+    return false;
   }
   const verdict = parts.frontier.offer(chosen, parts.onlyNew, parts.orGone);
   if (verdict === 'queued') parts.onQueued(hostName(chosen.url), parts.frontier.lastRank, parts.frontier.movedFrom);
@@ -174,4 +188,5 @@ function offer(parts: ChoiceParts, chosen: Offer): void {
     parts.counts.trapped++;
     count(parts.counts.traps, verdict);
   }
+  return verdict === 'queued';
 }

@@ -14,6 +14,7 @@ import type { Tally } from './report.ts';
 import type { RobotsRules } from './robots-rules.ts';
 import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
 import { Scope } from './scope.ts';
+import { SitemapBounds } from './sitemap-bounds.ts';
 import { SitemapNeeds } from './sitemap-needs.ts';
 import type { CrawlState } from './state.ts';
 import type { WallCookies } from './wall-cookies.ts';
@@ -48,6 +49,7 @@ export class Notes {
   readonly #parts: NotesParts;
   readonly scope: Scope;
   readonly #needs: SitemapNeeds;
+  readonly sitemaps = new SitemapBounds();
   readonly #grownSeeds: string[];
   /** Rules whose sitemaps were offered. */
   readonly #sitemapsOffered = new WeakSet<RobotsRules>();
@@ -150,6 +152,7 @@ export class Notes {
     return {
       frontier,
       needs: this.#needs,
+      sitemaps: this.sitemaps,
       scope: this.scope,
       settings: run.settings,
       counts: tally.counts,

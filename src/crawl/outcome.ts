@@ -1,7 +1,7 @@
 /** How visits end: what they brought, and what becomes of URLs that were not visited. */
 import type { Capture } from '../archive/index.ts';
 import type { FailureReason, Truncation } from './exchange.ts';
-import { type QueuedUrl, type Settlement, STATE_FORBIDDEN, STATE_UNVERIFIED } from './known-url.ts';
+import { type QueuedUrl, type Settlement, STATE_DROPPED, STATE_FORBIDDEN, STATE_UNVERIFIED } from './known-url.ts';
 import type { Reading, SitemapReading } from './page-links.ts';
 
 /** What a capture brought, in the words of the report. */
@@ -42,7 +42,14 @@ export type Learned = {
 export type Settled =
   | Visited
   | ({ readonly kind: 'failed'; readonly settlement: Settlement } & Unreachable)
-  | { readonly kind: 'skipped'; readonly settlement: Settlement };
+  | {
+      readonly kind: 'skipped';
+      readonly settlement: Settlement;
+      /** Set for a URL that turned out to be part of a trap. */
+      readonly trap?: string;
+      /** Whether the settings leave it out. */
+      readonly isOutOfScope?: boolean;
+    };
 
 /** A visit is worth another try. */
 export type Retry = {
@@ -50,6 +57,8 @@ export type Retry = {
   readonly isBusy: boolean;
   readonly waitMs: number | undefined;
   readonly why: string;
+  /** Set when there was no answer. */
+  readonly failure?: Unreachable;
 };
 
 export type Outcome = Settled | Retry;
@@ -71,6 +80,16 @@ export function failedSettlement(item: QueuedUrl, state = STATE_UNVERIFIED): Set
     digest: undefined,
     isChanged: undefined,
   };
+}
+
+/** What comes of a URL that turned out to be part of a trap. */
+export function trapped(item: QueuedUrl, trap: string): Settled {
+  return { kind: 'skipped', settlement: failedSettlement(item, STATE_DROPPED), trap };
+}
+
+/** What comes of a URL that was queued and that the settings leave out. */
+export function outOfScope(item: QueuedUrl): Settled {
+  return { kind: 'skipped', settlement: failedSettlement(item), isOutOfScope: true };
 }
 
 /** What comes of a URL that robots.txt forbids, or whose robots.txt could not be had. */

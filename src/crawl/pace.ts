@@ -4,7 +4,8 @@
  * Between requests stands the longest of the delay that was asked for, the host's own Crawl-delay, and some times the host's response time, up to
  * a bound. A host that says it has too much to do (429, 503) is left alone for as long as it says, or ever longer; one that says so to everything, until the
  * next crawl. Where it may be the pages that are broken, and not the host, all are asked for, but each only once. A host that cannot be reached is
- * waited for, ever longer, for some minutes in all: a network may be gone for so long.
+ * waited for, ever longer, for some minutes in all: a network may be gone for so long. A host that never answered and whose name leads to no address is set aside,
+ * and looked up once more when nothing else is left to do.
  */
 import type { EpochMs } from '../base/index.ts';
 import type { CrawlSettings } from './settings.ts';
@@ -21,6 +22,8 @@ const TOO_MANY_REQUESTS = 429;
 /** Requests one after the other that found no host before it is waited for, and for how long it is, in all. */
 const MISSES_MIN = 3;
 const MISSED_MS_MAX = 15 * 60_000;
+/** The least time between two look-ups of a name that leads nowhere. */
+const LOOK_UP_MS = 1000;
 
 export class Pace {
   readonly #settings: CrawlSettings;
@@ -40,6 +43,8 @@ export class Pace {
   /** The origin that answered last: a host may speak only one of the two schemes. */
   #answering: string | undefined;
   #running = 0;
+  /** Whether the name of the host was found: not known to be missing, set aside, looked up once more, or missing then too. */
+  #name: 'found' | 'aside' | 'again' | 'missing' = 'found';
 
   /** `askedAt`: when the host may have been asked last, by a process before this one. */
   constructor(settings: CrawlSettings, askedAt = Number.NEGATIVE_INFINITY) {
@@ -49,6 +54,7 @@ export class Pace {
 
   /** When a request may go out; infinity while as many are under way as may be. */
   get readyAt(): EpochMs {
+    if (this.#name === 'aside') return Number.POSITIVE_INFINITY;
     const isAlone = this.#delayMs > 0 && this.#crawlDelayMs > 0;
     const most = isAlone ? 1 : this.#settings.hostConcurrency;
     return this.#running >= most ? Number.POSITIVE_INFINITY : this.#readyAt;
@@ -111,8 +117,38 @@ export class Pace {
     this.#readyAt = Math.max(this.#readyAt, this.#missedUntil);
   }
 
+  /** Whether the host has answered at all. */
+  get hasEverAnswered(): boolean {
+    return this.#answering !== undefined;
+  }
+
+  /** The name of the host leads to no address. Says whether it is to be looked up once more. */
+  missName(now: EpochMs): boolean {
+    if (this.#name === 'found') {
+      this.#name = 'aside';
+      this.#readyAt = Math.max(this.#readyAt, now + Math.min(LOOK_UP_MS, this.#settings.retryDelayMs));
+    } else if (this.#name === 'again') this.#name = 'missing';
+    return this.#name === 'aside';
+  }
+
+  /** Whether the host is set aside until its name is looked up once more. */
+  get isAside(): boolean {
+    return this.#name === 'aside';
+  }
+
+  /** Whether the name of the host led to no address the second time either. */
+  get isMissing(): boolean {
+    return this.#name === 'missing';
+  }
+
+  /** Nothing else is left to do. */
+  lookUpAgain(): void {
+    if (this.#name === 'aside') this.#name = 'again';
+  }
+
   /** There was an answer of an origin of the host. */
   accept(origin: string): void {
+    this.#name = 'found';
     this.#answering = origin;
     this.#misses = 0;
     this.#missedMs = 0;
@@ -123,7 +159,8 @@ export class Pace {
 
   /** Whether nothing more is asked of the host in this run. */
   get isGivenUp(): boolean {
-    return (this.isTired && this.#meansAll) || this.#askedMs > HOLD_MS_MAX || this.#missedMs > MISSED_MS_MAX;
+    const isRefusing = (this.isTired && this.#meansAll) || this.#askedMs > HOLD_MS_MAX;
+    return isRefusing || this.#missedMs > MISSED_MS_MAX || this.isMissing;
   }
 
   /** Whether one URL after the other was refused, so that further tries of the next are not worth the while. */

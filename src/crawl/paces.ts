@@ -32,12 +32,12 @@ export class Paces {
     this.#byHost.set(host, pace);
   }
 
-  /** Those that nobody has used for longest go first; one in use stays, and one of a host that is to be left alone, for a while or for good. */
+  /** Those that were not used for longest go first; one in use stays, and one of a host that is to be left alone, for a while or for good. Names that lead nowhere are too many to remember, and can be looked up again. */
   #forget(): void {
     if (this.#byHost.size < this.#countMax) return;
     const now = this.#clock();
     for (const [host, pace] of this.#byHost) {
-      if (pace.running === 0 && pace.readyAt <= now && !pace.isGivenUp) this.#byHost.delete(host);
+      if (pace.running === 0 && pace.readyAt <= now && (!pace.isGivenUp || pace.isMissing)) this.#byHost.delete(host);
       if (this.#byHost.size < REMEMBERED_MAX / 2) break;
     }
     // Where most of them wait, it is of no use to look through them again soon.

@@ -14,6 +14,8 @@ export type Framing = {
   readonly isComplete: boolean;
   /** Whether the end of the connection is an end of the body, and not a loss of its rest. */
   readonly endsWithConnection: boolean;
+  /** Whether more follows the payload than is taken. */
+  readonly isOverlong?: boolean;
   /** How many of these bytes belong to it. */
   take(bytes: Uint8Array): number;
 };
@@ -100,6 +102,8 @@ export class ReceivedExchange implements Exchange {
   async #receive(): Promise<Uint8Array | undefined> {
     const { wire, framing } = this.#received;
     while (!this.#isReleased && !framing.isComplete) {
+      // A server that sends fast enough is never waited for.
+      this.#options.signal?.throwIfAborted();
       const waitMs = this.#patience.waitMs(this.#bytes, wire.hasWaiting);
       const piece = waitMs === undefined ? 'late' : (wire.take() ?? (await this.#next(waitMs)));
       if (piece === 'late') return this.#cut('time');
@@ -120,7 +124,7 @@ export class ReceivedExchange implements Exchange {
     const taken = framing.take(piece);
     const allowed = Math.min(taken, this.#options.settings.bodyBytesMax - this.#bytes);
     this.#bytes += allowed;
-    if (allowed < taken) this.#cut('length');
+    if (allowed < taken || framing.isOverlong) this.#cut('length');
     else {
       wire.unread(piece.subarray(taken));
       // The connection is free for the next exchange at once.

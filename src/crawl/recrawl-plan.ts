@@ -3,28 +3,48 @@
  *
  * First what could not be verified the last time or was left over by a limit, and seeds that are gone, since all else hangs on them; then what is about to
  * outlive its allowed lifetime, whatever the budget; then, within the budget, pages by how likely they have changed. With `fixed` everything is visited.
- * What else is gone stays gone until a crawl from seeds comes by it again, or a page names it that was gone too and is back.
+ * What the settings of this run leave out is not visited, and stays as it is known. What else is gone stays gone until a crawl from seeds comes by it again, or a page names it that was gone too and is back.
  */
 import type { EpochMs } from '../base/index.ts';
 import { changeLikelihood } from './change-rate.ts';
 import { RANK_STEP } from './frontier.ts';
-import { STATE_DONE, STATE_DROPPED, STATE_FORBIDDEN, STATE_GONE, STATE_QUEUED, STATE_UNVERIFIED } from './known-url.ts';
+import {
+  ROLES,
+  STATE_DONE,
+  STATE_DROPPED,
+  STATE_FORBIDDEN,
+  STATE_GONE,
+  STATE_QUEUED,
+  STATE_UNVERIFIED,
+} from './known-url.ts';
 import { noCounts } from './report.ts';
 import { noteCounts, type Run } from './run.ts';
+import { Scope } from './scope.ts';
 import { UNBOUNDED } from './settings.ts';
 import type { CrawlState } from './state.ts';
 
 /** A page counts as expiring when less than this share of its lifetime is left: it would outlive it before the next crawl. */
 const EXPIRING_SHARE = 0.1;
 
-export type RecrawlPlan = { readonly unverified: number; readonly expiring: number; readonly likely: number };
+export type RecrawlPlan = {
+  readonly unverified: number;
+  readonly expiring: number;
+  readonly likely: number;
+  /** What is known and the settings leave out. */
+  readonly outOfScope: number;
+};
 
 /** Queues the pages of a recrawl, in the order in which they shall be visited. */
 export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlPlan {
   const { settings, collection, number } = run;
-  state.define('change_likelihood', (visits, changes, watched, since) =>
+  state.define<number>('change_likelihood', (visits, changes, watched, since) =>
     changeLikelihood(visits, changes, watched, since),
   );
+  const scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
+  state.define<number | string>('in_scope', (url, role, depth) =>
+    scope.hasKnown({ url: String(url), role: ROLES[Number(role)]!, depth: Number(depth) }) ? 1 : 0,
+  );
+  const isInScope = 'in_scope(url.url, url.role, url.depth)';
   return state.transaction(() => {
     const queue = (
       band: number,
@@ -37,7 +57,7 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
         `INSERT INTO queue (host, rank, key, page)
          SELECT url.host, ${band} * ${RANK_STEP} + row_number() OVER (ORDER BY ${order}), url.key, url.page
          FROM url JOIN host ON host.id = url.host
-         WHERE host.collection = ? AND url.run < ? AND (${where}) ORDER BY ${order} LIMIT ?`,
+         WHERE host.collection = ? AND url.run < ? AND (${where}) AND ${isInScope} ORDER BY ${order} LIMIT ?`,
         collection,
         number,
         ...values,
@@ -78,7 +98,13 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
       collection,
     );
     noteCounts(state, run, noCounts());
-    return { unverified, expiring, likely };
+    const { outOfScope } = state.get<{ outOfScope: number }>(
+      `SELECT count(*) AS outOfScope FROM url JOIN host ON host.id = url.host
+       WHERE host.collection = ? AND url.run < ? AND url.state NOT IN (${STATE_GONE}, ${STATE_DROPPED}) AND NOT ${isInScope}`,
+      collection,
+      number,
+    )!;
+    return { unverified, expiring, likely, outOfScope };
   });
 }
 

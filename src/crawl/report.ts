@@ -137,6 +137,10 @@ export class Tally {
         this.partlyReadUrls.push({ url: outcome.settlement.item.url, reason: unread });
     }
     if (outcome.kind === 'visited') this.#visited(outcome);
+    else if (outcome.kind === 'skipped' && outcome.trap !== undefined) {
+      counts.trapped++;
+      count(counts.traps, outcome.trap);
+    } else if (outcome.kind === 'skipped' && outcome.isOutOfScope) counts.outOfScope++;
     else if (outcome.kind === 'skipped')
       counts[outcome.settlement.state === STATE_FORBIDDEN ? 'forbidden' : 'skipped']++;
     else {

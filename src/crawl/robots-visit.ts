@@ -74,10 +74,11 @@ export class RobotsVisitor {
     let url = `${origin}/robots.txt`;
     let captures = 0;
     let bytes = 0;
-    const forbid = (unreachable: Unreachable): RobotsOutcome => {
-      const time = this.#archive.clock();
-      return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures, bytes };
-    };
+    const forbid = (unreachable: Unreachable): RobotsOutcome => ({
+      ...forbidsAll(unreachable, this.#archive.clock()),
+      captures,
+      bytes,
+    });
     for (let redirects = 0; ; redirects++) {
       const done = options.maybeDone || redirects > 0 ? await this.#stored(url) : undefined;
       const answer = done ?? (await (redirects > 0 ? this.#fetchElsewhere(url, options) : this.#fetch(url, options)));
@@ -133,7 +134,7 @@ export class RobotsVisitor {
       const { reason } = fetched;
       const detail = `${url}: ${fetched.detail}`;
       if (!isPassing(reason) || options.isLastTry) return { reason, detail };
-      return { kind: 'retry', waitMs: undefined, why: `${reason}: ${detail}` };
+      return { kind: 'retry', waitMs: undefined, why: `${reason}: ${detail}`, failure: { reason, detail } };
     }
     const { status, head, time } = fetched;
     if (isNoAnswer(status) && !options.isLastTry) {
@@ -162,6 +163,11 @@ export class RobotsVisitor {
     const content = stored?.content.bytes ?? EMPTY;
     return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false, isHeld: true };
   }
+}
+
+/** What comes of rules that could not be had. */
+export function forbidsAll(unreachable: Unreachable, time: EpochMs): RobotsOutcome {
+  return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures: 0, bytes: 0 };
 }
 
 /** Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a status of those that mean that there are none. */

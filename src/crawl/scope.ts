@@ -2,10 +2,13 @@
  * What belongs to a crawl. Pages belong by their URL; what pages need to be shown belongs wherever it lies. A seed that redirects takes its scope along:
  * who asks for `http://example.org/` means `https://www.example.org/` when the one leads to the other.
  */
-import { getDomain } from 'tldts';
-import { hostName } from './frontier-url.ts';
+import { domainOf, hostName } from './frontier-url.ts';
+import type { Offer } from './known-url.ts';
 import type { CrawlSettings } from './settings.ts';
 import { UrlExpression } from './url-expression.ts';
+
+/** What a sitemap names is one link away from the seeds. */
+export const SITEMAP_DEPTH = 1;
 
 const URL_LENGTH_MAX = 2048;
 const ASKED_LENGTH_MAX = 64 * 1024;
@@ -77,6 +80,19 @@ export class Scope {
     return url.length <= ASKED_LENGTH_MAX && !this.#isExcluded(url);
   }
 
+  /** Whether a URL that the collection knows is wanted by the settings of this run, which may be others than those of the run that found it. */
+  hasKnown({ url, role, depth }: Pick<Offer, 'url' | 'role' | 'depth'>): boolean {
+    const { htmlOnly, sitemaps, depthMax } = this.#settings;
+    switch (role) {
+      case 'page':
+        return this.hasPage(url, depth);
+      case 'sitemap':
+        return sitemaps && depthMax >= SITEMAP_DEPTH && this.hasEmbed(url);
+      default:
+        return !htmlOnly && this.hasAsked(url);
+    }
+  }
+
   #isExcluded(url: string): boolean {
     return this.#exclude.some((pattern) => pattern.test(url));
   }
@@ -85,10 +101,6 @@ export class Scope {
 /** With and without `www.` a host is the same to people. */
 function bareHost(url: string): string {
   return hostName(url).replace(/^www\./, '');
-}
-
-function domainOf(url: string): string {
-  return getDomain(url, { allowPrivateDomains: true }) ?? hostName(url);
 }
 
 function withoutScheme(url: string): string {

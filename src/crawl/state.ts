@@ -155,7 +155,7 @@ export class CrawlState {
   }
 
   /** Makes a function known to SQL. */
-  define(name: string, work: (...values: number[]) => number): void {
+  define<Value extends SQLInputValue>(name: string, work: (...values: Value[]) => number): void {
     this.#database.function(name, { deterministic: true }, work as never);
   }
 }

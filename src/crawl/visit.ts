@@ -10,6 +10,7 @@ import type { Field, HttpHead } from '../warc/index.ts';
 import type { CrawlCaptures } from './crawl-captures.ts';
 import {
   type Exchange,
+  type FailureReason,
   type Fetcher,
   type FetchFailure,
   type FetchRequest,
@@ -50,8 +51,8 @@ export type VisitOptions = {
   readonly recordFields?: readonly Field[];
   /** Called when the response is all in, and what is left is to store it. */
   readonly onReceived: (exchange: Exchange | undefined, bytes: number) => void;
-  /** Called when the host could not be connected to. */
-  readonly onUnconnected?: () => void;
+  /** Called when the host could not be connected to, with the reason. */
+  readonly onUnconnected?: (reason: FailureReason) => void;
 };
 
 /** What a script on a page asked for, stored. */
@@ -130,9 +131,15 @@ export class Visitor {
     const fetched = await this.#fetcher.fetch({ url: item.url, fields }, options.signal && { signal: options.signal });
     if (fetched.kind === 'failure') {
       const { reason, detail } = fetched;
-      if (fetched.isUnconnected && isPassing(reason)) options.onUnconnected?.();
+      if (fetched.isUnconnected && isPassing(reason)) options.onUnconnected?.(reason);
       if (isPassing(reason) && !options.isLastTry)
-        return { kind: 'retry', isBusy: false, waitMs: undefined, why: `${reason}: ${detail}` };
+        return {
+          kind: 'retry',
+          isBusy: false,
+          waitMs: undefined,
+          why: `${reason}: ${detail}`,
+          failure: { reason, detail },
+        };
       return { kind: 'failed', settlement: failedSettlement(item), reason, detail };
     }
     if (LATER.has(fetched.status) && !options.isLastTry) {

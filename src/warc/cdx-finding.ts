@@ -33,7 +33,7 @@ export const INDEX_FINDING_CATALOGUE = {
   'wacz-entry-method': error('the entry is compressed by a method that is not known'),
   'wacz-entry-name': error('the name of the entry leads out of the package'),
   'wacz-entry-outside': error('the directory places the entry beyond the end of the file'),
-  'wacz-entry-overlap': error('the entry lies over another one'),
+  'wacz-entry-overlap': error('the entry lies over another one; no byte is read as part of both'),
   'wacz-entry-size': error('the entry does not have the size that it declares'),
   'wacz-entry-twice': error('the package holds two entries of this name; the first counts'),
   'wacz-file-missing': warning('a file that every package must have is missing'),

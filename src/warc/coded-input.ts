@@ -137,6 +137,15 @@ export class CodedInput {
     return true;
   }
 
+  /** Bytes of the file that were decoded. */
+  get decodedBytes(): number {
+    return this.#source!.input.position - (this.#options.offset ?? 0);
+  }
+
+  leaveMember(): void {
+    this.#source!.leaveMember(this.out);
+  }
+
   /** Whether something compressed begins in the midst of bytes that are not. */
   isCompressedAt(index: number): boolean {
     return this.isIdentity && codingOf(this.out.buffer.subarray(index, Math.min(index + 4, this.out.end))) !== 'none';

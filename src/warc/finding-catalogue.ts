@@ -40,6 +40,9 @@ export const FINDING_CATALOGUE = {
   'head-unreadable': error('something begins like a record, and its head cannot be read'),
   'http-head-missing': warning('the block should be an HTTP message and has no HTTP head'),
   'member-damaged': error('the member cannot be decoded to its end'),
+  'member-endless': error(
+    'the member unpacks to far more bytes that belong to no record than are looked through; it was left',
+  ),
   'member-shared': warning('several records share one compressed member; they cannot be read one by one'),
   'member-truncated': error('the file ends inside a compressed member'),
   'padding-skipped': warning('NUL bytes between records were skipped'),

@@ -121,6 +121,13 @@ export class GzipMembers implements MemberSource {
     return this.#state === 'resync';
   }
 
+  leaveMember(output: ByteWindow): void {
+    if (!this.#member) return;
+    this.#report('member-endless', this.#member.offset);
+    this.#close(output, true, undefined);
+    this.#search(this.input.position, Number.POSITIVE_INFINITY);
+  }
+
   passOver(): void {
     this.#search(this.input.position, this.input.position);
   }

@@ -20,6 +20,8 @@ export class IdentitySource implements MemberSource {
     return 'end';
   }
 
+  leaveMember(): void {}
+
   passOver(): void {}
 
   close(): void {}

@@ -38,6 +38,8 @@ export interface MemberSource {
   /** Members begun and not yet dropped by the caller, oldest first. One that turns out to hold nothing is forgotten. */
   readonly members: Member[];
   pull(output: ByteWindow): PullResult;
+  /** Decodes no more of the member at hand, and looks for the next one. */
+  leaveMember(output: ByteWindow): void;
   /** Looks for the next member behind what is none. */
   passOver(): void;
   /** Whether it does that, or does after damage. */

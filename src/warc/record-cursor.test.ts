@@ -483,6 +483,33 @@ const files = fc
     return file;
   });
 
+for (const [coding, compress, filling] of [
+  ['gzip', gzipSync, 'a line of a page without an end to it, over and over\r\n'],
+  ['zstd', zstdCompressSync, '\0'],
+] as const)
+  test(`a ${coding} member that goes on and on behind its record is left, and the next one is read`, () => {
+    const bomb = compress(Buffer.concat([A, Buffer.alloc(100 * 1024 * 1024, filling)]));
+    const got = read(Buffer.concat([bomb, compress(B)]));
+    assert.deepEqual(
+      got.records.map(({ at, body }) => [at, body]),
+      [
+        ['0+0', 'first body'],
+        [`${bomb.length}+0`, 'second body, longer'],
+      ],
+    );
+    assert.ok(got.findings.includes('member-endless 0'), String(got.findings));
+  });
+
+test('a member with much behind its record that is not made of next to nothing is read to its end', () => {
+  const noise = Buffer.alloc(70 * 1024 * 1024);
+  for (let at = 0; at < noise.length; at += 64) noise.writeUInt32LE(Math.imul(at, 0x9e3779b1) >>> 0, at);
+  const got = read(gzipSync(Buffer.concat([A, noise, Buffer.from('\n'), B]), { level: 1 }));
+  assert.deepEqual(
+    got.records.map(({ body }) => body),
+    ['first body', 'second body, longer'],
+  );
+});
+
 test('the pieces in which a file comes make no difference', () => {
   fc.assert(
     fc.property(files, fc.infiniteStream(fc.integer({ min: 1, max: 300 })), (file, sizes) => {

@@ -56,6 +56,12 @@ const TRAILER_BYTES_MAX = 64 * 1024;
 const WARC_START_BYTES = 16;
 /** What may be read again on account of wrong lengths, besides as much as was read: a file made of lies cannot hold a reader up. */
 const REREAD_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
+/**
+ * Bytes of members that belong to no record and are looked through all the same: so many, and so many for each byte of the file. A few bytes can unpack to very
+ * many of them; damage to sound files stays far below.
+ */
+const SKIPPED_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
+const SKIPPED_BYTES_EACH = 64;
 
 export class RecordCursor {
   readonly file: string;
@@ -93,6 +99,7 @@ export class RecordCursor {
   /** Skipped bytes that were part of a record already told of are not told of again. */
   #skipIsSilent = false;
   #skippedAreNul = false;
+  #skippedInMembers = 0;
 
   constructor(file: string, options: CursorOptions = {}) {
     this.file = file;
@@ -191,7 +198,7 @@ export class RecordCursor {
       return this.#input.isOver ? (this.#state = 'done') : 'need-input';
     }
     const blank = lineEnds(out.buffer, out.read, out.end);
-    if (blank === out.available) return this.#skip(blank);
+    if (blank === out.available) return this.#skipAll(blank);
     out.consume(blank);
     this.#dropMembers(out.position);
     if (!this.#input.fill(WARC_START_BYTES) && !this.#input.isOver) return 'need-input';
@@ -517,7 +524,7 @@ export class RecordCursor {
       if (out.buffer[at] !== 0) this.#skippedAreNul = false;
       at = this.#nextInteresting(at + 1, stop);
     }
-    const step = this.#skip(Math.min(at, out.end) - out.read);
+    const step = this.#skipAll(Math.min(at, out.end) - out.read);
     return this.#input.isOver && out.available === 0 ? this.#endResync() : step;
   }
 
@@ -530,18 +537,38 @@ export class RecordCursor {
       return at;
     }
     const region = out.buffer.subarray(0, out.end);
+    if (!this.#input.isIdentity && this.#hasSkippedEnough) return this.#nextMember(from, stop);
     const lf = region.indexOf(LF, from - 1);
     const afterLf = lf < 0 ? stop : Math.min(lf + 1, stop);
     const line = afterLf + lineEnds(out.buffer, afterLf, stop);
     const magic = region.subarray(0, line + WARC_MAGIC.length).indexOf(WARC_MAGIC, from);
     const next = magic < 0 ? line : Math.min(magic, line);
-    if (this.#input.isIdentity) return next;
+    return this.#input.isIdentity ? next : this.#nextMember(from, next);
+  }
+
+  /** The next index where a member begins, or else `next`. */
+  #nextMember(from: number, next: number): number {
+    const out = this.#out;
     const member = this.#input.members.find(({ from: start }) => start > out.base + from - 1);
     return member ? Math.min(next, Math.max(from, out.indexOfPosition(member.from))) : next;
   }
 
+  /** Whether no more of what belongs to no record is looked through. */
+  get #hasSkippedEnough(): boolean {
+    return this.#skippedInMembers > SKIPPED_BYTES_MIN + SKIPPED_BYTES_EACH * this.#input.decodedBytes;
+  }
+
+  /** Skips bytes in which no record begins. */
+  #skipAll(bytes: number): Step {
+    const step = this.#skip(bytes);
+    const isInside = !this.#input.isIdentity && this.#input.members.at(-1)!.from < this.#out.position;
+    if (isInside && this.#hasSkippedEnough) this.#input.leaveMember();
+    return step;
+  }
+
   #skip(bytes: number): Step {
     const out = this.#out;
+    if (!this.#input.isIdentity) this.#skippedInMembers += bytes;
     this.chunk = out.buffer.subarray(out.read, out.read + bytes);
     out.consume(bytes);
     // One byte is kept: whether a line begins at the read position shows in the byte before it.

@@ -108,13 +108,25 @@ function isArcUrl(url: string): boolean {
 /** Whether a WARC or ARC record begins at this index. `end` may cut an ARC line short: then its visible beginning must fit. */
 export function looksLikeRecord(bytes: Uint8Array, at: number, end: number): boolean {
   if (isWarcStart(bytes, at, end)) return true;
-  // The URL of an ARC line begins with a letter; most of what is looked at does not.
-  const first = (bytes[at] ?? 0) | 0x20;
-  if (first < 0x61 || first > 0x7a) return false;
+  if (!couldBeArcLine(bytes, at, Math.min(end, at + RECORD_START_BYTES))) return false;
   const line = fromLatin1(bytes, at, Math.min(end, at + RECORD_START_BYTES));
   const lineEnd = line.indexOf('\n');
   if (lineEnd < 0) return line.length >= RECORD_START_BYTES && /^(filedesc|https?|ftp|dns):\S/i.test(line);
   return parseArcLine(line.slice(0, lineEnd).replace(/\r$/, '')) !== undefined;
+}
+
+const ARC_BLANKS_MIN = 4;
+
+/** Whether a URL with enough blanks behind it begins here. Most lines do not, and no text needs to be made of them. */
+function couldBeArcLine(bytes: Uint8Array, at: number, end: number): boolean {
+  const first = (bytes[at] ?? 0) | 0x20;
+  if (first < 0x61 || first > 0x7a) return false;
+  let blanks = 0;
+  for (let i = at; i < end; i++) {
+    if (bytes[i] === 0x20) blanks++;
+    else if (bytes[i] === LF) return blanks >= ARC_BLANKS_MIN;
+  }
+  return true;
 }
 
 /** How many line ends stand at the beginning of bytes[from, to). */

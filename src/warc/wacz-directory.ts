@@ -1,6 +1,9 @@
 /**
- * The entries of a ZIP file, read from its central directory by yauzl, and distrusted: names that climb out of the package, entries that overlap, sizes that
+ * The entries of a ZIP file, read from its central directory by yauzl, and distrusted: names that climb out of the package, sizes that
  * lie, encryption and unknown methods become findings, and an entry that can still be read stays listed.
+ *
+ * No byte belongs to two entries: a package of 4 MB whose entries share their bytes could unpack to terabytes. An entry ends where the next one begins, and of
+ * several at the same place the first in the directory is read.
  *
  * When the end of the file is missing or the directory is broken, the local headers that stand before each entry's bytes are walked instead
  * (`wacz-salvage.ts`), so that a download that was cut off still gives what arrived; so they are for an entry that the directory places wrongly.
@@ -17,7 +20,7 @@ import {
 } from 'yauzl';
 import { fromUtf8, PinakesError } from '../base/index.ts';
 import { type IndexFindingCode, indexFinding, quoted, type ReportFinding } from './cdx-finding.ts';
-import { DEFLATED, LOCAL_HEADER_BYTES, readLocalHeader, STORED, type ZipEntry } from './wacz-entry.ts';
+import { DEFLATED, dataOffsetOf, LOCAL_HEADER_BYTES, STORED, type ZipEntry } from './wacz-entry.ts';
 import { salvageEntries } from './wacz-salvage.ts';
 import { type ByteSource, streamSource } from './wacz-source.ts';
 
@@ -49,16 +52,16 @@ export async function readZipDirectory(source: ByteSource, onFinding: ReportFind
     }
     const skipped = skippedBytes > 0 ? `; ${skippedBytes} bytes belong to no entry` : '';
     report('wacz-directory-broken', source.size, `${(error as Error).message}${skipped}`);
-    return { entries: checked(merge(entries, salvaged), source.size, report), isSalvaged: true };
+    return { entries: await checked(merge(entries, salvaged), source, report), isSalvaged: true };
   }
   const placed = await inPlace(entries, source, report);
-  return { entries: checked(placed, source.size, report), isSalvaged: placed !== entries };
+  return { entries: await checked(placed, source, report), isSalvaged: placed !== entries };
 }
 
 /** The entries, those that do not stand where the directory says taken from their local headers, if they have any elsewhere. */
 async function inPlace(entries: ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
   const lost = new Set<ZipEntry>();
-  for (const entry of entries) if (!(await readLocalHeader(source, entry.headerOffset))) lost.add(entry);
+  for (const entry of entries) if ((await dataOffsetOf(source, entry.headerOffset)) === undefined) lost.add(entry);
   if (lost.size === 0) return entries;
   const places = new Set(entries.filter((entry) => !lost.has(entry)).map((entry) => entry.headerOffset));
   const { entries: salvaged } = await salvageEntries(source, ENTRIES_MAX);
@@ -115,12 +118,13 @@ function nameOf(entry: Entry): string {
 
 type Report = (code: IndexFindingCode, offset: number, detail: string) => void;
 
-function checked(entries: readonly ZipEntry[], size: number, report: Report): ZipEntry[] {
+async function checked(entries: readonly ZipEntry[], source: ByteSource, report: Report): Promise<ZipEntry[]> {
+  const { size } = source;
   const inOrder = entries.toSorted((a, b) => a.headerOffset - b.headerOffset);
   const kept: ZipEntry[] = [];
   const names = new Set<string>();
-  let end = 0;
-  let endsWith = '';
+  /** The last entry that has a local header, and where its bytes lie. */
+  let last: { readonly index: number; readonly dataOffset: number; readonly end: number } | undefined;
   for (const entry of inOrder) {
     const { name, headerOffset } = entry;
     const at = (code: IndexFindingCode, detail = '') => report(code, headerOffset, `${quoted(name)}${detail}`);
@@ -128,13 +132,15 @@ function checked(entries: readonly ZipEntry[], size: number, report: Report): Zi
       at('wacz-entry-outside');
       continue;
     }
-    if (headerOffset < end) at('wacz-entry-overlap', ` over ${quoted(endsWith)}`);
-    const least = headerOffset + LOCAL_HEADER_BYTES + Buffer.byteLength(name) + entry.compressedBytes;
-    if (least > size) at('wacz-entry-cut');
-    if (least > end) {
-      end = least;
-      endsWith = name;
+    const dataOffset = await dataOffsetOf(source, headerOffset);
+    if (last && dataOffset !== undefined && headerOffset < last.end) {
+      const before = kept[last.index]!;
+      at('wacz-entry-overlap', ` over ${quoted(before.name)}`);
+      if (headerOffset === before.headerOffset) continue;
+      kept[last.index] = { ...before, compressedBytes: Math.max(0, headerOffset - last.dataOffset) };
     }
+    const end = (dataOffset ?? headerOffset + LOCAL_HEADER_BYTES + Buffer.byteLength(name)) + entry.compressedBytes;
+    if (end > size) at('wacz-entry-cut');
     if (validateFileName(name) !== null) at('wacz-entry-name');
     if (names.has(name)) at('wacz-entry-twice');
     names.add(name);
@@ -144,6 +150,7 @@ function checked(entries: readonly ZipEntry[], size: number, report: Report): Zi
       at('wacz-entry-size', ` (${entry.compressedBytes} bytes are stored, ${entry.bytes} declared)`);
     }
     kept.push(entry);
+    if (dataOffset !== undefined) last = { index: kept.length - 1, dataOffset, end };
   }
   return kept;
 }

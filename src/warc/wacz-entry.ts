@@ -51,8 +51,8 @@ export function isReadable(entry: ZipEntry): boolean {
 
 /** The local header at a position, or undefined when none stands there. */
 export async function readLocalHeader(source: ByteSource, position: number): Promise<LocalHeader | undefined> {
-  const fixed = Buffer.from(await source.read(position, LOCAL_HEADER_BYTES));
-  if (fixed.length < LOCAL_HEADER_BYTES || fixed.readUInt32LE(0) !== LOCAL_SIGNATURE) return undefined;
+  const fixed = await readFixedFields(source, position);
+  if (!fixed) return undefined;
   const nameLength = fixed.readUInt16LE(26);
   const extraLength = fixed.readUInt16LE(28);
   const variable = Buffer.from(await source.read(position + LOCAL_HEADER_BYTES, nameLength + extraLength));
@@ -71,6 +71,18 @@ export async function readLocalHeader(source: ByteSource, position: number): Pro
     name: fromUtf8(variable, 0, nameLength).replaceAll('\\', '/'),
     dataOffset: position + LOCAL_HEADER_BYTES + nameLength + extraLength,
   };
+}
+
+/** Where the bytes of the entry begin whose local header is at a position, or undefined when none stands there. */
+export async function dataOffsetOf(source: ByteSource, position: number): Promise<number | undefined> {
+  const fixed = await readFixedFields(source, position);
+  return fixed && position + LOCAL_HEADER_BYTES + fixed.readUInt16LE(26) + fixed.readUInt16LE(28);
+}
+
+/** The part of a local header that always has the same length. */
+async function readFixedFields(source: ByteSource, position: number): Promise<Buffer | undefined> {
+  const fixed = Buffer.from(await source.read(position, LOCAL_HEADER_BYTES));
+  return fixed.length < LOCAL_HEADER_BYTES || fixed.readUInt32LE(0) !== LOCAL_SIGNATURE ? undefined : fixed;
 }
 
 function zip64Sizes(extra: Buffer): { bytes: number; compressedBytes: number } | undefined {

@@ -241,15 +241,43 @@ test('names that lead out of the package are told and never become paths', async
   assert.equal(wacz.entries.length, names.length);
 });
 
-test('entries that overlap, as bombs do, are told', async () => {
-  const { codes } = await opened(
+test('entries that overlap, as bombs do, are reported, and no byte is read as part of two', async () => {
+  const { wacz, codes } = await opened(
     zipOf([
-      { name: 'archive/a.warc', content: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' },
+      { name: 'archive/a.warc', content: 'a'.repeat(74) },
       { name: 'archive/b.warc', content: 'b', lies: { offset: 0, compressed: 50, bytes: 50 } },
-      { name: 'archive/a.warc', content: 'again' },
+      { name: 'archive/c.warc', content: 'first', lies: { compressed: 5000, bytes: 5000 } },
+      { name: 'archive/d.warc', content: 'second' },
+      { name: 'archive/e.warc', content: 'third' },
     ]),
   );
-  assert.deepEqual(codes(), ['wacz-entry-overlap', 'wacz-entry-twice']);
+  assert.deepEqual(codes(), ['wacz-entry-overlap', 'wacz-entry-cut', 'wacz-entry-overlap']);
+  const read: string[] = [];
+  for (const entry of wacz.entries) read.push(`${entry.name} ${await text(wacz.read(entry))}`);
+  assert.deepEqual(read, [
+    `archive/a.warc ${'a'.repeat(74)}`,
+    'archive/c.warc first',
+    'archive/d.warc second',
+    'archive/e.warc third',
+  ]);
+});
+
+test('a package whose entries all share the bytes of one unpacks to no more than that', async () => {
+  const block = Buffer.alloc(100_000);
+  const names = Array.from({ length: 40 }, (_, index) => `archive/${index}.warc`);
+  const first = { name: names[0]!, content: block, deflate: true };
+  const { wacz, codes } = await opened(
+    zipOf([first, ...names.slice(1).map((name) => ({ ...first, name, lies: { offset: 0 } }))]),
+  );
+  assert.deepEqual(
+    wacz.entries.map(({ name }) => name),
+    [names[0]],
+  );
+  assert.deepEqual(
+    codes(),
+    names.slice(1).map(() => 'wacz-entry-overlap'),
+  );
+  assert.equal((await text(wacz.read(wacz.entries[0]!))).length, block.length);
 });
 
 test('sizes and checksums that lie stop the reading where the lie begins', async () => {

@@ -205,6 +205,15 @@ export class ZstdFrames implements MemberSource {
     return this.#state === 'resync';
   }
 
+  leaveMember(output: ByteWindow): void {
+    if (!this.#member) return;
+    this.#report('member-endless', this.#member.offset);
+    this.#decoder?.close();
+    this.#decoder = undefined;
+    this.#close(output, true, undefined);
+    this.#search(this.input.position, Number.POSITIVE_INFINITY);
+  }
+
   passOver(): void {
     this.#search(this.input.position, this.input.position);
   }

@@ -325,3 +325,48 @@ test('who stops a fetch for its time while it connects gets that reason, and not
   stop.abort(reason);
   await assert.rejects(fetched, reason);
 });
+
+/** Writes pieces for as long as the other side takes them. */
+function writeForEver(socket: Socket, piece: Buffer): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(piece));
+  };
+  socket.on('drain', more);
+  more();
+}
+
+test('trailer fields without an end end the body, which is then marked as cut', async (t) => {
+  const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n';
+  const origin = await startServer(t, (_, __, socket) => {
+    setImmediate(() => writeForEver(socket, Buffer.from('X-Trailer: more\r\n'.repeat(1000))));
+    return head;
+  });
+  const fetcher = new HttpFetcher(SETTINGS);
+  t.after(() => fetcher.close());
+  const exchange = await fetcher.fetch({ url: `${origin}/` });
+  assert.ok(exchange.kind === 'exchange');
+  let bytes = 0;
+  for await (const piece of exchange.body) {
+    bytes += piece.length;
+    assert.ok(bytes < 16 * 1024 * 1024, 'the body goes on');
+  }
+  assert.equal(exchange.truncated(), 'length');
+});
+
+test('a fetch that is stopped ends though the server sends faster than its bytes are taken', async (t) => {
+  const origin = await startServer(t, (_, __, socket) => {
+    setImmediate(() => writeForEver(socket, Buffer.alloc(64 * 1024, 'x')));
+    return 'HTTP/1.1 200 OK\r\n\r\n';
+  });
+  const fetcher = new HttpFetcher(SETTINGS);
+  t.after(() => fetcher.close());
+  const stop = new AbortController();
+  const exchange = await fetcher.fetch({ url: `${origin}/` }, { signal: stop.signal });
+  assert.ok(exchange.kind === 'exchange');
+  const body = exchange.body[Symbol.asyncIterator]();
+  await body.next();
+  // The next bytes arrive meanwhile.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  stop.abort(new Error('stopped'));
+  await assert.rejects(body.next(), /stopped/);
+});

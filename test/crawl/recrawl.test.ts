@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Archive } from '../../src/archive/index.ts';
-import { type CrawlReport, type CrawlSettings, crawl, recrawl } from '../../src/crawl/index.ts';
+import { type CrawlReport, type CrawlSettings, crawl, recrawl, resumeCrawl } from '../../src/crawl/index.ts';
 import { allCaptures, audit, makeArchive, payloadAt } from '../archive/trial-archive.ts';
 import { html, TestWeb } from './test-web.ts';
 
@@ -369,4 +369,44 @@ test('a server that says unchanged unasked leaves nothing to go by', async (t) =
   site.later(1);
   assert.equal((await site.again()).report.counts.notModified, 1);
   assert.deepEqual(await audit(site.archive), []);
+});
+
+test('what a recrawl is told to leave out is not asked for, known or not, and is asked for by the next one', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a', '/dir/b', '/dir/c']));
+  site.put('/a', html('a', '<img src="/picture.png">'));
+  site.put('/picture.png', 'picture');
+  site.put('/dir/b', html('b', '<a href="/deep">x</a>'));
+  site.put('/dir/c', html('c', ''));
+  site.put('/deep', html('deep', ''));
+  await site.crawl();
+  const known = ['/', '/a', '/deep', '/dir/b', '/dir/c', '/picture.png'];
+  const again = async (settings: Partial<CrawlSettings>) => {
+    site.later(1);
+    return site.again(settings);
+  };
+  const without = await again({ exclude: ['/dir/'] });
+  assert.deepEqual(without.asked, ['/', '/a', '/deep', '/picture.png']);
+  assert.equal(without.report.counts.outOfScope, 2);
+  assert.deepEqual((await again({ include: ['/dir/'] })).asked, ['/', '/dir/b', '/dir/c', '/picture.png']);
+  assert.deepEqual((await again({ scope: 'list', htmlOnly: true })).asked, ['/']);
+  assert.deepEqual((await again({ depthMax: 1 })).asked, ['/', '/a', '/dir/b', '/dir/c', '/picture.png']);
+  assert.deepEqual((await again({})).asked, known);
+});
+
+test('a crawl that goes on leaves out what it is told to leave out then, queued or not', async (t) => {
+  const site = await ChangingSite.start(t);
+  site.put('/', front(['/a', '/dir/b', '/dir/c']));
+  for (const path of ['/a', '/dir/b', '/dir/c']) site.put(path, html(path, ''));
+  await site.crawl({ pagesMax: 1 });
+  const before = site.web.ledger.length;
+  const settings = { exclude: ['/dir/'], pagesMax: 10 };
+  const report = await resumeCrawl(site.archive, 'site', settings, { resolve: site.web.resolve });
+  assert.deepEqual(
+    site.web.ledger.slice(before).map(({ path }) => path),
+    ['/a'],
+  );
+  assert.equal(report.counts.outOfScope, 2);
+  site.later(1);
+  assert.deepEqual((await site.again({ exclude: [] })).asked, ['/', '/a', '/dir/b', '/dir/c']);
 });

@@ -281,7 +281,36 @@ test('a host that was never reached is soon left, where others answer', async (t
     site.web.resolve(host, options, done);
   };
   const { counts } = await site.crawl({ retries: 3, retryDelayMs: 10_000 }, { resolve });
-  assert.deepEqual([counts.pages, counts.failures, asked], [1, { dns: 1 }, 4]);
+  assert.deepEqual([counts.pages, counts.failures, asked], [1, { dns: 1 }, 2]);
+});
+
+test('names that lead nowhere hold up nothing, and are looked up once more when all else is done', async (t) => {
+  const site = await HastySite.start(t);
+  const paths = Array.from({ length: 50 }, (_, number) => `/${number}`);
+  const links = [...paths, 'http://page.invalid/'].map((path) => `<a href="${path}">x</a>`).join('');
+  site.put('/', { body: html('home', `<link rel="stylesheet" href="/style.css">${links}`) });
+  site.web.put(HOST, '/style.css', 'p { background: url(http://embed.invalid/x.gif) }', { 'content-type': 'text/css' });
+  for (const path of paths) site.put(path, { body: html(path, '') });
+  for (const robots of ['obey', 'ignore'] as const) {
+    const before = site.web.ledger.length;
+    const asked: [name: string, requests: number][] = [];
+    const resolve: CrawlOptions['resolve'] = (host, options, done) => {
+      if (host.endsWith('.invalid')) asked.push([host, site.web.ledger.length - before]);
+      site.web.resolve(host, options, done);
+    };
+    const settings = { robots, collection: robots, scope: 'host', retries: 3, retryDelayMs: 10_000 } as const;
+    const seeds = [site.web.url(HOST), 'http://page.invalid/'];
+    const { counts } = await crawl(site.archive, seeds, { allowPrivate: true, delayMs: 0, ...settings }, { resolve });
+    assert.deepEqual([counts.pages, counts.failures], [51, { dns: 2 }], robots);
+    assert.deepEqual(asked.map(([name]) => name).sort(), [
+      'embed.invalid',
+      'embed.invalid',
+      'page.invalid',
+      'page.invalid',
+    ]);
+    const all = site.web.ledger.length - before;
+    for (const [name, requests] of asked.slice(2)) assert.equal(requests, all, `${name} is looked up last`);
+  }
 });
 
 test('a host that speaks one of the two schemes is not left alone for what it is asked by the other', async (t) => {

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import {
   crawl,
   dueCrawls,
+  type EmulateOptions,
   emulate,
   putSchedule,
   removeSchedule,
@@ -108,6 +109,23 @@ test('an archive is played into another: same pages, same times, each content on
   assert.deepEqual(await told(target), await told(source));
   assert.deepEqual(await audit(target), []);
   assert.equal((await target.verify()).errors, 0);
+});
+
+test('playing an archive ends at a limit of pages, of bytes or of time', async (t) => {
+  const source = await makeArchive(t);
+  for (let number = 0; number < 40; number++)
+    await source.store(page(`http://site.test/${number}`, NOON + number, contentOf(String(number))));
+  const play = async (limits: Partial<EmulateOptions>) => {
+    const target = await makeArchive(t, { seed: 2 });
+    const { pages, limit } = await emulate(target, source, { collection: 'played', ...limits });
+    assert.equal((await allCaptures(target)).length, pages);
+    return [pages, limit];
+  };
+  assert.deepEqual(await play({ pagesMax: 25 }), [25, 'pages']);
+  assert.deepEqual(await play({ pagesMax: 40 }), [40, undefined]);
+  assert.deepEqual(await play({ timeMsMax: 0 }), [0, 'time']);
+  const [pages, limit] = await play({ bytesMax: 1 });
+  assert.ok(limit === 'bytes' && Number(pages) < 40, `${pages} pages, ${limit}`);
 });
 
 test('what is damaged in an archive is not played as if it were sound, nor a revisit of what it does not hold; the rest is', async (t) => {

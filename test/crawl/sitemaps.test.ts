@@ -226,3 +226,31 @@ test('what a sitemap names with pages that are gone is not kept waiting, and wit
   const again = await recrawl(archive, 'waiting', { fixed: true }, options);
   assert.deepEqual([waiting(), again.counts.traps], [{ '/broken': 10_000 }, { embeds: 2000 }]);
 });
+
+test('sitemaps that name ever new ones end, are counted, and keep a crawl from no page', async (t) => {
+  const web = await TestWeb.start();
+  t.after(() => web.stop());
+  web.put(HOST, '/robots.txt', 'Sitemap: /map/0', { 'content-type': 'text/plain' });
+  web.put(HOST, '/', html('home', '<a href="/page">page</a>'));
+  web.put(HOST, '/page', html('page', ''));
+  let named = 0;
+  const index = () => {
+    const more = Array.from({ length: 5 }, () => `<sitemap><loc>${web.url(HOST, `/map/${++named}`)}</loc></sitemap>`);
+    return `<sitemapindex>${more.join('')}</sitemapindex>`;
+  };
+  for (let at = 0; at < 5_000; at++)
+    web.at(HOST, `/map/${at}`, (_, response, end) => {
+      response.writeHead(200, { 'content-type': 'application/xml' });
+      end();
+      response.end(index());
+    });
+  const archive = await makeArchive(t, { clock: Date.now });
+  const settings = { allowPrivate: true, delayMs: 0, retries: 0, hostConcurrency: 8 };
+  // Without a bound the crawl asks for all of them.
+  const { counts, outcome } = await crawl(archive, [web.url(HOST)], settings, { resolve: web.resolve });
+  assert.equal(outcome, 'done');
+  assert.equal(counts.pages, 2);
+  const asked = web.ledger.filter(({ path }) => path.startsWith('/map/')).length;
+  assert.ok(asked >= 500 && asked < 1500, `${asked} sitemaps were asked for`);
+  assert.ok((counts.traps.sitemaps ?? 0) > 1000, `${counts.traps.sitemaps} are counted`);
+});

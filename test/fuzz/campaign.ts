@@ -97,5 +97,5 @@ function shrink(base: BaseInput, damages: readonly Damage[], seed: number, fault
 
 /** How to see the failure again. */
 export function reproducer(failure: Failure): string {
-  return `npm run fuzz -- --runs 1 --seed ${failure.seed}`;
+  return `npm run fuzz -- --kind records --runs 1 --processes 0 --seed ${failure.seed}`;
 }

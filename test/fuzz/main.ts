@@ -1,31 +1,83 @@
 /**
- * Damages sound files at random and reads them: no exception, no endless loop, no record lost that was not touched.
+ * Damages sound files at random and reads them: no exception, no endless loop, no record lost that was not touched, and bounded memory.
  *
- *     npm run fuzz -- --runs 100000 --seed 1 [--keep DIRECTORY]
+ *     npm run fuzz -- --runs 100000 --processes 3000 --seed 1 [--kind records|pages|files] [--keep DIRECTORY]
  *
- * `--keep` writes the input of every failure to a file.
+ * Of the `--runs`, which are in this process, most damage WARC and ARC files and read their records, a quarter damage pages, and some are files that are added to an
+ * archive. `--processes` are runs of the program itself, and uploads; bombs come first. `--kind` leaves out the other runs. `--keep` writes the input of every failure to a
+ * file.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { reproducer, runCampaign } from './campaign.ts';
+import { limitHeapGrowth } from '../../src/base/index.ts';
+import { runAddCampaign } from './add-campaign.ts';
+import { type Failure, runCampaign } from './campaign.ts';
+import { runPageCampaign } from './page-campaign.ts';
+import { runProcessCampaign } from './process-campaign.ts';
+
+const RESIDENT_BYTES_MAX = 400 * 1024 * 1024;
+const SHARES = { records: 0.7, pages: 0.25, files: 0.05 } as const;
+type Kind = keyof typeof SHARES;
 
 const { values } = parseArgs({
   options: {
-    runs: { type: 'string', default: '20000' },
+    runs: { type: 'string', default: '100000' },
+    processes: { type: 'string', default: '3000' },
     seed: { type: 'string', default: '1' },
+    kind: { type: 'string' },
     keep: { type: 'string' },
   },
 });
 const seed = Number(values.seed);
-const started = performance.now();
-console.log(`seed ${seed}, ${values.runs} runs`);
-const { runs, failures, steps, bytes, findings } = runCampaign(seed, Number(values.runs));
-const seconds = (performance.now() - started) / 1000;
-console.log(`${runs} inputs, ${bytes} bytes, ${steps} steps, ${seconds.toFixed(1)} s, ${failures.length} failures`);
-for (const [code, count] of [...findings].sort((a, b) => b[1] - a[1])) console.log(`  ${code} ${count}`);
-for (const failure of failures) {
-  console.log(`\n${reproducer(failure)}\n  ${failure.input}\n  ${failure.damages.join('\n  ')}\n  ${failure.fault}`);
-  if (values.keep !== undefined) writeFileSync(join(values.keep, `fuzz-${failure.seed}.bin`), failure.bytes);
+const runs = Number(values.runs);
+console.log(`seed ${seed}, ${runs} runs, ${values.processes} processes`);
+let failed = 0;
+// As the program does.
+limitHeapGrowth();
+
+const runsOf = (kind: Kind) =>
+  values.kind === undefined ? Math.round(runs * SHARES[kind]) : values.kind === kind ? runs : 0;
+
+function tell(kind: Kind | 'processes', done: number, failures: readonly Failure[], started: number): void {
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const peak = Math.round(process.resourceUsage().maxRSS / 1024);
+  console.log(
+    `${kind}: ${done} inputs, ${seconds} s, ${failures.length} failures, at most ${peak} MiB in this process so far`,
+  );
+  for (const { seed: at, input, damages, fault, bytes } of failures) {
+    const again =
+      kind === 'processes'
+        ? `--runs 0 --processes ${values.processes} --seed ${seed}`
+        : `--kind ${kind} --runs 1 --processes 0 --seed ${at}`;
+    console.log(`\nnpm run fuzz -- ${again}\n  ${[input, ...damages, fault].join('\n  ')}`);
+    if (values.keep !== undefined) writeFileSync(join(values.keep, `fuzz-${kind}-${at}.bin`), bytes);
+  }
+  failed += failures.length;
 }
-process.exitCode = failures.length > 0 ? 1 : 0;
+
+let started = performance.now();
+const records = runCampaign(seed, runsOf('records'));
+tell('records', records.runs, records.failures, started);
+for (const [code, count] of [...records.findings].sort((a, b) => b[1] - a[1])) console.log(`  ${code} ${count}`);
+
+started = performance.now();
+const pages = await runPageCampaign(seed, runsOf('pages'));
+tell('pages', pages.runs, pages.failures, started);
+
+started = performance.now();
+const files = await runAddCampaign(seed, runsOf('files'));
+tell('files', files.runs, files.failures, started);
+
+const residentBytes = process.resourceUsage().maxRSS * 1024;
+if (residentBytes > RESIDENT_BYTES_MAX) {
+  console.log(`this process took ${Math.round(residentBytes / 1024 ** 2)} MiB`);
+  failed++;
+}
+
+started = performance.now();
+const processes = await runProcessCampaign(seed, Number(values.processes));
+tell('processes', processes.runs, processes.failures, started);
+for (const [way, { bytes, input }] of processes.peaks)
+  console.log(`  ${way}: at most ${Math.round(bytes / 1024 ** 2)} MiB, with ${input}`);
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,6 +1,5 @@
 /** Ways to damage a file. Each says which bytes of the sound file it touched, so that what lies elsewhere can be asked for afterwards. */
 import type { Random } from '../../src/base/index.ts';
-import type { BaseInput } from './base-input.ts';
 
 export type Damage = {
   readonly bytes: Buffer;
@@ -11,7 +10,10 @@ export type Damage = {
   readonly put: number;
 };
 
-type Mutation = (bytes: Buffer, random: Random, others: readonly BaseInput[]) => Damage;
+/** What is damaged, and what pieces are taken from. */
+type Sound = { readonly bytes: Buffer };
+
+type Mutation = (bytes: Buffer, random: Random, others: readonly Sound[]) => Damage;
 
 const pick = (random: Random, below: number) => Math.floor(random() * below);
 
@@ -124,7 +126,7 @@ const MUTATIONS: readonly Mutation[] = [
 ];
 
 /** Damages the file one to three times. */
-export function damage(base: BaseInput, random: Random, others: readonly BaseInput[]): Damage[] {
+export function damage(base: Sound, random: Random, others: readonly Sound[]): Damage[] {
   const damages: Damage[] = [];
   let bytes = base.bytes;
   const times = random() < 0.6 ? 1 : 2 + pick(random, 2);

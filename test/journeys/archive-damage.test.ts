@@ -134,7 +134,10 @@ test('what is advised when an archive that is played is damaged names that archi
   const at = scratch(t);
   const { segment } = await damagedArchive(at);
   await pinakes(at, 'init', 'target');
-  const play = () => pinakesProcess(at, 'crawl', '--replay', 'archive', '--archive', 'target');
+  const play = (...options: string[]) =>
+    pinakesProcess(at, 'crawl', '--replay', 'archive', '--archive', 'target', ...options);
+  const { pages, limit } = JSON.parse(play('--pages', '1', '--json').out);
+  assert.deepEqual([pages, limit], [1, 'pages']);
   assert.match(play().err, /1 damaged record left out; `pinakes verify --archive archive` names them/);
   rmSync(segmentFiles(at).find((path) => path.includes(segment))!);
   const advised = play().err.match(/`pinakes [^`]+`/g)!;

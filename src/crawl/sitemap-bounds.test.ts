@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SitemapBounds } from './sitemap-bounds.ts';
+
+test('sitemaps without a page end after many in a row, whatever host of the domain they are on', () => {
+  const bounds = new SitemapBounds();
+  const visit = (count: number, hasPages: boolean) => {
+    for (let at = 0; at < count; at++) bounds.countVisited(`http://h${at}.site.test/${at}.xml`, hasPages);
+  };
+  visit(499, false);
+  visit(1, true);
+  visit(499, false);
+  assert.ok(!bounds.isBarren('http://site.test/'));
+  visit(1, false);
+  assert.ok(bounds.isBarren('http://site.test/') && bounds.isReached('http://site.test/'));
+  assert.ok(!bounds.isReached('http://other.test/'));
+});
+
+test('however many pages its sitemaps name, a site has no more sitemaps than an index may name', () => {
+  const bounds = new SitemapBounds();
+  for (let at = 0; at < 50_000; at++) {
+    assert.ok(!bounds.isReached('http://site.test/'));
+    bounds.countQueued(`http://site.test/${at}.xml`);
+    bounds.countVisited(`http://site.test/${at}.xml`, true);
+  }
+  assert.ok(bounds.isReached('http://site.test/') && !bounds.isBarren('http://site.test/'));
+});

@@ -1,0 +1,50 @@
+/** Damages pages of every kind and reads them: no exception, and none that takes for ever. */
+import { seededRandom } from '../../src/base/index.ts';
+import { linksOfHeaders, linksOfManifest, linksOfScript, readPage, readSitemap } from '../../src/page/index.ts';
+import type { Failure } from './campaign.ts';
+import { damage } from './mutation.ts';
+import { PAGE_URL, type PageInput, pageInputs } from './page-input.ts';
+
+/** Longer than the bound that readers of documents have on their own time. */
+const READING_MS_MAX = 60_000;
+const FAILURES_MAX = 5;
+/** PDF documents are read on a thread of their own, which takes a hundred times as long. */
+const PDF_RUNS = 100;
+
+export type PageCampaign = { readonly runs: number; readonly failures: readonly Failure[]; readonly bytes: number };
+
+export async function runPageCampaign(seed: number, runs: number): Promise<PageCampaign> {
+  const inputs = pageInputs();
+  const ordinary = inputs.filter(({ name }) => name !== 'pdf');
+  const failures: Failure[] = [];
+  let bytes = 0;
+  let run = 0;
+  for (; run < runs && failures.length < FAILURES_MAX; run++) {
+    const random = seededRandom(seed + run);
+    const chosen = (seed + run) % PDF_RUNS === 0 ? inputs : ordinary;
+    const base = chosen === inputs ? inputs.at(-1)! : chosen[Math.floor(random() * chosen.length)]!;
+    const damages = damage(base, random, inputs);
+    const damaged = damages.at(-1)?.bytes ?? base.bytes;
+    bytes += damaged.length;
+    const fault = await faultOf({ ...base, bytes: damaged });
+    const told = damages.map(({ kind, from, to, put }) => `${kind}: [${from}, ${to}) became ${put} bytes`);
+    if (fault) failures.push({ seed: seed + run, input: base.name, damages: told, fault, bytes: damaged });
+  }
+  return { runs: run, failures, bytes };
+}
+
+/** What is wrong with the reading of a page, by any reader that may get it. */
+export async function faultOf({ bytes, mime }: PageInput): Promise<string | undefined> {
+  const started = performance.now();
+  try {
+    await readPage({ bytes, mime, url: PAGE_URL, contentType: mime });
+    readSitemap(bytes, PAGE_URL);
+    linksOfManifest(bytes, PAGE_URL);
+    linksOfScript(bytes, PAGE_URL);
+    linksOfHeaders([['Link', bytes.subarray(0, 4096).toString('latin1')]], PAGE_URL);
+  } catch (error) {
+    return String((error as Error).stack ?? error);
+  }
+  const tookMs = performance.now() - started;
+  return tookMs > READING_MS_MAX ? `it was read for ${Math.round(tookMs)} ms` : undefined;
+}
