@@ -199,7 +199,7 @@ export class Archive implements StreamParts {
     this.options = options;
     const { clock, newId, software = 'pinakes' } = options;
     this.shelf = new SegmentShelf({ volumes, policies: connector.policies, clock, newId, software });
-    this.access = new RecordAccess(volumes, this.shelf);
+    this.access = new RecordAccess(volumes, this.shelf, catalog, (digest) => this.fingerprint(digest));
     this.collections = new Collections(catalog);
     this.tombstones = new Tombstones(volumes, catalog);
     this.snapshots = new NamedSnapshots(directory);
