@@ -6,7 +6,14 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
-import { type Capture, type Catalog, openLevelCatalog, removeLevelCatalog, type Segment } from '../catalog/index.ts';
+import {
+  type Capture,
+  type Catalog,
+  checkDatabaseFiles,
+  openLevelCatalog,
+  removeLevelCatalog,
+  type Segment,
+} from '../catalog/index.ts';
 import { formatPageId, type PageId, typedUrl } from '../url/index.ts';
 import type { AddOptions, AddReport } from './add.ts';
 import { addInPlace } from './add-in-place.ts';
@@ -587,6 +594,13 @@ export class Archive implements StreamParts {
     await this.#reserve.takeBack();
     await this.catalog.close();
   }
+}
+
+/** Whether opening an archive can rely on the bytes of its catalog. Reads all of them. */
+export async function isCatalogSound(directory: string): Promise<boolean> {
+  await readConnector(directory);
+  for await (const _ of checkDatabaseFiles(join(directory, CATALOG_DIRECTORY))) return false;
+  return true;
 }
 
 /** Removes a damaged catalog, so that the archive can be opened and rebuilt. */
