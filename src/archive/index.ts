@@ -1,16 +1,16 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
+
 export { type Capture, rangeOfKey } from '../catalog/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add.ts';
 export {
   Archive,
   type ArchiveOptions,
   createArchive,
-  dropCatalog,
   type InitOptions,
-  isCatalogSound,
   openArchive,
 } from './archive.ts';
 export { captureId } from './capture-id.ts';
+export { dropCatalog, isCatalogSound } from './catalog-soundness.ts';
 export type { CompactOptions, CompactReport, StayingSegments } from './compact.ts';
 export { type Policies, readConnector } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
