@@ -6,7 +6,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
-import { type Capture, type Catalog, openLevelCatalog, removeLevelCatalog, type Segment } from '../catalog/index.ts';
+import { type Capture, type Catalog, openLevelCatalog, type Segment } from '../catalog/index.ts';
 import { formatPageId, type PageId, typedUrl } from '../url/index.ts';
 import type { AddOptions, AddReport } from './add.ts';
 import { addInPlace } from './add-in-place.ts';
@@ -15,6 +15,7 @@ import { Arrivals } from './arrivals.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
 import { CatalogDraft } from './catalog-draft.ts';
+import { CATALOG_DIRECTORY } from './catalog-soundness.ts';
 import type { CataloguingParts } from './cataloguing.ts';
 import { Collections } from './collections.ts';
 import {
@@ -80,7 +81,6 @@ import { volumeChoice } from './volume-choice.ts';
 import { removeVolume } from './volume-removal.ts';
 import { createVolume, VolumeSet } from './volume-set.ts';
 
-const CATALOG_DIRECTORY = 'catalog';
 const SPOOL_DIRECTORY = 'spool';
 
 export type ArchiveOptions = {
@@ -199,7 +199,7 @@ export class Archive implements StreamParts {
     this.options = options;
     const { clock, newId, software = 'pinakes' } = options;
     this.shelf = new SegmentShelf({ volumes, policies: connector.policies, clock, newId, software });
-    this.access = new RecordAccess(volumes, this.shelf);
+    this.access = new RecordAccess(volumes, this.shelf, catalog, (digest) => this.fingerprint(digest));
     this.collections = new Collections(catalog);
     this.tombstones = new Tombstones(volumes, catalog);
     this.snapshots = new NamedSnapshots(directory);
@@ -588,10 +588,4 @@ export class Archive implements StreamParts {
     await this.#reserve.takeBack();
     await this.catalog.close();
   }
-}
-
-/** Removes a damaged catalog, so that the archive can be opened and rebuilt. */
-export async function dropCatalog(directory: string): Promise<void> {
-  await readConnector(directory);
-  await removeLevelCatalog(join(directory, CATALOG_DIRECTORY));
 }

@@ -3,7 +3,7 @@
  */
 import type { Finding } from '../base/index.ts';
 import type { Catalog, Segment } from '../catalog/index.ts';
-import { BlockScanner, readRecords } from '../warc/index.ts';
+import { BlockScanner, digestMismatches, findingOf, readRecords, verdictWants } from '../warc/index.ts';
 import type { Arrivals } from './arrivals.ts';
 import { CatalogDraft, UNSWEPT_NOTE } from './catalog-draft.ts';
 import { inSegment } from './damage.ts';
@@ -35,6 +35,7 @@ export async function* recordsOf(
   const volume = parts.volumes.get(segment.volume);
   const dictionary = await parts.access.dictionaryOf(segment.number);
   const isOwn = await parts.access.isOwn(segment);
+  const tell = (finding: Finding) => parts.onFinding?.(finding);
   const records = readRecords(volume.stream(segment.name, from, to), {
     name: segment.name,
     offset: from,
@@ -42,14 +43,22 @@ export async function* recordsOf(
     dictionary: dictionary && Buffer.from(dictionary),
     onFinding: (finding) => {
       if (finding.code === 'member-truncated') onTorn?.(finding.offset);
-      parts.onFinding?.(inSegment(finding, isOwn));
+      tell(inSegment(finding, isOwn));
     },
     signal: parts.signal,
   });
   for await (const record of records) {
-    const scanner = new BlockScanner(record.head, { payload: ['sha256'] });
+    const { head } = record;
+    const isChecked = !record.isCompressed || record.isSummed;
+    const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictWants(head, ['sha256']));
     for await (const piece of record.body()) scanner.push(piece);
-    yield factsOfRecord(record.head, scanner.end(), record.tail?.length, record.tail?.complete ?? false);
+    const facts = scanner.end();
+    const isComplete = record.tail?.complete ?? false;
+    // The catalog will know damaged content by the digest that it has now: from here on nothing else would show the damage.
+    if (!isChecked)
+      for (const code of digestMismatches(head, facts, isComplete)) tell(findingOf(code, segment.name, head.offset));
+    const payloadDigests = facts.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
+    yield factsOfRecord(head, { ...facts, payloadDigests }, record.tail?.length, isComplete);
   }
 }
 

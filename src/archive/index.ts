@@ -1,8 +1,16 @@
 /** archive: store, retrieve, delete, add, export, stream, verify, compact, rebuild. Joins warc, volume and catalog. */
+
 export { type Capture, rangeOfKey } from '../catalog/index.ts';
 export type { AddOptions, AddProgress, AddReport } from './add.ts';
-export { Archive, type ArchiveOptions, createArchive, dropCatalog, type InitOptions, openArchive } from './archive.ts';
+export {
+  Archive,
+  type ArchiveOptions,
+  createArchive,
+  type InitOptions,
+  openArchive,
+} from './archive.ts';
 export { captureId } from './capture-id.ts';
+export { dropCatalog, isCatalogSound } from './catalog-soundness.ts';
 export type { CompactOptions, CompactReport, StayingSegments } from './compact.ts';
 export { type Policies, readConnector } from './connector.ts';
 export { type ContentKey, formatContentKey, parseContentKey } from './content-key.ts';
@@ -38,6 +46,6 @@ export { type StreamFormat, StreamSharing } from './stream-share.ts';
 export { StreamedRecord } from './streamed-record.ts';
 export type { KeptRanking, UrlRanking } from './url-ranking.ts';
 export type { VerifyOptions, VerifyReport } from './verify.ts';
-export { PROBLEM_CATALOGUE, type Problem, type ProblemCode, type ProblemLevel } from './verify-problem.ts';
+export { PROBLEM_CATALOGUE, type Problem, type ProblemCode, type ProblemLevel, problemOf } from './verify-problem.ts';
 export type { NewVolume, VolumeStatus } from './volume-admin.ts';
 export { VolumeSet } from './volume-set.ts';

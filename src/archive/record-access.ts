@@ -1,23 +1,26 @@
 /**
  * Reads single records out of segments: whole for the quick way, in pieces for large ones.
  *
- * The checksum of a member is heeded in both ways. The quick way gives sound records only; what it does not take is read in pieces, which gives all that can be read
- * and says what is damaged.
+ * Both ways verify the checksum of the member, and where it has none, the digests that are known of the record. The quick way gives sound records only. Records that it
+ * refuses are read in pieces, which gives all that can be read and reports what is damaged.
  */
 import { type Finding, PinakesError } from '../base/index.ts';
-import type { Place, Segment } from '../catalog/index.ts';
+import type { CatalogView, Place, Segment } from '../catalog/index.ts';
 import {
   BlockScanner,
   type DecodedRecord,
   dictionaryOfFile,
   type HttpHead,
+  isSummedMember,
   type ReadingRecord,
   type ReadOptions,
   RecordDecoder,
   type RecordHead,
   readRecords,
+  type UnsummedCheck,
 } from '../warc/index.ts';
 import { BytesBeforeGap } from './bytes-before-gap.ts';
+import { ContentCheck } from './content-check.ts';
 import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } from './damage.ts';
 import { isOwnBeginning } from './replacement.ts';
 import type { SegmentShelf } from './segment-shelf.ts';
@@ -72,10 +75,17 @@ export class RecordAccess {
   readonly #dictionaries = new Map<number, Uint8Array | undefined>();
   /** Segments that the archive began itself, and those that it did not. */
   readonly #own = new Map<number, boolean>();
+  readonly #check: ContentCheck;
 
-  constructor(volumes: VolumeSet, shelf: SegmentShelf) {
+  constructor(
+    volumes: VolumeSet,
+    shelf: SegmentShelf,
+    catalog: Pick<CatalogView, 'findCaptures'>,
+    fingerprint: (digest: Uint8Array) => Uint8Array,
+  ) {
     this.#volumes = volumes;
     this.#shelf = shelf;
+    this.#check = new ContentCheck(catalog, fingerprint);
   }
 
   close(): void {
@@ -133,10 +143,24 @@ export class RecordAccess {
   /** The record at a place, unless it is large, damaged, or shares its member. */
   async openWhole(place: Place): Promise<WholeRecord | undefined> {
     if (place.length > WHOLE_BYTES_MAX) return undefined;
-    const member = await this.member(place);
-    const isZstd = this.#shelf.get(place.segment).name.endsWith('.zst');
-    const record = this.#decoder.decode(member, isZstd ? await ifGiven(this.dictionaryOf(place.segment)) : undefined);
+    const record = await this.soundRecord(place, await this.member(place));
     return record && wholeOf(record);
+  }
+
+  /** The record in the member that stands at a place; undefined when the member is damaged or holds anything but one whole record. */
+  async soundRecord(place: Place, member: Uint8Array): Promise<DecodedRecord | undefined> {
+    const { name } = this.#shelf.get(place.segment);
+    const dictionary = name.endsWith('.zst') ? await ifGiven(this.dictionaryOf(place.segment)) : undefined;
+    const record = this.#decoder.decode(member, dictionary);
+    if (!record || isSummedMember(member)) return record;
+    const findings = await this.#check.findingsOf(place, name, record);
+    return findings.length > 0 ? undefined : record;
+  }
+
+  /** For readers of a segment: checks its records whose member has no checksum. */
+  checkOf({ number, name }: Segment): UnsummedCheck {
+    return (head, facts, isComplete) =>
+      this.#check.findings({ segment: number, offset: head.offset }, name, head, facts, isComplete);
   }
 
   /** The heads of the records at these places, without their payloads; undefined for one that cannot be read, be it damaged or away with its volume. */
@@ -244,7 +268,7 @@ export class RecordAccess {
     options: RecordsOptions,
   ): AsyncGenerator<ReadingRecord> {
     const stream = this.#volumes.get(segment.volume).stream(segment.name, from, end);
-    const reading = readingOf(segment, await ifGiven(this.dictionaryOf(segment.number)), options);
+    const reading = this.#readingOf(segment, await ifGiven(this.dictionaryOf(segment.number)), options);
     yield* readRecords(stream, { ...reading, offset: from, inputBytes: end - from });
   }
 
@@ -256,7 +280,7 @@ export class RecordAccess {
   ): AsyncGenerator<ReadingRecord> {
     const { name } = segment;
     const dictionary = await ifGiven(this.dictionaryOf(segment.number));
-    const reading = readingOf(segment, dictionary, options);
+    const reading = this.#readingOf(segment, dictionary, options);
     const isOwn = await this.isOwn(segment);
     const coding = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
     const lose = (offset: number, code: 'segment-short' | 'segment-unreadable', bytes: number) => {
@@ -343,19 +367,15 @@ export class RecordAccess {
     return damageOf({ volume, name }, findings.length > 0 ? findings : [nothing], url)!;
   }
 
-  /** Whether the member at a place brings a checksum of its own. */
-  isSummed({ segment }: Place): boolean {
-    return /\.(?:gz|zst)$/i.test(this.#shelf.get(segment).name);
+  #readingOf(segment: Segment, dictionary: Uint8Array | undefined, options: RecordsOptions): ReadOptions {
+    const checkUnsummed = this.checkOf(segment);
+    return { ...options, name: segment.name, dictionary: dictionary && Buffer.from(dictionary), checkUnsummed };
   }
 }
 
 /** All that can be read of a small member is wanted; of many large ones at once, no more than passes by. */
 export function lookBackOf({ length }: Pick<Place, 'length'>): number {
   return length <= WHOLE_BYTES_MAX ? length : 0;
-}
-
-function readingOf({ name }: Segment, dictionary: Uint8Array | undefined, options: RecordsOptions): ReadOptions {
-  return { ...options, name, dictionary: dictionary && Buffer.from(dictionary) };
 }
 
 function wholeOf({ head, block }: DecodedRecord): WholeRecord {

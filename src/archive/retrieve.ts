@@ -2,8 +2,7 @@
  * Giving captures and contents back: the head comes from the capture's own record, the payload from the record that holds the block, decoded by that
  * record's transfer coding.
  *
- * What is read is checked on the way: a compressed member by its own checksum; the payload of an uncompressed one, which has none, by the digest that is its
- * name. Damaged records are given as far as they can be read, and say so.
+ * What is read is checked on the way (see record-access.ts). Damaged records are given as far as they can be read, and say so.
  */
 import { type EpochMs, type Finding, PinakesError, RunningDigest, toHex } from '../base/index.ts';
 import { type Block, type BlockKey, type Capture, type CatalogView, type Place, rangeOfKey } from '../catalog/index.ts';
@@ -142,11 +141,10 @@ export class Retrieval {
     return damaged ? [damaged] : [];
   }
 
-  /** A record whose payload is held against the name of its content, where nothing else vouches for it or somebody asks for it. */
+  /** A record whose payload is compared with the name of its content, when the caller asks for it. */
   #named(found: Found, key: BlockKey | undefined, { checksDigest = false }: RetrieveOptions = {}): Found {
     const { place, payload, damage } = found;
-    const isVouchedFor = this.#access.isSummed(place) && !checksDigest;
-    if (!key || isVouchedFor) return found;
+    if (!key || !checksDigest) return found;
     const changed: Finding[] = [];
     const name = toHex(key.digest);
     const fingerprint = this.#fingerprint;

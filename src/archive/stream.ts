@@ -7,7 +7,6 @@
 import { type Finding, PinakesError } from '../base/index.ts';
 import type { Capture, Place, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
-import { RecordDecoder } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
 import { BEFORE_RECORD, formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
@@ -84,7 +83,6 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
   readonly #peeks: boolean;
   readonly #since: Snapshot | undefined;
   readonly #until: StreamPosition | undefined;
-  readonly #decoder = new RecordDecoder();
   /** The version of the ranking that it goes by. */
   readonly #ranking: string | undefined;
   #position: StreamPosition | undefined;
@@ -308,18 +306,14 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const { scratch } = this.#archive;
     const options = { order, selection: this.#selection, after: this.#position, scratch, signal: this.#signal };
     let group: Capture[] = [];
-    try {
-      for await (const capture of walkCatalog(view, this.#snapshot, options)) {
-        group.push(capture);
-        if (group.length < GROUP_CAPTURES) continue;
-        yield* this.#readGroup(group);
-        group = [];
-      }
+    for await (const capture of walkCatalog(view, this.#snapshot, options)) {
+      group.push(capture);
+      if (group.length < GROUP_CAPTURES) continue;
       yield* this.#readGroup(group);
-      this.#snapshot.lineage.assertNumbering();
-    } finally {
-      this.#decoder.close();
+      group = [];
     }
+    yield* this.#readGroup(group);
+    this.#snapshot.lineage.assertNumbering();
   }
 
   /** The records of captures, as the catalog knows them by now. */
@@ -380,7 +374,7 @@ export class RecordStream implements AsyncIterable<StreamedRecord> {
     const passesGaps = this.#onDamage !== undefined;
     if (place.length <= WHOLE_BYTES_MAX) {
       const member = await (passesGaps ? access.memberIfGiven(place) : access.member(place));
-      const record = member && this.#decoder.decode(member, await access.dictionaryOf(place.segment));
+      const record = member && (await access.soundRecord(place, member));
       if (record) {
         record.head.offset = place.offset;
         yield StreamedRecord.ofDecoded(segment, collection, record, place.length);

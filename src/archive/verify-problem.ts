@@ -10,11 +10,14 @@ const entry = (level: ProblemLevel, says: string): ProblemEntry => ({ level, say
 /** `error`: something cannot be given back, or a wrong answer is given. `warning`: nothing is lost, something is odd. */
 export const PROBLEM_CATALOGUE = {
   'capture-without-record': entry('error', 'the catalog has a capture whose record does not stand where it says'),
+  'catalog-damaged': entry('error', 'the catalog is damaged'),
   'content-changed': entry('error', 'the payload is not the one that was stored'),
   'content-lost': entry('error', 'the record that holds a content cannot be read'),
   'content-missing': entry('error', 'captures have a content that the catalog does not hold'),
+  'crawl-state-damaged': entry('error', 'the state of crawls is damaged'),
   'deleted-catalogued': entry('error', 'a deleted record is still in the catalog'),
   'digest-disagrees': entry('warning', 'the digest that the record declares is of other bytes than those it has'),
+  'index-damaged': entry('error', 'the search index, or an order of URLs made from it, is damaged'),
   'record-damaged': entry('error', 'bytes of the segment cannot be read as records'),
   'record-odd': entry('warning', 'a record breaks a rule of the standard'),
   'record-uncatalogued': entry('error', 'a record is not in the catalog'),

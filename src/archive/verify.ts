@@ -2,6 +2,7 @@
  * Verifies an archive: segments, digests, reference counts, revisits, and the catalog against the segments.
  *
  * ```
+ *   check     every byte of the files of the catalog; all else waits until they are sound                               (full only)
  *   walk      every segment from its beginning, record by record, against the catalog            (quick: without hashing payloads)
  *   count     captures and holders of each segment in the catalog, and references of each block, against what the walk met
  *   look      only where the counts differ: which captures and contents, and who leans on them
@@ -24,6 +25,8 @@ export type VerifyOptions = {
   readonly depth?: 'quick' | 'full';
   readonly onProblem?: (problem: Problem) => void | Promise<void>;
   readonly onProgress?: (progress: { segment: string; bytes: number }) => void;
+  /** What else to verify fully, of what lies beside the segments and the catalog. */
+  readonly others?: (signal: AbortSignal | undefined) => AsyncIterable<Problem>;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -43,7 +46,9 @@ const BROKEN_AT_ONCE = 10_000;
 const EXAMPLES_MAX = 5;
 
 export async function verifyArchive(archive: ArchiveParts, options: VerifyOptions = {}): Promise<VerifyReport> {
-  return archive.exclusive(() => new Verification(archive, options).run());
+  const verification = new Verification(archive, options);
+  await archive.exclusive(() => verification.run());
+  return verification.finish();
 }
 
 /** A place whose contents cannot be had at all: a volume or a segment. */
@@ -91,9 +96,11 @@ class Verification {
     this.#isFull = options.depth !== 'quick';
   }
 
-  async run(): Promise<VerifyReport> {
+  async run(): Promise<void> {
     const { damage } = this.#archive.snapshots;
     if (damage) await this.#tell(problemOf('snapshots-damaged', {}, { detail: `${damage.where}, ${damage.detail}` }));
+    // A damaged catalog is not asked anything: it may answer wrongly, or end the process.
+    if (this.#isFull && (await this.#isCatalogDamaged())) return;
     for (const { name } of this.#archive.volumes.settings()) {
       const failure = this.#archive.volumes.failureOf(name);
       if (failure) this.#loseVolume(name, failure);
@@ -115,7 +122,23 @@ class Verification {
         problemOf(said === undefined ? 'content-missing' : 'references-wrong', {}, { detail, leaning, examples }),
       );
     }
+  }
+
+  /** What needs no catalog, and keeps no store waiting. */
+  async finish(): Promise<VerifyReport> {
+    const { others, signal } = this.#options;
+    if (this.#isFull && others) for await (const problem of others(signal)) await this.#tell(problem);
     return this.#report;
+  }
+
+  async #isCatalogDamaged(): Promise<boolean> {
+    let isDamaged = false;
+    for await (const { file, detail } of this.#archive.catalog.check()) {
+      this.#options.signal?.throwIfAborted();
+      isDamaged = true;
+      await this.#tell(problemOf('catalog-damaged', {}, { detail: `${file}: ${detail}` }));
+    }
+    return isDamaged;
   }
 
   async #verifySegment(segment: Segment): Promise<void> {

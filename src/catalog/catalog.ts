@@ -181,6 +181,9 @@ export interface CatalogView {
   totals(): Promise<Totals>;
 }
 
+/** A file of the catalog that is not as it was written. */
+export type FileDamage = { readonly file: string; readonly detail: string };
+
 export interface Catalog extends CatalogView {
   /** Batches applied so far. While the number stays the same, so does everything else. */
   readonly batches: number;
@@ -191,7 +194,9 @@ export interface Catalog extends CatalogView {
   view(): Promise<CatalogView & AsyncDisposable>;
   /** Bytes on disk, as far as known. */
   bytes(): Promise<number>;
-  /** Empties it, for a rebuild. */
+  /** Reads every byte of what it is kept in, and reports what is damaged. */
+  check(): AsyncIterable<FileDamage>;
+  /** Empties it, for a rebuild, whatever state it is in. Views of one that is damaged fail from then on; others do not move. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }

@@ -16,6 +16,7 @@ export {
   type CatalogBatch,
   type CatalogView,
   FEW_CAPTURES,
+  type FileDamage,
   LAST_PLACE,
   type Place,
   rangeOfKey,
@@ -23,4 +24,5 @@ export {
   type Totals,
 } from './catalog.ts';
 export { openLevelCatalog, removeLevelCatalog } from './level-catalog.ts';
+export { checkDatabaseFiles } from './level-files.ts';
 export { MemoryCatalog } from './memory-catalog.ts';

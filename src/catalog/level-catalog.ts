@@ -6,7 +6,7 @@
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ClassicLevel, type Snapshot } from 'classic-level';
+import type { Snapshot } from 'classic-level';
 import { assert, type EpochMs, PinakesError } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import {
@@ -18,6 +18,7 @@ import {
   type Catalog,
   type CatalogBatch,
   type CatalogView,
+  type FileDamage,
   onlyKeyOf,
   type Segment,
   type Totals,
@@ -29,10 +30,13 @@ import {
   type DatabaseState,
   isSyncDue,
   loadState,
+  markDropped,
   openDatabase,
+  removeDatabase,
   syncOlderLogs,
 } from './level-database.ts';
 import { levelError } from './level-error.ts';
+import { checkDatabaseFiles } from './level-files.ts';
 import { LevelView, nearestOf, PAGE_SIZE } from './level-view.ts';
 import { RecentKeys } from './recent-keys.ts';
 import { RowsAtHand } from './rows-at-hand.ts';
@@ -51,7 +55,7 @@ export async function openLevelCatalog(directory: string): Promise<Catalog> {
 /** Removes the catalog in this directory, damaged or not, so that it can be made again. Fails when it is open somewhere. */
 export async function removeLevelCatalog(directory: string): Promise<void> {
   try {
-    await ClassicLevel.destroy(directory);
+    await removeDatabase(directory);
   } catch (error) {
     throw levelError(error, directory);
   }
@@ -59,7 +63,7 @@ export async function removeLevelCatalog(directory: string): Promise<void> {
 
 class LevelCatalog implements Catalog {
   readonly #directory: string;
-  readonly #database: Database;
+  #database: Database;
   #state: DatabaseState;
   readonly #recent = new RecentKeys();
   readonly #rowsAtHand = new RowsAtHand();
@@ -214,12 +218,35 @@ class LevelCatalog implements Catalog {
     return total;
   }
 
+  check(): AsyncGenerator<FileDamage> {
+    return checkDatabaseFiles(this.#directory);
+  }
+
   clear(): Promise<void> {
     return this.#change(async () => {
-      this.#state = await clearDatabase(this.#database);
       this.#recent.clear();
       this.#rowsAtHand.clear();
+      if (await this.#isDamaged()) await this.#drop();
+      else this.#state = await clearDatabase(this.#database);
     });
+  }
+
+  async #isDamaged(): Promise<boolean> {
+    for await (const _ of this.check()) return true;
+    return false;
+  }
+
+  /** Begins a new database without reading the old one: where that is damaged, reading fails, or ends the process. */
+  async #drop(): Promise<void> {
+    await markDropped(this.#directory);
+    try {
+      await this.#database.close();
+      this.#database = await openDatabase(this.#directory);
+      this.#state = await loadState(this.#database);
+    } catch (cause) {
+      this.#refusal = new PinakesError('CATALOG_STOPPED', { where: this.#directory, cause });
+      throw cause;
+    }
   }
 
   close(): Promise<void> {

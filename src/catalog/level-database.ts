@@ -16,7 +16,8 @@
  *
  * Memory: the cache, two write buffers, and for each open table its index and filter (about 200 KB of 8 MiB): together under 100 MB.
  */
-import { open as openFile, readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open as openFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClassicLevel, type Snapshot } from 'classic-level';
 import { PinakesError } from '../base/index.ts';
@@ -51,6 +52,10 @@ export const TOTALS_KEY = tableKey(TABLE.meta, 'totals');
 const MARKS = 512;
 const BATCHES_PER_SYNC = MARKS / 2;
 
+/** The mark of a database that is to be removed. */
+const DROPPED_NAME = 'DROPPED';
+const DATABASE_FILE = /^(?:CURRENT|MANIFEST-.*|\d+\.(?:ldb|sst|log|dbtmp))$/;
+
 const NOTHING: Totals = { captures: 0, blocks: 0, revisits: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
 
 /** What the catalog knows of the database between batches. */
@@ -62,6 +67,7 @@ export type Operations = { put(key: Buffer, value: Buffer): unknown; del(key: Bu
 const SYNC_READS_MAX = 8;
 
 export async function openDatabase(directory: string): Promise<Database> {
+  await finishDrop(directory);
   await refuseHeadless(directory);
   const database: Database = new ClassicLevel(directory, SETTINGS);
   try {
@@ -101,6 +107,33 @@ export async function clearDatabase(database: Database): Promise<DatabaseState> 
   const state = await initialise(database);
   await database.compactRange(Buffer.of(0x00), Buffer.of(0xff));
   return state;
+}
+
+/** Notes that the database is to be removed. The next opening does so, also after a crash in the midst of it. */
+export async function markDropped(directory: string): Promise<void> {
+  await writeFile(join(directory, DROPPED_NAME), '');
+}
+
+async function finishDrop(directory: string): Promise<void> {
+  const mark = join(directory, DROPPED_NAME);
+  if (!existsSync(mark)) return;
+  try {
+    await removeDatabase(directory);
+    await rm(mark, { force: true });
+  } catch (error) {
+    throw levelError(error, directory);
+  }
+}
+
+/** Removes the files of a database, whatever they are by now. Fails when it is open somewhere. */
+export async function removeDatabase(directory: string): Promise<void> {
+  await ClassicLevel.destroy(directory);
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  for (const name of names.filter((name) => DATABASE_FILE.test(name)))
+    await rm(join(directory, name), { recursive: true, force: true });
 }
 
 async function initialise(database: Database): Promise<DatabaseState> {

@@ -21,6 +21,7 @@ import {
   type CatalogBatch,
   type CatalogView,
   FEW_CAPTURES,
+  type FileDamage,
   type Segment,
   type Totals,
 } from './catalog.ts';
@@ -182,6 +183,9 @@ export class MemoryCatalog extends MemoryView implements Catalog {
   async bytes(): Promise<number> {
     return 0;
   }
+
+  /** Memory is taken for sound. */
+  async *check(): AsyncGenerator<FileDamage> {}
 
   async clear(): Promise<void> {
     this.contents = emptyContents();

@@ -1,5 +1,5 @@
 /** `pinakes rebuild`: makes the catalog again from the segments. */
-import { type Archive, dropCatalog, openArchive } from '../archive/index.ts';
+import { type Archive, dropCatalog, isCatalogSound, openArchive } from '../archive/index.ts';
 import { PinakesError } from '../base/index.ts';
 import { type ArchiveCommandOptions, openingOptions, segmentBytes } from './archive-command.ts';
 import type { CommandContext } from './command.ts';
@@ -15,12 +15,13 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
   if (context.archive) return rebuild(context, options, context.archive, undefined);
   const code = await runInServer(context, options.archive);
   if (code !== undefined) return code;
-  const { terminal, signal } = context;
+  const { signal } = context;
   const opening = openingOptions(context, 'rebuild');
+  // Numbers of collections are taken over from the old catalog, if it can be read. Damage that opening does not meet would break off what follows, or the process.
+  if (!(await isCatalogSound(options.archive))) await drop(context, options, 'the catalog is damaged');
   const archive = await openArchive(options.archive, opening).catch(async (error: unknown) => {
     if (!(error instanceof PinakesError) || !BROKEN.has(error.code)) throw error;
-    terminal.say(`${error.message}; it is made anew`);
-    await dropCatalog(options.archive);
+    await drop(context, options, error.message);
     return openArchive(options.archive, opening);
   });
   try {
@@ -28,6 +29,11 @@ export async function archiveRebuild(context: CommandContext, options: ArchiveCo
   } finally {
     await archive.close();
   }
+}
+
+async function drop({ terminal }: CommandContext, { archive }: ArchiveCommandOptions, why: string): Promise<void> {
+  terminal.say(`${why}; it is made anew`);
+  await dropCatalog(archive);
 }
 
 async function rebuild(

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises';
 import type { Archive, Problem } from '../archive/index.ts';
 import { fileError, PinakesError } from '../base/index.ts';
+import { databaseProblems } from '../search/index.ts';
 import { type ArchiveCommandOptions, segmentBytes } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
@@ -27,6 +28,7 @@ export async function archiveVerify(
   const counts = await archive.verify({
     depth,
     signal,
+    others: (aborted) => databaseProblems(archive.directory, aborted),
     onProblem: (problem) => {
       const isKnown = problem.level === 'error' && (known?.has(identityOf(problem)) ?? false);
       if (isKnown) knownMet++;

@@ -1,5 +1,6 @@
 /** search: text and links out of the archive's pages, a query language over them, link graph and ranks. A client of the archive's stream. */
 export { SEARCH_FILE } from './database.ts';
+export { databaseProblems } from './database-check.ts';
 export { dropIndex } from './drop-index.ts';
 export { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from './edge-list.ts';
 export type { IndexTally } from './index-entry.ts';

@@ -19,7 +19,7 @@ import { RankingCopy, type RankingName } from './ranking-copy.ts';
 import { forgetRanked, isWholeRanking, RankingFile } from './ranking-file.ts';
 import { ThreadCalls } from './thread-calls.ts';
 
-const DIRECTORY = 'rankings';
+export const RANKINGS_DIRECTORY = 'rankings';
 const SUFFIX = '.sqlite';
 const VERSION = /^[0-9a-f]{32}-[0-9a-f]{32}$/;
 const LIFE_MS = 30 * 24 * 3600 * 1000;
@@ -31,7 +31,7 @@ export class RankingShelf {
 
   constructor(archive: Archive) {
     this.#archive = archive;
-    this.#directory = join(archive.directory, DIRECTORY);
+    this.#directory = join(archive.directory, RANKINGS_DIRECTORY);
   }
 
   /** An order of URLs for streams: by citations, or by rank. */

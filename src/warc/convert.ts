@@ -20,7 +20,8 @@ import {
   toHex,
 } from '../base/index.ts';
 import { convertArcHead } from './arc-conversion.ts';
-import { type BlockFacts, BlockScanner } from './block-scanner.ts';
+import { type BlockFacts, BlockScanner, type ScanWants } from './block-scanner.ts';
+import { digestMismatches, verdictWants } from './digest-verdict.ts';
 import type { Coding } from './file-coding.ts';
 import { findingOf } from './finding-catalogue.ts';
 import { fieldsOf, headBytes, RECORD_TRAILER, warcFields } from './new-record.ts';
@@ -92,7 +93,7 @@ class Manifest {
 
   async add(record: ReadingRecord, facts: BlockFacts): Promise<void> {
     const { head } = record;
-    const digests = [...facts.payloadDigests, ...facts.blockDigests].map((digest) => toHex(digest.bytes));
+    const digests = [facts.payloadDigests[0]!, facts.blockDigests[0]!].map((digest) => toHex(digest.bytes));
     this.#hash.update(
       `${JSON.stringify([head.targetUri, head.date, facts.payloadBytes, facts.blockBytes])} ${digests}\n`,
     );
@@ -101,6 +102,20 @@ class Manifest {
   finish(): string {
     return this.#hash.digest('hex');
   }
+}
+
+function isUnsummedFrame({ isCompressed, isSummed }: ReadingRecord): boolean {
+  return isCompressed && !isSummed;
+}
+
+/** Block and payload by SHA-256 first, for the manifest. */
+function wantsOf(record: ReadingRecord): ScanWants {
+  const { block = [], payload = [], ...others } = isUnsummedFrame(record) ? verdictWants(record.head) : {};
+  return {
+    block: [...new Set(['sha256', ...block] as const)],
+    payload: [...new Set(['sha256', ...payload] as const)],
+    ...others,
+  };
 }
 
 async function scanned(record: ReadingRecord): Promise<BlockFacts> {
@@ -138,9 +153,10 @@ class Conversion {
     try {
       for await (const record of this.#input.read({ onFinding, signal })) {
         if (record.head.format === 'arc' && this.#warcinfoId === '') await this.#writeWarcinfo();
-        const scanner = new BlockScanner(record.head, { block: ['sha256'], payload: ['sha256'] });
+        const scanner = new BlockScanner(record.head, wantsOf(record));
         const block = await hold(record, scanner, spool);
         const facts = scanner.end();
+        this.#judge(record, facts);
         await this.manifest.add(record, facts);
         await this.#write(this.#headOf(record, facts, block.length), block);
         this.records++;
@@ -149,6 +165,14 @@ class Conversion {
     } finally {
       await unlink(spool).catch(() => {});
     }
+  }
+
+  /** Packed anew, a damaged record of a frame without a checksum would get one that calls it sound. */
+  #judge(record: ReadingRecord, facts: BlockFacts): void {
+    if (!isUnsummedFrame(record)) return;
+    const { head, tail } = record;
+    for (const code of digestMismatches(head, facts, tail?.complete === true))
+      this.#options.onFinding?.(findingOf(code, this.#input.name, head.offset));
   }
 
   async #write(head: Uint8Array, block: Block): Promise<void> {

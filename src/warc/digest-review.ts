@@ -1,7 +1,7 @@
 /** Reads a record once more, which few need, and hashes everything that its digests may be of: whether one of them is wrong. */
 import { BlockScanner } from './block-scanner.ts';
 import type { CursorOptions } from './cursor-options.ts';
-import { judgeDigests, verdictFindings, verdictWants } from './digest-verdict.ts';
+import { digestMismatches, verdictWants } from './digest-verdict.ts';
 import type { FindingCode } from './finding-catalogue.ts';
 import { RecordCursor } from './record-cursor.ts';
 import { FileFeed } from './record-reader.ts';
@@ -37,11 +37,8 @@ export class DigestReview {
           this.#scanner!.push(cursor.chunk);
           bytes += cursor.chunk.length;
           break;
-        case 'end': {
-          const facts = this.#scanner!.end();
-          const codes = verdictFindings(judgeDigests(cursor.head, facts, cursor.tail.complete), facts);
-          return codes.filter((code) => code === 'block-digest-mismatch' || code === 'payload-digest-mismatch');
-        }
+        case 'end':
+          return digestMismatches(cursor.head, this.#scanner!.end(), cursor.tail.complete);
         case 'done':
           return [];
       }

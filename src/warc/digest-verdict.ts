@@ -71,6 +71,15 @@ function holds(digests: readonly Digest[], wanted: Digest): boolean {
   return digests.some((digest) => sameDigest(digest, wanted));
 }
 
+/** Declared digests that are of other bytes than the record has, as findings. */
+export function digestMismatches(head: RecordHead, facts: BlockFacts, isComplete: boolean): FindingCode[] {
+  const { block, payload } = judgeDigests(head, facts, isComplete);
+  const codes: FindingCode[] = [];
+  if (block === 'none') codes.push('block-digest-mismatch');
+  if (payload === 'none') codes.push('payload-digest-mismatch');
+  return codes;
+}
+
 /** What a verdict has to tell, as findings. */
 export function verdictFindings(verdict: DigestVerdict, facts: BlockFacts): FindingCode[] {
   const codes: FindingCode[] = [];

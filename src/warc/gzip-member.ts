@@ -141,6 +141,7 @@ export class GzipMembers implements MemberSource {
       from: output.endPosition,
       to: undefined,
       length: undefined,
+      isSummed: true,
       damaged: false,
     };
     this.members.push(this.#member);

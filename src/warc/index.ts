@@ -44,6 +44,7 @@ export * from './record-reader.ts';
 export { isWorthRevisit, NEVER_SHARED_BYTES } from './revisit-worth.ts';
 export * from './scan-batch.ts';
 export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';
+export { isSummedMember, type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
 export { readZipDirectory, type ZipDirectory } from './wacz-directory.ts';
 export { readZipEntry, type ZipEntry } from './wacz-entry.ts';
 export { openWacz, type Wacz, type WaczWarc } from './wacz-reader.ts';

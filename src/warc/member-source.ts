@@ -18,6 +18,8 @@ export type Member = {
   to: number | undefined;
   /** Its length in the file, once known; what is left of it when the file ends inside, and never known of a damaged one. */
   length: number | undefined;
+  /** Whether it has a checksum, which shows when its bytes are wrong. */
+  readonly isSummed: boolean;
   /** Set when the member could not be decoded to its end. */
   damaged: boolean;
 };

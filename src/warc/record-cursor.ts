@@ -70,6 +70,9 @@ export class RecordCursor {
   chunk!: Uint8Array;
   tail!: RecordTail;
 
+  /** Whether the member in which the record begins has a checksum. */
+  isSummed = false;
+
   /** Made on the way, for the next steps to tell. */
   readonly findings: Finding[] = [];
   readonly #input: CodedInput;
@@ -328,6 +331,7 @@ export class RecordCursor {
   #beginRecord(head: RecordHead, faults: readonly HeadFault[], headBytes: number): void {
     const out = this.#out;
     const member = this.#memberAt(this.#recordAt);
+    this.isSummed = member.isSummed;
     head.offset = this.#offsetOf(this.#recordAt);
     head.innerOffset = this.#input.isIdentity ? 0 : this.#recordAt - member.from;
     if (head.innerOffset > 0 && !this.#sharedToldOf && this.#endedAt > member.from) {

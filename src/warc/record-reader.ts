@@ -16,11 +16,13 @@ import {
   READ_CHUNK_BYTES,
   sectorRest,
 } from '../base/index.ts';
+import { BlockScanner } from './block-scanner.ts';
 import { type Coding, sniffCoding } from './file-coding.ts';
 import { countedBytes, findingOf } from './finding-catalogue.ts';
 import { endOfGap, type Gap, lastGap } from './gap.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
 import type { RecordHead } from './record-head.ts';
+import { type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
 import { dictionaryOfFile } from './zstd-frame.ts';
 
 /** Fills a cursor from a range of a file, synchronously. Where the disk does not give bytes it ends the cursor, and says how far that goes: another cursor can go on behind. */
@@ -165,6 +167,8 @@ export type ReadOptions = {
   onFinding?: ((finding: Finding) => void) | undefined;
   /** What is damaged where no record could be read; what is damaged of a record, the record tells itself. */
   onUnreadable?: ((finding: Finding) => void) | undefined;
+  /** Asked about each record whose member has no checksum; what it finds is damage of the record. */
+  checkUnsummed?: UnsummedCheck | undefined;
   /** For those who tell of findings: bytes of a file that the disk does not give are passed over, and are one. */
   passesGaps?: boolean | undefined;
   signal?: AbortSignal | undefined;
@@ -175,6 +179,8 @@ export class ReadingRecord {
   readonly head: RecordHead;
   /** Whether it stands in a gzip member or a zstd frame. */
   readonly isCompressed: boolean;
+  /** Whether the member in which it begins has a checksum. */
+  readonly isSummed: boolean;
   /** Where in the file it begins; the same as its offset, except for a file inside a package. */
   readonly filePosition: number;
   /** How the record ended, once its body was read or passed over. */
@@ -183,14 +189,15 @@ export class ReadingRecord {
   readonly damage: Finding[] = [];
   readonly #pieces: () => Promise<Uint8Array | undefined>;
 
+  /** The one that the cursor has come to. */
   constructor(
-    head: RecordHead,
-    isCompressed: boolean,
+    { head, coding, isSummed }: RecordCursor,
     fileStart: number,
     pieces: () => Promise<Uint8Array | undefined>,
   ) {
     this.head = head;
-    this.isCompressed = isCompressed;
+    this.isCompressed = coding !== 'none';
+    this.isSummed = isSummed;
     this.filePosition = fileStart + head.offset;
     this.#pieces = pieces;
   }
@@ -349,6 +356,8 @@ export async function* readRecords(
   let cursor = new RecordCursor(name, { ...reading, offset, coding: options.coding ?? start?.coding });
   const feed: ByteFeed = isFile ? await openFeed(source, offset, options) : new StreamFeed(source);
   let record: ReadingRecord | undefined;
+  /** Of the record, when it is to be checked. */
+  let scanner: BlockScanner | undefined;
   /** Damage that belongs to the record that comes next, or to none. */
   let loose: Finding[] = [];
   let unbrokenBytes = 0;
@@ -398,12 +407,15 @@ export async function* readRecords(
   const piece = async (): Promise<Uint8Array | undefined> => {
     if (!record || record.tail) return undefined;
     if ((await next()) === 'body') {
+      scanner?.push(cursor.chunk);
       await giveTurns();
       return cursor.chunk;
     }
     record.tail = cursor.tail;
     // What was found together with the end of the record belongs to it.
     while (cursor.findings.length > 0 && cursor.step() === 'finding') tell(cursor.finding);
+    if (scanner)
+      record.damage.push(...(await options.checkUnsummed!(record.head, scanner.end(), cursor.tail.complete)));
     return undefined;
   };
 
@@ -411,11 +423,11 @@ export async function* readRecords(
     for (;;) {
       while (record && !record.tail) await piece();
       const isOver = (await next()) !== 'record';
-      record = isOver
-        ? undefined
-        : new ReadingRecord(cursor.head, cursor.coding !== 'none', options.range?.start ?? 0, piece);
+      record = isOver ? undefined : new ReadingRecord(cursor, options.range?.start ?? 0, piece);
       if (loose.length > 0) settle(record);
       if (!record) return;
+      const isToCheck = options.checkUnsummed !== undefined && !cursor.isSummed;
+      scanner = isToCheck ? new BlockScanner(record.head, unsummedWants(record.head, 'sha256')) : undefined;
       yield record;
     }
   } finally {

@@ -6,7 +6,7 @@ import { concat, type DigestAlgorithm, digestOf, type Finding } from '../base/in
 import { type BlockFacts, BlockScanner, type ScanWants } from './block-scanner.ts';
 import type { CursorOptions } from './cursor-options.ts';
 import { DigestReview } from './digest-review.ts';
-import { isDoubtful } from './digest-verdict.ts';
+import { digestMismatches, isDoubtful } from './digest-verdict.ts';
 import type { Coding } from './file-coding.ts';
 import { findingOf } from './finding-catalogue.ts';
 import { RecordCursor, type RecordTail } from './record-cursor.ts';
@@ -26,6 +26,7 @@ import {
   SCAN_TORN,
   type ScanColumns,
 } from './scan-batch.ts';
+import { unsummedWants } from './unsummed-record.ts';
 
 export type ScanJob = {
   readonly path: string;
@@ -131,7 +132,7 @@ export class RangeScan {
         case 'record':
           this.#first ??= cursor.head.offset;
           if (cursor.head.offset >= job.to) return this.#last(gathered, cursor.head.offset, cursor.head.offset);
-          this.#scanner = new BlockScanner(cursor.head, this.#wants);
+          this.#scanner = new BlockScanner(cursor.head, this.#wantsOf(cursor));
           break;
         case 'body':
           this.#scanner!.push(cursor.chunk);
@@ -147,7 +148,7 @@ export class RangeScan {
           this.#reached = head.offset + (tail.length ?? 0);
           const facts = this.#scanner!.end();
           gathered.add(head, tail, facts);
-          if (job.judgesDigests && isDoubtful(head, facts, tail.complete)) this.#doubt(head, tail);
+          if (this.#isInDoubt(facts)) this.#doubt(head, tail);
           if (gathered.heldBytes >= PIECE_BYTES_MAX) return this.#part(gathered);
           break;
         }
@@ -166,6 +167,18 @@ export class RangeScan {
     this.#cursor.close();
     this.#cursor = new RecordCursor(this.#job.path, { ...this.#coded, offset, inputBytes: this.#job.inputBytes });
     return this.#cursor;
+  }
+
+  /** A frame without a checksum says of damage nothing itself: there the declared digests are judged in every scan, whatever their algorithm. */
+  #wantsOf(cursor: RecordCursor): ScanWants {
+    return isUnsummedFrame(cursor) ? unsummedWants(cursor.head, this.#job.algorithm) : this.#wants;
+  }
+
+  #isInDoubt(facts: BlockFacts): boolean {
+    const cursor = this.#cursor;
+    const { head, tail } = cursor;
+    if (!isUnsummedFrame(cursor)) return this.#job.judgesDigests && isDoubtful(head, facts, tail.complete);
+    return digestMismatches(head, facts, tail.complete).length > 0;
   }
 
   /** A record that stands behind others in its member is not judged: with very many of them all would be decoded for each. */
@@ -205,6 +218,10 @@ export class RangeScan {
   #start(end: number): number {
     return this.#job.exact ? this.#job.from : (this.#first ?? end);
   }
+}
+
+function isUnsummedFrame({ isSummed, coding }: RecordCursor): boolean {
+  return !isSummed && coding === 'zstd';
 }
 
 /** Columns while they grow. */

@@ -249,6 +249,7 @@ export class ZstdFrames implements MemberSource {
       from: output.endPosition,
       to: undefined,
       length: undefined,
+      isSummed: head.hasChecksum,
       damaged: false,
     };
     this.members.push(this.#member);

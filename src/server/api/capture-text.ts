@@ -1,5 +1,5 @@
 /** The content of a capture as text: decoded, up to a bound, as source or as what a reader sees. */
-import { type Archive, lacksAnswer, releasePayload } from '../../archive/index.ts';
+import { type Archive, lacksAnswer, releasePayload, soundPayload } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { decodeText, readPageAside } from '../../page/index.ts';
@@ -8,6 +8,9 @@ import { HttpProblem } from '../problem.ts';
 
 /** How much of a content is decoded to find its text; markup takes more room than what it says. */
 const DECODED_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Whether a record is damaged is known at its end: so much is read behind what is wanted of it. */
+const CHECKED_BYTES_MAX = 16 * 1024 * 1024;
 
 export type CaptureText = { readonly text: string; readonly truncated: boolean; readonly charset: string };
 
@@ -41,16 +44,18 @@ async function decodedStart(
   capture: Capture,
   limit: number,
 ): Promise<{ bytes: Uint8Array; truncated: boolean; contentType: string | undefined }> {
-  const { payload, http, holderHttp } = await archive.open(capture);
+  const retrieved = await archive.open(capture);
+  const { payload, http, holderHttp } = retrieved;
   if (lacksAnswer(capture, http)) {
     await releasePayload(payload);
     const detail = 'this is a revisit whose original was never added';
     throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
   }
   const start = new DecodedStart(holderHttp?.contentCodings ?? [], limit);
-  for await (const piece of payload) {
-    start.push(piece);
-    if (start.isCut) break;
+  let passedBytes = 0;
+  for await (const piece of soundPayload(retrieved)) {
+    if (!start.isCut) start.push(piece);
+    else if ((passedBytes += piece.length) > CHECKED_BYTES_MAX) break;
   }
   const bytes = start.end();
   const contentType = http?.get('content-type') ?? holderHttp?.get('content-type');

@@ -1,6 +1,7 @@
 /** Jobs that keep an archive in order: `compact`, `verify`, `delete`, `rebuild`. */
 import { Type } from 'typebox';
 import type { Archive, Problem } from '../../archive/index.ts';
+import { databaseProblems } from '../../search/index.ts';
 import type { JobKind } from '../job-kind.ts';
 import { selectionOf } from './asked-selection.ts';
 import type { DeleteTickets } from './delete-ticket.ts';
@@ -36,6 +37,7 @@ export const verifyKind: JobKind = kindOfJob({
     const report = await archive.verify({
       depth,
       signal,
+      others: (aborted) => databaseProblems(archive.directory, aborted),
       onProblem: (problem) => {
         if (problems.push(problem) > TOLD_MAX) problems.pop();
         say(formatProblem(problem));

@@ -1,0 +1,19 @@
+/** A thread that has SQLite read every page of a database, which takes as long as reading the file. */
+import { DatabaseSync } from 'node:sqlite';
+import { answerJobs } from '../base/index.ts';
+
+/** More faults of one file say nothing new. */
+const FAULTS_MAX = 20;
+
+answerJobs<string, string[]>((path) => {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { readOnly: true, timeout: 10_000 });
+    const rows = database.prepare(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
+    return rows.map((row) => String(row.integrity_check)).filter((says) => says !== 'ok');
+  } catch (error) {
+    return [(error as Error).message];
+  } finally {
+    database?.close();
+  }
+});
