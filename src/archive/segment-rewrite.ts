@@ -20,10 +20,14 @@ import {
   type ReadingRecord,
   type RecordHead,
   readRecords,
+  SOURCE_DATE_FIELD,
+  soundFields,
+  soundVersion,
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { damageError, damageOf } from './damage.ts';
+import { isOddSegment } from './odd-records.ts';
 import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { type Referent, referentOf } from './referent.ts';
 import { isOwnBeginning, replacementFields } from './replacement.ts';
@@ -91,6 +95,7 @@ class Rewrite {
       volume: this.#segment.volume,
       coding,
       dictionary,
+      isOdd: isOddSegment(this.#segment.name),
     };
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
     const open = await shelf.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
@@ -207,7 +212,11 @@ class Rewrite {
       this.#moves.add(offset, open.position, 1);
       const block = await record.bytes(16 * 1024 * 1024);
       this.#refuseDamaged(record.damage);
-      const parts = [headBytes(repointed(head, referent, this.#archive.newId()), head.version), block, RECORD_TRAILER];
+      const parts = [
+        headBytes(repointed(head, referent, this.#archive.newId()), soundVersion(head)),
+        block,
+        RECORD_TRAILER,
+      ];
       this.#archive.shelf.append(open, encoder.encode(parts));
       return;
     }
@@ -272,7 +281,7 @@ class Rewrite {
     const promoted: NewRecord = {
       type: isHttp ? 'response' : 'resource',
       recordId,
-      date: head.date ?? '',
+      date: head.standardDate,
       targetUri: head.targetUri,
       // In the very words of the revisit, so that others who use the same find it, after a rebuild and with other tools.
       payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
@@ -320,14 +329,14 @@ async function* joined(
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
 /** Fields of a revisit that stay true of the full record. */
-export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD]);
+export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
 
 function isCaptureType(head: RecordHead): boolean {
   return CAPTURE_TYPES.has(head.type);
 }
 
 function visitOf(head: RecordHead): string {
-  return `${head.date} ${head.targetUri}`;
+  return `${head.standardDate ?? head.date} ${head.targetUri}`;
 }
 
 /**
@@ -377,7 +386,7 @@ const REPOINTED = new Set([
 
 /** The fields of a revisit with a new holder and, since the record is another, a new id. */
 export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
-  const kept = head.fields.filter((field) => !REPOINTED.has(field.name.toLowerCase()));
+  const kept = (soundFields(head) ?? head.fields).filter((field) => !REPOINTED.has(field.name.toLowerCase()));
   const at = Math.max(
     0,
     kept.findIndex((field) => field.name.toLowerCase() === 'content-length'),

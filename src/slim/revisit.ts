@@ -41,7 +41,7 @@ export type RevisitSource = {
 /** The parts of the revisit, ready for an encoder; undefined when the duplicate's head cannot be repeated letter for letter. */
 export function revisitParts(duplicate: RevisitSource, original: PlannedOriginal): Uint8Array[] | undefined {
   const { head, http } = duplicate;
-  if (!head.isUtf8) return undefined;
+  if (!head.isUtf8 || head.form === 'odd') return undefined;
   const fields = (duplicate.fields ?? head.fields).filter((field) => !OWN_FIELDS.has(field.name.toLowerCase()));
   if (head.recordId) fields.push({ name: 'WARC-Previous-Record-ID', value: head.recordId });
   if (fields.some(({ name, value }) => UNREPEATABLE.test(name) || UNREPEATABLE.test(value))) return undefined;
