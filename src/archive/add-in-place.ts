@@ -18,8 +18,9 @@ import { type AddOptions, type AddReport, emptyReport } from './add.ts';
 import { workersFor } from './add-input.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { inSegment } from './damage.ts';
+import { OddCounter } from './odd-records.ts';
 import { isPackage } from './package-spool.ts';
-import { ARCHIVE_FIELDS, type RecordFacts, ScanFacts } from './record-facts.ts';
+import { ARCHIVE_FIELDS, isUndated, type RecordFacts, ScanFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
 
 /** The catalog's note of a file that had errors in it, and what it says where the disk did not give all of it. */
@@ -118,6 +119,7 @@ class LinkedEntry {
   #hasGap = false;
   /** Whole records that were met. */
   #records = 0;
+  readonly #odd = new OddCounter();
 
   constructor(archive: ArchiveParts, volume: LinkedVolume, segment: Segment, report: AddReport, isAgain: boolean) {
     this.#archive = archive;
@@ -151,6 +153,8 @@ class LinkedEntry {
     const dead = this.#isAgain ? await this.#archive.tombstones.read(this.#segment) : new Set<number>();
     for (const facts of records) {
       this.#report.records++;
+      this.#odd.add(facts);
+      if (isUndated(facts)) this.#report.undated++;
       if (dead.has(facts.offset)) continue;
       const { kind } = facts;
       const isHeld = kind !== undefined && kind !== 'revisit' && registrar.heldBlock(facts) !== undefined;
@@ -168,6 +172,7 @@ class LinkedEntry {
     const last = records.at(-1)!;
     const segment = this.#grown(last.offset + last.length!);
     draft.putSegment(segment);
+    for (const [name, value] of Object.entries(this.#odd.notes(segment.number))) draft.putNote(name, value);
     // Whoever is interrupted behind a gap has the note of it.
     if (this.#hasGap) draft.putNote(DAMAGED_NOTE + segment.name, HAS_GAP);
     await catalog.write(draft.batch());

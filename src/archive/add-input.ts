@@ -92,4 +92,5 @@ function joinReports(report: AddReport, other: AddReport): void {
   report.duplicates += other.duplicates;
   report.duplicateBytes += other.duplicateBytes;
   report.unresolved += other.unresolved;
+  report.undated += other.undated;
 }

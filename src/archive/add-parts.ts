@@ -39,6 +39,8 @@ export type AddReport = {
   duplicateBytes: number;
   /** Revisits of other crawlers whose original is not in the archive (yet). */
   unresolved: number;
+  /** Records that are in no index, since no date tells the time of them. */
+  undated: number;
 };
 
 export type AddParts = WritingParts & { readonly catalog: Catalog };
@@ -56,5 +58,6 @@ export function emptyReport(): AddReport {
     duplicates: 0,
     duplicateBytes: 0,
     unresolved: 0,
+    undated: 0,
   };
 }

@@ -5,7 +5,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, fromLatin1, PinakesError } from '../base/index.ts';
 import {
   type Coding,
   convertArcHead,
@@ -16,10 +16,12 @@ import {
   type NewRecord,
   RECORD_TRAILER,
   type ReadingRecord,
+  type RecordHead,
   readFileStart,
   readRecords,
   recordParts,
   type ScanBatch,
+  soundVersion,
 } from '../warc/index.ts';
 import type { AddOptions, AddParts, AddReport } from './add-parts.ts';
 import { AddStep, type StepSource } from './add-step.ts';
@@ -98,6 +100,8 @@ export class FileSource implements StepSource {
   #window: Buffer | undefined;
   #windowAt = 0;
   #windowBytes = 0;
+  /** Segments to which pieces of it were appended. */
+  readonly #windowUsers = new Set<OpenSegment>();
   #hasFindings = false;
   readonly #deletedBefore: number;
   /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
@@ -247,12 +251,14 @@ export class FileSource implements StepSource {
       const open = await this.#parts.shelf.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
       await registrar.prepare(records);
-      const target = { open, collection: this.#kind.collection };
+      const openOdd = () => this.#parts.shelf.openFor({ ...this.#kind, isOdd: true }, isMiddle);
+      const target = { open, openOdd, collection: this.#kind.collection };
       const step = new AddStep(this.#parts, this, target, registrar, this.#referents, report, this.#passed);
       await step.run(records);
       const { offset, innerOffset } = records.at(-1)!;
       const ledger = { ...this.#ledger, offset, innerOffset };
       draft.putNote(this.#note, JSON.stringify(ledger));
+      for (const [name, value] of Object.entries(step.oddNotes)) draft.putNote(name, value);
       // What was copied has to be of the file that was read.
       await this.#assertSame();
       await this.#parts.commit(draft);
@@ -269,23 +275,26 @@ export class FileSource implements StepSource {
   }
 
   /** Whether a record's bytes can go into the segment as they are. */
-  canCopy({ length, isComplete, isTorn, isArc }: ScanFacts): boolean {
-    return this.#coding === this.#kind.coding && length !== undefined && isComplete && !isTorn && !isArc;
+  canCopy({ length, isComplete, isTorn, isArc, isOdd, isLoose }: ScanFacts): boolean {
+    if (isArc || (isLoose && !isOdd)) return false;
+    return this.#coding === this.#kind.coding && length !== undefined && isComplete && !isTorn;
   }
 
   async copy(open: OpenSegment, from: number, to: number, records: number): Promise<void> {
     for (let at = from; at < to; ) {
-      if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(open, at);
+      if (at < this.#windowAt || at >= this.#windowAt + this.#windowBytes) await this.#moveWindow(at);
       const end = Math.min(to, this.#windowAt + this.#windowBytes);
       this.#parts.shelf.append(open, this.#window!.subarray(at - this.#windowAt, end - this.#windowAt), 0);
+      this.#windowUsers.add(open);
       at = end;
     }
     open.records += records;
   }
 
   /** Reads the file from `at` on. What was appended out of the window has to be written before the window goes. */
-  async #moveWindow(open: OpenSegment, at: number): Promise<void> {
-    await this.#parts.shelf.flush(open);
+  async #moveWindow(at: number): Promise<void> {
+    for (const open of this.#windowUsers) await this.#parts.shelf.flush(open);
+    this.#windowUsers.clear();
     this.#window ??= Buffer.allocUnsafeSlow(Math.min(WINDOW_BYTES, (await this.#handle.stat()).size));
     this.#windowBytes = 0;
     const bytesRead = await readBeforeGap(this.path, this.#handle, this.#window, this.#window.length, at);
@@ -353,7 +362,7 @@ export class FileSource implements StepSource {
     const record = await this.#recordAt(facts);
     const block = await record.bytes(REVISIT_BYTES_MAX);
     this.#assertAsFound(record, facts);
-    const head = headBytes(repointed(record.head, referent, this.#parts.newId()), record.head.version);
+    const head = headBytes(repointed(record.head, referent, this.#parts.newId()), soundVersion(record.head));
     const { offset, length } = this.#parts.shelf.append(open, this.#encoder.encode([head, block, RECORD_TRAILER]));
     return { offset, length };
   }
@@ -389,14 +398,27 @@ export class FileSource implements StepSource {
       const fields = [...(converted.fields ?? []), { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
       return headBytes(fieldsOf({ ...converted, fields }, spool.length));
     }
-    const isProper = head.contentLength === spool.length && Buffer.from(head.bytes).subarray(-4).equals(RECORD_TRAILER);
-    if (isProper) return head.bytes;
+    if (head.form === 'odd') return oddHead(head, spool.length);
+    if (head.form === 'sound' && head.contentLength === spool.length) return head.bytes;
     const fields = head.fields.filter((field) => field.name.toLowerCase() !== 'content-length');
     if (head.contentLength !== spool.length && head.get('warc-truncated') === undefined) {
       fields.push({ name: 'WARC-Truncated', value: 'unspecified' });
     }
     return headBytes([...fields.map(oneLine), { name: 'Content-Length', value: String(spool.length) }], head.version);
   }
+}
+
+/** An odd head stays as it is but for what it says of a length that is not that of the block. */
+function oddHead({ bytes, contentLength }: RecordHead, length: number): Uint8Array {
+  const text = fromLatin1(bytes, 0, bytes.length);
+  const isEnded = /\n\r?\n$/.test(text);
+  if (contentLength === length && isEnded) return bytes;
+  let lines = isEnded ? text.replace(/\r?\n$/, '') : text.replace(/\n?$/, '\n');
+  if (contentLength !== length) {
+    const mark = /^warc-truncated[ \t]*:/im.test(lines) ? '' : 'WARC-Truncated: unspecified\r\n';
+    lines = `${lines.replace(/^content-length[ \t]*:[^\n]*\n/gim, '')}${mark}Content-Length: ${length}\r\n`;
+  }
+  return Buffer.from(`${lines}\r\n`, 'latin1');
 }
 
 function oneLine({ name, value }: Field): Field {

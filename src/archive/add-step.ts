@@ -1,15 +1,28 @@
-/** A step of an add: some records of one file, decided on together and committed together. */
+/**
+ * A step of an add: some records of one file, decided on together and committed together.
+ *
+ * Odd records that are kept go to a segment of their own, with their own bytes. What is written anew is not odd any more.
+ */
 import { assert, equal } from '../base/index.ts';
 import type { BlockKey, Place } from '../catalog/index.ts';
-import { type Field, fieldsOf, isWorthRevisit, NEVER_SHARED_BYTES, type NewRecord } from '../warc/index.ts';
+import {
+  type Field,
+  fieldsOf,
+  isWorthRevisit,
+  NEVER_SHARED_BYTES,
+  type NewRecord,
+  SOURCE_DATE_FIELD,
+} from '../warc/index.ts';
 import type { AddParts, AddReport } from './add-parts.ts';
 import { blockId } from './catalog-draft.ts';
+import { countOdd, OddCounter } from './odd-records.ts';
 import { goesWithPassed, PassedCaptures } from './passed-captures.ts';
 import {
   CAPTURE_ID_FIELD,
   CONTENT_FIELD,
   captureIdOf,
   DECLARED_FIELD,
+  isUndated,
   OVERFLOW_FIELD,
   type RecordFacts,
   type ScanFacts,
@@ -35,8 +48,38 @@ export interface StepSource {
   repoint(open: OpenSegment, facts: RecordFacts, referent: Referent): Promise<Written>;
 }
 
+/** Where the records of a step go. The segment for odd records is opened when there is one. */
+export type StepTarget = {
+  readonly open: OpenSegment;
+  readonly openOdd: () => Promise<OpenSegment>;
+  readonly collection: number;
+};
+
 /** Bytes of the file that go into the segment as they are: records that stand one behind the other. */
 type Run = { readonly from: number; to: number; records: number };
+
+/** The end of a segment while a step is decided. */
+class SegmentEnd {
+  readonly open: OpenSegment;
+  /** What is still to be written, in order: runs of the file, and records of our own. */
+  pieces: (Run | Uint8Array)[] = [];
+  /** Of our own records among them. */
+  heldBytes = 0;
+  /** Where the next piece will stand. */
+  position: number;
+
+  constructor(open: OpenSegment) {
+    this.open = open;
+    this.position = open.position;
+  }
+
+  /** Where the next piece stands, which has this length. */
+  place(length: number): Place {
+    const place = { segment: this.open.segment.number, offset: this.position, length };
+    this.position += length;
+    return place;
+  }
+}
 
 /**
  * One step of an add: decides record by record what becomes of it and where it will stand, and writes all of it at the end. Only a record that has to be
@@ -45,17 +88,14 @@ type Run = { readonly from: number; to: number; records: number };
 export class AddStep {
   readonly #parts: AddParts;
   readonly #source: StepSource;
-  readonly #open: OpenSegment;
+  readonly #end: SegmentEnd;
+  readonly #target: StepTarget;
+  #oddEnd: SegmentEnd | undefined;
+  #oddCounter: OddCounter | undefined;
   readonly #collection: number;
   readonly #registrar: Registrar;
   readonly #referents: Referents;
   readonly #report: AddReport;
-  /** What is still to be written, in order: runs of the file, and records of our own. */
-  #pieces: (Run | Uint8Array)[] = [];
-  /** Of our own records among them. */
-  #heldBytes = 0;
-  /** Where the next piece will stand. */
-  #position: number;
   /** Revisits of the file that were kept. They are entered last: what they stand for may come after them. */
   readonly #kept: { readonly facts: RecordFacts; readonly place: Place }[] = [];
   /** Holders whose contents got another name. */
@@ -67,7 +107,7 @@ export class AddStep {
   constructor(
     parts: AddParts,
     source: StepSource,
-    target: { readonly open: OpenSegment; readonly collection: number },
+    target: StepTarget,
     registrar: Registrar,
     referents: Referents,
     report: AddReport,
@@ -75,9 +115,9 @@ export class AddStep {
   ) {
     this.#parts = parts;
     this.#source = source;
-    this.#open = target.open;
+    this.#end = new SegmentEnd(target.open);
+    this.#target = target;
     this.#collection = target.collection;
-    this.#position = target.open.position;
     this.#registrar = registrar;
     this.#referents = referents;
     this.#report = report;
@@ -95,7 +135,8 @@ export class AddStep {
         if (!this.#goesWithPassed(facts, isAllKnown)) await this.#keep(facts);
       } else await this.#takeCapture(facts);
     }
-    await this.#writePieces();
+    await this.#writePieces(this.#end);
+    if (this.#oddEnd) await this.#writePieces(this.#oddEnd);
     for (const { facts, place } of this.#kept) await this.#enter(facts, place);
   }
 
@@ -123,7 +164,7 @@ export class AddStep {
   }
 
   #goesWithPassed(facts: RecordFacts, isAllKnown: boolean): boolean {
-    if (facts.type === 'warcinfo' || facts.url === '') return isAllKnown;
+    if (facts.type === 'warcinfo' || facts.url === '' || isUndated(facts)) return isAllKnown;
     return goesWithPassed([this.#passedBefore, this.passed], facts);
   }
 
@@ -167,7 +208,7 @@ export class AddStep {
     const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));
     if (!holder) return this.#keep(facts);
     const referent = { ...referentOf(holder), payloadDigest: holder.ownDigest, content: blockId(block) };
-    await this.#writeAtOnce(facts, () => this.#source.repoint(this.#open, facts, referent));
+    await this.#writeAtOnce(this.#end, facts, (open) => this.#source.repoint(open, facts, referent));
   }
 
   /**
@@ -192,44 +233,58 @@ export class AddStep {
 
   /** Lets a record's bytes be copied, or writes it anew when they cannot be. */
   #keep(facts: ScanFacts): Promise<void> | undefined {
-    if (!this.#source.canCopy(facts)) return this.#writeAtOnce(facts, () => this.#source.rewrite(this.#open, facts));
+    return facts.isOdd ? this.#keepOdd(facts) : this.#keepIn(this.#end, facts);
+  }
+
+  async #keepOdd(facts: ScanFacts): Promise<void> {
+    this.#oddEnd ??= new SegmentEnd(await this.#target.openOdd());
+    this.#oddCounter ??= new OddCounter(await countOdd(this.#parts.catalog, this.#oddEnd.open.segment.number));
+    this.#oddCounter.add(facts);
+    if (isUndated(facts)) this.#report.undated++;
+    await this.#keepIn(this.#oddEnd, facts);
+  }
+
+  #keepIn(end: SegmentEnd, facts: ScanFacts): Promise<void> | undefined {
+    if (!this.#source.canCopy(facts)) return this.#writeAtOnce(end, facts, (open) => this.#source.rewrite(open, facts));
     const length = facts.length!;
-    const last = this.#pieces.at(-1);
+    const last = end.pieces.at(-1);
     if (last && 'from' in last && last.to === facts.offset) {
       last.to += length;
       last.records++;
-    } else this.#pieces.push({ from: facts.offset, to: facts.offset + length, records: 1 });
-    const place = this.#place(length);
+    } else end.pieces.push({ from: facts.offset, to: facts.offset + length, records: 1 });
+    const place = end.place(length);
     if (facts.type === 'revisit') this.#kept.push({ facts, place });
     else this.#registrar.enterContent(facts, place, this.#collection);
     return undefined;
   }
 
-  /** Where the next piece stands, which has this length. */
-  #place(length: number): Place {
-    const place = { segment: this.#open.segment.number, offset: this.#position, length };
-    this.#position += length;
-    return place;
+  async #writeAtOnce(
+    end: SegmentEnd,
+    facts: RecordFacts,
+    write: (open: OpenSegment) => Promise<Written>,
+  ): Promise<void> {
+    await this.#writePieces(end);
+    const { offset, length } = await write(end.open);
+    end.position = end.open.position;
+    await this.#enter(facts, { segment: end.open.segment.number, offset, length });
   }
 
-  async #writeAtOnce(facts: RecordFacts, write: () => Promise<Written>): Promise<void> {
-    await this.#writePieces();
-    const { offset, length } = await write();
-    this.#position = this.#open.position;
-    await this.#enter(facts, { segment: this.#open.segment.number, offset, length });
-  }
-
-  async #writePieces(): Promise<void> {
+  async #writePieces(end: SegmentEnd): Promise<void> {
     const { shelf } = this.#parts;
-    const pieces = this.#pieces;
-    this.#pieces = [];
-    this.#heldBytes = 0;
+    const { open, pieces } = end;
+    end.pieces = [];
+    end.heldBytes = 0;
     for (const piece of pieces) {
-      if ('from' in piece) await this.#source.copy(this.#open, piece.from, piece.to, piece.records);
-      else shelf.append(this.#open, piece);
+      if ('from' in piece) await this.#source.copy(open, piece.from, piece.to, piece.records);
+      else shelf.append(open, piece);
     }
-    if (shelf.isFull(this.#open)) await shelf.flush(this.#open);
-    assert(this.#open.position === this.#position, 'records stand where they were said to');
+    if (shelf.isFull(open)) await shelf.flush(open);
+    assert(open.position === end.position, 'records stand where they were said to');
+  }
+
+  /** What the catalog is to know of the odd records that it is about to have. */
+  get oddNotes(): Record<string, string> {
+    return (this.#oddEnd && this.#oddCounter?.notes(this.#oddEnd.open.segment.number)) ?? {};
   }
 
   async #enter(facts: RecordFacts, place: Place): Promise<void> {
@@ -246,16 +301,18 @@ export class AddStep {
     this.#report.duplicates++;
     this.#report.duplicateBytes += facts.payloadBytes;
     const member = this.#source.encode(record, facts.httpHead);
-    this.#pieces.push(member);
-    this.#heldBytes += member.length;
+    const end = this.#end;
+    end.pieces.push(member);
+    end.heldBytes += member.length;
     const isNamed = holder.declaredDigest === facts.declaredDigest;
-    this.#registrar.enterRevisit(facts, this.#place(member.length), this.#collection, block, isNamed);
-    return this.#heldBytes > HELD_BYTES_MAX ? this.#writePieces() : undefined;
+    this.#registrar.enterRevisit(facts, end.place(member.length), this.#collection, block, isNamed);
+    return end.heldBytes > HELD_BYTES_MAX ? this.#writePieces(end) : undefined;
   }
 
   #revisitOf(facts: ScanFacts, carried: readonly Field[], block: BlockKey, holder: HolderFacts): NewRecord {
     const fields: Field[] = [...carried, { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
     if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
+    if (facts.sourceDate) fields.push({ name: SOURCE_DATE_FIELD, value: facts.sourceDate });
     const digest = revisitDigest({ algorithm: 'sha256', bytes: facts.payloadDigest }, holder.ownDigest);
     if (digest === holder.ownDigest) fields.push({ name: CONTENT_FIELD, value: blockId(block) });
     if (facts.declaredDigest !== digest && /^(?!sha-?256)\S+$/i.test(facts.declaredDigest))

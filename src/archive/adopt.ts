@@ -11,6 +11,7 @@ import type { BlockKey, Capture, Place, Segment } from '../catalog/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import type { CatalogDraft } from './catalog-draft.ts';
 import { recordsOf } from './cataloguing.ts';
+import { OddCounter, oddNote } from './odd-records.ts';
 import { findCapturesOf, type RecordFacts } from './record-facts.ts';
 import { formatClues, unresolvedNote, unresolvedNotesOf } from './revisit-clues.ts';
 import { appliedNote } from './tombstones.ts';
@@ -34,6 +35,7 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
   await catalog.write({ putSegments: [current], putNotes: { [ADOPTING_NOTE + fresh.name]: replaced.name } });
   shelf.put(current);
   let group: RecordFacts[] = [];
+  const odd = new OddCounter();
   const parts = {
     catalog,
     arrivals: archive.arrivals,
@@ -48,15 +50,16 @@ export async function adoptSegment(archive: ArchiveParts, fresh: Segment, replac
   };
   for await (const facts of recordsOf(parts, current, 0, current.bytes)) {
     group.push(facts);
+    odd.add(facts);
     if (group.length >= BATCH_RECORDS) await commit();
   }
   await commit();
   await catalog.write({
     removeSegments: [replaced.number],
     putSegments: [current],
-    putNotes: await tombstones.appliedNotes(fresh.name),
+    putNotes: { ...(await tombstones.appliedNotes(fresh.name)), ...odd.notes(current.number) },
     // Those of captures that stayed have moved with them.
-    removeNotes: Object.keys(await catalog.notes(unresolvedNotesOf(replaced.number))),
+    removeNotes: [...Object.keys(await catalog.notes(unresolvedNotesOf(replaced.number))), oddNote(replaced.number)],
     durable: true,
   });
   shelf.put(current);

@@ -7,6 +7,7 @@ import { BlockScanner, digestMismatches, findingOf, readRecords, verdictWants } 
 import type { Arrivals } from './arrivals.ts';
 import { CatalogDraft, UNSWEPT_NOTE } from './catalog-draft.ts';
 import { inSegment } from './damage.ts';
+import { countOdd, OddCounter } from './odd-records.ts';
 import type { RecordAccess } from './record-access.ts';
 import { factsOfRecord, type RecordFacts } from './record-facts.ts';
 import { Registrar } from './registrar.ts';
@@ -74,6 +75,7 @@ export async function catalogueSegment(
 ): Promise<Segment> {
   let current = segment;
   let group: RecordFacts[] = [];
+  const odd = new OddCounter(await countOdd(parts.catalog, segment.number));
   const commit = async () => {
     if (group.length === 0) return;
     const draft = new CatalogDraft(parts.catalog, parts.arrivals, { keepUnreferenced: true });
@@ -83,6 +85,7 @@ export async function catalogueSegment(
     });
     await registrar.prepare(group);
     for (const facts of group) {
+      odd.add(facts);
       const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };
       await registrar.enter(facts, place, current.collection, dead.has(facts.offset));
     }
@@ -93,6 +96,7 @@ export async function catalogueSegment(
     );
     current = { ...current, bytes: last.offset + last.length!, records: current.records + group.length, deadBytes };
     draft.putSegment(current);
+    for (const [name, value] of Object.entries(odd.notes(current.number))) draft.putNote(name, value);
     await parts.catalog.write(draft.batch());
     options.onStep(current);
     group = [];

@@ -145,5 +145,5 @@ function mark(choices: Map<string, Choice>, key: string, isChosen: boolean): voi
 }
 
 function visitOf(head: RecordHead): string {
-  return `${head.date} ${head.targetUri}`;
+  return `${head.standardDate ?? head.date} ${head.targetUri}`;
 }

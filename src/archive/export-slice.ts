@@ -28,7 +28,7 @@ export type SliceRecord = {
 
 /** What is known of a record once it was read to its end. */
 export type Standing = {
-  /** Whether it is all there, in a member of its own: then it can go as it lies. */
+  /** Whether it is all there, in a member of its own, and as the standard asks: then it can go as it lies. */
   readonly isWhole: boolean;
   readonly url: string | undefined;
   readonly damage: readonly Finding[];
@@ -38,7 +38,9 @@ export type Standing = {
 export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
 
 export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
-  return { isWhole: tail?.complete === true && !tail.isTorn && tail.length === length, url: head.targetUri, damage };
+  const isWhole = tail?.complete === true && !tail.isTorn && tail.length === length;
+  const isSound = head.form === 'sound' && tail?.isTrailerSound === true;
+  return { isWhole: isWhole && isSound, url: head.targetUri, damage };
 }
 
 export type SegmentSlice = {

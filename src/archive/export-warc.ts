@@ -7,24 +7,31 @@
  *
  * Damage is told, and nothing that can be read stays behind. A damaged record that is all there goes as it lies, so that its wrong checksum shows in the file as well; of one
  * that is not, what can be read goes, and the record says that it is cut short. A revisit whose content is damaged stays a revisit.
+ *
+ * Odd records (see `HeadForm`) would keep other readers from what stands behind them. They are written anew where that can be, and else left out and counted, unless they are asked for.
  */
 import { assert, type Finding, formatW3cDate } from '../base/index.ts';
-import type { Block, Place } from '../catalog/index.ts';
+import type { Block, Place, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
   type Field,
   headBytes,
   type NewRecord,
   RECORD_TRAILER,
+  type ReadingRecord,
   RecordDecoder,
   type RecordHead,
   readRecords,
   revisitProfileOf,
+  soundFields,
+  soundVersion,
   WarcFileWriter,
   warcFields,
 } from '../warc/index.ts';
 import { type Damage, damageOf, isBadSector, isDamage, type OutputDamage } from './damage.ts';
+import { oddRecordsLeftOut } from './export-odd.ts';
 import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingOf } from './export-slice.ts';
+import { oddSegments } from './odd-records.ts';
 import { lookBackOf, type OpenedRecord, releasePayload } from './record-access.ts';
 import { referentOf } from './referent.ts';
 import { isWarcGzip, RepackedRecord } from './repacked-record.ts';
@@ -43,6 +50,8 @@ export type WarcExportOptions = {
   readonly selfContained?: boolean;
   /** Whether requests, metadata and warcinfo records come along; they do, unless told otherwise. */
   readonly companions?: boolean;
+  /** Whether odd records that cannot be written anew come along as they are, though other readers stop at them. */
+  readonly odd?: boolean;
   readonly force?: boolean;
   readonly software: string;
   readonly title?: string;
@@ -68,6 +77,9 @@ export type WarcExportReport = {
   damaged: number;
   /** Damaged records that are not in the file: nothing of them can be read, or they are not of the slice, and revisits of it lean on them. */
   leftOut: number;
+  /** Odd records that are in the file as they are, and those that are not in it. */
+  odd: number;
+  oddLeftOut: number;
   bytes: number;
 };
 
@@ -108,6 +120,8 @@ class WarcExport {
     extras: 0,
     damaged: 0,
     leftOut: 0,
+    odd: 0,
+    oddLeftOut: 0,
     bytes: 0,
   };
   readonly #archive: StreamParts;
@@ -119,6 +133,9 @@ class WarcExport {
   /** Damaged records that were told of. */
   readonly #told = new Set<string>();
   readonly #decoder = new RecordDecoder();
+  /** Segments that have odd records, and of these records the ones that were come to with the slice. */
+  #oddSegments: ReadonlySet<number> = new Set();
+  readonly #oddMet = new Set<string>();
 
   constructor(
     archive: StreamParts,
@@ -136,8 +153,10 @@ class WarcExport {
 
   async run(): Promise<void> {
     await this.#writeWarcinfo();
+    this.#oddSegments = new Set((await oddSegments(this.#archive.catalog)).keys());
     try {
       await this.#putAll();
+      await this.#putOdd();
     } finally {
       this.#decoder.close();
     }
@@ -156,6 +175,22 @@ class WarcExport {
         await this.#putPatiently(segment.number, record);
       }
     }
+  }
+
+  async #putOdd(): Promise<void> {
+    const isMet = ({ number }: Segment, offset: number) => this.#oddMet.has(`${number}:${offset}`);
+    const { signal } = this.#options;
+    for await (const { record } of oddRecordsLeftOut(this.#archive, this.#selection, isMet, signal)) {
+      if (this.#options.odd) await this.#putAsItIs(record);
+      else this.report.oddLeftOut++;
+    }
+  }
+
+  async #putAsItIs(record: ReadingRecord): Promise<void> {
+    const { newId, scratch } = this.#archive;
+    await using packed = await RepackedRecord.take(record, { newId, scratch, asItIs: true });
+    await this.#writer.writeStreamParts(packed.head, packed.block);
+    this.report.odd++;
   }
 
   async #writeWarcinfo(): Promise<void> {
@@ -197,7 +232,7 @@ class WarcExport {
   async #put(record: SliceRecord, place: Place): Promise<void> {
     const { kind, standing } = record;
     if (kind === undefined) {
-      if ((await this.#copy(place, standing)) === 'copied') this.report.companions++;
+      if ((await this.#copy(place, standing)) === 'copied') this.#countCompanion(place);
       return;
     }
     const isPlain = kind !== 'revisit' || !this.#options.selfContained || (standing?.damage.length ?? 0) > 0;
@@ -206,6 +241,11 @@ class WarcExport {
     if (kind === 'revisit' && isPlain) this.report.revisits++;
     this.report.captures++;
     this.#options.onProgress?.({ captures: this.report.captures, bytes: this.#writer.offset });
+  }
+
+  #countCompanion({ segment, offset }: Place): void {
+    this.report.companions++;
+    if (this.#oddSegments.has(segment)) this.#oddMet.add(`${segment}:${offset}`);
   }
 
   /** A revisit that has to stay one in a file that is to stand alone. */
@@ -255,7 +295,7 @@ class WarcExport {
       (field) => field.name.toLowerCase() !== 'content-length',
     );
     fields.push({ name: 'Content-Length', value: String(message.length) });
-    await this.#writer.writeParts([headBytes(fields, own.head.version), message, RECORD_TRAILER]);
+    await this.#writer.writeParts([headBytes(fields, soundVersion(own.head)), message, RECORD_TRAILER]);
     this.report.revisits++;
     return true;
   }
@@ -307,11 +347,12 @@ class WarcExport {
     if (place.length <= COPY_BYTES) {
       const member = await access.memberIfGiven(place);
       if (!member) return this.#repack(place);
-      known ??= this.#decoder.decode(member) ? SOUND : await this.#standingIn(once(member), place);
+      known ??= this.#decoder.decode(member)?.isSound ? SOUND : await this.#standingIn(once(member), place);
       if (known.isWhole) await this.#writer.writeMember(member);
     } else {
-      // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records, unless they are damaged.
-      if (!(await access.isOwn(segment))) known ??= await this.#standingIn(access.memberPieces(place), place);
+      // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records, unless they are damaged or odd.
+      const isOurs = (await access.isOwn(segment)) && !this.#oddSegments.has(segment.number);
+      if (!isOurs) known ??= await this.#standingIn(access.memberPieces(place), place);
       if (known?.isWhole) for await (const _ of this.#copying(place));
       known ??= { ...(await this.#standingIn(this.#copying(place), place)), isWhole: true };
     }
@@ -353,6 +394,8 @@ class WarcExport {
     const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps: true };
     for await (const record of access.records(place, options)) {
       if (record.head.offset !== place.offset) break;
+      // It is met again when the odd records are gone through that have no place in the slice.
+      if (record.head.form === 'odd' && !soundFields(record.head)) return 'missing';
       await using packed = await RepackedRecord.take(record, { newId, scratch });
       await this.#writer.writeStreamParts(packed.head, packed.block);
       const damage = damageOf(segment, record.damage, record.head.targetUri);

@@ -4,7 +4,7 @@
  * There is no index of captures by place, so the record at each such tombstone is read to learn which capture it is. That it cannot be, or that its volume is not there,
  * keeps nothing from being deleted.
  */
-import { PinakesError, parseW3cDate } from '../base/index.ts';
+import { PinakesError } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { Volume } from '../volume/index.ts';
@@ -97,7 +97,7 @@ async function visitAt(archive: ArchiveParts, segment: Segment, offset: number) 
   const place = { segment: segment.number, offset, length: segment.bytes - offset };
   try {
     for await (const { head } of archive.access.records(place)) {
-      const time = parseW3cDate(head.date ?? '');
+      const { time } = head;
       if (head.offset !== offset || time === undefined || head.targetUri === undefined) return undefined;
       return { urlKey: urlKey(head.targetUri), time };
     }

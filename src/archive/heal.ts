@@ -19,6 +19,7 @@ import type { ArchiveParts } from './archive-parts.ts';
 import { type CataloguingParts, catalogueSegment, sweepBlocks } from './cataloguing.ts';
 import { isBadSector } from './damage.ts';
 import { finishDeletions } from './finish-delete.ts';
+import { isOddSegment } from './odd-records.ts';
 import { type Replacement, replacementOf, WARCINFO_BYTES_MAX } from './replacement.ts';
 import { resolveLater } from './resolve-later.ts';
 import type { SegmentKind } from './segment-shelf.ts';
@@ -370,6 +371,7 @@ async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<v
     volume: segment.volume,
     coding,
     dictionary,
+    isOdd: isOddSegment(segment.name),
   };
   archive.shelf.resume(segment, kind);
 }

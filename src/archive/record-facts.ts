@@ -2,7 +2,7 @@
  * What the archive wants to know of a record, from whatever read it: a scan of a file on worker threads, or a walk through a segment.
  */
 import { hash } from 'node:crypto';
-import { bareMime, type EpochMs, parseW3cDate, toHex } from '../base/index.ts';
+import { bareMime, type EpochMs, parseW3cDate, standardDate, toHex } from '../base/index.ts';
 import type { Capture, CaptureKind, CatalogView } from '../catalog/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import {
@@ -12,12 +12,15 @@ import {
   SCAN_ARC,
   SCAN_COMPLETE,
   SCAN_HTTP,
+  SCAN_LOOSE,
   SCAN_NOT_UTF8,
+  SCAN_ODD,
   SCAN_SEGMENTED,
   SCAN_TEXTS,
   SCAN_TORN,
   type ScanBatch,
   type ScanText,
+  SOURCE_DATE_FIELD,
   unbracketed,
 } from '../warc/index.ts';
 
@@ -32,7 +35,13 @@ export const CONTENT_FIELD = 'pinakes-content';
 export const DECLARED_FIELD = 'pinakes-declared-digest';
 
 /** The order in which `ScanFacts` finds them. */
-export const ARCHIVE_FIELDS: readonly string[] = [CAPTURE_ID_FIELD, OVERFLOW_FIELD, CONTENT_FIELD, DECLARED_FIELD];
+export const ARCHIVE_FIELDS: readonly string[] = [
+  CAPTURE_ID_FIELD,
+  OVERFLOW_FIELD,
+  CONTENT_FIELD,
+  DECLARED_FIELD,
+  SOURCE_DATE_FIELD,
+];
 
 /** Fields of a response that are true of every record of its capture: of the revisit that takes its place, and of what becomes of that. */
 export const CARRIED_FIELDS: readonly string[] = [
@@ -54,9 +63,12 @@ export type RecordFacts = CaptureFacts & {
   readonly innerOffset: number;
   readonly type: string;
   readonly url: string;
+  /** As the standard writes it, where it means a time; else as it is written. */
   readonly date: string;
   readonly recordId: string;
   readonly isComplete: boolean;
+  /** Whether its head keeps other readers from going on: see `HeadForm`. */
+  readonly isOdd: boolean;
   readonly isHttp: boolean;
   readonly isArc: boolean;
   readonly status: number;
@@ -131,8 +143,17 @@ export class ScanFacts implements RecordFacts {
   }
 
   get date(): string {
-    this.#date ??= this.#text(AT.date);
+    if (this.#date === undefined) {
+      const written = this.#text(AT.date);
+      this.#date = this.isOdd ? (standardDate(written) ?? written) : written;
+    }
     return this.#date;
+  }
+
+  /** The date as its writer had it; empty when that is the one it has here. */
+  get sourceDate(): string {
+    const written = this.#text(AT.date);
+    return this.#text(AT.sourceDate) || (written === this.date ? '' : written);
   }
 
   get recordId(): string {
@@ -160,6 +181,15 @@ export class ScanFacts implements RecordFacts {
   /** Whether what the head says can be repeated byte for byte. */
   get isUtf8(): boolean {
     return !this.#batch.has(this.#record, SCAN_NOT_UTF8);
+  }
+
+  get isOdd(): boolean {
+    return this.#batch.has(this.#record, SCAN_ODD);
+  }
+
+  /** Whether the standard asks for other line ends than the record has. */
+  get isLoose(): boolean {
+    return this.#batch.has(this.#record, SCAN_LOOSE);
   }
 
   /** Whether the file ends inside the record's member. */
@@ -246,6 +276,7 @@ const AT = {
   overflow: SCAN_TEXTS.length + 1,
   content: SCAN_TEXTS.length + 2,
   alsoDeclared: SCAN_TEXTS.length + 3,
+  sourceDate: SCAN_TEXTS.length + 4,
 };
 
 export function factsOfRecord(
@@ -258,7 +289,7 @@ export function factsOfRecord(
   const named = {
     type: head.type,
     url: head.targetUri ?? '',
-    date: head.date ?? '',
+    date: head.standardDate ?? head.date ?? '',
     recordId: head.recordId ?? '',
     payloadDigest: block.payloadDigests[0]!.bytes,
     captureId: head.get(CAPTURE_ID_FIELD) ?? '',
@@ -272,6 +303,7 @@ export function factsOfRecord(
     length,
     innerOffset: head.innerOffset,
     isComplete,
+    isOdd: head.form === 'odd',
     status: block.http?.status ?? 0,
     mime: bareMime(mime ?? ''),
     payloadBytes: block.payloadBytes,
@@ -309,6 +341,11 @@ const CAPTURE_KINDS = new Set(['response', 'revisit', 'resource', 'conversion'])
 const NO_CAPTURE: CaptureFacts = { kind: undefined, time: undefined, urlKey: '' as UrlKey, hash: 0 };
 
 type Named = Pick<RecordFacts, 'captureId' | 'recordId' | 'url' | 'date' | 'payloadDigest'>;
+
+/** Whether a record would be a capture and is in no index, since it has no date that means a time. */
+export function isUndated({ type, kind, date }: RecordFacts): boolean {
+  return kind === undefined && (type === '' || CAPTURE_KINDS.has(type)) && parseW3cDate(date) === undefined;
+}
 
 /** A document of an ARC file that is no HTTP message is what it becomes where it is copied: a resource. */
 function captureFacts(named: Named & Pick<RecordFacts, 'type' | 'isArc' | 'isHttp'>): CaptureFacts {

@@ -1,4 +1,5 @@
 /** What a revisit says of the record it leans on, as the fields of a revisit have it. */
+import { standardDate } from '../base/index.ts';
 
 export type Referent = {
   readonly refersTo: string | undefined;
@@ -17,10 +18,11 @@ type Named = {
   readonly date?: string | undefined;
 };
 
+/** A date that the standard forbids is said as it has to be. */
 export function referentOf({ recordId, targetUri, date }: Named): Referent {
   return {
     refersTo: recordId || undefined,
     refersToTargetUri: targetUri || undefined,
-    refersToDate: date || undefined,
+    refersToDate: (date && standardDate(date)) || undefined,
   };
 }

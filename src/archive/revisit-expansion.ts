@@ -88,7 +88,7 @@ function recordOf(own: RecordHead, holder: OpenedRecord, block: Block, recordId:
   return {
     type: isHttp ? 'response' : 'resource',
     recordId,
-    date: own.date ?? '',
+    date: own.standardDate,
     targetUri: own.targetUri,
     payloadDigest: { algorithm: 'sha256', bytes: block.key.digest },
     contentType: isHttp

@@ -16,7 +16,7 @@ import {
   fromLatin1,
   isDigestOfNothing,
   parseDigest,
-  parseW3cDate,
+  parseRecordDate,
   utf8,
 } from '../base/index.ts';
 import { type BlockKey, type Capture, type CatalogView, rangeOfKey } from '../catalog/index.ts';
@@ -297,7 +297,7 @@ function leadsOf(clues: RevisitClues): Leads {
 }
 
 function visitNamedBy({ refersToUri, refersToDate, url }: RevisitClues): Visit | undefined {
-  const time = parseW3cDate(refersToDate);
+  const time = parseRecordDate(refersToDate);
   const uri = refersToUri || url;
   if (time === undefined || uri === '') return undefined;
   const key = urlKey(uri);

@@ -11,6 +11,7 @@ import type { Segment } from '../catalog/index.ts';
 import { MemberEncoder, type ReadingRecord, readRecords } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { type Member, MemberBytes } from './member-bytes.ts';
+import { isOddSegment } from './odd-records.ts';
 import { isOwnBeginning, replacementFields } from './replacement.ts';
 import { rememberMoves } from './segment-lineage.ts';
 import { SegmentMoves } from './segment-moves.ts';
@@ -44,6 +45,7 @@ export async function recodeSegment(archive: ArchiveParts, segment: Segment, opt
     volume: segment.volume,
     coding: 'zstd',
     dictionary: options.dictionary,
+    isOdd: isOddSegment(segment.name),
   };
   const tombstoneBytes = await archive.tombstones.bytes(segment.name);
   if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };

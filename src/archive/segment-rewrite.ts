@@ -21,10 +21,14 @@ import {
   type RecordHead,
   readRecords,
   revisitProfileOf,
+  SOURCE_DATE_FIELD,
+  soundFields,
+  soundVersion,
 } from '../warc/index.ts';
 import type { ArchiveParts } from './archive-parts.ts';
 import { blockId } from './catalog-draft.ts';
 import { damageError, damageOf } from './damage.ts';
+import { isOddSegment } from './odd-records.ts';
 import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from './record-facts.ts';
 import { type Referent, referentOf } from './referent.ts';
 import { isOwnBeginning, replacementFields } from './replacement.ts';
@@ -92,6 +96,7 @@ class Rewrite {
       volume: this.#segment.volume,
       coding,
       dictionary,
+      isOdd: isOddSegment(this.#segment.name),
     };
     const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
     const open = await shelf.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
@@ -209,7 +214,11 @@ class Rewrite {
       this.#moves.add(offset, open.position, 1);
       const block = await record.bytes(16 * 1024 * 1024);
       this.#refuseDamaged(record.damage);
-      const parts = [headBytes(repointed(head, referent, this.#archive.newId()), head.version), block, RECORD_TRAILER];
+      const parts = [
+        headBytes(repointed(head, referent, this.#archive.newId()), soundVersion(head)),
+        block,
+        RECORD_TRAILER,
+      ];
       this.#archive.shelf.append(open, encoder.encode(parts));
       return;
     }
@@ -274,7 +283,7 @@ class Rewrite {
     const promoted: NewRecord = {
       type: isHttp ? 'response' : 'resource',
       recordId,
-      date: head.date ?? '',
+      date: head.standardDate,
       targetUri: head.targetUri,
       // In the very words of the revisit, so that others who use the same find it, after a rebuild and with other tools.
       payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
@@ -322,14 +331,14 @@ async function* joined(
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
 /** Fields of a revisit that stay true of the full record. */
-export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD]);
+export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
 
 function isCaptureType(head: RecordHead): boolean {
   return CAPTURE_TYPES.has(head.type);
 }
 
 function visitOf(head: RecordHead): string {
-  return `${head.date} ${head.targetUri}`;
+  return `${head.standardDate ?? head.date} ${head.targetUri}`;
 }
 
 /**
@@ -393,7 +402,7 @@ function isOthersName(head: RecordHead, text: string): boolean {
 export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
   const own = head.get(DIGEST_FIELD) ?? '';
   const digest = parseDigest(referent.payloadDigest ?? '') ? referent.payloadDigest! : own;
-  const kept = head.fields.filter(
+  const kept = (soundFields(head) ?? head.fields).filter(
     ({ name }) => !REPOINTED.has(name.toLowerCase()) && (digest === own || name.toLowerCase() !== DIGEST_FIELD),
   );
   const at = Math.max(

@@ -22,6 +22,7 @@ import {
 import type { Place, Segment } from '../catalog/index.ts';
 import { type Coding, MemberEncoder, recordParts, warcFields } from '../warc/index.ts';
 import type { Policies } from './connector.ts';
+import { segmentStem } from './odd-records.ts';
 import { TOMBSTONES_SUFFIX } from './tombstones.ts';
 import type { VolumeSet } from './volume-set.ts';
 
@@ -34,6 +35,8 @@ export type SegmentKind = {
   readonly volume: string;
   readonly coding: Coding;
   readonly dictionary?: Uint8Array | undefined;
+  /** Whether it is for records that stop other readers: see odd-records.ts. */
+  readonly isOdd?: boolean | undefined;
 };
 
 /** A segment that takes records. */
@@ -321,10 +324,11 @@ export class SegmentShelf {
   async #nameFor(kind: SegmentKind, now: number): Promise<string> {
     const suffix = kind.coding === 'gzip' ? 'warc.gz' : kind.coding === 'zstd' ? 'warc.zst' : 'warc';
     const host = hostname().replace(/[^A-Za-z0-9.-]/g, '-') || 'host';
+    const stem = segmentStem(kind.collectionName, kind.isOdd === true);
     const milliseconds = String(now % 1000).padStart(3, '0');
     for (;;) {
       const serial = String(this.#serial++).padStart(5, '0');
-      const name = `${kind.collectionName}/${kind.collectionName}-${formatTimestamp(now)}${milliseconds}-${serial}-${host}.${suffix}`;
+      const name = `${kind.collectionName}/${stem}-${formatTimestamp(now)}${milliseconds}-${serial}-${host}.${suffix}`;
       if (!this.byName(name) && !(await this.#isTaken(name))) return name;
     }
   }
@@ -352,5 +356,5 @@ function dictionaryId(dictionary: Uint8Array): string {
 
 function kindId(kind: SegmentKind): string {
   const dictionary = kind.dictionary ? dictionaryId(kind.dictionary) : '';
-  return `${kind.collection} ${kind.volume} ${kind.coding} ${dictionary}`;
+  return `${kind.collection} ${kind.volume} ${kind.coding} ${kind.isOdd === true} ${dictionary}`;
 }

@@ -1,6 +1,7 @@
 /** What an archive holds, what it takes, and what deduplication and compression save. From one view of the catalog. */
 import type { CatalogView } from '../catalog/index.ts';
 import { type CollectionDuplication, countDuplication } from './duplication.ts';
+import { oddSegments } from './odd-records.ts';
 import { countUnresolved } from './resolve-later.ts';
 import type { StreamParts } from './stream.ts';
 
@@ -12,6 +13,9 @@ export type ArchiveStats = {
   readonly revisits: number;
   /** Revisits whose content is not in the archive. */
   readonly unresolvedRevisits: number;
+  /** Records that other readers stop at; and those of them that no date tells the time of, so that they are in no index. */
+  readonly oddRecords: number;
+  readonly undatedRecords: number;
   /** Payloads as captured: every capture counts. */
   readonly payloadBytes: number;
   /** Payloads of distinct contents. */
@@ -45,6 +49,8 @@ export async function archiveStats(archive: StreamParts, options: StatsOptions =
   await using view = await catalog.view();
   const totals = await view.totals();
   const segments = await view.segments();
+  const numbers = new Set(segments.map(({ number }) => number));
+  const odd = [...(await oddSegments(view))].flatMap(([number, counts]) => (numbers.has(number) ? [counts] : []));
   const storedBytes = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   const deadBytes = segments.reduce((sum, segment) => sum + segment.deadBytes, 0);
   let passed = 0;
@@ -62,6 +68,8 @@ export async function archiveStats(archive: StreamParts, options: StatsOptions =
     blocks: totals.blocks,
     revisits: totals.revisits,
     unresolvedRevisits: await countUnresolved(archive),
+    oddRecords: odd.reduce((sum, counts) => sum + counts.odd, 0),
+    undatedRecords: odd.reduce((sum, counts) => sum + counts.undated, 0),
     payloadBytes: totals.payloadBytes,
     uniquePayloadBytes: totals.uniquePayloadBytes,
     storedPayloadBytes,

@@ -273,7 +273,8 @@ class WarcOutput {
 
   async *#encodeSource(source: RecordSource, cursor: string): AsyncGenerator<StreamPiece> {
     const { newId, scratch } = this.#archive;
-    await using packed = await RepackedRecord.take(source, { newId, scratch });
+    // A stream gives records as they are stored, odd ones too: one that is taken up again says the same.
+    await using packed = await RepackedRecord.take(source, { newId, scratch, asItIs: true });
     const { head, block } = packed;
     const total = head.length + block.length + RECORD_TRAILER.length;
     async function* whole(): AsyncGenerator<Uint8Array> {

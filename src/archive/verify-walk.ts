@@ -5,7 +5,7 @@
  * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures and holders were met as the
  * catalog has for it has them all. Those that fall short are looked into one by one (see verify.ts).
  */
-import { equal, type Finding, parseW3cDate } from '../base/index.ts';
+import { equal, type Finding, parseRecordDate } from '../base/index.ts';
 import type { Capture, Segment } from '../catalog/index.ts';
 import { urlKey } from '../url/index.ts';
 import {
@@ -165,7 +165,7 @@ class SegmentWalk {
     const { catalog } = this.#archive;
     const revisits = group.flatMap(({ facts }, index) => {
       const capture = captures[index];
-      const time = parseW3cDate(facts.refersToDate);
+      const time = parseRecordDate(facts.refersToDate);
       if (facts.type !== 'revisit' || !capture?.block || facts.refersToUri === '' || time === undefined) return [];
       return [{ facts, block: capture.block, visit: { urlKey: urlKey(facts.refersToUri), time } }];
     });
@@ -192,7 +192,8 @@ class SegmentWalk {
     try {
       const { head, payload } = await this.#archive.access.open(block.holder);
       await releasePayload(payload);
-      return head.targetUri === facts.refersToUri && head.date === facts.refersToDate;
+      const isOfDate = head.date === facts.refersToDate || head.standardDate === facts.refersToDate;
+      return head.targetUri === facts.refersToUri && isOfDate;
     } catch {
       // What is wrong with the holder is told of where the holders are looked into.
       return true;

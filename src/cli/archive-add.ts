@@ -109,6 +109,10 @@ function summary(report: AddReport, inputBytes: number, storedBytes: number, isI
     lines.push(
       `${counted(report.unresolved, 'revisit')} without an original in the archive (yet); add the file that holds it`,
     );
+  if (report.undated > 0)
+    lines.push(
+      `${counted(report.undated, 'record')} ${report.undated === 1 ? 'has no usable date and is' : 'have no usable date and are'} in no index`,
+    );
   return [...lines, ...ownLines].join('\n');
 }
 

@@ -17,6 +17,7 @@ export type ExportCommandOptions = ArchiveCommandOptions &
     readonly format?: string;
     readonly selfContained?: boolean;
     readonly capturesOnly?: boolean;
+    readonly odd?: boolean;
     readonly force?: boolean;
     readonly title?: string;
     readonly computeSha1?: boolean;
@@ -89,6 +90,7 @@ async function exportRecords(
     title: options.title ?? archive.connector.name,
     selfContained: options.selfContained === true,
     companions: options.capturesOnly !== true,
+    odd: options.odd === true,
     force: options.force === true,
     signal,
     onProgress: ({ captures, bytes }: { captures: number; bytes: number }) =>
@@ -117,6 +119,8 @@ async function exportRecords(
     if (report.captures === 0) terminal.say('No capture is meant by this; the file holds only its warcinfo record.');
   }
   damage.end();
+  if (report.oddLeftOut > 0)
+    terminal.say(`${counted(report.oddLeftOut, 'odd record')} left out; \`--odd\` puts them in as they are.`);
   if (report.unresolved > 0)
     terminal.say(
       `${counted(report.unresolved, 'revisit')} ${report.unresolved === 1 ? 'stays' : 'stay'} as such in the file, because the content is not in the archive or is damaged.`,

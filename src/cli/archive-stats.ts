@@ -59,6 +59,11 @@ function totalsOf(stats: ArchiveStats): string[] {
     ],
     ['catalog', formatBytes(stats.catalogBytes), ''],
   ];
+  if (stats.oddRecords > 0) {
+    const undated = stats.undatedRecords;
+    const note = undated > 0 ? `${formatCount(undated)} without a usable date, in no index` : '';
+    rows.push(['odd records', formatCount(stats.oddRecords), note]);
+  }
   if (stats.deadBytes > 0)
     rows.push(['deleted, not compacted', formatBytes(stats.deadBytes), '`pinakes compact` frees it']);
   return aligned(rows, ['left', 'right', 'left']);

@@ -146,6 +146,7 @@ function registerOutputs(program: Command, context: CommandContext, ends: (code:
     .option('--self-contained', 'make revisits full records, so that the file stands alone')
     .option('--compute-sha1', 'with cdx11 and cdx9: read contents whose records declare no SHA-1')
     .option('--captures-only', 'leave requests and metadata records out')
+    .option('--odd', 'put in odd records that cannot be written anew, though other tools stop at them')
     .option('--title <title>', 'what the file is called in itself (default: the name of the archive)')
     .option('--force', 'replace a file that exists')
     .action(async (file, options) =>

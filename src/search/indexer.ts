@@ -13,7 +13,7 @@ import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
-import { PinakesError, parseW3cDate } from '../base/index.ts';
+import { PinakesError } from '../base/index.ts';
 import { isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
@@ -229,7 +229,7 @@ export class Indexer {
     // Of a response that leads elsewhere browsers show nothing, so what it says is no page.
     const isPage = !redirect && (isPageMime(mime) || (isRevisit && http === undefined));
     if (!isPage && !redirect) return undefined;
-    const time = parseW3cDate(head.date ?? '');
+    const { time } = head;
     const key = urlKey(head.targetUri);
     // From http to https, to a name with www: for the archive that is the same place, and no link.
     if (time === undefined || (redirect && urlKey(redirect.url) === key)) return undefined;

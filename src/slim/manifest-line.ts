@@ -9,6 +9,7 @@ import {
   SCAN_COMPLETE,
   SCAN_HTTP,
   SCAN_NOT_UTF8,
+  SCAN_ODD,
   SCAN_OTHER_METHOD,
   SCAN_SEGMENTED,
   type ScanBatch,
@@ -77,7 +78,9 @@ export class ManifestLines {
     const isArc = batch.has(record, SCAN_ARC);
     const isHttp = batch.has(record, SCAN_HTTP);
     const isWhole = batch.has(record, SCAN_COMPLETE) && !batch.has(record, SCAN_SEGMENTED);
-    const isExact = !batch.has(record, SCAN_NOT_UTF8) && isRepeatable(uri) && isRepeatable(recordId);
+    // An odd record can neither be pointed at nor be replaced: its date or URI may not be repeated as it is.
+    const isExact =
+      !batch.has(record, SCAN_NOT_UTF8) && !batch.has(record, SCAN_ODD) && isRepeatable(uri) && isRepeatable(recordId);
     const canBePointedAt = uri !== '' && time !== '' && isExact;
     const holds =
       payloadBytes > 0 &&

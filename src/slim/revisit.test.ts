@@ -100,3 +100,14 @@ test('U+FFFD that stands in the head itself can be repeated', () => {
     /^WARC-Target-URI: http:\/\/d\.test\/\ufffd\r$/m,
   );
 });
+
+test('a duplicate with an odd head stays: its date or URI may not be repeated', () => {
+  const target = 'WARC-Target-URI: http://d.test/';
+  assert.ok(revisit(`${target}\r\n`));
+  for (const odd of [
+    `${target}\x01\r\n`,
+    `${target}\r\nWARC-Date: 2021-01-02T00:00:00Z\r\n`,
+    `${target}\r\nno colon\r\n`,
+  ])
+    assert.equal(revisit(odd), undefined, odd);
+});

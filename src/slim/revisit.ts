@@ -55,7 +55,7 @@ export function revisitParts(
   original: PlannedOriginal,
 ): Uint8Array[] | 'unrepeatable' | 'small' {
   const { head, http, converted, payloadBytes } = duplicate;
-  if (!head.isUtf8) return 'unrepeatable';
+  if (!head.isUtf8 || head.form === 'odd') return 'unrepeatable';
   const fields = (converted ? (converted.fields ?? []) : head.fields).filter(
     (field) => !OWN_FIELDS.has(field.name.toLowerCase()),
   );

@@ -1,10 +1,10 @@
 /**
  * ARC records as WARC records, after the guidelines of the field: one file to one file, the date of capture kept, the version block a metadata
- * record. A document that is an HTTP message becomes a response; anything else, like a DNS answer, a resource.
+ * record. A document that is an HTTP message becomes a response; anything else, like a DNS answer, a resource. Where the date means no time, the record has none.
  */
 import type { Digest, IdSource } from '../base/index.ts';
 import type { NewRecord } from './new-record.ts';
-import type { Field, RecordHead } from './record-head.ts';
+import { type Field, type RecordHead, SOURCE_DATE_FIELD } from './record-head.ts';
 
 export type ArcConversion = {
   readonly newId: IdSource;
@@ -19,11 +19,13 @@ export function convertArcHead(
 ): NewRecord {
   const address = head.get('warc-ip-address') ?? '';
   const fields: Field[] = [{ name: 'WARC-Warcinfo-ID', value: conversion.warcinfoId }];
+  const sourceDate = head.get(SOURCE_DATE_FIELD);
+  if (sourceDate !== undefined) fields.push({ name: SOURCE_DATE_FIELD, value: sourceDate });
   if (head.type === 'filedesc') {
     return {
       type: 'metadata',
       recordId: conversion.newId(),
-      date: head.date ?? '',
+      date: head.date,
       targetUri: head.targetUri,
       blockDigest: document.blockDigest,
       contentType: head.get('arc-mime') || 'text/plain',
@@ -35,13 +37,11 @@ export function convertArcHead(
   return {
     type: document.isHttp ? 'response' : 'resource',
     recordId: conversion.newId(),
-    date: head.date ?? '',
+    date: head.date,
     targetUri: head.targetUri,
     payloadDigest: document.payloadDigest,
     blockDigest: document.blockDigest,
-    contentType: document.isHttp
-      ? 'application/http; msgtype=response'
-      : head.get('arc-mime') || 'application/octet-stream',
+    contentType: document.isHttp ? 'application/http; msgtype=response' : head.get('arc-mime') || undefined,
     fields,
   };
 }

@@ -28,6 +28,7 @@ export const FINDING_CATALOGUE = {
   'content-length-rewritten': warning('the record was written anew with the length it has'),
   'content-length-short': error('the record goes on past its Content-Length'),
   'date-invalid': warning('the date of the record is not a date'),
+  'date-nonstandard': warning('the date of the record is not written as the standard asks, and was worked out'),
   'field-duplicate': warning('a field that may stand once stands twice; the first counts'),
   'field-malformed': warning('a line of the head is not a field, or not as it should be written'),
   'field-missing': warning('a field that every record must have is missing'),

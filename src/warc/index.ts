@@ -38,12 +38,20 @@ export * from './new-record.ts';
 export { notArchiveFile } from './not-archive-file.ts';
 export { RecordCursor, type RecordTail, type Step } from './record-cursor.ts';
 export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
-export { type Field, type RecordFormat, RecordHead, unbracketed } from './record-head.ts';
+export {
+  type Field,
+  type HeadForm,
+  type RecordFormat,
+  RecordHead,
+  SOURCE_DATE_FIELD,
+  unbracketed,
+} from './record-head.ts';
 export { type Opening, RecordOpening } from './record-opening.ts';
 export * from './record-reader.ts';
 export { isWorthRevisit, NEVER_SHARED_BYTES } from './revisit-worth.ts';
 export * from './scan-batch.ts';
 export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';
+export { soundFields, soundVersion } from './sound-head.ts';
 export { isSummedMember, type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
 export { readZipDirectory, type ZipDirectory } from './wacz-directory.ts';
 export { readZipEntry, type ZipEntry } from './wacz-entry.ts';

@@ -26,8 +26,8 @@ export type NewRecord = {
   readonly type: RecordType;
   /** With angle brackets. */
   readonly recordId: string;
-  /** WARC-Date as it shall be written. */
-  readonly date: string;
+  /** WARC-Date as it shall be written; undefined only for a record whose date is not known. */
+  readonly date: string | undefined;
   readonly targetUri?: string | undefined;
   readonly contentType?: string | undefined;
   readonly payloadDigest?: Digest | string | undefined;

@@ -47,6 +47,8 @@ export type RecordTail = {
   readonly isTorn: boolean;
   /** Decoded bytes of the line ends after the block. */
   readonly trailerBytes: number;
+  /** Whether these are the two that the standard asks for, and nothing else follows in the member. */
+  readonly isTrailerSound: boolean;
 };
 
 const TRAILER_BYTES = 4;
@@ -404,13 +406,13 @@ export class RecordCursor {
     if (isOver || (isFollowed && !isDoubtful)) {
       const isClean = this.head.format === 'arc' || (trailer === TRAILER_BYTES && out.buffer[out.read] === 0x0d);
       if (!isClean) this.#report('trailer-missing', this.head.offset);
-      return this.#endRecord(trailer, isOver ? member?.length : undefined);
+      return this.#endRecord(trailer, isOver ? member?.length : undefined, isClean);
     }
     if (this.#arcVersion && !this.#input.fill(trailer + ARC_LINE_BYTES_MAX) && !this.#input.isOver) return 'need-input';
     return this.#endMisplaced(trailer, isFollowed);
   }
 
-  #endRecord(trailerBytes: number, memberLength: number | undefined): Step {
+  #endRecord(trailerBytes: number, memberLength: number | undefined, isTrailerSound = false): Step {
     const out = this.#out;
     const bodyBytes = out.position - this.#bodyAt;
     this.#endedAt = out.position;
@@ -429,6 +431,7 @@ export class RecordCursor {
       length: this.coding === this.#input.fileCoding ? length : undefined,
       isTorn: last?.length !== undefined && last.damaged,
       trailerBytes,
+      isTrailerSound,
     };
     this.#state = 'between';
     return 'end';

@@ -10,6 +10,7 @@ import { view, ZSTD_WINDOW_LOG_MAX } from '../base/index.ts';
 import { type CodecHandle, inflateRawHandle, zstdDecompressHandle } from './codec-handle.ts';
 import { codingOf } from './file-coding.ts';
 import { gzipHeadLength } from './gzip-member.ts';
+import { RECORD_TRAILER } from './new-record.ts';
 import { headEnd, parseWarcHead, type RecordHead } from './record-head.ts';
 import { isWarcStart } from './record-start.ts';
 
@@ -25,7 +26,12 @@ const GZIP_TRAILER_BYTES = 8;
 /** What a member decodes to, and where in it the packed data ends. */
 type Decoded = { readonly bytes: Buffer; readonly end: number };
 
-export type DecodedRecord = { readonly head: RecordHead; readonly block: Uint8Array };
+export type DecodedRecord = {
+  readonly head: RecordHead;
+  readonly block: Uint8Array;
+  /** Whether head and trailer are as the standard asks, so that other readers go on behind it. */
+  readonly isSound: boolean;
+};
 
 export class RecordDecoder {
   #inflater: CodecHandle | undefined;
@@ -48,7 +54,9 @@ export class RecordDecoder {
     const head = parseWarcHead(bytes.subarray(0, bodyAt), []);
     const { contentLength } = head;
     if (contentLength === undefined || bodyAt + contentLength > bytes.length) return undefined;
-    return { head, block: bytes.subarray(bodyAt, bodyAt + contentLength) };
+    const end = bodyAt + contentLength;
+    const isSound = head.form === 'sound' && bytes.subarray(end).equals(RECORD_TRAILER);
+    return { head, block: bytes.subarray(bodyAt, end), isSound };
   }
 
   /** The head of the WARC record that begins a member, out of the member's first bytes; undefined when these do not tell all of it. */

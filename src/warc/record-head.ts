@@ -9,7 +9,17 @@
  * not is read as Latin-1, which keeps all its bytes apart.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { type EpochMs, fromLatin1, fromUtf8, LF, parseTimestamp, parseW3cDate } from '../base/index.ts';
+import {
+  type EpochMs,
+  formatW3cDate,
+  fromLatin1,
+  fromUtf8,
+  isStandardDate,
+  LF,
+  parseRecordDate,
+  parseTimestamp,
+  standardDate,
+} from '../base/index.ts';
 import type { FindingCode } from './finding-catalogue.ts';
 import type { ArcLine } from './record-start.ts';
 
@@ -29,15 +39,25 @@ export function isNamed(field: Field, lowerName: string): boolean {
 
 export type RecordFormat = 'warc' | 'arc';
 
+/** Keeps a date as its writer had it, on a record that was written anew with the date that it means or with none. */
+export const SOURCE_DATE_FIELD = 'pinakes-source-date';
+
+/**
+ * How far a head is from what the standard asks of one. What is `loose` says the same when it is written anew: its line ends are wrong, or blanks stand where none belong. What is `odd`
+ * lacks something that each record must have, or says it in a way that makes other readers give up.
+ */
+export type HeadForm = 'sound' | 'loose' | 'odd';
+
 export class RecordHead {
   readonly format: RecordFormat;
   /** `1.1`, `1.0`, `0.17`... of a WARC record; `1`, `1.1` or `2` of an ARC record. */
   readonly version: string;
   readonly fields: readonly Field[];
-  /** In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record; empty when the head does not say. */
+  /** In lower case: `response`, `revisit`..., `filedesc` for an ARC file's first record. Without a WARC-Type, what the other fields imply; empty when they imply nothing. */
   readonly type: string;
   /** Bytes of the block as declared; undefined when the head does not say. */
   readonly contentLength: number | undefined;
+  form: HeadForm = 'sound';
   /** Offset in the file of the record, or of the compressed member it stands in. */
   offset = 0;
   /** Decoded bytes of the member before the record; over 0 only when records share a member. */
@@ -52,7 +72,7 @@ export class RecordHead {
     this.version = version;
     this.fields = fields;
     this.bytes = bytes;
-    this.type = (this.get('warc-type') ?? '').toLowerCase();
+    this.type = (this.get('warc-type') ?? this.#impliedType).toLowerCase();
     this.contentLength = parseLength(this.get('content-length'));
   }
 
@@ -66,10 +86,10 @@ export class RecordHead {
     return this.fields.filter((field) => isNamed(field, name)).map((field) => field.value);
   }
 
-  /** WARC-Target-URI without the angle brackets that some writers put around it. */
+  /** WARC-Target-URI without the angle brackets that some writers put around it; control characters in it are escaped. */
   get targetUri(): string | undefined {
     const value = this.get('warc-target-uri');
-    return value === undefined ? undefined : unbracketed(value);
+    return value === undefined ? undefined : escapeControls(unbracketed(value));
   }
 
   /** WARC-Record-ID as written, brackets included. */
@@ -77,19 +97,40 @@ export class RecordHead {
     return this.get('warc-record-id');
   }
 
-  /** WARC-Date as written. For an ARC record the date is written in the WARC form. */
+  /** WARC-Date as written. For an ARC record the date is written in the WARC form, or missing when it means no time. */
   get date(): string | undefined {
     return this.get('warc-date');
   }
 
   get time(): EpochMs | undefined {
     const date = this.date;
-    return date === undefined ? undefined : parseW3cDate(date);
+    return date === undefined ? undefined : parseRecordDate(date);
+  }
+
+  /** The date as a record may say it: as written, or what that means where the standard forbids it. */
+  get standardDate(): string | undefined {
+    return this.date === undefined ? undefined : standardDate(this.date);
   }
 
   get contentType(): string | undefined {
     return this.get('content-type');
   }
+
+  get #impliedType(): string {
+    if (this.get('warc-target-uri') === undefined) return '';
+    const type = this.contentType ?? '';
+    const message = /^application\/http\b.*\bmsgtype=(request|response)/i.exec(type);
+    if (message) return message[1]!;
+    return /^application\/warc-fields/i.test(type) ? 'metadata' : 'resource';
+  }
+}
+
+const CONTROLS = /[\x00-\x1f\x7f]/g;
+
+function escapeControls(uri: string): string {
+  return uri.replace(CONTROLS, (control) => {
+    return `%${control.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+  });
 }
 
 export function unbracketed(value: string): string {
@@ -116,8 +157,31 @@ export function headEnd(bytes: Buffer, from: number, end: number): number {
   }
 }
 
+/** A head as the standard has it, and one that reads the same though its line ends or blanks are not as they should be. Control characters stop other readers wherever they are. */
+const SOUND =
+  /^WARC\/\d\.\d+\r\n(?:[\w!#$%&'*+.^`|~-]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n(?:[ \t][^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)+\r\n$/;
+const LOOSE =
+  /^warc\/[\d.]+[ \t]*\r?\n(?:[\w!#$%&'*+.^`|~-]+[ \t]*:[^\x00-\x08\x0a-\x1f\x7f]*\r?\n(?:[ \t][^\x00-\x08\x0a-\x1f\x7f]*\r?\n)*)+\r?\n$/i;
+
+/** What makes a head odd, besides lines that no head can have. */
+const ODD_FAULTS: ReadonlySet<FindingCode> = new Set([
+  'date-invalid',
+  'date-nonstandard',
+  'field-duplicate',
+  'version-unknown',
+]);
+const NEEDS_TARGET = new Set(['response', 'resource', 'request', 'revisit', 'conversion', 'continuation']);
+
+function formOf(head: RecordHead, text: string, faults: readonly HeadFault[]): HeadForm {
+  const target = head.get('warc-target-uri');
+  const lacks = !head.get('warc-type') || !head.date || (!target && NEEDS_TARGET.has(head.type));
+  if (lacks || target?.includes('\t') || faults.some(({ code }) => ODD_FAULTS.has(code))) return 'odd';
+  if (SOUND.test(text) && LENGTH.test(head.get('content-length') ?? '')) return 'sound';
+  return LOOSE.test(text) ? 'loose' : 'odd';
+}
+
 const SINGLE_FIELDS = ['warc-type', 'warc-record-id', 'warc-date', 'content-length', 'warc-target-uri'];
-const KNOWN_VERSIONS = new Set(['1.1', '1.0', '0.17', '0.18']);
+export const KNOWN_VERSIONS: ReadonlySet<string> = new Set(['1.1', '1.0', '0.17', '0.18']);
 
 /** Of more lines of one head only the number is told. */
 const MALFORMED_TOLD_MAX = 20;
@@ -142,7 +206,10 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   const told = isMixed ? fields.map(({ name, value }) => ({ name, value: utf8OrLatin1(value) })) : fields;
   const head = new RecordHead('warc', version, told, bytes);
   head.isUtf8 = !isMixed;
-  judge(head, faults);
+  const own: HeadFault[] = [];
+  judge(head, own);
+  head.form = formOf(head, text, [...faults, ...own]);
+  faults.push(...own);
   return head;
 }
 
@@ -180,15 +247,18 @@ export function parseFields(text: string, at: number, malformed: (line: string) 
       malformed(text.slice(start, stop));
       continue;
     }
-    fields.push({ name: text.slice(start, colon).trimEnd(), value: valueIn(text, colon + 1, stop) });
+    const name = text.slice(start, colon).trimEnd();
+    fields.push({ name, value: valueIn(text, colon + 1, stop, name) });
   }
   return fields;
 }
 
-/** A CR inside a line ends nothing: it is read as a blank (RFC 9112, section 2.2). */
-function valueIn(text: string, from: number, to: number): string {
+/** A CR inside a line ends nothing: it is read as a blank (RFC 9112, section 2.2). In a URI it is a character like any other. */
+function valueIn(text: string, from: number, to: number, name = ''): string {
   const value = trimmed(text, from, to);
-  return value.includes('\r') ? value.replace(/\r+/g, ' ').trim() : value;
+  if (!value.includes('\r')) return value;
+  if (name.toLowerCase() === 'warc-target-uri') return escapeControls(value.replace(/\r+$/, ''));
+  return value.replace(/\r+/g, ' ').trim();
 }
 
 function trimmed(text: string, from: number, to: number): string {
@@ -208,7 +278,7 @@ function judge(head: RecordHead, faults: HeadFault[]): void {
       if (isNamed(field, name) && ++count === 2) faults.push({ code: 'field-duplicate', detail: field.name });
     }
   }
-  if (head.type === '') faults.push({ code: 'field-missing', detail: 'WARC-Type' });
+  if (!head.get('warc-type')) faults.push({ code: 'field-missing', detail: 'WARC-Type' });
   if (!head.recordId) faults.push({ code: 'field-missing', detail: 'WARC-Record-ID' });
   if (head.contentLength === undefined) {
     faults.push({ code: 'content-length-invalid', detail: lengthDetail(head.get('content-length')) });
@@ -217,9 +287,14 @@ function judge(head: RecordHead, faults: HeadFault[]): void {
   }
   const date = head.date;
   if (!date) faults.push({ code: 'field-missing', detail: 'WARC-Date' });
-  else if (parseW3cDate(date) === undefined) faults.push({ code: 'date-invalid', detail: JSON.stringify(date) });
+  else if (!isStandardDate(date)) faults.push(dateFault(date, head.standardDate));
   if (head.get('warc-target-uri')?.startsWith('<'))
     faults.push({ code: 'target-uri-bracketed', detail: 'WARC-Target-URI' });
+}
+
+function dateFault(written: string, means: string | undefined): HeadFault {
+  if (means === undefined) return { code: 'date-invalid', detail: JSON.stringify(written) };
+  return { code: 'date-nonstandard', detail: `${JSON.stringify(written)}, taken for ${means}` };
 }
 
 function lengthDetail(length: string | undefined): string {
@@ -230,26 +305,27 @@ function lengthDetail(length: string | undefined): string {
 export function arcHead(line: ArcLine, version: string, bytes: Uint8Array, faults: HeadFault[]): RecordHead {
   const isFiledesc = /^filedesc:/i.test(line.url);
   const isHttp = /^https?:/i.test(line.url);
+  const date = dateOfTimestamp(line.timestamp);
+  const isPlain = line.timestamp.length === 14 && parseTimestamp(line.timestamp) !== undefined;
+  if (!isPlain) faults.push(dateFault(line.timestamp, date));
   const fields: Field[] = [
     { name: 'WARC-Type', value: isFiledesc ? 'filedesc' : 'response' },
-    { name: 'WARC-Target-URI', value: utf8OrLatin1(line.url) },
-    { name: 'WARC-Date', value: dateOfTimestamp(line.timestamp) },
+    { name: 'WARC-Target-URI', value: escapeControls(utf8OrLatin1(line.url)) },
+    ...(date === undefined ? [] : [{ name: 'WARC-Date', value: date }]),
+    ...(isPlain ? [] : [{ name: SOURCE_DATE_FIELD, value: line.timestamp }]),
     { name: 'WARC-IP-Address', value: line.address },
     { name: 'Content-Type', value: isHttp ? 'application/http; msgtype=response' : line.mime },
     { name: 'Content-Length', value: String(line.length) },
     { name: 'ARC-Mime', value: line.mime },
   ];
-  if (parseTimestamp(line.timestamp) === undefined) {
-    faults.push({ code: 'date-invalid', detail: JSON.stringify(line.timestamp) });
-  }
   const head = new RecordHead('arc', version, fields, bytes);
+  if (date === undefined) head.form = 'odd';
   if (head.contentLength === undefined) faults.push({ code: 'content-length-invalid', detail: String(line.length) });
   return head;
 }
 
-function dateOfTimestamp(digits: string): string {
-  if (parseTimestamp(digits) === undefined) return digits;
-  const full = digits.padEnd(14, '0');
-  const [month, day] = [digits.length >= 6 ? full.slice(4, 6) : '01', digits.length >= 8 ? full.slice(6, 8) : '01'];
-  return `${full.slice(0, 4)}-${month}-${day}T${full.slice(8, 10)}:${full.slice(10, 12)}:${full.slice(12, 14)}Z`;
+/** Whole seconds, as ARC has them; undefined for what means no time. */
+function dateOfTimestamp(text: string): string | undefined {
+  const time = parseRecordDate(text);
+  return time === undefined ? undefined : formatW3cDate(Math.floor(time / 1000) * 1000);
 }

@@ -6,7 +6,7 @@
  *   http://host/ 192.0.2.1 20240301100000 text/html 57 LF           ARC v1: URL IP date type length
  *   URL IP date type code checksum location offset file length LF   ARC v2
  * ```
- * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a charset; and some dates are days.
+ * URLs in ARC heads hold raw spaces, so ARC lines are taken apart from the right. Types hold them too, before a charset; some dates are days, and some no dates.
  */
 import { fromLatin1, LF } from '../base/index.ts';
 
@@ -53,8 +53,15 @@ export function isWarcHead(bytes: Uint8Array, at: number, end: number): boolean 
   return /^warc\/[\d.]+[ \t]*\r?\n(warc-|content-)/i.test(fromLatin1(bytes, at, Math.min(end, at + 32)));
 }
 
-const ARC_V1 = /^(\S.*) (\S+) (\d{12,17}|(?:19|20)\d{6}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/;
-const ARC_V2 = /^(\S.*) (\S+) (\d{1,17}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/;
+const ARC_V1 = /^(\S.*) (\S+) (\d{12,18}|(?:19|20)\d{6}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
+const ARC_V2 = /^(\S.*) (\S+) (\d{1,18}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (\d{1,3}|-) (\S+) (\S+) (\d+) (\S+) (-?\d+)$/s;
+/** With any date, where an address says that it is one of these lines: some have 10 digits, letters behind the digits, or a digest. */
+const ARC_ANY_DATE = /^(\S.*) (\d+(?:\.\d+){3}|None(?= \d{8})) ([^ ]{8,64}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
+/** With something else where the length belongs; in the first record of a file, in any place. */
+const ARC_NO_LENGTH = /^(\S.*) (\d+(?:\.\d+){3}) (\d{12,18}) ([^ ]*) ([a-z-]{1,16})$/s;
+const ARC_FIRST = /^(filedesc:\S*)(?: (\S+))? (\S+) (\S+) ([a-z-]{1,16}|\d+)$/;
+/** With the address and the date in each other's place. */
+const ARC_SWAPPED = /^(\S.*) (\d{12,18}) (\d+(?:\.\d+){3}) ([^ ]*|[\w.+*-]+[/;].{0,200}) (-?\d+)$/s;
 
 export type ArcLine = {
   readonly url: string;
@@ -81,16 +88,18 @@ export function parseArcLine(line: string): ArcLine | undefined {
       version: 2,
     };
   }
-  const first = ARC_V1.exec(line);
+  const usual = ARC_V1.exec(line);
+  const swapped = usual ? undefined : ARC_SWAPPED.exec(line);
+  const first = usual ?? swapped ?? ARC_ANY_DATE.exec(line) ?? ARC_NO_LENGTH.exec(line) ?? ARC_FIRST.exec(line);
   if (!first || !isArcUrl(first[1]!)) return undefined;
   const [, url, address, timestamp, mime, length] = first;
   return {
     url: url!,
-    address: address!,
-    timestamp: timestamp!,
+    address: (swapped ? timestamp : address) ?? '',
+    timestamp: (swapped ? address : timestamp)!,
     mime: mime!,
     status: undefined,
-    length: Number(length),
+    length: /\d/.test(length!) ? Number(length) : -1,
     version: 1,
   };
 }

@@ -39,6 +39,10 @@ export const SCAN_OTHER_METHOD = 64;
 export const SCAN_NOT_UTF8 = 128;
 /** The file ends inside the member of the record. */
 export const SCAN_TORN = 256;
+/** The head is odd (see `HeadForm`). */
+export const SCAN_ODD = 512;
+/** The head or what follows the block is not as the standard asks, and is when it is written anew. */
+export const SCAN_LOOSE = 1024;
 
 /** The columns as they travel. */
 export type ScanColumns = {

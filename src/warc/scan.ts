@@ -19,7 +19,9 @@ import {
   SCAN_COMPLETE,
   SCAN_HTTP,
   SCAN_HTTP_MISSING,
+  SCAN_LOOSE,
   SCAN_NOT_UTF8,
+  SCAN_ODD,
   SCAN_OTHER_METHOD,
   SCAN_SEGMENTED,
   SCAN_TEXTS,
@@ -259,7 +261,7 @@ class Columns {
     this.#findings.push(finding);
   }
 
-  add(head: RecordHead, { length, complete, isTorn }: RecordTail, facts: BlockFacts): void {
+  add(head: RecordHead, { length, complete, isTorn, isTrailerSound }: RecordTail, facts: BlockFacts): void {
     this.heldBytes += RECORD_BYTES + head.bytes.length + (facts.http?.bytes.length ?? 0);
     this.#offset.push(head.offset);
     this.#length.push(length ?? -1);
@@ -280,6 +282,8 @@ class Columns {
     if (head.type === 'request' && (facts.http?.method ?? 'GET') !== 'GET') flags |= SCAN_OTHER_METHOD;
     if (!head.isUtf8) flags |= SCAN_NOT_UTF8;
     if (isTorn) flags |= SCAN_TORN;
+    if (head.form === 'odd') flags |= SCAN_ODD;
+    if (head.form === 'loose' || !isTrailerSound) flags |= SCAN_LOOSE;
     this.#flags.push(flags);
     const mime = facts.http ? facts.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
     this.#texts.push(

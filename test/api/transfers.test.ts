@@ -275,6 +275,20 @@ test('an export is downloaded with ranges, in every format, and can be removed',
   assert.deepEqual(readdirSync(join(one.directory, 'exports')), []);
 });
 
+test('a WACZ stands alone, unless it is not to', async (t) => {
+  const one = await served(t);
+  await storeDays(one.archive, 'http://a.test/', [1, 1, 2]);
+  for (const [format, selfContained, expanded] of [
+    ['wacz', undefined, 1],
+    ['wacz', false, 0],
+    ['warc.gz', undefined, 0],
+  ] as const) {
+    const input = { format, selection: { url: 'http://a.test/' }, ...(selfContained === false && { selfContained }) };
+    const { report } = await finished(one, await one.call('/api/jobs', { json: { kind: 'export', input } }));
+    assert.equal(report!.expanded, expanded, format);
+  }
+});
+
 test('an export is downloaded by whom its address was told, and by nobody who goes by what is public of its job', async (t) => {
   const one = await served(t);
   await storeDays(one.archive, 'http://a.test/', [1]);

@@ -112,7 +112,7 @@ function visitOf(uri: string | undefined, date: string | undefined): string {
 function danglingRevisits(walked: readonly WalkedRecord[]): string[] {
   const full = new Set<string>();
   for (const { head } of walked)
-    if (head.type === 'response' || head.type === 'resource') full.add(visitOf(head.targetUri, head.date));
+    if (head.type === 'response' || head.type === 'resource') full.add(visitOf(head.targetUri, head.standardDate));
   return walked
     .filter(({ head }) => head.type === 'revisit')
     .map(({ head }) => visitOf(head.get('warc-refers-to-target-uri'), head.get('warc-refers-to-date')))
@@ -178,7 +178,9 @@ export async function audit(archive: Archive): Promise<string[]> {
   }
   for (const id of references.keys()) problems.push(`${id}: captures refer to a content that is not there`);
   for (const record of walked) {
-    const isCapture = ['response', 'revisit', 'resource'].includes(record.head.type);
+    const { type, time, targetUri } = record.head;
+    const isCapture =
+      ['response', 'revisit', 'resource'].includes(type) && time !== undefined && targetUri !== undefined;
     const isDead = tombstones.get(record.segment)?.has(record.offset);
     if (isCapture && !isDead && !catalogued.has(`${record.segment}:${record.offset}`))
       problems.push(`${record.segment}:${record.offset}: neither in the catalog nor deleted`);

@@ -121,7 +121,8 @@ const PRESENTATIONS: Readonly<Record<string, Presentation>> = {
       },
       selfContained: {
         title: 'Stands alone',
-        description: 'Captures that lean on others get their contents too. For WARC and WACZ.',
+        description:
+          'Captures that lean on others get their contents too. For WARC and WACZ; a WACZ always stands alone.',
       },
       capturesOnly: { title: 'Captures only', description: 'Without the requests and the metadata of the crawler.' },
       title: { description: 'What the file is called inside. Without it: the name of the archive.' },

@@ -20,9 +20,15 @@ const ExportInput = closed({
   selection: Type.Optional(SelectionShape),
   format: Type.Enum(['warc.gz', 'warc.zst', 'warc', 'wacz', 'cdxj', 'cdx', 'parquet']),
   selfContained: Type.Optional(
-    Type.Boolean({ description: 'Make revisits full records, so that the file stands alone. Only WARC and WACZ.' }),
+    Type.Boolean({
+      description:
+        'Make revisits full records, so that the file stands alone. Only WARC and WACZ; a WACZ does unless told otherwise.',
+    }),
   ),
   capturesOnly: Type.Optional(Type.Boolean({ description: 'Leave requests and metadata records out.' })),
+  odd: Type.Optional(
+    Type.Boolean({ description: 'Put in odd records that cannot be written anew, though other tools stop at them.' }),
+  ),
   title: Type.Optional(Type.String({ maxLength: 300 })),
 });
 
@@ -47,8 +53,9 @@ export function exportKind(shelf: ExportShelf, { software, clock, newId }: Expor
         const report = await write(context, input.format, selection, path, {
           software,
           title: input.title ?? archive.connector.name,
-          selfContained: input.selfContained === true,
+          selfContained: input.selfContained ?? input.format === 'wacz',
           companions: input.capturesOnly !== true,
+          odd: input.odd === true,
           signal,
           onDamage: (damage) => context.say(formatOutputDamage(damage)),
           onProgress: ({ captures, bytes }) =>
@@ -69,6 +76,7 @@ type WriteOptions = {
   readonly title: string;
   readonly selfContained: boolean;
   readonly companions: boolean;
+  readonly odd: boolean;
   readonly signal: AbortSignal;
   readonly onDamage: (damage: OutputDamage) => void;
   readonly onProgress: (progress: { captures: number; bytes?: number }) => void;

@@ -1,0 +1,275 @@
+/** Records that stop other readers: where they are kept, what the archive says of them, and what goes out of it. */
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { type Archive, openArchive } from '../../src/archive/index.ts';
+import type { Finding } from '../../src/base/index.ts';
+import { type ReadingRecord, readRecords } from '../../src/warc/index.ts';
+import { response, revisitOf, writeForeign } from './foreign-file.ts';
+import { allCaptures, answers, audit, bytesOf, contentOf, makeArchive, NOON, trialOptions } from './trial-archive.ts';
+
+const DATE = 'WARC-Date: 2024-03-01T10:00:00Z';
+const HTTP = 'Content-Type: application/http; msgtype=response';
+
+type OddOptions = { readonly version?: string; readonly end?: string; readonly body?: string };
+
+/** A gzip member with a response of these lines; each name has a content of its own. */
+function member(name: string, lines: readonly string[], options: OddOptions = {}): Buffer {
+  const { version = 'WARC/1.1', end = '\r\n\r\n', body = name } = options;
+  const message = Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n'), contentOf(body)]);
+  const head = [version, `WARC-Record-ID: <urn:odd:${name}>`, ...lines, `Content-Length: ${message.length}`, '', ''];
+  return gzipSync(Buffer.concat([Buffer.from(head.join('\r\n'), 'latin1'), message, Buffer.from(end)]));
+}
+
+const target = (name: string) => `WARC-Target-URI: http://a.example/${name}`;
+const usual = (name: string, options: OddOptions = {}) =>
+  member(name, ['WARC-Type: response', DATE, target(name), HTTP], options);
+const dated = (name: string, date: string, options: OddOptions = {}) =>
+  member(name, ['WARC-Type: response', `WARC-Date: ${date}`, target(name), HTTP], options);
+
+async function addFile(archive: Archive, name: string, bytes: Uint8Array) {
+  const file = join(archive.directory, name);
+  await writeFile(file, bytes);
+  const findings: Finding[] = [];
+  const report = await archive.add([file], { workers: 0, onFinding: (finding) => findings.push(finding) });
+  assert.deepEqual(report.failures, []);
+  return { report, findings };
+}
+
+async function recordsOf(archive: Archive, isOdd: boolean): Promise<{ bytes: Buffer; records: ReadingRecord[] }> {
+  const bytes: Buffer[] = [];
+  const records: ReadingRecord[] = [];
+  for (const { name, volume } of archive.segments()) {
+    if (name.includes('/odd-') !== isOdd) continue;
+    bytes.push(await bytesOf(archive.volumes.get(volume).stream(name)));
+    for await (const record of readRecords(archive.volumes.get(volume).stream(name), { name })) {
+      for await (const _ of record.body());
+      records.push(record);
+    }
+  }
+  return { bytes: Buffer.concat(bytes), records };
+}
+
+async function cdxj(archive: Archive): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of archive.exportCdxj({})) lines.push(line);
+  return lines;
+}
+
+const ODD: readonly [name: string, bytes: Buffer, isCapture: boolean][] = [
+  ['no-type', member('no-type', [DATE, target('no-type'), HTTP]), true],
+  ['no-date', member('no-date', ['WARC-Type: response', target('no-date'), HTTP]), false],
+  ['no-time', dated('no-time', 'blue monday'), false],
+  ['offset', dated('offset', '2024-03-01T12:00:00+02:00'), true],
+  ['version', usual('version', { version: 'WARC/0.9' }), true],
+  ['control', member('control', ['WARC-Type: response', DATE, `${target('control')}\x01\x7f`, HTTP]), true],
+  ['twice', member('twice', ['WARC-Type: response', DATE, DATE, target('twice'), HTTP]), true],
+  ['no-uri', member('no-uri', ['WARC-Type: response', DATE, HTTP]), false],
+  ['no-field', member('no-field', ['WARC-Type: response', DATE, target('no-field'), HTTP, 'no colon']), true],
+];
+
+test('I4 Bytes pass through: records that stop other readers are kept as they came, in segments of their own', async (t) => {
+  const archive = await makeArchive(t);
+  const file = ODD.flatMap(([name, bytes]) => [usual(`before-${name}`), bytes]);
+  const { report } = await addFile(archive, 'a.warc.gz', Buffer.concat([...file, usual('last')]));
+  const sound = await recordsOf(archive, false);
+  assert.ok(sound.records.every(({ head, tail }) => head.form === 'sound' && tail?.isTrailerSound));
+  assert.equal(sound.records.length, 1 + ODD.length + 1);
+  const odd = await recordsOf(archive, true);
+  for (const [name, bytes] of ODD) assert.ok(odd.bytes.includes(bytes), name);
+  assert.equal(odd.records.length, 1 + ODD.length);
+  const captured = ODD.filter(([, , isCapture]) => isCapture).map(([name]) => name);
+  assert.equal(report.captures, ODD.length + 1 + captured.length);
+  assert.equal(report.undated, 2);
+  const urls = (await allCaptures(archive)).map(({ url }) => url);
+  for (const name of captured)
+    assert.ok(
+      urls.some((url) => url.startsWith(`http://a.example/${name}`)),
+      name,
+    );
+  assert.ok(urls.includes('http://a.example/control%01%7F'));
+  const { oddRecords, undatedRecords } = await archive.stats();
+  assert.deepEqual([oddRecords, undatedRecords], [ODD.length, 2]);
+  assert.deepEqual(await audit(archive), []);
+
+  const before = [await cdxj(archive), await answers(archive)];
+  await archive.rebuild();
+  assert.deepEqual([await cdxj(archive), await answers(archive)], before);
+  const stats = await archive.stats();
+  assert.deepEqual([stats.oddRecords, stats.undatedRecords], [ODD.length, 2]);
+});
+
+test('an export writes odd captures as the standard asks, and counts what it leaves out', async (t) => {
+  const archive = await makeArchive(t);
+  await addFile(archive, 'a.warc.gz', Buffer.concat([...ODD.map(([, bytes]) => bytes), usual('last')]));
+  for (const name of ['slice.warc.gz', 'slice.warc', 'slice.warc.zst']) {
+    const path = join(archive.directory, name);
+    const report = await archive.exportWarc({}, path, { software: 'test' });
+    assert.deepEqual([report.captures, report.oddLeftOut, report.odd], [7, 3, 0]);
+    const urls: (string | undefined)[] = [];
+    for await (const { head } of readRecords(path)) {
+      assert.equal(head.form, 'sound', head.targetUri);
+      if (head.targetUri) urls.push(head.targetUri);
+      if (head.targetUri?.endsWith('/offset')) {
+        assert.equal(head.date, '2024-03-01T10:00:00Z');
+        assert.equal(head.get('pinakes-source-date'), '2024-03-01T12:00:00+02:00');
+        assert.equal(head.get('warc-previous-record-id'), '<urn:odd:offset>');
+        assert.notEqual(head.recordId, '<urn:odd:offset>');
+      }
+      if (head.targetUri?.endsWith('/version')) assert.equal(head.version, '1.1');
+    }
+    assert.equal(urls.length, 7);
+  }
+  const path = join(archive.directory, 'all.warc.gz');
+  const report = await archive.exportWarc({}, path, { software: 'test', odd: true });
+  assert.deepEqual([report.captures, report.oddLeftOut, report.odd], [7, 0, 3]);
+  const forms: string[] = [];
+  for await (const { head } of readRecords(path)) forms.push(head.form);
+  assert.equal(forms.filter((form) => form === 'odd').length, 3);
+  const one = await archive.exportWarc({ url: 'http://a.example/last' }, join(archive.directory, 'one.warc.gz'), {
+    software: 'test',
+  });
+  assert.deepEqual([one.captures, one.oddLeftOut], [1, 0], 'of other URLs nothing is left out');
+});
+
+test('a record that other readers cannot find the end of is written anew', async (t) => {
+  const archive = await makeArchive(t);
+  const ends = ['', '\r\n', '\n\n', '\r\n\r\n\r\n', '\r\n\r\n\0'];
+  const loose = [...ends.map((end, at) => usual(`end-${at}`, { end })), usual('version', { version: 'WARC/1.0 ' })];
+  const { report } = await addFile(archive, 'a.warc.gz', Buffer.concat(loose));
+  assert.equal(report.captures, loose.length);
+  const { records } = await recordsOf(archive, false);
+  assert.equal(records.length, 1 + loose.length);
+  assert.ok(records.every(({ head, tail }) => head.form === 'sound' && tail?.isTrailerSound));
+  assert.deepEqual((await recordsOf(archive, true)).records, []);
+});
+
+test('a duplicate with an odd date becomes a sound revisit, and so does one of an odd original', async (t) => {
+  const archive = await makeArchive(t);
+  const odd = dated('odd', '2008-10-294T05:21:46-0700', { body: 'same' });
+  const copy = dated('copy', '2008-10-294T05:21:47-0700', { body: 'same' });
+  const { report, findings } = await addFile(
+    archive,
+    'a.warc.gz',
+    Buffer.concat([odd, usual('sound', { body: 'same' }), copy]),
+  );
+  assert.deepEqual([report.captures, report.duplicates], [3, 2]);
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['date-nonstandard', 'date-nonstandard'],
+  );
+  const { records } = await recordsOf(archive, false);
+  const [, sound, revisit] = records.map(({ head }) => head);
+  for (const head of [sound!, revisit!]) {
+    assert.deepEqual([head.form, head.type], ['sound', 'revisit']);
+    assert.equal(head.get('warc-refers-to-date'), '2008-10-20T12:21:46Z');
+  }
+  assert.equal(revisit!.date, '2008-10-20T12:21:47Z');
+  assert.equal(revisit!.get('pinakes-source-date'), '2008-10-294T05:21:47-0700');
+  assert.deepEqual(await audit(archive), []);
+  assert.equal((await archive.verify()).errors, 0);
+});
+
+test('ARC records with odd dates, columns and URLs are captures, and one without a date is kept', async (t) => {
+  const archive = await makeArchive(t);
+  const version = '1 0 Another\nURL IP-address Archive-date Content-type Archive-length\n';
+  const arc = (head: string, body: string) => Buffer.from(`${head} ${body.length}\n${body}\n`, 'latin1');
+  const message = (name: string) => `HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n${name}`;
+  const heads: [head: string, url: string, date: string | undefined][] = [
+    ['http://a.example/10 None 2016020900 text/html', 'http://a.example/10', '2016-02-09T00:00:00Z'],
+    ['http://a.example/12 192.0.2.1 200011201434 text/html', 'http://a.example/12', '2000-11-20T14:34:00Z'],
+    ['http://a.example/15 None 201512000000000 text/xml', 'http://a.example/15', '2015-12-01T00:00:00Z'],
+    ['http://a.example/16 192.0.2.1 2000082305410049 image/gif', 'http://a.example/16', '2000-08-23T05:41:00Z'],
+    ['http://a.example/18 192.0.2.1 200009180023002953 image/gif', 'http://a.example/18', '2000-09-18T00:23:00Z'],
+    ['http://a.example/text None 20160211000000jpg text/html', 'http://a.example/text', '2016-02-11T00:00:00Z'],
+    [
+      'http://a.example/one\rtwo 192.0.2.1 20070216134117 text/html',
+      'http://a.example/one%0Dtwo',
+      '2007-02-16T13:41:17Z',
+    ],
+    [
+      'http://a.example/swapped 20031219215023 192.0.2.1 text/plain',
+      'http://a.example/swapped',
+      '2003-12-19T21:50:23Z',
+    ],
+    ['http://a.example/none 192.0.2.1 20110804181142 ', 'http://a.example/none', '2011-08-04T18:11:42Z'],
+    ['http://a.example/hex 192.0.2.1 a0d1fdddf3165d0447b1f7a285c61c1c9 text/html', 'http://a.example/hex', undefined],
+  ];
+  const start = arc('filedesc://a.arc 0.0.0.0 20000101000000 text/plain', version);
+  // A document that is no HTTP message and has no media type gets none.
+  const bodyOf = (url: string) => (url.endsWith('/none') ? 'no message' : message(url));
+  const file = Buffer.concat([start, ...heads.map(([head, url]) => arc(head, bodyOf(url)))]);
+  const { report, findings } = await addFile(archive, 'a.arc', file);
+  assert.deepEqual([report.captures, report.undated], [9, 1]);
+  const codes = findings.map(({ code }) => code).filter((code) => code.startsWith('date-'));
+  assert.deepEqual([codes.length, codes.at(-1)], [7, 'date-invalid']);
+  const captures = await allCaptures(archive);
+  const found = new Map(captures.map(({ url, time }) => [url, new Date(time).toISOString().replace('.000Z', 'Z')]));
+  for (const [, url, date] of heads) assert.equal(found.get(url), date, url);
+  const { records } = await recordsOf(archive, true);
+  assert.deepEqual(
+    records.slice(1).map(({ head }) => [head.targetUri, head.date, head.get('pinakes-source-date')]),
+    [['http://a.example/hex', undefined, 'a0d1fdddf3165d0447b1f7a285c61c1c9']],
+  );
+  const before = await cdxj(archive);
+  await archive.rebuild();
+  assert.deepEqual(await cdxj(archive), before);
+  assert.equal((await archive.stats()).undatedRecords, 1);
+});
+
+test('odd segments are taken up again by the next opening, and stay apart when they are compacted', async (t) => {
+  const archive = await makeArchive(t);
+  const first = [dated('one', '2024-03-01T12:00:00+02:00'), dated('two', 'blue monday')];
+  await addFile(archive, 'a.warc.gz', Buffer.concat(first));
+  await archive.close();
+  const again = await openArchive(archive.directory, trialOptions({ seed: 2 }));
+  t.after(() => again.close().catch(() => {}));
+  const third = dated('three', '20240301100000');
+  await addFile(again, 'b.warc.gz', third);
+  assert.equal(again.segments().filter(({ name }) => name.startsWith('default/odd-default-')).length, 1);
+  const counts = async () => {
+    const { oddRecords, undatedRecords } = await again.stats();
+    return [oddRecords, undatedRecords];
+  };
+  assert.deepEqual(await counts(), [3, 1]);
+  await again.delete({ url: 'http://a.example/one' });
+  await again.compact();
+  assert.deepEqual(await counts(), [2, 1]);
+  const { bytes } = await recordsOf(again, true);
+  assert.deepEqual(
+    [first[0]!, first[1]!, third].map((one) => bytes.includes(one)),
+    [false, true, true],
+  );
+  assert.deepEqual(await audit(again), []);
+});
+
+test('odd records of files that are added in place are counted too, and exports leave them out', async (t) => {
+  const archive = await makeArchive(t);
+  const file = join(archive.directory, 'linked.warc.gz');
+  await writeFile(file, Buffer.concat([usual('one'), dated('two', 'blue monday'), dated('three', '20240301100000')]));
+  const report = await archive.add([file], { workers: 0, inPlace: true });
+  assert.deepEqual([report.captures, report.undated], [2, 1]);
+  const { oddRecords, undatedRecords } = await archive.stats();
+  assert.deepEqual([oddRecords, undatedRecords], [2, 1]);
+  const path = join(archive.directory, 'slice.warc.gz');
+  const exported = await archive.exportWarc({}, path, { software: 'test' });
+  assert.deepEqual([exported.captures, exported.oddLeftOut], [2, 1]);
+  for await (const { head } of readRecords(path)) assert.equal(head.form, 'sound');
+});
+
+test('a revisit of another crawler with an odd date finds its original, and is exported sound', async (t) => {
+  const archive = await makeArchive(t);
+  const original = response('http://a.example/original', NOON, contentOf('original'));
+  const revisit = revisitOf(original, 'http://a.example/again', NOON + 60_000);
+  const odd = { ...revisit, record: { ...revisit.record, date: '20260101120100' } };
+  const file = await writeForeign(join(archive.directory, 'a.warc.gz'), [original, odd]);
+  const report = await archive.add([file], { workers: 0 });
+  assert.deepEqual([report.captures, report.unresolved], [2, 0]);
+  const path = join(archive.directory, 'slice.warc.gz');
+  const { expanded } = await archive.exportWarc({}, path, { software: 'test', selfContained: true });
+  assert.equal(expanded, 1);
+  for await (const { head } of readRecords(path)) assert.equal(head.form, 'sound');
+  assert.ok((await readFile(path)).length > 0);
+});
