@@ -13,9 +13,10 @@ import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
-import { PinakesError, parseW3cDate } from '../base/index.ts';
-import { isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
+import { type Finding, PinakesError, parseW3cDate } from '../base/index.ts';
+import { DOCUMENT_BYTES_MAX, isPageMime, type Link, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
+import { findingOf } from '../warc/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
 import { dropIndex } from './drop-index.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
@@ -35,7 +36,7 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 const BATCH_DOCUMENTS = 5000;
 const BATCH_BYTES = 256 * 1024 * 1024;
 /** Of larger contents the beginning is read; what needs all of its bytes sees that there are more. */
-const PAYLOAD_BYTES_MAX = 2 * PAGE_BYTES_MAX + 1;
+const PAYLOAD_BYTES_MAX = DOCUMENT_BYTES_MAX + 1;
 
 /** How often everything is begun anew within one run. */
 const ATTEMPTS = 4;
@@ -57,6 +58,8 @@ export type IndexOptions = {
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
   /** Told of every damaged record that is passed. What can be read of it is taken in. */
   readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
+  /** Told of every document that took too much memory or time to read, at the first of its captures. */
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
 };
 
 export type IndexReport = IndexTally & {
@@ -114,7 +117,11 @@ export class Indexer {
       if (isAnew) await dropIndex(archive.directory);
       // Left by a ranking that was killed; it can be as large as the index.
       await rm(edgesFile(path), { force: true });
-      target = stopwatch === undefined ? await IndexThread.start(path) : new IndexWriter(path, stopwatch);
+      const { documentMemory } = archive;
+      target =
+        stopwatch === undefined
+          ? await IndexThread.start(path, documentMemory)
+          : new IndexWriter(path, { stopwatch, documentMemory });
       return new Indexer(archive, target, new IndexView(path), endTurn);
     } catch (error) {
       await target?.close();
@@ -191,7 +198,7 @@ export class Indexer {
     const { batchDocuments = BATCH_DOCUMENTS } = options;
     const groupEntries = Math.min(GROUP_ENTRIES, batchDocuments);
     const hand = async () => {
-      await this.#hand(pending, options.signal);
+      await this.#hand(pending, options);
       pending = [];
       bytes = 0;
     };
@@ -253,7 +260,8 @@ export class Indexer {
   }
 
   /** Looks the captures up and hands them over; the next group is read while the writer works on this one. */
-  async #hand(pending: readonly Pending[], signal: AbortSignal | undefined): Promise<void> {
+  async #hand(pending: readonly Pending[], options: IndexOptions): Promise<void> {
+    const { signal } = options;
     if (pending.length === 0) return;
     const { catalog } = this.#archive;
     const standing = await catalog.findCaptures(
@@ -290,7 +298,7 @@ export class Indexer {
     }
     await this.#last;
     if (unresolved.length > 0) await this.#target.setUnresolved(unresolved, true);
-    this.#last = this.#target.add(entries).then((tally) => addTally(this.#tally, tally));
+    this.#last = this.#add(entries, options);
     // Whoever waits next hears of a failure; until then nobody does, which must not count as unhandled.
     this.#last.catch(() => {});
   }
@@ -331,7 +339,18 @@ export class Indexer {
       status: capture.status,
       mime: capture.mime,
       segment: capture.place.segment,
+      offset: capture.place.offset,
     };
+  }
+
+  async #add(entries: readonly IndexEntry[], { onFinding }: IndexOptions): Promise<void> {
+    const { tally, tooCostly } = await this.#target.add(entries);
+    addTally(this.#tally, tally);
+    for (const index of tooCostly) {
+      const { segment, offset } = entries[index]!;
+      const file = this.#archive.segments().find(({ number }) => number === segment)?.name ?? '';
+      onFinding?.(findingOf('text-too-costly', file, offset, entries[index]!.url));
+    }
   }
 
   /** The content of a revisit, from the record that holds it. What is damaged of that was told, or will be, where the stream passes it. */
@@ -400,7 +419,8 @@ export class Indexer {
     }
   }
 
-  async #askUnresolved({ signal }: IndexOptions): Promise<void> {
+  async #askUnresolved(options: IndexOptions): Promise<void> {
+    const { signal } = options;
     for (const group of this.#view.unresolved()) {
       signal?.throwIfAborted();
       const found = await this.#archive.catalog.findCaptures(
@@ -417,7 +437,7 @@ export class Indexer {
           if (entry) entries.push(entry);
         }
       }
-      addTally(this.#tally, await this.#target.add(entries));
+      await this.#add(entries, options);
       await this.#target.setUnresolved(settled, false);
     }
   }
