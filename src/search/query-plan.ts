@@ -2,7 +2,7 @@
  * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance; everything else becomes a condition on documents (d),
  * URLs (u), versions (v) and captures (c). A query over captures asks each capture; one over URLs asks whether a version has a capture that fits.
  */
-import { OFFICE_MIMES } from '../page/index.ts';
+import { mediaTypesOf } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { type KeyRange, keyRange, parseUrlPattern, typedUrl, urlKey } from '../url/index.ts';
 import type { NumberField, Query, WordField } from './query.ts';
@@ -241,23 +241,11 @@ function urlCondition(value: string): Condition {
   return { sql: "u.url LIKE ? ESCAPE '\\'", values: [`%${value.replace(/[\\%_]/g, '\\$&')}%`] };
 }
 
-const TYPES: Readonly<Record<string, readonly string[]>> = {
-  html: ['text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml'],
-  pdf: ['application/pdf', 'application/x-pdf'],
-  office: OFFICE_MIMES,
-  text: ['text/plain', 'text/markdown'],
-  feed: ['application/rss+xml', 'application/atom+xml', 'application/rdf+xml', 'application/feed+json'],
-  css: ['text/css'],
-  svg: ['image/svg+xml'],
-  xml: ['application/xml', 'text/xml'],
-};
-
 function typeCondition(type: string): Condition {
-  const known = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
-  if (known) return { sql: `d.mime IN (${known.map(() => '?').join(', ')})`, values: known };
-  if (type.endsWith('/') || type.endsWith('/*')) {
-    const prefix = type.replace(/\*$/, '');
-    return { sql: 'substr(d.mime, 1, ?) = ?', values: [prefix.length, prefix] };
-  }
-  return { sql: 'd.mime = ?', values: [type] };
+  const meant = mediaTypesOf(type) ?? [type];
+  const whole = meant.filter((one) => !one.endsWith('*'));
+  const starts = meant.filter((one) => one.endsWith('*')).map((one) => one.slice(0, -1));
+  const conditions = starts.map(() => 'substr(d.mime, 1, ?) = ?');
+  if (whole.length > 0) conditions.push(`d.mime IN (${whole.map(() => '?').join(', ')})`);
+  return { sql: conditions.join(' OR '), values: [...starts.flatMap((start) => [start.length, start]), ...whole] };
 }
