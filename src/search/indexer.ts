@@ -18,10 +18,10 @@ import { DOCUMENT_BYTES_MAX, isPageMime, type Link, pageKind, redirectOf } from 
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { findingOf } from '../warc/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
-import { dropIndex } from './drop-index.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
+import { dropIndexFile, exchangeIndex, NEW_SEARCH_FILE } from './index-exchange.ts';
 import { type IndexTarget, IndexThread } from './index-thread.ts';
-import { takeIndexTurn } from './index-turn.ts';
+import { isIndexTaken, takeIndexTurn } from './index-turn.ts';
 import { IndexView } from './index-view.ts';
 import { IndexWriter } from './index-writer.ts';
 import { edgesFile, type RankOptions, type RankReport } from './rank.ts';
@@ -91,12 +91,15 @@ export class Indexer {
   readonly #target: IndexTarget;
   readonly #view: IndexView;
   readonly #rankings: RankingShelf;
+  readonly #path: string;
   readonly #inFlight = new Set<string>();
   readonly #endTurn: () => void;
   #last: Promise<void> = Promise.resolve();
   #tally = emptyTally();
+  #isCaughtUp = false;
 
-  private constructor(archive: Archive, target: IndexTarget, view: IndexView, endTurn: () => void) {
+  private constructor(archive: Archive, target: IndexTarget, view: IndexView, path: string, endTurn: () => void) {
+    this.#path = path;
     this.#archive = archive;
     this.#target = target;
     this.#view = view;
@@ -106,15 +109,17 @@ export class Indexer {
 
   /**
    * Opens the index of an archive for writing, on a thread of its own. With a stopwatch, which gives milliseconds, everything happens on this thread, and the tally says
-   * what took how long. Waits while this process has another indexer of the same index. `isAnew` throws away what stands.
+   * what took how long. Waits while this process has another indexer of the same index. With `isAnew` a new index is made beside the one that stands, which serves meanwhile and can be brought
+   * up by other indexers; `close` exchanges the two when the new one has caught up.
    */
   static async open(archive: Archive, stopwatch?: () => number, { isAnew = false } = {}): Promise<Indexer> {
     await archive.keepRoom();
-    const path = join(archive.directory, SEARCH_FILE);
+    const built = join(archive.directory, NEW_SEARCH_FILE);
+    const path = isAnew ? built : join(archive.directory, SEARCH_FILE);
     const endTurn = await takeIndexTurn(path);
     let target: IndexTarget | undefined;
     try {
-      if (isAnew) await dropIndex(archive.directory);
+      if (isAnew || !isIndexTaken(built)) await dropIndexFile(built);
       // Left by a ranking that was killed; it can be as large as the index.
       await rm(edgesFile(path), { force: true });
       const { documentMemory } = archive;
@@ -122,7 +127,7 @@ export class Indexer {
         stopwatch === undefined
           ? await IndexThread.start(path, documentMemory)
           : new IndexWriter(path, { stopwatch, documentMemory });
-      return new Indexer(archive, target, new IndexView(path), endTurn);
+      return new Indexer(archive, target, new IndexView(path), path, endTurn);
     } catch (error) {
       await target?.close();
       endTurn();
@@ -139,6 +144,7 @@ export class Indexer {
       await this.#catchUpPatiently(report, options);
       await this.#target.commit({ anew: null, whole: String(begun) });
       await this.#target.purge();
+      this.#isCaughtUp = true;
     } catch (error) {
       await this.#last.catch(() => {});
       // A writer that is gone has nothing to take back.
@@ -454,15 +460,28 @@ export class Indexer {
 
   /** Breaks off what the writer is at, as a crash would: the index stays at its last whole batch. To be closed afterwards. */
   async abandon(): Promise<void> {
+    this.#isCaughtUp = false;
     if (this.#target instanceof IndexThread) await this.#target.abandon();
   }
 
   async close(): Promise<void> {
+    const isExchanged = this.#isCaughtUp && this.#path.endsWith(NEW_SEARCH_FILE);
+    // From here on nobody brings the old index up.
+    const endOldTurn = isExchanged ? await takeIndexTurn(join(this.#archive.directory, SEARCH_FILE)) : () => {};
     try {
-      this.#view.close();
-      await this.#target.close();
-      await rm(edgesFile(join(this.#archive.directory, SEARCH_FILE)), { force: true });
+      try {
+        // What the old index has taken in meanwhile must not be missing from the new one.
+        if (isExchanged) await this.catchUp();
+      } finally {
+        this.#view.close();
+        await this.#target.close();
+        await rm(edgesFile(this.#path), { force: true });
+      }
+      if (isExchanged) await exchangeIndex(this.#archive.directory);
+    } catch (error) {
+      throw indexError(error);
     } finally {
+      endOldTurn();
       this.#endTurn();
     }
   }
