@@ -27,6 +27,8 @@ export type QueryPlan = {
   readonly mixedValues: readonly Value[];
   /** Ranges of URL keys that every result lies in one of; undefined when it may lie anywhere. */
   readonly ranges?: readonly KeyRange[] | undefined;
+  /** Whether only pages of the web are meant, since no field of the query asks for anything else. */
+  readonly isOfPages: boolean;
 };
 
 /** Answers that a plan needs before it can be made. */
@@ -98,7 +100,15 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
     mixedWhere: one.sql,
     mixedValues: one.values,
     ranges,
+    isOfPages: !namesAddress(query),
   };
+}
+
+/** Whether a query says what kind of content or which addresses it means. */
+function namesAddress(query: Query): boolean {
+  if (query.kind === 'not') return namesAddress(query.query);
+  if (query.kind === 'and' || query.kind === 'or') return query.queries.some(namesAddress);
+  return ['url', 'site', 'type', 'links-to', 'linked-from'].includes(query.kind);
 }
 
 /** The captures that a result can show: what follows FROM, to be joined by `c.version`, and the condition on them. */
