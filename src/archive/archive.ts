@@ -262,6 +262,10 @@ export class Archive implements StreamParts {
     return this.#connector;
   }
 
+  get documentMemory(): number | undefined {
+    return this.#connector.index?.documentMemory;
+  }
+
   async changeConnector(connector: Connector): Promise<void> {
     await writeConnector(this.directory, connector);
     this.#connector = connector;

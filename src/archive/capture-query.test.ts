@@ -61,6 +61,8 @@ test('several sites are the captures of any of them, each once and in the order 
 
 test('types, statuses, kinds and collections take several values', () => {
   assert.ok(met('type:image/png,text/*'));
+  assert.ok(met('type:html') && met('type:pdf,HTML') && !met('-type:html') && !met('type:text'));
+  assert.ok(met('type:html', { mime: 'application/xhtml+xml' }) && met('type:image', { mime: 'image/png' }));
   assert.ok(met('type:TEXT/HTML'));
   assert.ok(!met('type:text/htm'));
   assert.ok(met('status:404,2xx'));
@@ -99,6 +101,7 @@ test('what cannot be read is refused, with the place marked', () => {
     ['status:abc', 'status:\u00bbabc\u00ab', /4xx/],
     ['site:a.org,', 'site:\u00bba.org,\u00ab', /a site is/],
     ['type:text/html words', 'type:text/html \u00bbwords\u00ab', /pinakes search/],
+    ['type:htm', 'type:\u00bbhtm\u00ab', /html, pdf/],
     ['from:yesterday', 'from:\u00bbyesterday\u00ab', /a time is/],
     ['collection:gone', 'collection:\u00bbgone\u00ab', /no collection gone/],
     ['kind:page', 'kind:\u00bbpage\u00ab', /a kind is/],

@@ -7,7 +7,7 @@
  *
  *   url:http://example.org/a     this URL; url:example.org/a/* all that begins so
  *   site:example.org             a host with all below it; site:.edu the end of hosts
- *   type:text/html               a media type; type:image/* all of a kind
+ *   type:html                    html, pdf, image and more as in searches; a media type: type:text/html, type:image/*
  *   status:200                   status:4xx for all from 400 to 499
  *   collection:NAME   kind:revisit   from:2020   to:2021-06   size>10kB
  *
@@ -15,7 +15,7 @@
  * ```
  * What cannot be read is refused with its place marked. A size is that of the payload; a capture whose content is not known has none, and fits no size.
  */
-import { PinakesError, parseAskedTime } from '../base/index.ts';
+import { MEDIA_KIND_ADVICE, mediaTypesOf, PinakesError, parseAskedTime } from '../base/index.ts';
 import type { Capture } from '../catalog/index.ts';
 import { isInRanges, type KeyRange, keyRange, parseUrlPattern, unitedRanges } from '../url/index.ts';
 
@@ -176,7 +176,7 @@ function termOf(
     case 'site':
       return within(unitedRanges(value.split(',').flatMap((one) => siteRanges(one, refuse))));
     case 'type':
-      return anyOf(value, (one) => typeTest(one.toLowerCase()));
+      return anyOf(value, (one) => typeTest(one, refuse));
     case 'status':
       return anyOf(value, (one) => statusTest(one, refuse));
     case 'collection':
@@ -216,9 +216,10 @@ function siteRanges(value: string, refuse: (message: string) => PinakesError): K
   return keyRange(`http://${host}/`, 'domain');
 }
 
-function typeTest(type: string): Test {
-  if (type.endsWith('/*')) return ({ mime }) => mime.startsWith(type.slice(0, -1));
-  return ({ mime }) => mime === type;
+function typeTest(type: string, refuse: (message: string) => PinakesError): Test {
+  const meant = mediaTypesOf(type);
+  if (!meant) throw refuse(MEDIA_KIND_ADVICE);
+  return ({ mime }) => meant.some((one) => (one.endsWith('*') ? mime.startsWith(one.slice(0, -1)) : mime === one));
 }
 
 function statusTest(value: string, refuse: (message: string) => PinakesError): Test {

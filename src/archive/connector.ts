@@ -35,11 +35,17 @@ export type CrawlPolicy = {
   readonly privateNetworks: readonly string[];
 };
 
+export type IndexSettings = {
+  /** Memory of the process that reads PDF and office documents, in bytes. A connector may also say it as `512MB`. */
+  readonly documentMemory?: number;
+};
+
 export type Connector = {
   readonly name: string;
   readonly volumes: readonly VolumeSetting[];
   readonly policies: Policies;
   readonly crawl: CrawlPolicy;
+  readonly index?: IndexSettings;
 };
 
 export const DEFAULT_POLICIES: Policies = { segmentBytesMax: 1_000_000_000, dedupBytesMin: 'auto' };
@@ -94,11 +100,13 @@ function parseConnector(text: string, where: string): Connector {
     names.add(name);
     return { name, kind, path, writable };
   });
+  const index = parseIndexSettings(value.index, bad);
   return {
     name: value.name,
     volumes: settings,
     policies: parsePolicies(value.policies, bad),
     crawl: parseCrawl(value.crawl, bad),
+    ...(index && { index }),
   };
 }
 
@@ -137,6 +145,29 @@ function isNetwork(value: unknown): boolean {
   const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(String(value)) ?? [];
   const family = isIP(address);
   return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+/** The programs that read documents take some 100 MB themselves. */
+const DOCUMENT_MEMORY_MIN = 128_000_000;
+
+function parseIndexSettings(value: unknown, bad: (detail: string) => PinakesError): IndexSettings | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isRecord(value)) throw bad('index is not a mapping');
+  for (const name of Object.keys(value)) if (name !== 'documentMemory') throw bad(`index has no setting ${name}`);
+  if (value.documentMemory === undefined) return {};
+  const documentMemory = bytesOf(value.documentMemory);
+  if (!(documentMemory >= DOCUMENT_MEMORY_MIN)) {
+    throw bad('index.documentMemory is a number of bytes, or a size like 512MB, from 128MB on');
+  }
+  return { documentMemory };
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, kb: 1e3, mb: 1e6, gb: 1e9 };
+
+/** The bytes of a size; NaN when it is none. */
+function bytesOf(size: unknown): number {
+  const [, number = '', unit = ''] = /^(\d+)\s*([a-z]*)$/i.exec(String(size)) ?? [];
+  return number === '' ? Number.NaN : Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

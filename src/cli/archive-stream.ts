@@ -68,7 +68,7 @@ export async function archiveStream(
   const format = formatOf(options);
   if (out !== undefined) refuseOtherEnding(out, format);
   for (const path of [out, cursorFile]) if (path !== undefined) await refuseMissingParent(path);
-  const pages = await pagesOf(options, format);
+  const pages = await pagesOf(archive, options, format);
   const order = await orderOf(archive, options.order ?? 'storage');
   const saved = cursorFile === undefined ? undefined : await readSaved(cursorFile);
   const damage = new DamageTally(terminal);
@@ -138,6 +138,7 @@ function refuseOtherEnding(path: string, format: Format): void {
 
 /** What lines say of pages, when that is asked for. */
 async function pagesOf(
+  archive: Archive,
   { text = false, links = false }: StreamCommandOptions,
   format: Format,
 ): Promise<LineExtension | undefined> {
@@ -147,7 +148,7 @@ async function pagesOf(
     throw new PinakesError('BAD_ARGUMENT', { where, detail: 'only JSON lines have it; say --json' });
   // Loaded only here: other streams read no pages.
   const { pageExtension } = await import('../search/index.ts');
-  return pageExtension({ text, links });
+  return pageExtension({ text, links }, archive.documentMemory);
 }
 
 function piecesOf(

@@ -7,9 +7,11 @@ import { DamageTally } from './damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from './outcome.ts';
 import { RunningCount } from './running-count.ts';
 import { watchedRank } from './search-rank.ts';
-import { counted, formatBytes } from './terminal.ts';
+import { counted, formatBytes, formatFinding } from './terminal.ts';
 
 export type IndexCommandOptions = ArchiveCommandOptions & { readonly rebuild?: boolean; readonly rank?: boolean };
+
+const FINDINGS_SHOWN_MAX = 20;
 
 export async function searchIndex(
   context: CommandContext,
@@ -20,12 +22,16 @@ export async function searchIndex(
   const indexer = await Indexer.open(archive, undefined, { isAnew: options.rebuild === true });
   const count = new RunningCount(terminal, 'index');
   const damage = new DamageTally(terminal, 'index');
+  let findings = 0;
   try {
     const report = await indexer.catchUp({
       signal,
       onProgress: ({ tally, records }) =>
         count.update(`${counted(records, 'record')}, ${counted(tally.documents, 'content')} read`),
       onDamage: damage.add,
+      onFinding: (finding) => {
+        if (++findings <= FINDINGS_SHOWN_MAX) terminal.say(formatFinding(finding));
+      },
     });
     count.end();
     damage.end();
@@ -41,6 +47,8 @@ export async function searchIndex(
         terminal.say(
           `Of ${counted(report.partlyRead, 'content')} only a part was taken in; docs/search.md says how much is read of one.`,
         );
+      if (findings > FINDINGS_SHOWN_MAX)
+        terminal.say(`... and ${findings - FINDINGS_SHOWN_MAX} more of text-too-costly`);
       if (report.isAnew) terminal.say('The archive was rebuilt since, so everything was gone through anew.');
     }
     return damage.count > 0 ? EXIT_FOUND : EXIT_FINE;

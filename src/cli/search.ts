@@ -8,7 +8,7 @@ import type { CommandContext } from './command.ts';
 
 export function registerSearch(program: Command, context: CommandContext, ends: (code: number) => void): void {
   archiveCommand(program, 'index', 'bring the search index up to what the archive holds')
-    .option('--rebuild', 'throw the index away and make it anew')
+    .option('--rebuild', 'make the index anew; the old one serves meanwhile')
     .option('--no-rank', 'leave ranks and citation counts as they are')
     .action(async (options) =>
       ends(

@@ -8,7 +8,6 @@ import {
   linksOfHeaders,
   linksOfManifest,
   linksOfScript,
-  PAGE_BYTES_MAX,
   readPage,
   readSitemap,
   robotsTagDirectives,
@@ -17,6 +16,9 @@ import { ChunkedBody, DecodedStart, type HttpHead, onlyChunk } from '../warc/ind
 
 /** What is read back of a body. */
 export const READ_BYTES_MAX = 16 * 1024 * 1024;
+
+/** However much more there is. */
+const DECODED_BYTES_MAX = 2 * READ_BYTES_MAX;
 
 /** A page with more links is a list, and what it names stands on few others. */
 export const MENU_LINKS_MAX = 2000;
@@ -60,7 +62,7 @@ export function contentOf(body: Uint8Array, head: HttpHead, isFramed: boolean): 
   const payload = isFramed && head.isChunked ? (onlyChunk(body) ?? unchunked(body)) : body;
   const codings = head.contentCodings;
   if (codings.length === 0) return { bytes: payload, isWhole: true };
-  const start = new DecodedStart(codings, PAGE_BYTES_MAX);
+  const start = new DecodedStart(codings, DECODED_BYTES_MAX);
   start.push(payload);
   const bytes = start.end();
   return { bytes, isWhole: !start.isCut && !start.isBroken };

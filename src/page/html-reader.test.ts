@@ -3,12 +3,17 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type DefaultTreeAdapterMap, parse } from 'parse5';
 import type { Link } from './link.ts';
-import { type Page, readPage } from './page.ts';
+import { type Page, readPageHere } from './page.ts';
 
 const URL_OF_PAGE = 'http://example.org/dir/page.html';
 
 async function read(html: string, mime = 'text/html'): Promise<Page> {
-  return (await readPage({ bytes: Buffer.from(html), mime, contentType: `${mime}; charset=utf-8`, url: URL_OF_PAGE }))!;
+  return (await readPageHere({
+    bytes: Buffer.from(html),
+    mime,
+    contentType: `${mime}; charset=utf-8`,
+    url: URL_OF_PAGE,
+  }))!;
 }
 
 const told = (links: readonly Link[]) =>

@@ -15,22 +15,7 @@ import { walkXml } from './xml-reader.ts';
 
 const DESCRIPTION_LENGTH_MAX = 4000;
 
-const OPEN_XML = 'application/vnd.openxmlformats-officedocument.';
 const OPEN_DOCUMENT = 'application/vnd.oasis.opendocument.';
-
-/** Media types of the documents that are read, in small letters as all media types here. */
-export const OFFICE_MIMES: readonly string[] = [
-  ...['document', 'template'].map((name) => `${OPEN_XML}wordprocessingml.${name}`),
-  ...['presentation', 'slideshow', 'template'].map((name) => `${OPEN_XML}presentationml.${name}`),
-  ...['sheet', 'template'].map((name) => `${OPEN_XML}spreadsheetml.${name}`),
-  'application/vnd.ms-word.document.macroenabled.12',
-  'application/vnd.ms-powerpoint.presentation.macroenabled.12',
-  'application/vnd.ms-excel.sheet.macroenabled.12',
-  ...['text', 'presentation', 'spreadsheet'].flatMap((name) => [
-    OPEN_DOCUMENT + name,
-    `${OPEN_DOCUMENT}${name}-template`,
-  ]),
-];
 
 /** Whether bytes begin as such a document does: a ZIP file whose first entry says so. */
 export function isOffice(start: string): boolean {

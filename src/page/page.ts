@@ -2,9 +2,9 @@
  * What is learned of a document: title, text, language, links, dates. One door for every kind of content; the kind is the declared media type, corrected by the first bytes where the type says
  * nothing (missing, `application/octet-stream`) or says XML.
  *
- * Documents are read up to PAGE_BYTES_MAX; a page says so when something was left out.
+ * Markup and text are read up to PAGE_BYTES_MAX, other documents whole or not at all; a page says so when something was left out.
  */
-import { bareMime, type EpochMs } from '../base/index.ts';
+import { bareMime, type EpochMs, OFFICE_MIMES } from '../base/index.ts';
 import { decodeText } from './charset.ts';
 import { collectCssLinks } from './css-links.ts';
 import { isFeed, readFeed } from './feed.ts';
@@ -13,7 +13,7 @@ import { collectJsonFeed } from './json-feed.ts';
 import { detectLanguage } from './language.ts';
 import { type Link, LinkCollector, resolveUrl } from './link.ts';
 import { MetaReader } from './meta-reader.ts';
-import { isOffice, OFFICE_MIMES, readOffice } from './office-document.ts';
+import { isOffice, readOffice } from './office-document.ts';
 import { readPdf } from './pdf.ts';
 import { readSitemap } from './sitemap.ts';
 import { TextBuilder } from './text-builder.ts';
@@ -37,6 +37,8 @@ export type Page = {
   readonly modifiedAt?: EpochMs;
   /** Whether a bound cut something off, or a part could not be read. */
   readonly isTruncated: boolean;
+  /** Whether reading it took more memory or time than it may, so that nothing of it was read. */
+  readonly isTooCostly?: boolean;
 };
 
 export type PageSource = {
@@ -52,8 +54,10 @@ export type PageSource = {
 /** Parts that are not asked for are not read. Both are on unless switched off. */
 export type PageParts = { readonly text?: boolean; readonly links?: boolean };
 
-/** Documents are read up to here. */
-export const PAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** Markup and text are read up to here. */
+export const PAGE_BYTES_MAX = 16 * 1024 * 1024;
+/** PDF and office documents beyond this are not read: the readers need several times the document in memory. */
+export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 
 export type PageKind = 'html' | 'xhtml' | 'feed' | 'json-feed' | 'sitemap' | 'svg' | 'css' | 'text' | 'pdf' | 'office';
 
@@ -125,24 +129,34 @@ export function isPageMime(mime: string): boolean {
   return kindOf(mime) !== undefined;
 }
 
-export async function readPage(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {
+/** Reads a page on this thread, whatever that takes. */
+export async function readPageHere(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {
+  return withLanguage(await readUndetected(source, parts));
+}
+
+/** Detects the language of a page that does not declare it. */
+export async function withLanguage(page: Page | undefined): Promise<Page | undefined> {
+  if (page === undefined || page.language !== '' || page.mainText === '') return page;
+  return { ...page, language: await detectLanguage(page.mainText) };
+}
+
+/** The same but for the language of pages that do not declare it, which takes a table of a hundred megabytes. */
+export async function readUndetected(source: PageSource, parts: PageParts = {}): Promise<Page | undefined> {
   const kind = pageKind(source.mime, source.bytes);
   if (kind === undefined) return undefined;
   const wants = { text: parts.text ?? true, links: parts.links ?? true };
   const draft = await readKind(kind, source, wants);
   const { meta, text, links } = draft;
   meta.finish();
-  const mainText = text.mainText;
-  const language = meta.language !== '' || !wants.text ? meta.language : await detectLanguage(mainText);
   const base = (draft.base === undefined ? undefined : resolveUrl(draft.base, source.url)) ?? source.url;
   return {
     title: meta.title,
     description: meta.description,
-    language,
+    language: meta.language,
     charset: draft.charset,
     headings: text.headings,
     text: text.text,
-    mainText,
+    mainText: text.mainText,
     links: wants.links ? links.resolve(base, source.linkCharset ?? draft.charset) : [],
     ...(draft.base === undefined ? {} : { base: draft.base }),
     robots: meta.robots,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
-import { LinkCollector } from './link.ts';
-import { MetaReader } from './meta-reader.ts';
-import { readPdf } from './pdf.ts';
-import { TextBuilder } from './text-builder.ts';
+import { Worker } from 'node:worker_threads';
+import { deflateSync } from 'node:zlib';
+import { documentProcessId, readPage } from './page-process.ts';
 
 /** A PDF whose objects are these, numbered from 1; the first is its catalog. */
 function pdfOf(objects: readonly string[]): Buffer {
@@ -47,31 +48,93 @@ function endlessPdf(): Buffer {
   ]);
 }
 
-test('a document that would be read forever is given up, what was read of it counts, and the next one is read', async () => {
-  const read = async (bytes: Uint8Array, msMax?: number) => {
-    const text = new TextBuilder();
-    const isWhole = await readPdf(bytes, { text, links: new LinkCollector(), meta: new MetaReader() }, msMax);
-    return { text: text.text, isWhole };
-  };
-  // However slow the machine is, there is a time in which the first page is read.
-  for (let msMax = 500; ; msMax *= 2) {
-    const { text, isWhole } = await read(endlessPdf(), msMax);
-    assert.equal(isWhole, false);
-    if (text === '') continue;
-    assert.equal(text, 'the first page');
-    break;
-  }
-  const sound = pdfOf([
+const WORDS = 'BT /F1 12 Tf 14 TL 0 700 Td';
+
+/** A page whose content is this, packed: some kilobytes for many megabytes. */
+function pdfWith(content: string): Buffer {
+  const packed = deflateSync(content).toString('latin1');
+  return pdfOf([
     '<< /Type /Catalog /Pages 2 0 R >>',
     '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << ${FONT} >> >>`,
-    stream('', line('a sound one')),
+    stream('/Filter /FlateDecode', packed),
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
   ]);
-  // More than are read at a time.
-  const all = await Promise.all([read(sound), read(endlessPdf(), 500), read(sound), read(sound)]);
-  assert.deepEqual(
-    all.filter(({ isWhole }) => isWhole).map(({ text }) => text),
-    ['a sound one', 'a sound one', 'a sound one'],
+}
+
+/** One string of 48 million letters in 47 KB. */
+const bomb = () => pdfWith(`${WORDS} (${'a'.repeat(48_000_000)}) Tj ET`);
+const sound = (text: string) => pdfWith(`${WORDS} (${text}) Tj ET`);
+const source = (bytes: Uint8Array) => ({ bytes, mime: 'application/pdf', url: 'http://one.example/a.pdf' });
+const BOUNDS = { memoryBytesMax: 300_000_000 };
+
+test('a document that takes too much memory ends its process alone, has no text and says so; the next ones are read', async () => {
+  const before = process.memoryUsage.rss();
+  const [first, costly, next] = await Promise.all(
+    [sound('the first'), bomb(), sound('the next')].map((bytes) => readPage(source(bytes), {}, BOUNDS)),
   );
+  assert.deepEqual([first?.text, first?.isTooCostly, first?.isTruncated], ['the first', undefined, false]);
+  assert.deepEqual([costly?.text, costly?.isTooCostly, costly?.isTruncated], ['', true, true]);
+  assert.equal(next?.text, 'the next');
+  assert.ok(process.memoryUsage.rss() - before < 150_000_000, 'nothing of it is in this process');
 });
+
+test('a document that would be read forever is given up after its time', async () => {
+  const endless = await readPage(source(endlessPdf()), {}, { msMax: 1 });
+  assert.deepEqual([endless?.text, endless?.isTooCostly], ['', true]);
+  assert.equal((await readPage(source(sound('the next'))))?.text, 'the next');
+});
+
+test('documents are read by one process, whichever threads ask, and it stays for the next', async (t) => {
+  const script = `
+    const { workerData, parentPort } = require('node:worker_threads');
+    import(workerData.module).then(async ({ readPage, documentProcessId }) => {
+      const page = await readPage(workerData.source);
+      parentPort.postMessage([page.text, documentProcessId()]);
+    });`;
+  const module = new URL('./page-process.ts', import.meta.url).href;
+  await readPage(source(sound('one')));
+  const pid = documentProcessId();
+  assert.ok(pid !== undefined);
+  const workerData = { module, source: source(sound('another')) };
+  const worker = new Worker(script, { eval: true, workerData });
+  t.after(() => worker.terminate());
+  const [told] = await once(worker, 'message');
+  // The thread has no process of its own.
+  assert.deepEqual(told, ['another', undefined]);
+  assert.equal(documentProcessId(), pid);
+});
+
+test('the process ends with the program that started it, also in the middle of a document', async () => {
+  const module = new URL('./page-process.ts', import.meta.url).href;
+  const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, module], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  program.stdin.end(endlessPdf());
+  const [told] = await once(program.stdout, 'data');
+  const pid = Number(told);
+  program.kill('SIGKILL');
+  await once(program, 'exit');
+  await untilGone(pid);
+});
+
+/** Tells the number of its process for documents as soon as that has a document which it never finishes. */
+const PROGRAM = `
+  import { buffer } from 'node:stream/consumers';
+  const { readPage, documentProcessId } = await import(process.argv[1]);
+  const bytes = await buffer(process.stdin);
+  const source = (bytes) => ({ bytes, mime: 'application/pdf', url: 'http://one.example/' });
+  await readPage(source(Buffer.from('%PDF-')));
+  void readPage(source(bytes));
+  process.stdout.write(String(documentProcessId()));`;
+
+async function untilGone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,26 +1,17 @@
 /**
- * Text, links, title and dates of a PDF document. A document that cannot be read has an empty text.
+ * Text, links, title and dates of a PDF document, read with pdf.js. A document that cannot be read has an empty text. Scripts in it do not run and nothing is fetched.
  *
- * A document is a program: a kilobyte of it can draw the same picture a trillion times over, or unpack to more than there is memory. So it is read on a thread of its own (I9), with bounds on
- * memory and time; who runs into them is ended, and what was told of the pages before counts.
+ * A document is a program: a kilobyte of it can draw the same picture a trillion times over, or unpack to more than there is memory. So it is read in a process of its own, which may be ended at
+ * any moment; see `page-process.ts`.
  */
-import { ThreadPool } from '../base/index.ts';
 import type { LinkCollector } from './link.ts';
 import type { MetaReader } from './meta-reader.ts';
 import { parsePageDate } from './page-date.ts';
-import type { PdfJob, PdfPart } from './pdf-document.ts';
-import { ReadingTurns } from './reading-turns.ts';
-import type { TextBuilder } from './text-builder.ts';
+import { TEXT_LENGTH_MAX, type TextBuilder } from './text-builder.ts';
 
-/** Beyond this only the bytes are kept: the reader needs several times the document in memory. */
-const PDF_BYTES_MAX = 64 * 1024 * 1024;
-/** Ordinary documents take a hundredth of a second a page. */
-const READING_MS_MAX = 60_000;
-const HEAP_MEBIBYTES_MAX = 1024;
-/** Unpacked bytes lie outside of the heap, and nothing but the growth of the whole program tells of them. */
-const GROWTH_BYTES_MAX = 1.5 * 1024 ** 3;
-const WATCH_MS = 250;
-const READINGS_MAX = 2;
+const PAGES_MAX = 3000;
+/** A long document is read up to here. A page that takes still longer ends the process. */
+const READING_MS = 45_000;
 const DESCRIPTION_LENGTH_MAX = 4000;
 
 type PdfTarget = {
@@ -29,54 +20,73 @@ type PdfTarget = {
   readonly meta: MetaReader;
 };
 
-const turns = new ReadingTurns(READINGS_MAX);
+type TextItem = { readonly str: string; readonly hasEOL: boolean };
+type Annotation = { readonly url?: string; readonly unsafeUrl?: string };
 
 /** Whether the whole document could be read. */
-export async function readPdf(bytes: Uint8Array, target: PdfTarget, msMax: number = READING_MS_MAX): Promise<boolean> {
-  if (bytes.length > PDF_BYTES_MAX) return false;
-  return turns.take(() => readOnThread(bytes, target, msMax)).catch(() => false);
+export async function readPdf(bytes: Uint8Array, target: PdfTarget): Promise<boolean> {
+  try {
+    return await readDocument(bytes, target);
+  } catch {
+    return false;
+  }
 }
 
-async function readOnThread(bytes: Uint8Array, target: PdfTarget, msMax: number): Promise<boolean> {
-  const limits = { maxOldGenerationSizeMb: HEAP_MEBIBYTES_MAX };
-  const pool = new ThreadPool<PdfJob, boolean, PdfPart>(new URL('./pdf-worker.ts', import.meta.url), {
-    threads: 1,
-    limits,
-  });
-  let end: Promise<void> | undefined;
-  const giveUp = () => {
-    end ??= pool.close();
-  };
-  const timer = setTimeout(giveUp, msMax);
-  const before = process.memoryUsage.rss();
-  const watch = setInterval(() => {
-    if (process.memoryUsage.rss() - before > GROWTH_BYTES_MAX) giveUp();
-  }, WATCH_MS);
-  // The thread takes the bytes for itself.
-  const own = Uint8Array.from(bytes);
-  const job = { bytes: own, wantsText: target.text !== undefined, wantsLinks: target.links !== undefined };
+async function readDocument(bytes: Uint8Array, { meta, text, links }: PdfTarget): Promise<boolean> {
+  const { getDocumentProxy } = await import('unpdf');
+  // The reader takes the bytes for itself, and no Buffer.
+  const document = await getDocumentProxy(Uint8Array.from(bytes), { verbosity: 0 });
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+  }, READING_MS);
   try {
-    return await pool.run(job, [own.buffer], (part) => takePart(part, target));
+    takeInfo((await document.getMetadata()).info as Readonly<Record<string, unknown>>, meta);
+    let length = 0;
+    for (let number = 1; number <= document.numPages; number++) {
+      // Lets the timer run.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (isLate || number > PAGES_MAX || length >= TEXT_LENGTH_MAX) return false;
+      const page = await document.getPage(number);
+      for (const line of text ? linesOf((await page.getTextContent()).items) : []) {
+        length += line.length;
+        text!.add(line);
+        text!.break();
+      }
+      const annotations = links ? ((await page.getAnnotations()) as Annotation[]) : [];
+      for (const url of annotations.flatMap(({ url, unsafeUrl }) => url ?? unsafeUrl ?? []))
+        links!.add(url, 'anchor', false);
+      page.cleanup();
+    }
+    return true;
   } finally {
     clearTimeout(timer);
-    clearInterval(watch);
-    await (end ?? pool.close());
+    await document.loadingTask.destroy();
   }
 }
 
-function takePart(part: PdfPart, { meta, text, links }: PdfTarget): void {
-  if ('info' in part) {
-    const value = (name: string) => part.info[name] ?? '';
-    meta.declareTitle(value('Title'));
-    meta.description ||= value('Subject').slice(0, DESCRIPTION_LENGTH_MAX);
-    meta.declareLanguage(value('Language'));
-    meta.publishedAt ??= parsePageDate(value('CreationDate'));
-    meta.modifiedAt ??= parsePageDate(value('ModDate'));
-    return;
+/** What the document says of itself, by the names of its own dictionary. */
+function takeInfo(info: Readonly<Record<string, unknown>>, meta: MetaReader): void {
+  const value = (name: string) => (typeof info[name] === 'string' ? info[name] : '');
+  meta.declareTitle(value('Title'));
+  meta.description ||= value('Subject').slice(0, DESCRIPTION_LENGTH_MAX);
+  meta.declareLanguage(value('Language'));
+  meta.publishedAt ??= parsePageDate(value('CreationDate'));
+  meta.modifiedAt ??= parsePageDate(value('ModDate'));
+}
+
+function linesOf(items: readonly (TextItem | object)[]): string[] {
+  const lines: string[] = [];
+  let line = '';
+  let length = 0;
+  for (const item of items) {
+    if (!('str' in item)) continue;
+    line += item.str;
+    length += item.str.length;
+    if (length >= TEXT_LENGTH_MAX) break;
+    if (!item.hasEOL) continue;
+    lines.push(line);
+    line = '';
   }
-  for (const line of part.lines) {
-    text?.add(line);
-    text?.break();
-  }
-  for (const url of part.urls) links?.add(url, 'anchor', false);
+  return [...lines, line];
 }

@@ -48,7 +48,7 @@ export function findCandidates(database: DatabaseSync, question: CandidateQuesti
   if (best !== undefined) {
     const found = askedFor(database, statementOf(question, { best }));
     // Of fewer than are wanted the rest may lie among those that were left out.
-    if (!isFiltered(question) || found.length >= question.limit || best >= question.matches) return found;
+    if (found.length >= question.limit || best >= question.matches) return found;
   }
   const isOfFewUrls = question.plan.match !== undefined && hasFewUrls(database, question);
   return askedFor(database, statementOf(question, { isOfFewUrls }));
@@ -177,10 +177,15 @@ function timeOf({ plan, group }: CandidateQuestion): { column: Condition; name: 
   return plain('f.time', [{ sql, values: plan.captureValues }]);
 }
 
+/** Leaves out what crawlers write for themselves: robots.txt, and records that are not of the web, such as `urn:`, `metadata:`, `dns:` and `warcinfo:`. */
+const PAGES_ONLY =
+  "u.key NOT LIKE '%)/robots.txt' AND (u.url LIKE 'http://%' OR u.url LIKE 'https://%' OR u.url LIKE 'ftp://%')";
+
 function conditionsOf({ plan, group, batch }: CandidateQuestion, { isOfFewUrls }: Narrowing): Condition[] {
   const conditions: Condition[] = [];
   // What only leads elsewhere has no words; where none are asked for, it has to be told apart.
   if (plan.match === undefined) conditions.push({ sql: "d.kind = 'page'", values: [] });
+  if (plan.isOfPages) conditions.push({ sql: PAGES_ONLY, values: [] });
   if (isOfFewUrls) {
     // Contents of other URLs are left out before anything is looked up for them. The sign keeps SQLite from asking for each of these contents by itself.
     const { sql, values } = inRanges(plan.ranges!);

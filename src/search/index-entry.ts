@@ -11,6 +11,7 @@ export type IndexEntry = {
   readonly status: number;
   readonly mime: string;
   readonly segment: number;
+  readonly offset: number;
   readonly digest: Uint8Array;
   readonly overflow: number;
   readonly content?: EntryContent;
@@ -45,6 +46,8 @@ export type IndexTally = {
   textBytes: number;
   /** Contents that go beyond what is read, or taken into the index, of one. */
   partlyRead: number;
+  /** Contents that took more memory or time to read than they may. They are among those that were partly read. */
+  tooCostly: number;
   /** Milliseconds in the statements that fill the full-text tables, and in everything the writer does. */
   wordsMs: number;
   busyMs: number;
@@ -59,6 +62,7 @@ export function emptyTally(): IndexTally {
     bytes: 0,
     textBytes: 0,
     partlyRead: 0,
+    tooCostly: 0,
     wordsMs: 0,
     busyMs: 0,
   };

@@ -15,8 +15,9 @@ export class IndexThread implements IndexTarget {
     this.#calls = calls;
   }
 
-  static async start(path: string): Promise<IndexThread> {
-    return new IndexThread(await ThreadCalls.open(new URL('./index-worker.ts', import.meta.url), { path }));
+  static async start(path: string, documentMemory: number | undefined): Promise<IndexThread> {
+    const script = new URL('./index-worker.ts', import.meta.url);
+    return new IndexThread(await ThreadCalls.open(script, { path, documentMemory }));
   }
 
   add(...values: Parameters<IndexWriter['add']>): ReturnType<IndexWriter['add']> {

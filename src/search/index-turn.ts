@@ -3,6 +3,11 @@ import { resolve } from 'node:path';
 
 const lastTurns = new Map<string, Promise<void>>();
 
+/** Whether anyone in this process has the turn, or waits for it. */
+export function isIndexTaken(path: string): boolean {
+  return lastTurns.has(resolve(path));
+}
+
 /** Waits for the turn, and gives what ends it. */
 export async function takeIndexTurn(path: string): Promise<() => void> {
   const name = resolve(path);

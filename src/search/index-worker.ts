@@ -3,4 +3,7 @@ import { workerData } from 'node:worker_threads';
 import { IndexWriter } from './index-writer.ts';
 import { answerCalls } from './thread-calls.ts';
 
-answerCalls(() => new IndexWriter((workerData as { path: string }).path));
+answerCalls(() => {
+  const { path, documentMemory } = workerData as { path: string; documentMemory: number | undefined };
+  return new IndexWriter(path, { documentMemory });
+});

@@ -3,9 +3,8 @@
  * up. One writer at a time; the archive's owner file sees to that.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type Link, PAGE_BYTES_MAX, type Page, readPage } from '../page/index.ts';
+import { type Link, type Page, readPageAside } from '../page/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { DecodedStart } from '../warc/index.ts';
 import { openForWriting } from './database.ts';
 import { packLinks, unpackLinks } from './document-links.ts';
 import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
@@ -16,6 +15,19 @@ import { bodyForm, indexForm } from './token-form.ts';
 import { hashOfKey, TargetHashes, targetWords } from './url-hash.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
 
+export type IndexWriterOptions = {
+  /** Gives milliseconds, for the tally. */
+  readonly stopwatch?: (() => number) | undefined;
+  /** Memory of the process that reads documents. */
+  readonly documentMemory?: number | undefined;
+};
+
+export type AddedEntries = {
+  readonly tally: IndexTally;
+  /** Which of the entries have contents that took too much to read, by index. */
+  readonly tooCostly: readonly number[];
+};
+
 type ReadEntry = { readonly entry: IndexEntry; readonly page: Page | undefined };
 
 export class IndexWriter {
@@ -24,13 +36,14 @@ export class IndexWriter {
   readonly #targets = new TargetHashes();
   readonly #collections = new Map<string, number>();
   readonly #stopwatch: () => number;
+  readonly #documentMemory: number | undefined;
   readonly #path: string;
   #isOpen = false;
   #batch = 0;
 
-  /** `stopwatch` gives milliseconds, for the tally. */
-  constructor(path: string, stopwatch: () => number = () => 0) {
+  constructor(path: string, { stopwatch = () => 0, documentMemory }: IndexWriterOptions = {}) {
     this.#stopwatch = stopwatch;
+    this.#documentMemory = documentMemory;
     this.#path = path;
     this.#database = openForWriting(path);
     carryOver(this.#database);
@@ -47,17 +60,24 @@ export class IndexWriter {
   }
 
   /** Takes entries into the batch at hand. */
-  async add(entries: readonly IndexEntry[]): Promise<IndexTally> {
+  async add(entries: readonly IndexEntry[]): Promise<AddedEntries> {
     const tally = emptyTally();
     const start = this.#stopwatch();
     const read: ReadEntry[] = [];
-    for (const entry of entries) read.push({ entry, page: entry.content && (await readContent(entry, entry.content)) });
+    for (const entry of entries) read.push({ entry, page: entry.content && (await this.#read(entry, entry.content)) });
     expectRoom(this.#database, this.#path);
     this.#begin();
     for (const { entry, page } of read) this.#addEntry(entry, page, tally);
     this.#noteChanged(tally.captures + tally.redirects);
     tally.busyMs = this.#stopwatch() - start;
-    return tally;
+    const tooCostly = read.flatMap(({ page }, index) => (page?.isTooCostly ? [index] : []));
+    return { tally, tooCostly };
+  }
+
+  /** The page that a payload holds; undefined when it is not a page. */
+  #read({ mime, url }: IndexEntry, { payload, codings, contentType }: EntryContent): Promise<Page | undefined> {
+    const source = { bytes: payload, codings, mime, contentType: contentType || mime, url };
+    return readPageAside(source, {}, { memoryBytesMax: this.#documentMemory });
   }
 
   /** Ranks are of what there was before, until they are computed anew, which may be broken off. */
@@ -165,6 +185,7 @@ export class IndexWriter {
     tally.bytes += entry.content!.size;
     tally.textBytes += page.text.length;
     if (isPartlyRead) tally.partlyRead++;
+    if (page.isTooCostly) tally.tooCostly++;
     return id;
   }
 
@@ -320,18 +341,4 @@ export class IndexWriter {
     this.#endBatch();
     this.#database.close();
   }
-}
-
-/** The page that a payload holds; undefined when it is none. */
-async function readContent(entry: IndexEntry, content: EntryContent): Promise<Page | undefined> {
-  const bytes = decoded(content);
-  return readPage({ bytes, mime: entry.mime, contentType: content.contentType || entry.mime, url: entry.url });
-}
-
-function decoded({ payload, codings }: EntryContent): Uint8Array {
-  if (codings.length === 0) return payload;
-  // One byte beyond the bound tells the reader that there is more.
-  const start = new DecodedStart(codings, PAGE_BYTES_MAX + 1);
-  start.push(payload);
-  return start.end();
 }

@@ -13,14 +13,15 @@ import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
-import { PinakesError } from '../base/index.ts';
-import { isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
+import { type Finding, PinakesError } from '../base/index.ts';
+import { DOCUMENT_BYTES_MAX, isPageMime, type Link, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
+import { findingOf } from '../warc/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
-import { dropIndex } from './drop-index.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
+import { dropIndexFile, exchangeIndex, NEW_SEARCH_FILE } from './index-exchange.ts';
 import { type IndexTarget, IndexThread } from './index-thread.ts';
-import { takeIndexTurn } from './index-turn.ts';
+import { isIndexTaken, takeIndexTurn } from './index-turn.ts';
 import { IndexView } from './index-view.ts';
 import { IndexWriter } from './index-writer.ts';
 import { edgesFile, type RankOptions, type RankReport } from './rank.ts';
@@ -35,7 +36,7 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 const BATCH_DOCUMENTS = 5000;
 const BATCH_BYTES = 256 * 1024 * 1024;
 /** Of larger contents the beginning is read; what needs all of its bytes sees that there are more. */
-const PAYLOAD_BYTES_MAX = 2 * PAGE_BYTES_MAX + 1;
+const PAYLOAD_BYTES_MAX = DOCUMENT_BYTES_MAX + 1;
 
 /** How often everything is begun anew within one run. */
 const ATTEMPTS = 4;
@@ -57,6 +58,8 @@ export type IndexOptions = {
   readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
   /** Told of every damaged record that is passed. What can be read of it is taken in. */
   readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
+  /** Told of every document that took too much memory or time to read, at the first of its captures. */
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
 };
 
 export type IndexReport = IndexTally & {
@@ -88,12 +91,15 @@ export class Indexer {
   readonly #target: IndexTarget;
   readonly #view: IndexView;
   readonly #rankings: RankingShelf;
+  readonly #path: string;
   readonly #inFlight = new Set<string>();
   readonly #endTurn: () => void;
   #last: Promise<void> = Promise.resolve();
   #tally = emptyTally();
+  #isCaughtUp = false;
 
-  private constructor(archive: Archive, target: IndexTarget, view: IndexView, endTurn: () => void) {
+  private constructor(archive: Archive, target: IndexTarget, view: IndexView, path: string, endTurn: () => void) {
+    this.#path = path;
     this.#archive = archive;
     this.#target = target;
     this.#view = view;
@@ -103,19 +109,25 @@ export class Indexer {
 
   /**
    * Opens the index of an archive for writing, on a thread of its own. With a stopwatch, which gives milliseconds, everything happens on this thread, and the tally says
-   * what took how long. Waits while this process has another indexer of the same index. `isAnew` throws away what stands.
+   * what took how long. Waits while this process has another indexer of the same index. With `isAnew` a new index is made beside the one that stands, which serves meanwhile and can be brought
+   * up by other indexers; `close` exchanges the two when the new one has caught up.
    */
   static async open(archive: Archive, stopwatch?: () => number, { isAnew = false } = {}): Promise<Indexer> {
     await archive.keepRoom();
-    const path = join(archive.directory, SEARCH_FILE);
+    const built = join(archive.directory, NEW_SEARCH_FILE);
+    const path = isAnew ? built : join(archive.directory, SEARCH_FILE);
     const endTurn = await takeIndexTurn(path);
     let target: IndexTarget | undefined;
     try {
-      if (isAnew) await dropIndex(archive.directory);
+      if (isAnew || !isIndexTaken(built)) await dropIndexFile(built);
       // Left by a ranking that was killed; it can be as large as the index.
       await rm(edgesFile(path), { force: true });
-      target = stopwatch === undefined ? await IndexThread.start(path) : new IndexWriter(path, stopwatch);
-      return new Indexer(archive, target, new IndexView(path), endTurn);
+      const { documentMemory } = archive;
+      target =
+        stopwatch === undefined
+          ? await IndexThread.start(path, documentMemory)
+          : new IndexWriter(path, { stopwatch, documentMemory });
+      return new Indexer(archive, target, new IndexView(path), path, endTurn);
     } catch (error) {
       await target?.close();
       endTurn();
@@ -132,6 +144,7 @@ export class Indexer {
       await this.#catchUpPatiently(report, options);
       await this.#target.commit({ anew: null, whole: String(begun) });
       await this.#target.purge();
+      this.#isCaughtUp = true;
     } catch (error) {
       await this.#last.catch(() => {});
       // A writer that is gone has nothing to take back.
@@ -191,7 +204,7 @@ export class Indexer {
     const { batchDocuments = BATCH_DOCUMENTS } = options;
     const groupEntries = Math.min(GROUP_ENTRIES, batchDocuments);
     const hand = async () => {
-      await this.#hand(pending, options.signal);
+      await this.#hand(pending, options);
       pending = [];
       bytes = 0;
     };
@@ -253,7 +266,8 @@ export class Indexer {
   }
 
   /** Looks the captures up and hands them over; the next group is read while the writer works on this one. */
-  async #hand(pending: readonly Pending[], signal: AbortSignal | undefined): Promise<void> {
+  async #hand(pending: readonly Pending[], options: IndexOptions): Promise<void> {
+    const { signal } = options;
     if (pending.length === 0) return;
     const { catalog } = this.#archive;
     const standing = await catalog.findCaptures(
@@ -290,7 +304,7 @@ export class Indexer {
     }
     await this.#last;
     if (unresolved.length > 0) await this.#target.setUnresolved(unresolved, true);
-    this.#last = this.#target.add(entries).then((tally) => addTally(this.#tally, tally));
+    this.#last = this.#add(entries, options);
     // Whoever waits next hears of a failure; until then nobody does, which must not count as unhandled.
     this.#last.catch(() => {});
   }
@@ -331,7 +345,18 @@ export class Indexer {
       status: capture.status,
       mime: capture.mime,
       segment: capture.place.segment,
+      offset: capture.place.offset,
     };
+  }
+
+  async #add(entries: readonly IndexEntry[], { onFinding }: IndexOptions): Promise<void> {
+    const { tally, tooCostly } = await this.#target.add(entries);
+    addTally(this.#tally, tally);
+    for (const index of tooCostly) {
+      const { segment, offset } = entries[index]!;
+      const file = this.#archive.segments().find(({ number }) => number === segment)?.name ?? '';
+      onFinding?.(findingOf('text-too-costly', file, offset, entries[index]!.url));
+    }
   }
 
   /** The content of a revisit, from the record that holds it. What is damaged of that was told, or will be, where the stream passes it. */
@@ -400,7 +425,8 @@ export class Indexer {
     }
   }
 
-  async #askUnresolved({ signal }: IndexOptions): Promise<void> {
+  async #askUnresolved(options: IndexOptions): Promise<void> {
+    const { signal } = options;
     for (const group of this.#view.unresolved()) {
       signal?.throwIfAborted();
       const found = await this.#archive.catalog.findCaptures(
@@ -417,7 +443,7 @@ export class Indexer {
           if (entry) entries.push(entry);
         }
       }
-      addTally(this.#tally, await this.#target.add(entries));
+      await this.#add(entries, options);
       await this.#target.setUnresolved(settled, false);
     }
   }
@@ -434,15 +460,28 @@ export class Indexer {
 
   /** Breaks off what the writer is at, as a crash would: the index stays at its last whole batch. To be closed afterwards. */
   async abandon(): Promise<void> {
+    this.#isCaughtUp = false;
     if (this.#target instanceof IndexThread) await this.#target.abandon();
   }
 
   async close(): Promise<void> {
+    const isExchanged = this.#isCaughtUp && this.#path.endsWith(NEW_SEARCH_FILE);
+    // From here on nobody brings the old index up.
+    const endOldTurn = isExchanged ? await takeIndexTurn(join(this.#archive.directory, SEARCH_FILE)) : () => {};
     try {
-      this.#view.close();
-      await this.#target.close();
-      await rm(edgesFile(join(this.#archive.directory, SEARCH_FILE)), { force: true });
+      try {
+        // What the old index has taken in meanwhile must not be missing from the new one.
+        if (isExchanged) await this.catchUp();
+      } finally {
+        this.#view.close();
+        await this.#target.close();
+        await rm(edgesFile(this.#path), { force: true });
+      }
+      if (isExchanged) await exchangeIndex(this.#archive.directory);
+    } catch (error) {
+      throw indexError(error);
     } finally {
+      endOldTurn();
       this.#endTurn();
     }
   }

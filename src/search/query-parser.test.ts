@@ -146,6 +146,7 @@ test('what cannot be read is told with its place', () => {
     ['status:200,ok', 7, 6, /a status is/],
     ['lang:en,', 5, 3, /comma/],
     ['type:html,', 5, 5, /comma/],
+    ['type:htm', 5, 3, /html, pdf/],
     ['a !!!', 2, 3, /no letter or digit/],
     ['title: x', 0, 6, /wants a value/],
     ['title>x', 0, 7, /colon/],

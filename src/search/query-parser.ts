@@ -9,7 +9,7 @@
  * ```
  * What cannot be read is told with its place; nothing is thrown and nothing is guessed.
  */
-import { parseAskedTime } from '../base/index.ts';
+import { MEDIA_KIND_ADVICE, mediaTypesOf, parseAskedTime } from '../base/index.ts';
 import type { Comparison, NumberField, Query, QueryProblem, WordField } from './query.ts';
 import { type FieldName, lexQuery, type Token } from './query-lexer.ts';
 import { matchForm, withoutInvisible } from './token-form.ts';
@@ -233,7 +233,7 @@ function singleQuery(token: FieldToken): Query | QueryProblem {
         : problem('a site is a host or the end of one: example.org, .edu');
     }
     case 'type':
-      return { kind: 'type', type: value.toLowerCase() };
+      return mediaTypesOf(value) ? { kind: 'type', type: value.toLowerCase() } : problem(MEDIA_KIND_ADVICE);
     case 'lang':
       return /^[a-z]{2,3}$/i.test(value)
         ? { kind: 'language', language: value.toLowerCase() }

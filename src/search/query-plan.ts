@@ -2,7 +2,7 @@
  * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance; everything else becomes a condition on documents (d),
  * URLs (u), versions (v) and captures (c). A query over captures asks each capture; one over URLs asks whether a version has a capture that fits.
  */
-import { OFFICE_MIMES } from '../page/index.ts';
+import { mediaTypesOf } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
 import { type KeyRange, keyRange, parseUrlPattern, typedUrl, urlKey } from '../url/index.ts';
 import type { NumberField, Query, WordField } from './query.ts';
@@ -27,6 +27,8 @@ export type QueryPlan = {
   readonly mixedValues: readonly Value[];
   /** Ranges of URL keys that every result lies in one of; undefined when it may lie anywhere. */
   readonly ranges?: readonly KeyRange[] | undefined;
+  /** Whether only pages of the web are meant, since no field of the query asks for anything else. */
+  readonly isOfPages: boolean;
 };
 
 /** Answers that a plan needs before it can be made. */
@@ -98,7 +100,15 @@ export function planQuery(query: Query, level: PlanLevel, source: PlanSource): Q
     mixedWhere: one.sql,
     mixedValues: one.values,
     ranges,
+    isOfPages: !namesAddress(query),
   };
+}
+
+/** Whether a query says what kind of content or which addresses it means. */
+function namesAddress(query: Query): boolean {
+  if (query.kind === 'not') return namesAddress(query.query);
+  if (query.kind === 'and' || query.kind === 'or') return query.queries.some(namesAddress);
+  return ['url', 'site', 'type', 'links-to', 'linked-from'].includes(query.kind);
 }
 
 /** The captures that a result can show: what follows FROM, to be joined by `c.version`, and the condition on them. */
@@ -241,23 +251,11 @@ function urlCondition(value: string): Condition {
   return { sql: "u.url LIKE ? ESCAPE '\\'", values: [`%${value.replace(/[\\%_]/g, '\\$&')}%`] };
 }
 
-const TYPES: Readonly<Record<string, readonly string[]>> = {
-  html: ['text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml'],
-  pdf: ['application/pdf', 'application/x-pdf'],
-  office: OFFICE_MIMES,
-  text: ['text/plain', 'text/markdown'],
-  feed: ['application/rss+xml', 'application/atom+xml', 'application/rdf+xml', 'application/feed+json'],
-  css: ['text/css'],
-  svg: ['image/svg+xml'],
-  xml: ['application/xml', 'text/xml'],
-};
-
 function typeCondition(type: string): Condition {
-  const known = Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
-  if (known) return { sql: `d.mime IN (${known.map(() => '?').join(', ')})`, values: known };
-  if (type.endsWith('/') || type.endsWith('/*')) {
-    const prefix = type.replace(/\*$/, '');
-    return { sql: 'substr(d.mime, 1, ?) = ?', values: [prefix.length, prefix] };
-  }
-  return { sql: 'd.mime = ?', values: [type] };
+  const meant = mediaTypesOf(type) ?? [type];
+  const whole = meant.filter((one) => !one.endsWith('*'));
+  const starts = meant.filter((one) => one.endsWith('*')).map((one) => one.slice(0, -1));
+  const conditions = starts.map(() => 'substr(d.mime, 1, ?) = ?');
+  if (whole.length > 0) conditions.push(`d.mime IN (${whole.map(() => '?').join(', ')})`);
+  return { sql: conditions.join(' OR '), values: [...starts.flatMap((start) => [start.length, start]), ...whole] };
 }

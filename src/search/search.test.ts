@@ -37,6 +37,7 @@ function entryOf(at: number): IndexEntry {
     collection: 'web',
     status: 200,
     mime: 'text/html',
+    offset: 0,
     segment: 1,
     digest: createHash('sha256').update(String(at)).digest(),
     overflow: 0,

@@ -5,7 +5,8 @@ import { DecodedStart } from '../warc/index.ts';
 
 export type PageParts = { readonly text: boolean; readonly links: boolean };
 
-export function pageExtension(parts: PageParts): LineExtension {
+/** `memoryBytesMax` bounds the process that reads documents. */
+export function pageExtension(parts: PageParts, memoryBytesMax?: number): LineExtension {
   return async (record) => {
     const { head, http, mime } = record;
     if (head.type === 'revisit' || head.targetUri === undefined || !isPageMime(mime))
@@ -13,7 +14,7 @@ export function pageExtension(parts: PageParts): LineExtension {
     const { bytes, payloadBytes } = await decoded(record.payload(), http?.contentCodings ?? []);
     const contentType = http?.get('content-type');
     const source = { bytes, mime, url: head.targetUri, ...(contentType !== undefined && { contentType }) };
-    const page = await readPageAside(source, parts);
+    const page = await readPageAside(source, parts, { memoryBytesMax });
     if (!page) return { payloadBytes };
     const { title, description, language, charset, headings, text, links } = page;
     return {
@@ -24,6 +25,7 @@ export function pageExtension(parts: PageParts): LineExtension {
         language,
         charset,
         headings,
+        ...(page.isTooCostly && { finding: 'text-too-costly' }),
         ...(parts.text && { text }),
         ...(parts.links && { links: links.map(({ url, kind, text: anchor }) => ({ url, kind, text: anchor })) }),
       },

@@ -96,12 +96,12 @@ export function indexForm(text: string): string {
 
 /**
  * FTS5 holds all words of a document in memory, some hundred bytes for each that is new and few for each that comes again: worst are pairs of letters, of which so many characters
- * that are new make below a gibibyte.
+ * that are new make below 400 MB.
  */
-export const NEW_LENGTH_MAX = 8 * 1024 * 1024;
-/** Enough for eight million letters in pairs; some signs stand for whole words. */
-export const FORM_LENGTH_MAX = 32 * 1024 * 1024;
-const PIECE_LENGTH = 64 * 1024;
+export const NEW_LENGTH_MAX = 3 * 1024 * 1024;
+/** SQLite takes several times as much while it takes a document in. Four million letters in pairs; some signs stand for whole words. */
+export const FORM_LENGTH_MAX = 12 * 1024 * 1024;
+const PIECE_LENGTH = 8 * 1024;
 const BETWEEN_WORDS = /[\s\p{P}]/u;
 
 /** A text of any length as it goes into the index, as far as there is room. */

@@ -42,3 +42,10 @@ export class DecodedStart {
     }
   }
 }
+
+/** The beginning of bytes without their content codings. */
+export function decodedStart(bytes: Uint8Array, codings: readonly string[], bytesMax: number): Uint8Array {
+  const start = new DecodedStart(codings, bytesMax);
+  start.push(bytes);
+  return start.end();
+}

@@ -57,6 +57,9 @@ export const FINDING_CATALOGUE = {
   'record-truncated': error('the file ends inside the record'),
   'sector-unreadable': error('the disk does not give bytes of the file; what can be read around them was'),
   'target-uri-bracketed': note('the target URI stands in angle brackets, which were taken off'),
+  'text-too-costly': warning(
+    'reading this document takes more memory or time than it may; none of its text is indexed',
+  ),
   'trailer-missing': warning('the record does not end with two line ends'),
   'version-unknown': warning('the version of the record is not one that is known; it is read like 1.1'),
   'zstd-dictionary-missing': error('the frame needs a dictionary that the file does not bring'),

@@ -23,7 +23,7 @@ export * from './chunked-body.ts';
 export * from './content-coding.ts';
 export * from './convert.ts';
 export type { CursorOptions } from './cursor-options.ts';
-export { DecodedStart } from './decoded-start.ts';
+export { DecodedStart, decodedStart } from './decoded-start.ts';
 export { dictionaryFor, type SampledFile } from './dictionary-sample.ts';
 export * from './digest-verdict.ts';
 export { type Coding, codingOf } from './file-coding.ts';

@@ -25,7 +25,7 @@ export async function sourceOf(archive: Archive, capture: Capture, limit: number
 export async function textOf(archive: Archive, capture: Capture, limit: number): Promise<CaptureText> {
   const { bytes, truncated, contentType } = await decodedStart(archive, capture, DECODED_BYTES_MAX);
   const source = { bytes, mime: capture.mime, url: capture.url, ...(contentType !== undefined && { contentType }) };
-  const page = await readPageAside(source, { links: false });
+  const page = await readPageAside(source, { links: false }, { memoryBytesMax: archive.documentMemory });
   if (!page) {
     throw new HttpProblem({
       status: 422,

@@ -104,7 +104,7 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
           return ANSWERED;
         }
         const wanted = {
-          format: formatOf(format, { resolve, text, links }),
+          format: formatOf(format, { resolve, text, links }, archive.documentMemory),
           query: { ...query, wholeSegments: true, resolve },
         };
         const joins = share && order === 'storage';
@@ -125,10 +125,14 @@ export function streamRoutes({ archive, stopping, search }: ApiTools): ApiRoute[
   ];
 }
 
-function formatOf(format: 'warc' | 'jsonl', { resolve = false, text = false, links = false }: Flags): StreamFormat {
+function formatOf(
+  format: 'warc' | 'jsonl',
+  { resolve = false, text = false, links = false }: Flags,
+  documentMemory: number | undefined,
+): StreamFormat {
   if (format === 'warc') return { name: resolve ? 'warc resolved' : 'warc', open: streamWarc };
   const parts: PageParts = { text, links };
-  const extend = text || links ? pageExtension(parts) : undefined;
+  const extend = text || links ? pageExtension(parts, documentMemory) : undefined;
   return { name: `jsonl ${JSON.stringify(parts)}`, open: (archive, query) => streamJson(archive, query, extend) };
 }
 

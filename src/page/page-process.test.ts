@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { utf8 } from '../base/index.ts';
-import { readPage } from './page.ts';
-import { readPageAside } from './page-thread.ts';
+import { readPageHere } from './page.ts';
+import { readPageAside } from './page-process.ts';
 
 function sourceOf(text: string) {
   return { bytes: utf8(text), mime: 'text/html', url: 'http://one.example/' };
@@ -16,15 +16,15 @@ test('a large page is read as others are, and while it is read something else ca
   const reading = readPageAside(source, parts);
   const other = new Promise((resolve) => setImmediate(resolve, 'something else'));
   assert.equal(await Promise.race([reading.then(() => 'the page'), other]), 'something else');
-  assert.deepEqual(await reading, await readPage(source, parts));
-  assert.deepEqual(await readPageAside(source), await readPage(source));
+  assert.deepEqual(await reading, await readPageHere(source, parts));
+  assert.deepEqual(await readPageAside(source), await readPageHere(source));
 });
 
 test('of a page that takes too long the beginning is read, it says so, and the next ones are read', async () => {
   const start = `<title>Large</title><p>first words${' more'.repeat(300_000)}`;
   // Takes the thread some tenths of a second, whatever else the machine does.
   const slow = sourceOf(`${start}${'<'.repeat(4 * 1024 * 1024)}`);
-  const pages = await Promise.all([1, 2, 3].map(() => readPageAside(slow, {}, 1)));
+  const pages = await Promise.all([1, 2, 3].map(() => readPageAside(slow, {}, { msMax: 1 })));
   for (const page of pages) {
     assert.deepEqual([page?.title, page?.isTruncated], ['Large', true]);
     assert.match(page!.text, /^first words more/);

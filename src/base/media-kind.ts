@@ -1,0 +1,48 @@
+/** What `type:` means in every query: a media type, all of a kind with a star behind it, or one word for the media types that people take for one thing. */
+
+const OPEN_XML = 'application/vnd.openxmlformats-officedocument.';
+const OPEN_DOCUMENT = 'application/vnd.oasis.opendocument.';
+
+/** Office documents that are read, in small letters. */
+export const OFFICE_MIMES: readonly string[] = [
+  ...['document', 'template'].map((name) => `${OPEN_XML}wordprocessingml.${name}`),
+  ...['presentation', 'slideshow', 'template'].map((name) => `${OPEN_XML}presentationml.${name}`),
+  ...['sheet', 'template'].map((name) => `${OPEN_XML}spreadsheetml.${name}`),
+  'application/vnd.ms-word.document.macroenabled.12',
+  'application/vnd.ms-powerpoint.presentation.macroenabled.12',
+  'application/vnd.ms-excel.sheet.macroenabled.12',
+  ...['text', 'presentation', 'spreadsheet'].flatMap((name) => [
+    OPEN_DOCUMENT + name,
+    `${OPEN_DOCUMENT}${name}-template`,
+  ]),
+];
+
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  html: ['text/html', 'application/xhtml+xml', 'application/vnd.wap.xhtml+xml'],
+  pdf: ['application/pdf', 'application/x-pdf'],
+  office: OFFICE_MIMES,
+  text: ['text/plain', 'text/markdown'],
+  feed: ['application/rss+xml', 'application/atom+xml', 'application/rdf+xml', 'application/feed+json'],
+  css: ['text/css'],
+  script: ['application/javascript', 'text/javascript', 'application/x-javascript', 'application/ecmascript'],
+  json: ['application/json', 'application/ld+json'],
+  svg: ['image/svg+xml'],
+  xml: ['application/xml', 'text/xml'],
+  image: ['image/*'],
+  audio: ['audio/*'],
+  video: ['video/*'],
+  font: ['font/*'],
+};
+
+/** The words that stand for media types. */
+export const MEDIA_KINDS: readonly string[] = Object.keys(KINDS);
+
+/** Media types, or their beginnings up to a star, that a value of `type:` means; undefined when no media type could ever be meant. */
+export function mediaTypesOf(value: string): readonly string[] | undefined {
+  const type = value.toLowerCase();
+  if (Object.hasOwn(KINDS, type)) return KINDS[type];
+  if (type.endsWith('/')) return [`${type}*`];
+  return type.includes('/') ? [type] : undefined;
+}
+
+export const MEDIA_KIND_ADVICE = `a type is ${MEDIA_KINDS.join(', ')}, or a media type: text/html, image/*`;

@@ -1,0 +1,99 @@
+/** Making the index anew: the old one serves until the new one is whole, open searches go over, and a crash leaves one of the two. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openArchive } from '../../src/archive/index.ts';
+import { Indexer, openSearch, SEARCH_FILE } from '../../src/search/index.ts';
+import { makeArchive, trialOptions } from '../archive/trial-archive.ts';
+import { indexed, pageWith, storePages } from './trial-pages.ts';
+
+async function indexFiles(directory: string): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.startsWith('search') && !/-(wal|shm)$/.test(name));
+}
+
+test('while the index is made anew the old one serves and is kept up, and open searches go over to the new one', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [pageWith('one', 'zebra'), pageWith('two', 'zebra')]);
+  await indexed(archive);
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  const totals = async () => [(await search.search('zebra')).total, (await search.search('okapi')).total];
+  assert.deepEqual(await totals(), [2, 0]);
+  const anew = await Indexer.open(archive, undefined, { isAnew: true });
+  assert.deepEqual(await totals(), [2, 0]);
+  assert.equal((await anew.catchUp()).documents, 2);
+  assert.deepEqual(await totals(), [2, 0]);
+  // Taken in by another indexer meanwhile; the new index must have it too.
+  await storePages(archive, [pageWith('three', 'okapi')]);
+  await archive.delete({ url: 'http://two.example/' });
+  await indexed(archive);
+  assert.deepEqual(await totals(), [1, 1]);
+  const { batch } = search.status();
+  await anew.close();
+  assert.deepEqual(await totals(), [1, 1]);
+  assert.ok(search.status().batch > batch, 'it is another index');
+  assert.deepEqual(await indexFiles(archive.directory), [SEARCH_FILE]);
+  assert.equal((await indexed(archive)).documents, 0);
+});
+
+test('an index that is broken off while it is made anew leaves the old one, and its rest is removed', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [pageWith('one', 'zebra')]);
+  await indexed(archive);
+  const anew = await Indexer.open(archive, undefined, { isAnew: true });
+  await assert.rejects(anew.catchUp({ signal: AbortSignal.abort() }));
+  await anew.close();
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.equal((await search.search('zebra')).total, 1);
+  await indexed(archive);
+  assert.deepEqual(await indexFiles(archive.directory), [SEARCH_FILE]);
+});
+
+test('an index that cannot be read is replaced by the one that is made anew', async (t) => {
+  const archive = await makeArchive(t);
+  await storePages(archive, [pageWith('one', 'zebra')]);
+  await writeFile(join(archive.directory, SEARCH_FILE), 'not a database '.repeat(1000));
+  const anew = await Indexer.open(archive, undefined, { isAnew: true });
+  await anew.catchUp();
+  await anew.close();
+  const search = openSearch(archive.directory);
+  t.after(() => search.close());
+  assert.equal((await search.search('zebra')).total, 1);
+});
+
+test('killed at any moment of making it anew, a usable index is there', async (t) => {
+  const first = await makeArchive(t);
+  const { directory } = first;
+  await storePages(
+    first,
+    Array.from({ length: 12 }, (_, at) => pageWith(`page${at}`, 'zebra')),
+  );
+  await indexed(first);
+  await first.close();
+  const child = fileURLToPath(new URL('./rebuilding-child.ts', import.meta.url));
+  for (let steps = 1; ; steps++) {
+    const running = spawn(process.execPath, [child, directory, String(steps)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(running, 'exit');
+    let isDone = false;
+    running.stdout.on('data', (told: Buffer) => {
+      isDone = told.toString().includes('done');
+      running.kill('SIGKILL');
+    });
+    await ended;
+    const search = openSearch(directory);
+    assert.equal((await search.search('zebra')).total, 12, `killed at ${steps}`);
+    search.close();
+    if (isDone) break;
+  }
+  const archive = await openArchive(directory, trialOptions({ seed: 77 }));
+  t.after(() => archive.close());
+  await indexed(archive);
+  assert.deepEqual(await indexFiles(directory), [SEARCH_FILE]);
+});
