@@ -17,6 +17,8 @@ export type AnnouncedServer = {
   readonly url: string;
   /** The file that holds the token which writing takes; whoever may read it may write. */
   readonly tokenFile: string;
+  /** The path of the Unix socket or named pipe that takes commands; only the server's own user can open it. */
+  readonly commandPath?: string | undefined;
 };
 
 export type Owner = {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Archive, createArchive, openArchive } from '../archive/index.ts';
 import { PinakesError, seededIds, seededRandom } from '../base/index.ts';
-import { type JobKind, type RunningServer, startServer } from '../server/index.ts';
+import { type JobKind, type RunningServer, type ServerOptions, startServer } from '../server/index.ts';
 import type { CommandContext } from './command.ts';
 import { runInServer } from './remote.ts';
 import { commandRunner } from './remote-runner.ts';
@@ -76,7 +78,11 @@ type ServedHere = {
   ) => { terminal: KeepingTerminal; code: Promise<number | undefined> };
 };
 
-async function served(t: TestContext, jobKinds: JobKind[] = []): Promise<ServedHere> {
+async function served(
+  t: TestContext,
+  jobKinds: JobKind[] = [],
+  options: Partial<ServerOptions> = {},
+): Promise<ServedHere> {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-remote-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   await createArchive(directory);
@@ -96,6 +102,7 @@ async function served(t: TestContext, jobKinds: JobKind[] = []): Promise<ServedH
     version: 'test',
     jobKinds,
     runCommand: commandRunner({ ...parts, terminal: new Terminal() }, archive),
+    ...options,
   });
   t.after(async () => {
     await server.close();
@@ -103,7 +110,7 @@ async function served(t: TestContext, jobKinds: JobKind[] = []): Promise<ServedH
   });
   const tokenFile = join(directory, 'server-token');
   writeFileSync(tokenFile, TOKEN);
-  await archive.announceServer({ url: server.uiAddress, tokenFile });
+  await archive.announceServer({ url: server.uiAddress, tokenFile, commandPath: server.commandPath });
   const api = (path: string, method = 'GET') =>
     fetch(`${server.uiAddress}${path}`, { method, headers: { authorization: `Bearer ${TOKEN}` } });
   return {
@@ -154,11 +161,46 @@ async function hold({ server }: ServedHere): Promise<void> {
 }
 
 test('an archive that no server has open is left to the command itself', async (t) => {
-  const { run, archive } = await served(t);
+  const { run, archive, server } = await served(t);
   await archive.announceServer(undefined);
   assert.equal(await run(['stats']).code, undefined);
-  await archive.announceServer({ url: 'http://127.0.0.1:1', tokenFile: join(archive.directory, 'server-token') });
+  const tokenFile = join(archive.directory, 'server-token');
+  await archive.announceServer({ url: server.uiAddress, tokenFile });
   assert.equal(await run(['stats']).code, undefined);
+  await archive.announceServer({ url: server.uiAddress, tokenFile, commandPath: join(archive.directory, 'nothing') });
+  assert.equal(await run(['stats']).code, undefined);
+});
+
+/** A client that sends nothing more of a request; settles when the server has refused it for that. */
+async function untilTooSlow({ server }: ServedHere): Promise<void> {
+  const { hostname, port } = new URL(server.uiAddress);
+  const slow = connect(Number(port), hostname);
+  const head = `POST /api/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+  slow.write(`${head}Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{`);
+  const [reply] = (await once(slow, 'data')) as [Buffer];
+  slow.destroy();
+  assert.match(reply.toString(), /^HTTP\/1\.1 408 /);
+}
+
+test('a command may be silent for longer than the body of an upload', async (t) => {
+  const patience = { silenceMs: 60, body: { windowMs: 50, bytesMin: 4096 } };
+  const one = await served(t, [], { patience });
+  const typed = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  async function* input() {
+    yield Buffer.from('some bytes');
+    begun.resolve();
+    await typed.promise;
+    yield Buffer.from(' and more');
+  }
+  const put = one.run(['put', '-'], { input: input() });
+  await begun.promise;
+  // Each of these takes as long as a body may be silent, and begins after the command did.
+  for (let window = 0; window < 3; window++) await untilTooSlow(one);
+  typed.resolve();
+  assert.equal(await put.code, 0, put.terminal.err);
+  const cat = one.run(['cat', put.terminal.out.trim()]);
+  assert.deepEqual([await cat.code, cat.terminal.out], [0, 'some bytes and more']);
 });
 
 test('standard input is handed through, piece by piece, and output comes back byte for byte', async (t) => {

@@ -1,12 +1,12 @@
 /**
- * Commands on an archive that a server has open: they run in the server, and this end lends them its terminal. What they print comes back in frames
- * (see base/frame.ts), what they ask is asked here, Ctrl-C is passed on, and the exit code is theirs.
+ * Commands on an archive that a server has open: they run in the server, and this end lends them its terminal. They reach it over the socket that the owner file names, which only
+ * the user of the server can open. What they print comes back in frames (see base/frame.ts), what they ask is asked here, Ctrl-C is passed on, and the exit code is theirs.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
-import { type AnnouncedServer, ownerOf } from '../archive/index.ts';
+import { ownerOf } from '../archive/index.ts';
 import {
   FRAME_BYTES_MAX,
   FRAMES_MIME,
@@ -20,27 +20,32 @@ import type { CommandContext } from './command.ts';
 import { EXIT_INTERRUPTED } from './outcome.ts';
 
 const REFUSAL_BYTES_MAX = 64 * 1024;
+/** What the system says of a socket at which no process listens any more. */
+const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT']);
+const FORBIDDEN = 'only the user who started it may run commands in it';
 
 /** Has the server that has the archive open run what was typed here, and answers with the exit code; undefined when there is no such server. */
 export async function runInServer(context: CommandContext, archiveDirectory: string): Promise<number | undefined> {
   const owner = await ownerOf(archiveDirectory);
-  // A server on another machine announces an address that means something there.
-  if (!owner?.server || owner.host !== hostname()) return undefined;
+  const { tokenFile, commandPath } = owner?.server ?? {};
+  // A server on another machine announces a path that means something there.
+  if (tokenFile === undefined || commandPath === undefined || owner!.host !== hostname()) return undefined;
   try {
-    return await run(context, owner.server);
+    return await run(context, commandPath, await tokenIn(tokenFile));
   } catch (error) {
-    // Nobody listens: the server is about to go or has gone, and opening the archive tells more than this.
-    const isRefused = error instanceof PinakesError && (error.cause as { code?: string })?.code === 'ECONNREFUSED';
-    if (isRefused) return undefined;
+    // The server is about to go or was killed, and opening the archive tells more than this.
+    const { code } = ((error as Error).cause ?? {}) as { code?: string };
+    if (error instanceof PinakesError && error.code === 'SERVER_GONE' && GONE.has(code ?? '')) return undefined;
     throw error;
   }
 }
 
-async function run(context: CommandContext, server: AnnouncedServer): Promise<number> {
-  const token = await tokenOf(server);
+async function run(context: CommandContext, commandPath: string, token: string): Promise<number> {
   // Loaded only here: it takes as long as all the rest of a small command.
   const { request: httpRequest } = await import('node:http');
-  const request = httpRequest(`${server.url}/api/commands`, {
+  const request = httpRequest({
+    socketPath: commandPath,
+    path: '/api/commands',
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': FRAMES_MIME },
   });
@@ -55,18 +60,18 @@ async function run(context: CommandContext, server: AnnouncedServer): Promise<nu
   signal.addEventListener('abort', interrupt, { once: true });
   if (signal.aborted) interrupt();
   try {
-    const response = await replyOf(request, server);
+    const response = await replyOf(request, commandPath);
     const code = await new Talk(context, request).follow(response);
     if (code !== undefined) return code;
     if (isInterrupted) return EXIT_INTERRUPTED;
-    throw new PinakesError('SERVER_GONE', { where: server.url, detail: 'it broke off before the command was done' });
+    throw new PinakesError('SERVER_GONE', { where: commandPath, detail: 'it broke off before the command was done' });
   } finally {
     signal.removeEventListener('abort', interrupt);
     request.destroy();
   }
 }
 
-async function tokenOf({ tokenFile }: AnnouncedServer): Promise<string> {
+async function tokenIn(tokenFile: string): Promise<string> {
   try {
     return (await readFile(tokenFile, 'utf8')).trim();
   } catch (cause) {
@@ -75,19 +80,22 @@ async function tokenOf({ tokenFile }: AnnouncedServer): Promise<string> {
 }
 
 /** The reply, once the server has taken the command. */
-async function replyOf(request: ClientRequest, { url }: AnnouncedServer): Promise<IncomingMessage> {
+async function replyOf(request: ClientRequest, commandPath: string): Promise<IncomingMessage> {
   let response: IncomingMessage;
   try {
     [response] = (await once(request, 'response')) as [IncomingMessage];
   } catch (cause) {
-    throw new PinakesError('SERVER_GONE', { where: url, detail: (cause as Error).message, cause });
+    const isForbidden = ['EACCES', 'EPERM'].includes(String((cause as { code?: unknown }).code));
+    if (isForbidden) throw new PinakesError('SERVER_REFUSED', { where: commandPath, detail: FORBIDDEN, cause });
+    throw new PinakesError('SERVER_GONE', { where: commandPath, detail: (cause as Error).message, cause });
   }
   // What breaks later shows as an end without an exit code.
   request.on('error', () => {});
   if (response.statusCode === 200) return response;
   let text = '';
   for await (const piece of response) if (text.length < REFUSAL_BYTES_MAX) text += String(piece);
-  throw new PinakesError('SERVER_REFUSED', { where: url, detail: refusalIn(text) ?? `status ${response.statusCode}` });
+  const detail = refusalIn(text) ?? `status ${response.statusCode}`;
+  throw new PinakesError('SERVER_REFUSED', { where: commandPath, detail });
 }
 
 function refusalIn(text: string): string | undefined {

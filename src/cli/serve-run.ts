@@ -7,7 +7,14 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Archive, createArchive, openArchive } from '../archive/index.ts';
 import { fileError, limitHeapGrowth, limitYoungSpace, PinakesError } from '../base/index.ts';
-import { type AccessLine, isEverywhere, type RunningServer, type ServerOptions, startServer } from '../server/index.ts';
+import {
+  type AccessLine,
+  isAddressOrNetwork,
+  isEverywhere,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from '../server/index.ts';
 import { formatAccessLine } from './access-log.ts';
 import { openingOptions } from './archive-command.ts';
 import { type CommandContext, pathFrom } from './command.ts';
@@ -30,6 +37,7 @@ export type ServeOptions = {
   readonly token?: string;
   readonly addRoot?: readonly string[];
   readonly uploadMax?: string;
+  readonly proxy?: readonly string[];
   readonly init?: boolean;
   readonly index?: boolean;
   readonly json?: boolean;
@@ -57,7 +65,7 @@ export async function serve(
     const stop = awaitStop(context);
     try {
       await writeToken(tokenFile, settings.token);
-      await archive.announceServer({ url: reachable(server.uiAddress), tokenFile });
+      await archive.announceServer({ url: reachable(server.uiAddress), tokenFile, commandPath: server.commandPath });
       await tell(context, options, archive, server, settings.token);
       onReady?.(server.uiUrl);
       await stop.asked;
@@ -88,6 +96,7 @@ type Settings = {
   readonly format: 'json' | 'common';
   readonly addRoots: readonly string[] | undefined;
   readonly uploadBytesMax: number | undefined;
+  readonly proxies: readonly string[] | undefined;
 };
 
 async function settingsOf(context: CommandContext, options: ServeOptions): Promise<Settings> {
@@ -104,6 +113,7 @@ async function settingsOf(context: CommandContext, options: ServeOptions): Promi
     format: accessLogFormat,
     addRoots: options.addRoot && (await Promise.all(options.addRoot.map((root) => rootOf(context, root)))),
     uploadBytesMax: options.uploadMax === undefined ? undefined : bytesOf(options.uploadMax, '--upload-max'),
+    proxies: options.proxy?.map(proxyOf),
   };
 }
 
@@ -142,6 +152,15 @@ function bytesOf(text: string, option: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text))
     throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} takes a number of bytes` });
   return Number(text);
+}
+
+function proxyOf(text: string): string {
+  if (!isAddressOrNetwork(text))
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: text,
+      detail: '--proxy takes an address or a network like 172.18.0.0/16',
+    });
+  return text;
 }
 
 function originOf(text: string | undefined, option: string): string | undefined {
@@ -202,6 +221,7 @@ function serverOptions(
     onFailure: (error) => terminal.say(`pinakes: a request failed: ${failureText(error)}`),
     ...(settings.addRoots && { addRoots: settings.addRoots }),
     ...(settings.uploadBytesMax !== undefined && { uploadBytesMax: settings.uploadBytesMax }),
+    ...(settings.proxies && { proxies: settings.proxies }),
     ...(settings.uiOrigin !== undefined && { uiOrigin: settings.uiOrigin }),
     ...(settings.replayOrigin !== undefined && { replayOrigin: settings.replayOrigin }),
     ...(uiDirectory !== undefined && { uiDirectory }),

@@ -17,6 +17,11 @@ export function registerServe(program: Command, context: CommandContext, ends: (
     .option('--token <token>', 'what writing takes, or @FILE that holds it (default: made anew at each start)')
     .option('--add-root <directory>', 'let jobs add files from below this directory only; may be given again', gathered)
     .option('--upload-max <bytes>', 'the largest upload that is taken (default: as much as the disk has room for)')
+    .option(
+      '--proxy <address>',
+      'a proxy before the server, whose connections are not bounded; may be given again',
+      gathered,
+    )
     .option('--init', 'make an empty archive when there is none')
     .option('--no-index', 'leave the search index as it is; `pinakes index` brings it up to date')
     .action(async (options) => ends(await (await import('./serve-run.ts')).serve(context, options)));

@@ -38,13 +38,6 @@ export function hasSoundHost({ rawHeaders, headers }: IncomingMessage): boolean 
   return match !== null && Number(match[1] ?? 0) <= PORT_MAX;
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-/** The name or address in a URL, in the one form that all its spellings have. */
-export function nameOf(url: string): string | undefined {
-  return URL.parse(url)
-    ?.hostname.replace(/\.$/, '')
-    .replace(/^\[|\]$/g, '');
 }

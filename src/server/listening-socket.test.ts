@@ -8,7 +8,7 @@ import { ListeningSocket } from './listening-socket.ts';
 const SILENCE_MS = 100;
 
 test('who waits for an answer is not let go, however long it takes; who falls silent in a request is', async (t) => {
-  const socket = await ListeningSocket.listen('127.0.0.1', 0, { silenceMs: SILENCE_MS });
+  const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { silenceMs: SILENCE_MS });
   t.after(() => socket.stop(AbortSignal.abort()));
   socket.answer(async (request, response) => {
     await wait(5 * SILENCE_MS);

@@ -8,7 +8,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { PinakesError } from '../base/index.ts';
 import { type BodyPace, watchBody } from './body-pace.ts';
-import { problemJson } from './problem.ts';
+import { ConnectionBound } from './connection-bound.ts';
+import { type Problem, problemJson } from './problem.ts';
+import { type RequestHandler, RequestTurns } from './request-turns.ts';
 
 /** What a URL may have; archived URLs are long, but not longer. */
 export const URL_CHARACTERS_MAX = 64 * 1024;
@@ -22,10 +24,14 @@ const LINGER_MS = 2000;
 export type Patience = {
   /** For the head of a request, from the first byte or the connection on. */
   readonly headMs: number;
-  /** While a client is silent in the middle of a request, or takes nothing of a reply. */
+  /** While a client is silent in the middle of a request, or takes nothing of a reply; 0 for any time. */
   readonly silenceMs: number;
-  readonly body: BodyPace;
+  /** Without it, a body may take any time. */
+  readonly body: BodyPace | undefined;
 };
+
+/** Where a server listens: at a port, or at the path of a Unix socket or named pipe. */
+export type ListeningPlace = { readonly host: string; readonly port: number } | { readonly path: string };
 
 const PATIENCE: Patience = {
   headMs: 15_000,
@@ -35,22 +41,29 @@ const PATIENCE: Patience = {
 /** How much later than `headMs` a slow head may be noticed, as a share of it. */
 const HEAD_CHECKS = 5;
 
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
-
 export class ListeningSocket {
-  readonly port: number;
   readonly #server: Server;
   #handler: RequestHandler | undefined;
   #early: [IncomingMessage, ServerResponse][] = [];
   #isStopping = false;
   /** Connections that have not asked for anything yet, as browsers open them ahead. Node does not count them as idle. */
   readonly #silent = new Set<Socket>();
+  readonly #turns = new WeakMap<Socket, RequestTurns>();
   readonly #latest = new WeakMap<Socket, ServerResponse>();
 
-  private constructor(server: Server, patience: Patience) {
+  private constructor(server: Server, patience: Patience, bound: ConnectionBound) {
     this.#server = server;
-    this.port = (server.address() as AddressInfo).port;
     server.on('connection', (socket: Socket) => {
+      if (!bound.admit(socket)) {
+        socket.end(refusal(CONNECTIONS_REFUSED));
+        // What the client sends meanwhile is not read: a refused connection must cost nothing.
+        socket.destroySoon();
+        return;
+      }
+      this.#turns.set(
+        socket,
+        new RequestTurns(socket, (request, response) => this.#answer(request, response, patience)),
+      );
       this.#silent.add(socket);
       socket.once('close', () => this.#silent.delete(socket));
     });
@@ -63,15 +76,15 @@ export class ListeningSocket {
     });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#silent.delete(request.socket);
-      this.#latest.set(request.socket, response);
-      if (this.#isStopping) response.shouldKeepAlive = false;
-      watchBody(request, response, patience.body, LINGER_MS);
-      if (this.#handler) this.#handler(request, response);
-      else this.#early.push([request, response]);
+      this.#turns.get(request.socket)?.take(request, response);
     });
   }
 
-  static async listen(host: string, port: number, given: Partial<Patience> = {}): Promise<ListeningSocket> {
+  static async listen(
+    place: ListeningPlace,
+    given: Partial<Patience> = {},
+    bound = new ConnectionBound(),
+  ): Promise<ListeningSocket> {
     const patience = { ...PATIENCE, ...given };
     const server = createServer({
       maxHeaderSize: HEAD_BYTES_MAX,
@@ -85,13 +98,17 @@ export class ListeningSocket {
     server.setTimeout(patience.silenceMs);
     server.maxConnections = CONNECTIONS_MAX;
     server.on('clientError', refuseBytes);
-    server.listen(port, host);
+    server.listen(place);
     try {
       await once(server, 'listening');
     } catch (cause) {
-      throw listenError(cause, host, port);
+      throw listenError(cause, 'path' in place ? place.path : `${place.host}:${place.port}`);
     }
-    return new ListeningSocket(server, patience);
+    return new ListeningSocket(server, patience, bound);
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
   }
 
   /** From now on requests are answered; those that came early too. */
@@ -100,6 +117,14 @@ export class ListeningSocket {
     const early = this.#early;
     this.#early = [];
     for (const [request, response] of early) handler(request, response);
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse, patience: Patience): void {
+    this.#latest.set(request.socket, response);
+    if (this.#isStopping) response.shouldKeepAlive = false;
+    if (patience.body) watchBody(request, response, patience.body, LINGER_MS);
+    if (this.#handler) this.#handler(request, response);
+    else this.#early.push([request, response]);
   }
 
   /** Stops accepting, and settles when the last reply has ended. */
@@ -122,9 +147,8 @@ export class ListeningSocket {
   }
 }
 
-function listenError(cause: unknown, host: string, port: number): unknown {
+function listenError(cause: unknown, where: string): unknown {
   const name = (cause as { code?: unknown }).code;
-  const where = `${host}:${port}`;
   if (name === 'EADDRINUSE') return new PinakesError('PORT_IN_USE', { where, cause });
   if (typeof name === 'string') return new PinakesError('LISTEN_FAILED', { where, detail: name, cause });
   return cause;
@@ -151,13 +175,25 @@ function refuseBytes(error: Error & { code?: string; rawPacket?: Buffer }, socke
   const advice = isUrl
     ? `A URL may have ${URL_CHARACTERS_MAX} characters.`
     : 'Send the request again, as HTTP/1.1 has it.';
-  const body = `${problemJson({ status, code, message, advice })}\n`;
   socket.removeAllListeners('data');
   socket.on('error', () => socket.destroy());
   socket.resume();
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  socket.end(refusal({ status, code, message, advice }));
   (socket as Socket).setTimeout?.(LINGER_MS, () => socket.destroy());
+}
+
+const CONNECTIONS_REFUSED: Problem = {
+  status: 503,
+  code: 'TOO_MANY_CONNECTIONS',
+  message: 'too many connections are open from this address',
+  advice: 'Close some of them. If this is the address of a proxy, start the server with --proxy.',
+};
+
+/** A reply that is written before there is a request to reply to. */
+function refusal(problem: Problem): string {
+  const body = `${problemJson(problem)}\n`;
+  return (
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+  );
 }

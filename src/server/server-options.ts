@@ -17,7 +17,7 @@ export type AccessLine = {
   readonly status: number;
   readonly bytes: number;
   readonly milliseconds: number;
-  readonly socket: 'ui' | 'replay';
+  readonly socket: 'ui' | 'replay' | 'command';
   readonly agent: string;
   readonly referrer: string;
 };
@@ -47,6 +47,8 @@ export type ServerOptions = {
   readonly addRoots?: readonly string[];
   /** The largest upload that is taken; without it, as much as the disk has room for. */
   readonly uploadBytesMax?: number;
+  /** Addresses and networks (`172.18.0.0/16`) of proxies, whose connections are those of many clients and are not bounded. */
+  readonly proxies?: readonly string[];
   /** How long clients are waited for; each part has a default. */
   readonly patience?: Partial<Patience>;
   /** Milliseconds that only grow, with fractions, for latencies; the clock when absent. */
@@ -67,6 +69,8 @@ export type RunningServer = {
   /** Where the sockets listen, which differs from the above behind a proxy. */
   readonly uiAddress: string;
   readonly replayAddress: string;
+  /** The path of the socket that takes commands; undefined when the server runs none. */
+  readonly commandPath: string | undefined;
   /** Takes no more requests, lets those under way end, asks jobs to stop at a safe point. The archive stays open. `hurry` breaks off what is left. */
   close(options?: { hurry?: AbortSignal }): Promise<void>;
 };
@@ -80,12 +84,12 @@ export type ApiParts = {
   readonly version: string;
   readonly program: string;
   readonly uiOrigin: string;
-  /** The name that others reach a proxy by which stands before the server. */
-  readonly proxyName: string | undefined;
   /** Where the one who asks finds the web page and archived pages. */
   readonly originsFor: (request: IncomingMessage) => ReplayOrigins;
   readonly jobKinds: readonly JobKind[];
   readonly runCommand: CommandRunner | undefined;
+  /** True for a request that arrived over the command socket. */
+  readonly isCommand: (request: IncomingMessage) => boolean;
   readonly addRoots?: readonly string[] | undefined;
   readonly uploadBytesMax?: number | undefined;
   readonly stopwatch?: (() => number) | undefined;

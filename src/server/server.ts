@@ -1,8 +1,8 @@
 /**
- * The server: two sockets on one archive. The first answers the web page, the API, CDX and Memento; the second, an origin of its own, only what
- * archived pages consist of.
+ * The server: two ports on one archive. The first answers the web page, the API, CDX and Memento; the second, an origin of its own, only what
+ * archived pages consist of. The command line has a socket of its own, which takes nothing but commands.
  *
- * A bare handler stands in front on both. It checks that the request is meant for us, serves the hot paths itself, and leaves /api to Fastify.
+ * A bare handler stands in front of all of them. It checks that the request is meant for us, serves the hot paths itself, and leaves /api to Fastify.
  */
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -10,13 +10,15 @@ import { Replayer } from '../replay/index.ts';
 import { Guard } from './api/guard.ts';
 import { registerApi } from './api/register-api.ts';
 import { CdxRoute } from './cdx-route.ts';
-import { frontHandler, type Visit } from './front.ts';
-import { HostCheck, isLoopback, nameOf } from './host-check.ts';
+import { CommandSocket } from './command-socket.ts';
+import { ConnectionBound } from './connection-bound.ts';
+import { type Answer, frontHandler, type Visit } from './front.ts';
+import { HostCheck } from './host-check.ts';
 import { isOfLeaving } from './leaving.ts';
 import { ListeningSocket, URL_CHARACTERS_MAX } from './listening-socket.ts';
 import { Metrics } from './metrics.ts';
 import { addressOf, Origins } from './origins.ts';
-import { NOT_FOUND, problemOf, sendProblem } from './problem.ts';
+import { HttpProblem, NOT_FOUND, problemOf, sendProblem } from './problem.ts';
 import { ReplayRoutes } from './replay-routes.ts';
 import type { RunningServer, ServerOptions } from './server-options.ts';
 import { UiFiles } from './ui-files.ts';
@@ -28,20 +30,31 @@ const STOP_TIMEOUT_MS = 10_000;
 /** For how many names what answers is kept at hand. */
 const FACES_MAX = 16;
 
+type Sockets = { readonly ui: ListeningSocket; readonly replay: ListeningSocket; readonly command?: CommandSocket };
+
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const ui = await ListeningSocket.listen(options.host, options.port, options.patience);
-  let replay: ListeningSocket | undefined;
+  const { host, port, replayPort, patience, proxies, archive, newId, runCommand } = options;
+  const open: { stop(hurry: AbortSignal): Promise<void> }[] = [];
+  const opened = <Socket extends (typeof open)[number]>(socket: Socket): Socket => {
+    open.push(socket);
+    return socket;
+  };
   try {
-    replay = await ListeningSocket.listen(options.host, options.replayPort, options.patience);
-    return await assemble(options, ui, replay);
+    const listen = async (at: number) =>
+      opened(await ListeningSocket.listen({ host, port: at }, patience, new ConnectionBound(proxies)));
+    const ui = await listen(port);
+    const replay = await listen(replayPort);
+    if (!runCommand) return await assemble(options, { ui, replay });
+    const command = opened(await CommandSocket.open(archive.directory, newId));
+    return await assemble(options, { ui, replay, command });
   } catch (error) {
     const now = AbortSignal.abort();
-    await Promise.all([ui.stop(now), replay?.stop(now)]);
+    await Promise.all(open.map((socket) => socket.stop(now)));
     throw error;
   }
 }
 
-async function assemble(options: ServerOptions, ui: ListeningSocket, replay: ListeningSocket): Promise<RunningServer> {
+async function assemble(options: ServerOptions, { ui, replay, command }: Sockets): Promise<RunningServer> {
   const { archive, token, clock, newId, version, program = 'pinakes', jobKinds, runCommand } = options;
   const origins = new Origins(options, { ui: ui.port, replay: replay.port });
   const { uiOrigin, replayOrigin } = origins.own;
@@ -59,10 +72,10 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
     version,
     program,
     uiOrigin,
-    proxyName: proxyNameOf(options),
     originsFor,
     jobKinds,
     runCommand,
+    isCommand: (request) => command?.has(request) === true,
     addRoots,
     uploadBytesMax,
     stopwatch,
@@ -84,11 +97,17 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
   const parts = { hosts, metrics, options, homeFor };
   ui.answer(frontHandler({ ...parts, socket: 'ui', answer: (visit) => faceFor(visit).ui.answer(visit) }));
   replay.answer(frontHandler({ ...parts, socket: 'replay', answer: (visit) => faceFor(visit).replay.answer(visit) }));
+  command?.answer(frontHandler({ ...parts, socket: 'command', answer: (visit) => answerCommand(app, visit) }));
 
   const stop = async (hurry: AbortSignal | undefined) => {
     const patience = AbortSignal.timeout(STOP_TIMEOUT_MS);
     const end = hurry ? AbortSignal.any([hurry, patience]) : patience;
-    await Promise.all([api.stop(hurry ?? new AbortController().signal), ui.stop(end), replay.stop(end)]);
+    await Promise.all([
+      api.stop(hurry ?? new AbortController().signal),
+      ui.stop(end),
+      replay.stop(end),
+      command?.stop(end),
+    ]);
     await app.close();
     metrics.close();
   };
@@ -98,14 +117,15 @@ async function assemble(options: ServerOptions, ui: ListeningSocket, replay: Lis
     replayUrl: replayOrigin,
     uiAddress: addressOf(options.host, ui.port),
     replayAddress: addressOf(options.host, replay.port),
+    commandPath: command?.path,
     close: ({ hurry } = {}) => (stopped ??= stop(hurry)),
   };
 }
 
-/** The name in the origin that the operator named, unless it is where the server itself listens. */
-function proxyNameOf({ host, uiOrigin }: ServerOptions): string | undefined {
-  const name = uiOrigin && nameOf(uiOrigin);
-  return !name || name === nameOf(addressOf(host, 0)) || isLoopback(name) ? undefined : name;
+/** The command socket takes commands and answers nothing else. */
+function answerCommand(app: FastifyInstance, { request, response, path }: Visit): Answer {
+  if (path !== '/api/commands') throw new HttpProblem(NOT_FOUND);
+  return { route: 'api', done: app.routing(request, response) };
 }
 
 /** What answers under a name, made once for those that are asked for again. */

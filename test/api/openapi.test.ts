@@ -244,7 +244,7 @@ test('every route answers as the OpenAPI document says, in success and in failur
   await check.call('POST /api/uploads', 422, { search: '?name=three.warc.gz', body: Buffer.from('no archive') });
   await check.call('DELETE /api/uploads/{jobId}', 200, at({ jobId: 'interrupted' }));
   await check.call('DELETE /api/uploads/{jobId}', 404, at({ jobId: 'interrupted' }));
-  await check.call('POST /api/commands', 400, { body: formatFrame('I') });
+  await check.call('POST /api/commands', 403, { body: formatFrame('I') });
   check.check('POST /api/commands', await runCommand(one, ['stats']), 'application/x-pinakes-frames', undefined);
 
   for (const route of check.writing()) {
@@ -262,8 +262,12 @@ test('every route answers as the OpenAPI document says, in success and in failur
 async function runCommand(one: Served, argv: string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const sending = request(
-      `${one.server.uiAddress}/api/commands`,
-      { method: 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-pinakes-frames' } },
+      {
+        socketPath: one.server.commandPath,
+        path: '/api/commands',
+        method: 'POST',
+        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-pinakes-frames' },
+      },
       async (response) => {
         const kinds: string[] = [];
         for await (const { kind, bytes } of readFrames(response)) kinds.push(`${kind}${bytes.toString()}`);

@@ -1,8 +1,6 @@
 /** Routes that move whole files and commands: uploads, exports, and the command line's own way in. */
-import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { FRAMES_MIME } from '../../base/index.ts';
-import { isLoopback, nameOf } from '../host-check.ts';
 import { HttpProblem, NOT_FOUND } from '../problem.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
 import { download } from './download.ts';
@@ -104,14 +102,14 @@ export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands 
       path: '/api/commands',
       tag: 'transfers',
       summary: 'Run a command of the command line in the server',
-      says: 'How `pinakes` works on an archive that is being served. Only from the machine of the server; docs/api.md describes the frames.',
+      says: 'How `pinakes` works on an archive that is being served. Taken only over the command socket that `owner.json` names, never over TCP; docs/api.md describes the frames.',
       rawBody: { mime: FRAMES_MIME, says: 'Frames: the command, then answers, standard input, an interruption.' },
       reply: { status: 200, mime: FRAMES_MIME, says: 'Frames: output, questions, the exit code.' },
-      problems: [429],
+      problems: [403, 429],
       needsToken: true,
       handle: async ({ request, reply }) => {
         if (!commands) throw new HttpProblem(NOT_FOUND);
-        if (!isLocal(request.raw, parts.proxyName)) throw new HttpProblem(NOT_LOCAL);
+        if (!parts.isCommand(request.raw)) throw new HttpProblem(NOT_COMMAND_SOCKET);
         await commands.serve(request.raw, reply.raw, () => void reply.hijack());
         return ANSWERED;
       },
@@ -147,21 +145,9 @@ const EXPORT_RUNS = {
   advice: 'Wait for the end of its job, or cancel the job.',
 };
 
-const NOT_LOCAL = {
+const NOT_COMMAND_SOCKET = {
   status: 403,
-  code: 'NOT_LOCAL',
-  message: 'commands are taken only from the machine of the server',
-  advice: 'Run the command there, or begin a job with POST /api/jobs.',
+  code: 'COMMAND_SOCKET_ONLY',
+  message: 'commands are taken only over the command socket of the server',
+  advice: 'Run the command on the machine of the server, or begin a job with POST /api/jobs.',
 };
-
-/** What proxies say of those whose requests they pass on. */
-const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'] as const;
-
-/** A proxy on the machine of the server connects from there too, for people from anywhere. */
-function isLocal({ headers, socket }: IncomingMessage, proxyName: string | undefined): boolean {
-  const { remoteAddress, localAddress } = socket;
-  if (remoteAddress === undefined || nameOf(`http://${headers.host}`) === proxyName) return false;
-  if (PROXY_FIELDS.some((field) => headers[field] !== undefined)) return false;
-  // What comes to an address from that same address never left the machine.
-  return remoteAddress === localAddress || isLoopback(remoteAddress.replace(/^::ffff:/, ''));
-}

@@ -1,0 +1,90 @@
+/** Clients that ask for very much at once, or hold very many connections: others are answered all the same. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { formatFrame, readFrames } from '../../src/base/index.ts';
+import { page } from '../archive/trial-archive.ts';
+import { ask, makeServer, TOKEN } from './trial-server.ts';
+
+/** What one address may hold. */
+const CONNECTIONS = 512;
+/** As many as fit into what Node reads at once. */
+const PIPELINED = 1000;
+
+function connection(t: TestContext, address: string): Socket {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  t.after(() => socket.destroy());
+  return socket;
+}
+
+test('a client that sends many requests at once is answered in turns with others, in order', async (t) => {
+  const { server, failures } = await makeServer(t);
+  const flooding = connection(t, server.uiAddress);
+  const health = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  flooding.write(health.repeat(PIPELINED - 2));
+  // A body in the middle and one that is cut in two come through as well.
+  const post = 'POST /api/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000\r\n\r\n';
+  flooding.write(`${post}${'{'.repeat(10_000)}`);
+  flooding.write(`${'{'.repeat(10_000)}GET /missing.txt HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  const statuses: string[] = [];
+  let received = '';
+  const answered = Promise.withResolvers<void>();
+  flooding.on('data', (piece: Buffer) => {
+    received += piece.toString('latin1');
+    statuses.push(...[...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status!));
+    received = received.slice(received.lastIndexOf('HTTP/1.1 ') + 'HTTP/1.1 xxx '.length);
+    if (statuses.length >= PIPELINED) answered.resolve();
+  });
+  await once(flooding, 'data');
+  assert.equal((await ask(server.uiAddress, '/healthz')).status, 200);
+  const before = statuses.length;
+  assert.ok(before < PIPELINED, `${before} of ${PIPELINED} were answered before`);
+  await answered.promise;
+  assert.deepEqual(statuses, [...Array(PIPELINED - 2).fill('200'), '401', '404']);
+  assert.deepEqual(failures, []);
+});
+
+test('replies that a client takes slowly keep its later requests waiting, and all are answered', async (t) => {
+  const { archive, server, failures } = await makeServer(t);
+  const body = Buffer.alloc(1024 * 1024, 'a large page ');
+  await archive.store(page('http://site.test/', Date.UTC(2024, 2, 1), body));
+  const slow = connection(t, server.replayAddress);
+  const one = 'GET /web/20240301000000id_/http://site.test/ HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  slow.write(one.repeat(20));
+  slow.write(one.repeat(20).replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n'));
+  let bytes = 0;
+  for await (const piece of slow) bytes += (piece as Buffer).length;
+  assert.ok(bytes > 40 * body.length, `${bytes} bytes`);
+  assert.deepEqual(failures, []);
+});
+
+test('one address cannot take all connections, and the command line keeps its own way in', async (t) => {
+  const { server } = await makeServer(t, { runCommand: async () => 0 });
+  const held = Array.from({ length: CONNECTIONS }, () => connection(t, server.uiAddress));
+  await Promise.all(held.map((socket) => once(socket, 'connect')));
+  const reply = await ask(server.uiAddress, '/healthz');
+  assert.deepEqual([reply.status, /TOO_MANY_CONNECTIONS/.test(reply.text)], [503, true]);
+  assert.equal((await ask(server.replayAddress, '/static/none')).status, 404, 'each port counts for itself');
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-pinakes-frames' };
+  const sent = httpRequest({ socketPath: server.commandPath, path: '/api/commands', method: 'POST', headers });
+  sent.write(formatFrame('C', JSON.stringify({ argv: ['stats'], directory: '/', isTerminal: false, columns: 80 })));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const kinds: string[] = [];
+  for await (const { kind } of readFrames(response)) kinds.push(kind);
+  sent.end();
+  assert.deepEqual(kinds, ['X']);
+  const [first] = held;
+  first!.destroy();
+  for (;;) if ((await ask(server.uiAddress, '/healthz')).status === 200) break;
+});
+
+test('the connections of a proxy are those of many clients', async (t) => {
+  const { server } = await makeServer(t, { proxies: ['127.0.0.1'] });
+  const held = Array.from({ length: CONNECTIONS }, () => connection(t, server.uiAddress));
+  await Promise.all(held.map((socket) => once(socket, 'connect')));
+  assert.equal((await ask(server.uiAddress, '/healthz')).status, 200);
+});
