@@ -23,3 +23,28 @@ test('who waits for an answer is not let go, however long it takes; who falls si
   half.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf');
   await once(half, 'close');
 });
+
+test('the time of a head does not run while earlier requests of its connection are answered', async (t) => {
+  const socket = await ListeningSocket.listen({ host: '127.0.0.1', port: 0 }, { headMs: 100 });
+  t.after(() => socket.stop(AbortSignal.abort()));
+  const asked = Promise.withResolvers<void>();
+  const mayAnswer = Promise.withResolvers<void>();
+  socket.answer(async (request, response) => {
+    asked.resolve();
+    if (request.url === '/first') await mayAnswer.promise;
+    response.end(request.url);
+  });
+  const client = connect(socket.port, '127.0.0.1');
+  client.write('GET /first HTTP/1.1\r\nHost: localhost\r\n\r\nGET /second HTTP/1.1\r\nHo');
+  await asked.promise;
+  // Another client whose head is cut at the same place is refused when the time is over.
+  const slow = connect(socket.port, '127.0.0.1');
+  slow.write('GET /second HTTP/1.1\r\nHo');
+  assert.match(String((await once(slow, 'data'))[0]), /^HTTP\/1\.1 408 /);
+  slow.destroy();
+  mayAnswer.resolve();
+  client.write('st: localhost\r\nConnection: close\r\n\r\n');
+  let received = '';
+  for await (const piece of client) received += String(piece);
+  assert.match(received, /^HTTP\/1\.1 200 .*\/first.*HTTP\/1\.1 200 .*\/second$/s);
+});

@@ -74,6 +74,11 @@ export class ListeningSocket {
       if (isWaiting) socket.setTimeout(patience.silenceMs);
       else socket.destroy();
     });
+    server.on('clientError', (error: ClientError, socket: Duplex) => {
+      // The rest of this head is not read while earlier requests of the connection are answered, so the client is not slow.
+      if (error.code === SLOW_HEAD && this.#turns.get(socket as Socket)?.isBusy) return;
+      refuseBytes(error, socket);
+    });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#silent.delete(request.socket);
       this.#turns.get(request.socket)?.take(request, response);
@@ -97,7 +102,6 @@ export class ListeningSocket {
     });
     server.setTimeout(patience.silenceMs);
     server.maxConnections = CONNECTIONS_MAX;
-    server.on('clientError', refuseBytes);
     server.listen(place);
     try {
       await once(server, 'listening');
@@ -154,8 +158,13 @@ function listenError(cause: unknown, where: string): unknown {
   return cause;
 }
 
+type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
+
+/** Node's code for a head that took too long. */
+const SLOW_HEAD = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 /** Answers bytes that are no HTTP request, or too many of them. */
-function refuseBytes(error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex): void {
+function refuseBytes(error: ClientError, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -163,7 +172,7 @@ function refuseBytes(error: Error & { code?: string; rawPacket?: Buffer }, socke
   const isOverflow = error.code === 'HPE_HEADER_OVERFLOW';
   // The end of a line in what overflowed tells that the URL was over already.
   const isUrl = isOverflow && error.rawPacket?.includes('\r\n') !== true;
-  const isSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const isSlow = error.code === SLOW_HEAD;
   const status = isUrl ? 414 : isOverflow ? 431 : isSlow ? 408 : 400;
   const [code, message] = isUrl
     ? ['URL_TOO_LONG', 'the URL is too long']

@@ -39,6 +39,11 @@ export class RequestTurns {
     });
   }
 
+  /** True while a request is being answered or waits. */
+  get isBusy(): boolean {
+    return this.#isAnswering;
+  }
+
   /** Answers a request when those before it have been answered. */
   take(request: IncomingMessage, response: ServerResponse): void {
     this.#pieceBytes = PIECE_BYTES_MIN;
