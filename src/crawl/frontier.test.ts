@@ -64,7 +64,7 @@ test('what a recrawl queued and what its pages bring up have ranks of their own,
   });
   assert.equal(first.totals().queued, 0);
 
-  const again = beginRun(state, 'again', [], settings, 1);
+  const again = beginRun(state, 'again', ['http://a.test/'], settings, 1);
   const frontier = new Frontier(state, 'default', again.number, 1000);
   planRecrawl(state, again, 2);
   frontier.transaction(() => {
@@ -165,7 +165,7 @@ test('what a recrawl asks for as a page and a changed page needs is asked for as
     for (const item of first.peek(id, -1, 100))
       first.settle({ ...failedSettlement(item, STATE_DONE), verified: 1 }, item.rank);
   });
-  const again = beginRun(state, 'again', [], { ...settings, lifetimeMs: 1000 }, 1);
+  const again = beginRun(state, 'again', ['http://a.test/'], { ...settings, lifetimeMs: 1000 }, 1);
   planRecrawl(state, again, 2);
   const frontier = new Frontier(state, 'default', again.number, 1000);
   frontier.transaction(() => frontier.offer({ url: 'http://a.test/picture', role: 'embed', depth: 1, hops: 1 }, true));

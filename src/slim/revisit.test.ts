@@ -26,8 +26,7 @@ function revisit(fields: string, offset = 5): string {
   const http = parseHttpHead(utf8(HTTP));
   const duplicate = { head: headOf(fields), http, payloadBytes: 5000, name: 'a.warc', offset };
   const parts = revisitParts(duplicate, ORIGINAL);
-  assert.ok(typeof parts !== 'string', String(parts));
-  return Buffer.concat(parts).toString();
+  return typeof parts === 'string' ? parts : Buffer.concat(parts).toString();
 }
 
 test("a revisit has the duplicate's own fields and head, the original's as pointers, and says what it replaces", () => {
@@ -103,7 +102,7 @@ test('U+FFFD that stands in the head itself can be repeated', () => {
 
 test('a duplicate with an odd head stays: its date or URI may not be repeated', () => {
   const target = 'WARC-Target-URI: http://d.test/';
-  assert.ok(revisit(`${target}\r\n`));
+  assert.match(revisit(`${target}\r\n`), /^WARC\//);
   for (const odd of [
     `${target}\x01\r\n`,
     `${target}\r\nWARC-Date: 2021-01-02T00:00:00Z\r\n`,

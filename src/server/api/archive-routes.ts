@@ -42,6 +42,11 @@ const Stats = closed({
   blocks: Type.Integer({ minimum: 0, description: 'Distinct contents.' }),
   revisits: Count,
   unresolvedRevisits: Type.Integer({ minimum: 0, description: 'Revisits whose content is not in the archive.' }),
+  oddRecords: Type.Integer({
+    minimum: 0,
+    description: 'Records that break the standard, kept in segments of their own.',
+  }),
+  undatedRecords: Type.Integer({ minimum: 0, description: 'Records without a usable date, which are in no index.' }),
   payloadBytes: Type.Integer({ minimum: 0, description: 'As captured: every capture counts.' }),
   uniquePayloadBytes: Type.Integer({ minimum: 0, description: 'Of distinct contents.' }),
   storedPayloadBytes: Type.Integer({ minimum: 0, description: 'Payloads that stand in segments.' }),
