@@ -3,7 +3,6 @@
  * there. Beyond the bound, and without another side, the process ends at once.
  */
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { serialize } from 'node:v8';
 import type { Worker } from 'node:worker_threads';
 import type { JobAnswer } from './job-process.ts';
@@ -14,8 +13,6 @@ const WATCH_MS = 10;
 /** The JavaScript heap of the thread gets this share of the bound: near to it the engine collects more often, which keeps ordinary jobs small. */
 const HEAP_SHARE = 0.5;
 const YOUNG_MEBIBYTES = 16;
-/** Standard output. */
-const OUTPUT = 1;
 /** Interruptions from a terminal reach every process of its group; only the other side ends this one. */
 const IGNORED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -29,8 +26,8 @@ export type ThreadAnswer = Omit<JobAnswer, 'rssBytes'>;
 export async function serveJobs(script: URL): Promise<void> {
   for (const name of IGNORED_SIGNALS) process.on(name, () => {});
   process.stdin.once('end', end).once('error', end).once('close', end);
-  const output = createWriteStream('', { fd: OUTPUT });
-  output.on('error', end);
+  // Not a file stream: a pipe that is full refuses its writes.
+  const output = process.stdout.on('error', end);
   const memoryBytesMax = Number(process.argv[2]);
   const maxOldGenerationSizeMb = (memoryBytesMax * HEAP_SHARE) / 2 ** 20;
   const thread = startThread(script, {

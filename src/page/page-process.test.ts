@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { utf8 } from '../base/index.ts';
 import { readPageHere } from './page.ts';
 import { readPageAside } from './page-process.ts';
@@ -16,8 +17,9 @@ test('a large page is read as others are, and while it is read something else ca
   const reading = readPageAside(source, parts);
   const other = new Promise((resolve) => setImmediate(resolve, 'something else'));
   assert.equal(await Promise.race([reading.then(() => 'the page'), other]), 'something else');
-  assert.deepEqual(await reading, await readPageHere(source, parts));
-  assert.deepEqual(await readPageAside(source), await readPageHere(source));
+  // A comparison that explains itself would take gigabytes for pages of this size.
+  assert.ok(isDeepStrictEqual(await reading, await readPageHere(source, parts)));
+  assert.ok(isDeepStrictEqual(await readPageAside(source), await readPageHere(source)));
 });
 
 test('of a page that takes too long the beginning is read, it says so, and the next ones are read', async () => {
