@@ -4,6 +4,7 @@ import { createCipheriv } from 'node:crypto';
 import { statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { utf8 } from '../../src/base/index.ts';
 import { readRecords } from '../../src/warc/index.ts';
 import {
   type ForeignRecord,
@@ -108,16 +109,18 @@ test('a response is kept though a revisit of the same id and visit is there, who
 test('contents that came under addresses too long to be kept in mind are leaned on like others, in every step and file', async (t) => {
   const archive = await makeArchive(t);
   const longUrl = (n: number) => `http://long.example/${n}?${Buffer.from(noise(n + 1, 60_000)).toString('hex')}`;
-  const originals = Array.from({ length: 80 }, (_, n) => response(longUrl(n), NOON + n, contentOf(`long ${n}`)));
+  // Larger than a revisit, which names the address of its original.
+  const contents = Array.from({ length: 80 }, (_, n) => utf8(`long ${n} `.repeat(20_000)));
+  const originals = contents.map((content, n) => response(longUrl(n), NOON + n, content));
   const copies = (name: string) =>
-    originals.map((_, n) => response(`http://${name}.example/${n}`, NOON + 1000 + n, contentOf(`long ${n}`)));
+    contents.map((content, n) => response(`http://${name}.example/${n}`, NOON + 1000 + n, content));
   const first = await writeForeign(join(archive.directory, '1.warc.gz'), [warcinfo(), ...originals, ...copies('same')]);
   const second = await writeForeign(join(archive.directory, '2.warc.gz'), [warcinfo(), ...copies('other')]);
   assert.equal((await archive.add([first], { workers: 0 })).duplicates, 80);
   assert.equal((await archive.add([second], { workers: 0 })).duplicates, 80);
   for (const name of ['same', 'other'])
     for (const n of [0, 40, 79])
-      assert.deepEqual(await payloadAt(archive, `http://${name}.example/${n}`), Buffer.from(contentOf(`long ${n}`)));
+      assert.deepEqual(await payloadAt(archive, `http://${name}.example/${n}`), Buffer.from(contents[n]!));
   assert.deepEqual(await audit(archive), []);
 });
 

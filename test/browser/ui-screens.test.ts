@@ -33,7 +33,7 @@ suite('screens', () => {
         look: async (page) => {
           await heading(page, 'library');
           await text(page, 'distinct contents');
-          await text(page, /deduplication saves 34 KB, 40 %/);
+          await text(page, /deduplication saves 40 KB, 48 %/);
           await page.getByRole('link', { name: 'library-2023-autumn' }).waitFor();
         },
       },

@@ -76,9 +76,9 @@ describe('the hand-over corpora', { skip }, async () => {
   });
 });
 
-for (const [kind, path] of [
-  ['WARC', 'warc-valid/netarchivesuite+jwat/jwat-warc__src__IAH-20080430204825-00000-blackbook.warc.gz'],
-  ['ARC', 'arc/netarchivesuite+jwat/jwat-arc__src__IAH-20080430204825-00000-blackbook.arc.gz'],
+for (const [kind, revisits, path] of [
+  ['WARC', 45, 'warc-valid/netarchivesuite+jwat/jwat-warc__src__IAH-20080430204825-00000-blackbook.warc.gz'],
+  ['ARC', 47, 'arc/netarchivesuite+jwat/jwat-arc__src__IAH-20080430204825-00000-blackbook.arc.gz'],
 ] as const) {
   test(`the blackbook crawl as ${kind} has 261 responses by HTTP, of which 72 are exact duplicates`, {
     skip,
@@ -96,7 +96,7 @@ for (const [kind, path] of [
       assert.equal(summary!.duplicates, 72);
       assert.equal(summary!.collisions, 0);
       // Redirects with a few bytes of body: their revisits would be larger than they are.
-      assert.equal(summary!.revisits, 47);
+      assert.equal(summary!.revisits, revisits);
       t.diagnostic(JSON.stringify(summary));
       const later = await readAll(filesBelow(join(base, 'target')));
       assert.deepEqual(capturesIn(later), capturesIn(earlier));

@@ -346,11 +346,12 @@ test('a query may be as long as queries are, and ask for types by any name', asy
   for (const many of [
     `site:${'b,'.repeat(1900)}one.example`,
     `lang:${'aa,'.repeat(1300)}en,de,und`,
-    `-type:${'b,'.repeat(1900)}text/html`,
+    `-type:${'b/b,'.repeat(950)}text/html`,
   ])
     await search.search(many);
   assert.deepEqual(await urlsFor(search, `site:${'b,'.repeat(1900)}one.example`), ['http://one.example/']);
-  for (const type of ['constructor', '__proto__']) assert.deepEqual(await urlsFor(search, `type:${type}`), []);
+  for (const type of ['constructor', '__proto__'])
+    await assert.rejects(search.search(`type:${type}`), { code: 'BAD_QUERY' });
 });
 
 test('a query that cannot be read is refused with the place marked', async (t) => {
