@@ -3,11 +3,14 @@
  * there. Beyond the bound, and without another side, the process ends at once.
  */
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { serialize } from 'node:v8';
 import type { Worker } from 'node:worker_threads';
 import type { JobAnswer } from './job-process.ts';
 import { startThread } from './thread.ts';
 
+/** Standard output. */
+const OUTPUT = 1;
 /** A job can fill half a gigabyte in a fifth of a second. */
 const WATCH_MS = 10;
 /** The JavaScript heap of the thread gets this share of the bound: near to it the engine collects more often, which keeps ordinary jobs small. */
@@ -27,7 +30,8 @@ export async function serveJobs(script: URL): Promise<void> {
   for (const name of IGNORED_SIGNALS) process.on(name, () => {});
   process.stdin.once('end', end).once('error', end).once('close', end);
   // Not a file stream: a pipe that is full refuses its writes.
-  const output = process.stdout.on('error', end);
+  const output = new Socket({ fd: OUTPUT, readable: false, writable: true });
+  output.on('error', end);
   const memoryBytesMax = Number(process.argv[2]);
   const maxOldGenerationSizeMb = (memoryBytesMax * HEAP_SHARE) / 2 ** 20;
   const thread = startThread(script, {
