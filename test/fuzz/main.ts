@@ -57,7 +57,7 @@ function tell(kind: Kind | 'processes', done: number, failures: readonly Failure
 }
 
 let started = performance.now();
-const records = runCampaign(seed, runsOf('records'));
+const records = await runCampaign(seed, runsOf('records'));
 tell('records', records.runs, records.failures, started);
 for (const [code, count] of [...records.findings].sort((a, b) => b[1] - a[1])) console.log(`  ${code} ${count}`);
 
