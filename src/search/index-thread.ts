@@ -2,6 +2,7 @@
  * The writer of the index on a thread of its own: reading HTML and filling the full-text tables takes the processor for seconds on end, which a server must not
  * notice.
  */
+import type { IndexEntry } from './index-entry.ts';
 import type { IndexWriter } from './index-writer.ts';
 import { ThreadCalls } from './thread-calls.ts';
 
@@ -20,8 +21,9 @@ export class IndexThread implements IndexTarget {
     return new IndexThread(await ThreadCalls.open(script, { path, documentMemory }));
   }
 
+  /** Payloads are the writer's from now on: large ones must not be in memory twice. */
   add(...values: Parameters<IndexWriter['add']>): ReturnType<IndexWriter['add']> {
-    return this.#calls.call('add', values);
+    return this.#calls.call('add', values, payloadBuffers(values[0]));
   }
 
   commit(...values: Parameters<IndexWriter['commit']>): Promise<void> {
@@ -71,4 +73,12 @@ export class IndexThread implements IndexTarget {
   close(): Promise<void> {
     return this.#calls.close();
   }
+}
+
+/** The memory of payloads that share it with nothing else. */
+function payloadBuffers(entries: readonly IndexEntry[]): ArrayBuffer[] {
+  return entries.flatMap(({ content }) => {
+    const { buffer, byteLength } = content?.payload ?? {};
+    return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+  });
 }

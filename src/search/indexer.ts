@@ -14,7 +14,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Archive, OutputDamage, Retrieved, StreamedRecord } from '../archive/index.ts';
 import { type Finding, PinakesError } from '../base/index.ts';
-import { DOCUMENT_BYTES_MAX, isPageMime, type Link, pageKind, redirectOf } from '../page/index.ts';
+import { DOCUMENT_BYTES_MAX, isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { findingOf } from '../warc/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
@@ -36,7 +36,9 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 const BATCH_DOCUMENTS = 5000;
 const BATCH_BYTES = 256 * 1024 * 1024;
 /** Of larger contents the beginning is read; what needs all of its bytes sees that there are more. */
-const PAYLOAD_BYTES_MAX = DOCUMENT_BYTES_MAX + 1;
+const DOCUMENT_PAYLOAD_BYTES_MAX = DOCUMENT_BYTES_MAX + 1;
+/** Of markup and text no more is read. A content coding makes what it cannot pack a little longer. */
+const MARKUP_PAYLOAD_BYTES_MAX = PAGE_BYTES_MAX + 64 * 1024;
 
 /** How often everything is begun anew within one run. */
 const ATTEMPTS = 4;
@@ -492,16 +494,18 @@ async function gather(
   payload: AsyncIterable<Uint8Array>,
   mime: string,
 ): Promise<Pick<EntryContent, 'payload' | 'size'> | undefined> {
-  const isOfKnownKind = pageKind(mime, new Uint8Array(0)) !== undefined;
+  const kind = pageKind(mime, new Uint8Array(0));
+  const isMarkup = kind !== undefined && kind !== 'pdf' && kind !== 'office';
+  const bytesMax = isMarkup ? MARKUP_PAYLOAD_BYTES_MAX : DOCUMENT_PAYLOAD_BYTES_MAX;
   const pieces: Uint8Array[] = [];
   let held = 0;
   let size = 0;
   for await (const piece of payload) {
-    const part = Uint8Array.from(piece.subarray(0, PAYLOAD_BYTES_MAX - held));
+    const part = Uint8Array.from(piece.subarray(0, bytesMax - held));
     size += piece.length;
     held += part.length;
     if (part.length > 0) pieces.push(part);
-    if (size > held && !isOfKnownKind) return undefined;
+    if (size > held && kind === undefined) return undefined;
   }
   if (size === 0) return undefined;
   return { payload: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, held), size };

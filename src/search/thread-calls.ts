@@ -44,11 +44,12 @@ export class ThreadCalls {
     for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
   }
 
-  call(method: string, values: readonly unknown[]): Promise<never> {
+  /** What is in `moved` belongs to the other thread from now on, and is not copied. */
+  call(method: string, values: readonly unknown[], moved: readonly ArrayBuffer[] = []): Promise<never> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#worker.postMessage({ method, values } satisfies Call);
+      this.#worker.postMessage({ method, values } satisfies Call, moved);
     });
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -78,4 +78,15 @@ test('what a killed server left is removed, and nothing else that is called so',
     readdirSync(archive).sort(),
     [dirname(socket.path).slice(archive.length + 1), 'commands-of-mine'].sort(),
   );
+});
+
+test('a link that is called like what a killed server left is not followed', {
+  skip: isWindows && 'named pipes are no files',
+}, async (t) => {
+  const archive = scratch(t);
+  const elsewhere = scratch(t);
+  writeFileSync(join(elsewhere, 'socket'), 'of another program');
+  symlinkSync(elsewhere, join(archive, 'commands-abcdef'));
+  await open(t, archive);
+  assert.deepEqual(readdirSync(elsewhere), ['socket']);
 });

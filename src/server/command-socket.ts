@@ -107,7 +107,9 @@ function isShortEnough({ parent, name }: Prefix): boolean {
 }
 
 async function removeLeftovers({ parent, name }: Prefix): Promise<void> {
-  for (const entry of await readdir(parent)) if (entry.startsWith(name)) await removeDirectory(join(parent, entry));
+  // In a directory for temporary files, other users may have put links of that name.
+  for (const entry of await readdir(parent, { withFileTypes: true }))
+    if (entry.isDirectory() && entry.name.startsWith(name)) await removeDirectory(join(parent, entry.name));
 }
 
 /** Only when it has nothing but the socket in it. One that cannot be removed is not in the way. */

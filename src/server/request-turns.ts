@@ -12,8 +12,10 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 /** Holds a few dozen requests without fields. */
 const PIECE_BYTES_MIN = 1024;
-/** While a body arrives, pieces grow up to this. Some 300 requests fit into it. */
+/** While a body of unknown length arrives, pieces grow up to this. Some 300 requests fit into it. */
 const PIECE_BYTES_MAX = 8 * 1024;
+/** Node reads no more than this at once. */
+const READ_BYTES_MAX = 64 * 1024;
 
 export class RequestTurns {
   readonly #socket: Socket;
@@ -21,6 +23,8 @@ export class RequestTurns {
   #waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
   #isAnswering = false;
   #pieceBytes = PIECE_BYTES_MIN;
+  /** So many of the bytes to come are of a body for certain, and need not be cut. */
+  #bodyBytes = 0;
 
   constructor(socket: Socket, answer: RequestHandler) {
     this.#socket = socket;
@@ -47,6 +51,9 @@ export class RequestTurns {
   /** Answers a request when those before it have been answered. */
   take(request: IncomingMessage, response: ServerResponse): void {
     this.#pieceBytes = PIECE_BYTES_MIN;
+    const { 'content-length': length = 0, 'transfer-encoding': transfer } = request.headers;
+    // Some of the body may be in the piece that is being parsed, and in those that wait.
+    this.#bodyBytes = transfer === undefined ? Number(length) - READ_BYTES_MAX - this.#socket.readableLength : 0;
     if (!this.#isAnswering) {
       this.#begin(request, response);
       return;
@@ -77,10 +84,11 @@ export class RequestTurns {
   #pushPieces(chunk: Uint8Array, push: (piece: Uint8Array) => boolean): boolean {
     let hasRoom = true;
     for (let at = 0; at < chunk.length; ) {
-      const end = at + this.#pieceBytes;
+      const end = Math.min(chunk.length, at + Math.max(this.#pieceBytes, this.#bodyBytes));
+      this.#bodyBytes -= end - at;
       // While a request waits, the socket keeps the pieces, and what they hold is not known yet.
       if (this.#waiting.length === 0) this.#pieceBytes = Math.min(2 * this.#pieceBytes, PIECE_BYTES_MAX);
-      hasRoom = push(at === 0 && end >= chunk.length ? chunk : chunk.subarray(at, end));
+      hasRoom = push(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
       at = end;
     }
     return hasRoom;
