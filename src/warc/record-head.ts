@@ -92,9 +92,10 @@ export class RecordHead {
     return value === undefined ? undefined : escapeControls(unbracketed(value));
   }
 
-  /** WARC-Record-ID as written, brackets included. */
+  /** WARC-Record-ID as written, brackets included; control characters in it are escaped, since other records name it. */
   get recordId(): string | undefined {
-    return this.get('warc-record-id');
+    const value = this.get('warc-record-id');
+    return value === undefined ? undefined : escapeControls(value);
   }
 
   /** WARC-Date as written. For an ARC record the date is written in the WARC form, or missing when it means no time. */
@@ -306,17 +307,18 @@ export function arcHead(line: ArcLine, version: string, bytes: Uint8Array, fault
   const isFiledesc = /^filedesc:/i.test(line.url);
   const isHttp = /^https?:/i.test(line.url);
   const date = dateOfTimestamp(line.timestamp);
+  const mime = line.mime.replace(CONTROLS, ' ').trim();
   const isPlain = line.timestamp.length === 14 && parseTimestamp(line.timestamp) !== undefined;
   if (!isPlain) faults.push(dateFault(line.timestamp, date));
   const fields: Field[] = [
     { name: 'WARC-Type', value: isFiledesc ? 'filedesc' : 'response' },
     { name: 'WARC-Target-URI', value: escapeControls(utf8OrLatin1(line.url)) },
     ...(date === undefined ? [] : [{ name: 'WARC-Date', value: date }]),
-    ...(isPlain ? [] : [{ name: SOURCE_DATE_FIELD, value: line.timestamp }]),
-    { name: 'WARC-IP-Address', value: line.address },
-    { name: 'Content-Type', value: isHttp ? 'application/http; msgtype=response' : line.mime },
+    ...(isPlain ? [] : [{ name: SOURCE_DATE_FIELD, value: line.timestamp.replace(CONTROLS, ' ') }]),
+    { name: 'WARC-IP-Address', value: line.address.replace(CONTROLS, ' ') },
+    { name: 'Content-Type', value: isHttp ? 'application/http; msgtype=response' : mime },
     { name: 'Content-Length', value: String(line.length) },
-    { name: 'ARC-Mime', value: line.mime },
+    { name: 'ARC-Mime', value: mime },
   ];
   const head = new RecordHead('arc', version, fields, bytes);
   if (date === undefined) head.form = 'odd';
