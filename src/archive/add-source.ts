@@ -251,7 +251,10 @@ export class FileSource implements StepSource {
       const open = await this.#parts.shelf.openFor(this.#kind, isMiddle);
       this.#own.beginStep(open);
       await registrar.prepare(records);
-      const openOdd = () => this.#parts.shelf.openFor({ ...this.#kind, isOdd: true }, isMiddle);
+      const openOdd = async () => {
+        open.refersTo = await this.#parts.shelf.openFor({ ...this.#kind, isOdd: true }, isMiddle);
+        return open.refersTo;
+      };
       const target = { open, openOdd, collection: this.#kind.collection };
       const step = new AddStep(this.#parts, this, target, registrar, this.#referents, report, this.#passed);
       await step.run(records);

@@ -136,7 +136,6 @@ export class AddStep {
       } else await this.#takeCapture(facts);
     }
     await this.#writePieces(this.#end);
-    if (this.#oddEnd) await this.#writePieces(this.#oddEnd);
     for (const { facts, place } of this.#kept) await this.#enter(facts, place);
   }
 
@@ -271,6 +270,8 @@ export class AddStep {
 
   async #writePieces(end: SegmentEnd): Promise<void> {
     const { shelf } = this.#parts;
+    // Revisits may refer to odd records of this step, which have to be written before them (I1).
+    if (this.#oddEnd && end !== this.#oddEnd) await this.#writePieces(this.#oddEnd);
     const { open, pieces } = end;
     end.pieces = [];
     end.heldBytes = 0;

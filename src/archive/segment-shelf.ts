@@ -48,6 +48,8 @@ export class OpenSegment {
   records: number;
   pending: Uint8Array[] = [];
   pendingBytes = 0;
+  /** The segment that revisits in this one may refer to: what it holds is made durable first (I1). */
+  refersTo: OpenSegment | undefined;
 
   constructor(segment: Segment, kind: SegmentKind) {
     this.segment = segment;
@@ -217,11 +219,17 @@ export class SegmentShelf {
 
   async flush(open: OpenSegment): Promise<void> {
     if (open.pendingBytes === 0) return;
+    if (open.refersTo?.isDirty) await this.#syncFirst(open.refersTo);
     const at = open.position - open.pendingBytes;
     const parts = open.pending;
     open.pending = [];
     open.pendingBytes = 0;
     await this.#options.volumes.get(open.segment.volume).append(open.segment.name, at, parts);
+  }
+
+  async #syncFirst(open: OpenSegment): Promise<void> {
+    await this.flush(open);
+    await this.#options.volumes.get(open.segment.volume).sync([open.segment.name]);
   }
 
   dirty(): OpenSegment[] {
@@ -281,6 +289,7 @@ export class SegmentShelf {
     for (const open of all) {
       const kept = open.isDirty ? await this.#cutBack(open) : open;
       if (!kept) continue;
+      kept.refersTo = undefined;
       const earlier = this.#open.get(kindId(kept.kind));
       if (earlier) this.#full.push(earlier);
       this.#open.set(kindId(kept.kind), kept);

@@ -92,15 +92,22 @@ function digestText(digest: Digest | string | undefined): string | undefined {
   return typeof digest === 'object' ? formatDigest(digest) : digest;
 }
 
-/** The bytes of a head, from the version line to the empty line. */
+/** Without tabs, which are blanks. */
+const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
+const ALL_CONTROLS = new RegExp(CONTROLS, 'g');
+
+/** The bytes of a head, from the version line to the empty line. Other readers stop at control characters, which values of other heads may bring along: they become blanks. */
 export function headBytes(fields: readonly Field[], version = '1.1'): Uint8Array {
   let text = `WARC/${version}\r\n`;
   for (const { name, value } of fields) {
-    // The words are made only when they are needed; this runs for every field of every record.
-    if (/[\r\n]/.test(value)) assert(false, `the value of ${name} has a line end in it`);
-    text += `${name}: ${value}\r\n`;
+    text += `${name}: ${CONTROLS.test(value) ? printable(name, value) : value}\r\n`;
   }
   return utf8(`${text}\r\n`);
+}
+
+function printable(name: string, value: string): string {
+  assert(!/[\r\n]/.test(value), `the value of ${name} has a line end in it`);
+  return value.replace(ALL_CONTROLS, ' ');
 }
 
 /** The parts of a whole record, ready for an encoder. */

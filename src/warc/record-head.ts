@@ -92,9 +92,10 @@ export class RecordHead {
     return value === undefined ? undefined : escapeControls(unbracketed(value));
   }
 
-  /** WARC-Record-ID as written, brackets included. */
+  /** WARC-Record-ID as written, brackets included; control characters in it are escaped, since other records name it. */
   get recordId(): string | undefined {
-    return this.get('warc-record-id');
+    const value = this.get('warc-record-id');
+    return value === undefined ? undefined : escapeControls(value);
   }
 
   /** WARC-Date as written. For an ARC record the date is written in the WARC form, or missing when it means no time. */
@@ -125,9 +126,12 @@ export class RecordHead {
   }
 }
 
-const CONTROLS = /[\x00-\x1f\x7f]/g;
+const CONTROL = /[\x00-\x1f\x7f]/;
+const CONTROLS = new RegExp(CONTROL, 'g');
 
 function escapeControls(uri: string): string {
+  // Next to none has any, and this runs for every record.
+  if (!CONTROL.test(uri)) return uri;
   return uri.replace(CONTROLS, (control) => {
     return `%${control.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
   });
@@ -175,7 +179,8 @@ const NEEDS_TARGET = new Set(['response', 'resource', 'request', 'revisit', 'con
 function formOf(head: RecordHead, text: string, faults: readonly HeadFault[]): HeadForm {
   const target = head.get('warc-target-uri');
   const lacks = !head.get('warc-type') || !head.date || (!target && NEEDS_TARGET.has(head.type));
-  if (lacks || target?.includes('\t') || faults.some(({ code }) => ODD_FAULTS.has(code))) return 'odd';
+  if (lacks || target?.includes('\t')) return 'odd';
+  if (faults.length > 0 && faults.some(({ code }) => ODD_FAULTS.has(code))) return 'odd';
   if (SOUND.test(text) && LENGTH.test(head.get('content-length') ?? '')) return 'sound';
   return LOOSE.test(text) ? 'loose' : 'odd';
 }
@@ -188,7 +193,7 @@ const MALFORMED_TOLD_MAX = 20;
 
 export type HeadFault = { readonly code: FindingCode; readonly detail: string };
 
-/** Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown. */
+/** Reads the WARC head that `bytes` holds from its version line to its empty line. Faults are told, never thrown; `faults` has none of other heads. */
 export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHead {
   const isPlain = isAscii(bytes);
   const isMixed = !isPlain && !isUtf8(bytes);
@@ -206,10 +211,8 @@ export function parseWarcHead(bytes: Uint8Array, faults: HeadFault[]): RecordHea
   const told = isMixed ? fields.map(({ name, value }) => ({ name, value: utf8OrLatin1(value) })) : fields;
   const head = new RecordHead('warc', version, told, bytes);
   head.isUtf8 = !isMixed;
-  const own: HeadFault[] = [];
-  judge(head, own);
-  head.form = formOf(head, text, [...faults, ...own]);
-  faults.push(...own);
+  judge(head, faults);
+  head.form = formOf(head, text, faults);
   return head;
 }
 
@@ -306,17 +309,18 @@ export function arcHead(line: ArcLine, version: string, bytes: Uint8Array, fault
   const isFiledesc = /^filedesc:/i.test(line.url);
   const isHttp = /^https?:/i.test(line.url);
   const date = dateOfTimestamp(line.timestamp);
+  const mime = line.mime.replace(CONTROLS, ' ').trim();
   const isPlain = line.timestamp.length === 14 && parseTimestamp(line.timestamp) !== undefined;
   if (!isPlain) faults.push(dateFault(line.timestamp, date));
   const fields: Field[] = [
     { name: 'WARC-Type', value: isFiledesc ? 'filedesc' : 'response' },
     { name: 'WARC-Target-URI', value: escapeControls(utf8OrLatin1(line.url)) },
     ...(date === undefined ? [] : [{ name: 'WARC-Date', value: date }]),
-    ...(isPlain ? [] : [{ name: SOURCE_DATE_FIELD, value: line.timestamp }]),
-    { name: 'WARC-IP-Address', value: line.address },
-    { name: 'Content-Type', value: isHttp ? 'application/http; msgtype=response' : line.mime },
+    ...(isPlain ? [] : [{ name: SOURCE_DATE_FIELD, value: line.timestamp.replace(CONTROLS, ' ') }]),
+    { name: 'WARC-IP-Address', value: line.address.replace(CONTROLS, ' ') },
+    { name: 'Content-Type', value: isHttp ? 'application/http; msgtype=response' : mime },
     { name: 'Content-Length', value: String(line.length) },
-    { name: 'ARC-Mime', value: line.mime },
+    { name: 'ARC-Mime', value: mime },
   ];
   const head = new RecordHead('arc', version, fields, bytes);
   if (date === undefined) head.form = 'odd';

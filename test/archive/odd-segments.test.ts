@@ -172,6 +172,49 @@ test('a duplicate with an odd date becomes a sound revisit, and so does one of a
   assert.equal((await archive.verify()).errors, 0);
 });
 
+test('control characters of odd heads do not go into what is written anew, and a rebuild counts the same', async (t) => {
+  const archive = await makeArchive(t);
+  const lines = (name: string) => ['WARC-Type: response', DATE, target(name), HTTP];
+  const file = [
+    member('orig\x02inal', lines('original'), { body: 'same' }),
+    member('address', [...lines('address'), 'WARC-IP-Address: 192.0.2.1\x01'], { body: 'same' }),
+    member('copy\x02', lines('copy'), { body: 'same' }),
+  ];
+  const { report } = await addFile(archive, 'a.warc.gz', Buffer.concat(file));
+  assert.deepEqual([report.captures, report.duplicates], [3, 2]);
+  const sound = await recordsOf(archive, false);
+  assert.deepEqual(
+    sound.records.map(({ head }) => [head.type, head.form]),
+    [
+      ['warcinfo', 'sound'],
+      ['revisit', 'sound'],
+      ['revisit', 'sound'],
+    ],
+  );
+  const before = [await archive.stats(), await answers(archive), await cdxj(archive)];
+  await archive.rebuild();
+  const { catalogBytes: _, ...stats } = await archive.stats();
+  assert.deepEqual({ ...(before[0] as object), catalogBytes: undefined }, { ...stats, catalogBytes: undefined });
+  assert.deepEqual([await answers(archive), await cdxj(archive)], before.slice(1));
+  assert.equal((await addFile(archive, 'b.warc.gz', Buffer.concat(file))).report.captures, 0);
+  assert.deepEqual(await audit(archive), []);
+});
+
+test('control characters in the columns of an ARC record stop nothing', async (t) => {
+  const archive = await makeArchive(t);
+  const document = (line: string, body: string) => `${line} ${body.length}\n${body}\n`;
+  const version = '1 0 Example\nURL IP-address Archive-date Content-type Archive-length\n';
+  const file = [
+    document('filedesc://a.arc 0.0.0.0 20240301100000 text/plain', version),
+    document('dns:a.example 192.0.2.1 20240301100000 text/\rdns', 'a.example IN A 192.0.2.1'),
+    document('dns:b.example 192.0\x01.2.1 20240301100000 text/\x7fdns', 'b.example IN A 192.0.2.1'),
+    document('http://a.example/ 192.0.2.1 20240301100000 text/html', 'HTTP/1.1 200 OK\r\n\r\nlast'),
+  ];
+  const { report } = await addFile(archive, 'a.arc', Buffer.from(file.join(''), 'latin1'));
+  assert.equal(report.captures, 3);
+  assert.ok((await recordsOf(archive, false)).records.every(({ head }) => head.form === 'sound'));
+});
+
 test('ARC records with odd dates, columns and URLs are captures, and one without a date is kept', async (t) => {
   const archive = await makeArchive(t);
   const version = '1 0 Another\nURL IP-address Archive-date Content-type Archive-length\n';
