@@ -274,7 +274,7 @@ export class Engine {
         if (this.#isFull()) return Number.POSITIVE_INFINITY;
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
-        else if (host.pace.isAside) this.#hosts.setAside(host);
+        else if (host.pace.isAside && this.#hosts.setAside(host)) continue;
         else if (!this.#hosts.rest(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
       }
       if (this.#hosts.fill(this.#clock())) isBusy = true;
