@@ -90,11 +90,15 @@ export class ActiveHosts {
     return true;
   }
 
-  /** Takes a host out of the way that is set aside. */
-  setAside(host: ActiveHost): void {
-    if (this.#resting.size >= RESTING_HOSTS_MAX) return;
+  /** Takes a host out of the way that is set aside. Without room for it, its name is looked up once more right away, and it makes room then. Says whether it is out of the way. */
+  setAside(host: ActiveHost): boolean {
+    if (this.#resting.size >= RESTING_HOSTS_MAX) {
+      host.pace.lookUpAgain();
+      return false;
+    }
     this.#byName.delete(host.name);
     this.#restUntil(host, Number.POSITIVE_INFINITY);
+    return true;
   }
 
   /** Has the names of hosts that are set aside looked up once more. Says whether there were any. */
@@ -161,6 +165,9 @@ export class ActiveHosts {
       if (host.isIdle) this.retire(host);
       else if (!host.pace.isAside) return true;
     }
+    // Another request to a host that was set aside may have found it meanwhile.
+    for (const { host, until } of [...this.#resting.values()])
+      if (until === Number.POSITIVE_INFINITY && !host.pace.isAside) this.#restUntil(host, host.readyAt);
     this.#lookAnew();
     this.fill(now);
     return this.#ids.size > [...this.#asideHosts()].length;

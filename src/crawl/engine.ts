@@ -22,11 +22,13 @@ import { Notes } from './notes.ts';
 import { failedSettlement, forbidden, outOfScope, type Retry, trapped, type Unreachable } from './outcome.ts';
 import { LATER, type Pace, retryAfterMs } from './pace.ts';
 import { Paces } from './paces.ts';
+import { wantedOfKnown } from './recrawl-plan.ts';
 import { type CrawlReport, progressOf, Tally } from './report.ts';
 import { RobotsCache } from './robots-cache.ts';
 import type { RobotsRules } from './robots-rules.ts';
 import { forbidsAll, type RobotsOutcome, type RobotsRetry, RobotsVisitor } from './robots-visit.ts';
 import type { Run } from './run.ts';
+import type { KnownUrl } from './scope.ts';
 import { type CrawlProgress, heedsDepth } from './settings.ts';
 import type { CrawlState } from './state.ts';
 import { steadyClock } from './steady-clock.ts';
@@ -95,6 +97,7 @@ export class Engine {
   /** Elapsed time counts from here: an interrupted crawl did not run in between. */
   readonly #resumedAt: EpochMs;
   readonly #stop = new AbortController();
+  readonly #isWantedKnown: (known: KnownUrl) => boolean;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -107,6 +110,7 @@ export class Engine {
     this.#robots = new RobotsCache(state, settings.productToken);
     this.#captures = new CrawlCaptures(archive, settings, run.startedAt);
     const isAgain = run.kind === 'again';
+    this.#isWantedKnown = isAgain ? wantedOfKnown(state, run) : () => false;
     const cookies = new WallCookies();
     this.#visitor = new Visitor({ archive, captures: this.#captures, fetcher, links, settings, cookies, isAgain });
     this.#robotsVisitor = new RobotsVisitor(archive, fetcher, this.#captures, (host) =>
@@ -270,7 +274,7 @@ export class Engine {
         if (this.#isFull()) return Number.POSITIVE_INFINITY;
         if (this.#startOne(host)) isBusy = true;
         if (host.isIdle) this.#hosts.retire(host);
-        else if (host.pace.isAside) this.#hosts.setAside(host);
+        else if (host.pace.isAside && this.#hosts.setAside(host)) continue;
         else if (!this.#hosts.rest(host, this.#clock())) nextAt = Math.min(nextAt, host.readyAt);
       }
       if (this.#hosts.fill(this.#clock())) isBusy = true;
@@ -317,7 +321,7 @@ export class Engine {
       if (host.readyAt > now) return false;
       const item = host.take();
       // What was queued before the crawl was interrupted may be left out by the settings that it goes on with.
-      if (this.#parts.isResumed && !this.#notes.scope.hasKnown(item)) {
+      if (this.#parts.isResumed && !this.#notes.scope.hasKnown(item) && !this.#isWantedKnown(item)) {
         this.#notes.add(host, item, outOfScope(item));
         continue;
       }

@@ -18,8 +18,8 @@ import {
   STATE_UNVERIFIED,
 } from './known-url.ts';
 import { noCounts } from './report.ts';
-import { noteCounts, type Run } from './run.ts';
-import { Scope } from './scope.ts';
+import { allSeeds, lastFirstRun, noteCounts, type Run } from './run.ts';
+import { type KnownUrl, Scope } from './scope.ts';
 import { UNBOUNDED } from './settings.ts';
 import type { CrawlState } from './state.ts';
 
@@ -40,9 +40,9 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
   state.define<number>('change_likelihood', (visits, changes, watched, since) =>
     changeLikelihood(visits, changes, watched, since),
   );
-  const scope = new Scope(settings, [...run.seeds, ...run.grownSeeds]);
+  const isWanted = wantedOfKnown(state, run);
   state.define<number | string>('in_scope', (url, role, depth) =>
-    scope.hasKnown({ url: String(url), role: ROLES[Number(role)]!, depth: Number(depth) }) ? 1 : 0,
+    isWanted({ url: String(url), role: ROLES[Number(role)]!, depth: Number(depth) }) ? 1 : 0,
   );
   const isInScope = 'in_scope(url.url, url.role, url.depth)';
   return state.transaction(() => {
@@ -106,6 +106,21 @@ export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlP
     )!;
     return { unverified, expiring, likely, outOfScope };
   });
+}
+
+/** Settings that say how far from its seeds a crawl goes. */
+const REACH = ['scope', 'include', 'depthMax'] as const;
+
+/**
+ * Which of the URLs that a collection knows a recrawl wants. The reach of the last crawl from seeds says nothing of them: other crawls of the collection found pages that it would not come
+ * to. A reach that only this recrawl was given holds, from the seeds of all crawls.
+ */
+export function wantedOfKnown(state: CrawlState, run: Run): (known: KnownUrl) => boolean {
+  const { settings, collection } = run;
+  const last = lastFirstRun(state, collection).settings;
+  const isNear = REACH.some((name) => JSON.stringify(settings[name]) !== JSON.stringify(last[name]));
+  const scope = new Scope(settings, [...run.grownSeeds, ...allSeeds(state, collection)]);
+  return (known) => scope.hasKnown(known, isNear);
 }
 
 /** URLs that a run found gone. */

@@ -140,3 +140,9 @@ export function lastFirstRun(state: CrawlState, collection: string): Run {
   if (!row) throw new PinakesError('CRAWL_UNKNOWN', { where: collection });
   return runOf(row);
 }
+
+/** The seeds of all crawls of a collection, with where they redirected to. */
+export function allSeeds(state: CrawlState, collection: string): string[] {
+  const rows = state.all<Row>("SELECT * FROM crawl WHERE collection = ? AND kind = 'first'", collection);
+  return rows.map(runOf).flatMap(({ seeds, grownSeeds }) => [...seeds, ...grownSeeds]);
+}

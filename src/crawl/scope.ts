@@ -10,6 +10,9 @@ import { UrlExpression } from './url-expression.ts';
 /** What a sitemap names is one link away from the seeds. */
 export const SITEMAP_DEPTH = 1;
 
+/** What is known of a URL that says whether it is wanted. */
+export type KnownUrl = Pick<Offer, 'url' | 'role' | 'depth'>;
+
 const URL_LENGTH_MAX = 2048;
 const ASKED_LENGTH_MAX = 64 * 1024;
 
@@ -80,12 +83,15 @@ export class Scope {
     return url.length <= ASKED_LENGTH_MAX && !this.#isExcluded(url);
   }
 
-  /** Whether a URL that the collection knows is wanted by the settings of this run, which may be others than those of the run that found it. */
-  hasKnown({ url, role, depth }: Pick<Offer, 'url' | 'role' | 'depth'>): boolean {
+  /**
+   * Whether a URL that the collection knows is wanted by the settings of this run, which may be others than those of the run that found it. `isNear`: whether pages have to be within reach of
+   * the seeds too.
+   */
+  hasKnown({ url, role, depth }: KnownUrl, isNear = true): boolean {
     const { htmlOnly, sitemaps, depthMax } = this.#settings;
     switch (role) {
       case 'page':
-        return this.hasPage(url, depth);
+        return isNear ? this.hasPage(url, depth) : !this.#isExcluded(url);
       case 'sitemap':
         return sitemaps && depthMax >= SITEMAP_DEPTH && this.hasEmbed(url);
       default:

@@ -190,11 +190,8 @@ async function readKind(kind: PageKind, source: PageSource, wants: Wants): Promi
 /** Documents whose bytes are no text. */
 async function readBinary(read: typeof readPdf | typeof readOffice, source: PageSource, wants: Wants): Promise<Draft> {
   const { meta, text, links } = newDraft();
-  const isWhole = await read(source.bytes, {
-    meta,
-    text: wants.text ? text : undefined,
-    links: wants.links ? links : undefined,
-  });
+  const target = { meta, text: wants.text ? text : undefined, links: wants.links ? links : undefined };
+  const isWhole = source.bytes.length <= DOCUMENT_BYTES_MAX && (await read(source.bytes, target));
   return { meta, text, links, charset: '', isTruncated: !isWhole };
 }
 

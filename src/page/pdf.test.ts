@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { deflateSync } from 'node:zlib';
-import { documentProcessId, readPage } from './page-process.ts';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { DOCUMENT_BYTES_MAX } from './page.ts';
+import { documentProcessId, readPage, readPageAside } from './page-process.ts';
 
 /** A PDF whose objects are these, numbered from 1; the first is its catalog. */
 function pdfOf(objects: readonly string[]): Buffer {
@@ -138,3 +139,11 @@ async function untilGone(pid: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+test('a document that unpacks to more than is read of one is not read, as one that is as large without a coding', async () => {
+  const large = Buffer.concat([sound('the text'), Buffer.alloc(DOCUMENT_BYTES_MAX, '%')]);
+  for (const coded of [{ ...source(large) }, { ...source(gzipSync(large, { level: 1 })), codings: ['gzip'] }]) {
+    const page = await readPageAside(coded);
+    assert.deepEqual([page?.text, page?.isTruncated, page?.isTooCostly], ['', true, undefined]);
+  }
+});

@@ -3,7 +3,7 @@
  *
  * ```
  *   search.sqlite        serves until the end, and then has what the new one has
- *   search-new.sqlite    being made; left over from a crash, it is removed by the next indexing
+ *   search-new.sqlite    being made; left over from a crash, the next indexing removes it
  * ```
  * The new index is copied into the old file in one transaction of SQLite, so that searches see the old index or the new one, and so does whoever opens it after a crash. Searches that are
  * open go on without opening anything again. Where the old file cannot be read, nothing is served by it, and the new one takes its name.
@@ -35,11 +35,13 @@ export async function exchangeIndex(directory: string): Promise<void> {
       await backup(source, to, { rate: COPIED_PAGES });
     } finally {
       source.close();
+      // Also after a failure: on a full disk the room is needed.
+      shrinkLog(to);
     }
-    shrinkLog(to);
     await dropIndexFile(from);
     return;
   }
+  carryOver(from);
   await dropIndexFile(to);
   await rename(from, to);
 }
@@ -60,6 +62,15 @@ function batchOf(path: string): number | undefined {
 
 /** The log holds a copy of the whole index; what searches still read of it stays until they are done. */
 function shrinkLog(path: string): void {
+  try {
+    carryOver(path);
+  } catch {
+    // The next batch of the index carries it over.
+  }
+}
+
+/** Carries over to an index what is in its log. */
+function carryOver(path: string): void {
   const database = new DatabaseSync(path, { timeout: BUSY_MS_MAX });
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');

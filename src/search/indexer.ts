@@ -19,7 +19,8 @@ import { type UrlKey, urlKey } from '../url/index.ts';
 import { findingOf } from '../warc/index.ts';
 import { indexError, SEARCH_FILE } from './database.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
-import { dropIndexFile, exchangeIndex, NEW_SEARCH_FILE } from './index-exchange.ts';
+import { dropIndexFile, NEW_SEARCH_FILE } from './index-exchange.ts';
+import { exchangeIndexAside } from './index-exchange-thread.ts';
 import { type IndexTarget, IndexThread } from './index-thread.ts';
 import { isIndexTaken, takeIndexTurn } from './index-turn.ts';
 import { IndexView } from './index-view.ts';
@@ -479,10 +480,12 @@ export class Indexer {
         await this.#target.close();
         await rm(edgesFile(this.#path), { force: true });
       }
-      if (isExchanged) await exchangeIndex(this.#archive.directory);
+      if (isExchanged) await exchangeIndexAside(this.#archive.directory);
     } catch (error) {
       throw indexError(error);
     } finally {
+      // One that did not become the index would only take room.
+      if (this.#path.endsWith(NEW_SEARCH_FILE)) await dropIndexFile(this.#path).catch(() => {});
       endOldTurn();
       this.#endTurn();
     }

@@ -410,3 +410,26 @@ test('a crawl that goes on leaves out what it is told to leave out then, queued 
   site.later(1);
   assert.deepEqual((await site.again({ exclude: [] })).asked, ['/', '/a', '/dir/b', '/dir/c']);
 });
+
+test('a recrawl visits the pages of every crawl of the collection, also when it is interrupted, and narrows all of them when told to', async (t) => {
+  const site = await ChangingSite.start(t);
+  const pages = ['/', '/a', '/deep'];
+  site.put('/', front(['/a']));
+  site.put('/a', html('a', '<a href="/deep">x</a>'));
+  site.put('/deep', html('deep', ''));
+  await site.crawl();
+  site.web.put('other.test', '/other', html('other', '<a href="/left">x</a>'));
+  site.web.put('other.test', '/left', html('left', ''));
+  const single: Partial<CrawlSettings> = { ...SETTINGS, scope: 'list', depthMax: 0 };
+  await crawl(site.archive, [site.web.url('other.test', '/other')], single, { resolve: site.web.resolve });
+  const again = async (settings: Partial<CrawlSettings> = {}) => {
+    site.later(1);
+    return (await site.again(settings)).asked;
+  };
+  assert.deepEqual(await again(), [...pages, '/other']);
+  assert.deepEqual(await again({ scope: 'host', depthMax: 1 }), ['/', '/a', '/other']);
+  assert.equal((await again({ pagesMax: 1 })).length, 1);
+  const before = site.web.ledger.length;
+  await resumeCrawl(site.archive, 'site', { pagesMax: 10 }, { resolve: site.web.resolve });
+  assert.equal(site.web.ledger.slice(before).filter(({ path }) => path !== '/robots.txt').length, 3);
+});
