@@ -289,3 +289,13 @@ test('hostile documents neither overflow the stack nor take for ever', async () 
     assert.ok(await read(html));
   }
 });
+
+test('control characters are no text: a page of zeros is empty, and words beside them are apart', async () => {
+  const zeros = new Uint8Array(100_000);
+  assert.equal((await readPageHere({ bytes: zeros, mime: 'text/html', url: 'http://a.test/' }, {}))?.text, '');
+  const mixed = Buffer.from('<p>one\0\0two\x1f\x7fthree');
+  assert.equal(
+    (await readPageHere({ bytes: mixed, mime: 'text/html', url: 'http://a.test/' }, {}))?.text,
+    'one two three',
+  );
+});

@@ -1,6 +1,6 @@
 /**
- * Builds the text of a document: runs of white space become one blank, blocks start new lines, empty lines vanish. Headings are noted as they pass, and so is
- * what stands in the margins (menus, footers), so that the main text can be told apart.
+ * Builds the text of a document: runs of white space and control characters become one blank, blocks start new lines, empty lines vanish.
+ * Headings are noted as they pass, and so is what stands in the margins (menus, footers), so that the main text can be told apart.
  */
 
 /** Text beyond this is cut off; the longest novels have four million characters. */
@@ -9,8 +9,9 @@ const HEADINGS_MAX = 500;
 const HEADING_LENGTH_MAX = 500;
 const MAIN_SHARE_MIN = 0.2;
 
-const SPACES = /[\t\n\f\r \u00a0\u2028\u2029]+/g;
-const HAS_ODD_SPACE = /[\t\n\f\r\u00a0\u2028\u2029]| {2}/;
+/** White space, and control characters, which a file of zeros consists of. */
+const SPACES = /[\0- \x7f\u00a0\u2028\u2029]+/g;
+const HAS_ODD_SPACE = /[\0-\x1f\x7f\u00a0\u2028\u2029]| {2}/;
 
 const UNSEEN = /^[ \p{Default_Ignorable_Code_Point}]+$/u;
 
