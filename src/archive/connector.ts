@@ -142,7 +142,7 @@ function parseCrawl(value: unknown, bad: (detail: string) => PinakesError): Craw
 }
 
 function isNetwork(value: unknown): boolean {
-  const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(String(value)) ?? [];
+  const [, address = '', prefix] = /^([^/%]+)\/(\d{1,3})$/.exec(String(value)) ?? [];
   const family = isIP(address);
   return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
 }

@@ -71,7 +71,7 @@ test('networks that archive.yaml names are open to crawl jobs, and survive a cha
   await createArchive(directory);
   const connector = join(directory, 'archive.yaml');
   const parts = { clock: Date.now, newId: seededIds(seededRandom(5)), software: 'test/1' };
-  for (const wrong of ['10.0.0.0', '10.0.0.0/33', 'intranet.test/8', '[10.0.0.0/8, 5]'])
+  for (const wrong of ['10.0.0.0', '10.0.0.0/33', "'fe80::%eth0/10'", 'intranet.test/8', '[10.0.0.0/8, 5]'])
     await withSetting(connector, `crawl:\n  privateNetworks: ${wrong.startsWith('[') ? wrong : `[${wrong}]`}\n`, () =>
       assert.rejects(openArchive(directory, parts), { code: 'CONNECTOR_INVALID' }),
     );
