@@ -2,35 +2,14 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import type { Archive, Problem } from '../../src/archive/index.ts';
-import { allCaptures, contentOf, makeArchive, NOON, page } from './trial-archive.ts';
+import { test } from 'node:test';
+import { allCaptures, contentOf, NOON, page } from './trial-archive.ts';
+import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
 const COUNT = 12;
 
-function urlOf(volume: string, number: number): string {
-  return `http://${volume}.example/${number}`;
-}
-
-/** An archive with the volumes `main` and `second`, each with as many pages. */
-async function twoVolumes(t: TestContext): Promise<{ archive: Archive; second: string }> {
-  const archive = await makeArchive(t);
-  const second = join(archive.directory, '../', `${archive.directory.split('/').at(-1)}-second`);
-  await archive.addVolume({ name: 'second', path: second });
-  for (const volume of ['main', 'second'])
-    for (let number = 0; number < COUNT; number++)
-      await archive.store(page(urlOf(volume, number), NOON, contentOf(`${volume} ${number}`)), { volume });
-  return { archive, second };
-}
-
-async function problemsOf(archive: Archive): Promise<Problem[]> {
-  const problems: Problem[] = [];
-  await archive.verify({ onProblem: (problem) => void problems.push(problem) });
-  return problems;
-}
-
 test('verify blames on a volume that went away only what lies there', async (t) => {
-  const { archive, second } = await twoVolumes(t);
+  const { archive, second } = await twoVolumes(t, COUNT);
   await archive.delete({ url: urlOf('main', 3) });
   renameSync(second, `${second}-unplugged`);
   t.after(() => renameSync(`${second}-unplugged`, second));
@@ -43,7 +22,7 @@ test('verify blames on a volume that went away only what lies there', async (t) 
 });
 
 test('verify does not take deleted records for lost ones when their tombstones lie in a volume that went away', async (t) => {
-  const { archive, second } = await twoVolumes(t);
+  const { archive, second } = await twoVolumes(t, COUNT);
   await archive.setVolumeWritable('main', false);
   await archive.delete({ url: urlOf('main', 3) });
   renameSync(second, `${second}-unplugged`);
@@ -58,7 +37,7 @@ test('verify does not take deleted records for lost ones when their tombstones l
 });
 
 test('what is stored goes to the volumes that are still there, and with none left the missing one is named', async (t) => {
-  const { archive, second } = await twoVolumes(t);
+  const { archive, second } = await twoVolumes(t, COUNT);
   renameSync(second, `${second}-unplugged`);
   for (let number = 0; number < 2 * COUNT; number++)
     await archive.store(page(urlOf('later', number), NOON, contentOf(`later ${number}`)));

@@ -2,35 +2,15 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { type Archive, openArchive, type Problem } from '../../src/archive/index.ts';
-import { contentOf, makeArchive, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
+import { test } from 'node:test';
+import { openArchive } from '../../src/archive/index.ts';
+import { contentOf, NOON, page, payloadAt, trialOptions } from './trial-archive.ts';
+import { problemsOf, twoVolumes, urlOf } from './two-volumes.ts';
 
 const COUNT = 4;
 
-function urlOf(volume: string, number: number): string {
-  return `http://${volume}.example/${number}`;
-}
-
-/** An archive with the volumes `main` and `second`, each with as many pages. */
-async function twoVolumes(t: TestContext): Promise<{ archive: Archive; second: string }> {
-  const archive = await makeArchive(t);
-  const second = join(archive.directory, '../', `${archive.directory.split('/').at(-1)}-second`);
-  await archive.addVolume({ name: 'second', path: second });
-  for (const volume of ['main', 'second'])
-    for (let number = 0; number < COUNT; number++)
-      await archive.store(page(urlOf(volume, number), NOON, contentOf(`${volume} ${number}`)), { volume });
-  return { archive, second };
-}
-
-async function problemsOf(archive: Archive): Promise<Problem[]> {
-  const problems: Problem[] = [];
-  await archive.verify({ onProblem: (problem) => void problems.push(problem) });
-  return problems;
-}
-
 test('a volume is removed when it is empty, and its directory can become one under another name', async (t) => {
-  const { archive, second } = await twoVolumes(t);
+  const { archive, second } = await twoVolumes(t, COUNT);
   writeFileSync(join(second, 'notes.txt'), 'mine');
   await assert.rejects(archive.removeVolume('second'), { code: 'VOLUME_NOT_EMPTY', detail: '1 segment' });
   await assert.rejects(archive.removeVolume('third'), { code: 'VOLUME_UNKNOWN' });
@@ -57,7 +37,7 @@ test('a volume is removed when it is empty, and its directory can become one und
 });
 
 test('a volume with tombstones, or one that is missing, is not removed', async (t) => {
-  const { archive, second } = await twoVolumes(t);
+  const { archive, second } = await twoVolumes(t, COUNT);
   await archive.setVolumeWritable('main', false);
   await archive.migrate('second', 'main').catch(() => {});
   await archive.setVolumeWritable('main', true);
@@ -77,7 +57,7 @@ test('a volume with tombstones, or one that is missing, is not removed', async (
 });
 
 test('files that were added in place keep their volume until the last of them is elsewhere', async (t) => {
-  const { archive, second } = await twoVolumes(t);
+  const { archive, second } = await twoVolumes(t, COUNT);
   const [name] = readdirSync(join(second, 'default'));
   const file = join(archive.directory, 'mine.warc.gz');
   await archive.setVolumeWritable('second', false);
