@@ -3,7 +3,7 @@
  *
  * First what could not be verified the last time or was left over by a limit, and seeds that are gone, since all else hangs on them; then what is about to
  * outlive its allowed lifetime, whatever the budget; then, within the budget, pages by how likely they have changed. With `fixed` everything is visited.
- * What the settings of this run leave out is not visited, and stays as it is known. What else is gone stays gone until a crawl from seeds comes by it again, or a page names it that was gone too and is back.
+ * URLs that the settings of this run leave out are not visited and keep what is known of them. What else is gone stays gone until a crawl from seeds comes by it again, or a page names it that was gone too and is back.
  */
 import type { EpochMs } from '../base/index.ts';
 import { changeLikelihood } from './change-rate.ts';
