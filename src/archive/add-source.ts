@@ -28,7 +28,7 @@ import { AddStep, type StepSource } from './add-step.ts';
 import { deletedFrom } from './deletion-count.ts';
 import { type Glimpse, glimpseOf, isOther, isReplaced, readBeforeGap, SAMPLED_BYTES } from './glimpse.ts';
 import { OwnCaptures } from './own-captures.ts';
-import { PassedCaptures, visitOf } from './passed-captures.ts';
+import { PassedCaptures } from './passed-captures.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from './record-facts.ts';
 import type { Referent } from './referent.ts';
 import { Referents } from './referents.ts';
@@ -36,11 +36,13 @@ import { Registrar } from './registrar.ts';
 import { repointed } from './segment-rewrite.ts';
 import type { OpenSegment, SegmentKind } from './segment-shelf.ts';
 import { Spool } from './spool.ts';
+import { isSameVisit, visitOf } from './visit.ts';
 
 const ADDED_NOTE = 'added:';
-/** Records decided on together, and how many captures may be among them. */
+/** Records decided on together, and how many captures may be among them. A step ends between two visits, but never has more than STEP_RECORDS_MAX. */
 const STEP_RECORDS = 2000;
 const STEP_CAPTURES = 750;
+const STEP_RECORDS_MAX = 2 * STEP_RECORDS;
 /** How much of the file is read at once for copying: one range of the scan, so that a step reads once or twice. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 /** A revisit has a head and no body. */
@@ -107,6 +109,9 @@ export class FileSource implements StepSource {
   /** Whether the last step ended in the middle of a visit: its records are kept in one segment. */
   #lastVisit = '';
   #passed = new PassedCaptures();
+  /** Records that were read and are not in a step yet. */
+  #waiting: ScanFacts[] = [];
+  #waitingCaptures = 0;
 
   private constructor(parts: AddParts, options: AddOptions, { held, deleted, ...opened }: OpenedFile) {
     this.#parts = parts;
@@ -195,6 +200,7 @@ export class FileSource implements StepSource {
 
   /** A file that has something wrong with it is read again when it comes again, so that it is told again; but nothing of it is added twice. */
   async finish(report: AddReport): Promise<void> {
+    await this.takeRest(report);
     // What was cut off before it was read is not there to be told of otherwise. What was added behind comes with the next add.
     await this.#assertSame();
     if (this.#finished && !this.#finished.done) {
@@ -212,20 +218,34 @@ export class FileSource implements StepSource {
     this.#hasFindings ||= batch.findings.some(({ level }) => level === 'error');
     if (!this.#ledger.hasGap && batch.findings.some(({ code }) => code === 'sector-unreadable'))
       this.#ledger = { ...this.#ledger, hasGap: true, deleted: this.#deletedBefore };
-    for (let record = 0; record < batch.count; ) {
-      const records: ScanFacts[] = [];
-      for (
-        let captures = 0;
-        record < batch.count && records.length < STEP_RECORDS && captures < STEP_CAPTURES;
-        record++
-      ) {
-        const facts = new ScanFacts(batch, record);
-        if (!this.#isAhead(facts)) continue;
-        records.push(facts);
-        if (facts.kind) captures++;
-      }
-      if (records.length > 0) await this.#parts.exclusive(() => this.#step(records, report));
+    for (let record = 0; record < batch.count; record++) {
+      const facts = new ScanFacts(batch, record);
+      if (!this.#isAhead(facts)) continue;
+      if (this.#isStepFull(facts)) await this.#takeWaiting(report);
+      this.#waiting.push(facts);
+      if (facts.kind) this.#waitingCaptures++;
     }
+    // The last visit may go on in the next batch.
+    let whole = this.#waiting.length;
+    while (--whole > 0 && isSameVisit(this.#waiting[whole - 1]!, this.#waiting[whole]!));
+    await this.#takeWaiting(report, whole);
+  }
+
+  /** Takes the last visit, when no batch follows. */
+  takeRest(report: AddReport): Promise<void> {
+    return this.#takeWaiting(report);
+  }
+
+  #isStepFull(next: RecordFacts): boolean {
+    const waiting = this.#waiting;
+    if (waiting.length < STEP_RECORDS && this.#waitingCaptures < STEP_CAPTURES) return false;
+    return waiting.length >= STEP_RECORDS_MAX || !isSameVisit(waiting.at(-1)!, next);
+  }
+
+  async #takeWaiting(report: AddReport, count = this.#waiting.length): Promise<void> {
+    const records = this.#waiting.splice(0, count);
+    this.#waitingCaptures = this.#waiting.filter(({ kind }) => kind).length;
+    if (records.length > 0) await this.#parts.exclusive(() => this.#step(records, report));
   }
 
   async #assertSame(): Promise<void> {

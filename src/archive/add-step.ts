@@ -1,7 +1,7 @@
 /**
  * A step of an add: some records of one file, decided on together and committed together.
  *
- * Odd records that are kept go to a segment of their own, with their own bytes. What is written anew is not odd any more.
+ * Odd records that are kept go to a segment of their own, with their own bytes, and the other records of their visits go there with them.
  */
 import { assert, equal } from '../base/index.ts';
 import type { BlockKey, Place } from '../catalog/index.ts';
@@ -31,6 +31,7 @@ import { type Referent, referentOf } from './referent.ts';
 import { type HolderFacts, holderFacts, type Referents, revisitDigest } from './referents.ts';
 import type { Registrar } from './registrar.ts';
 import type { OpenSegment } from './segment-shelf.ts';
+import { oddVisits } from './visit.ts';
 
 /** Records of our own are written when they are so many; seldom before the step's end, for they are small. */
 const HELD_BYTES_MAX = 4 * 1024 * 1024;
@@ -92,6 +93,8 @@ export class AddStep {
   readonly #target: StepTarget;
   #oddEnd: SegmentEnd | undefined;
   #oddCounter: OddCounter | undefined;
+  /** The records of visits that go to the segment for odd records as a whole. */
+  #apart: ReadonlySet<RecordFacts> = new Set();
   readonly #collection: number;
   readonly #registrar: Registrar;
   readonly #referents: Referents;
@@ -126,6 +129,7 @@ export class AddStep {
 
   async run(records: readonly ScanFacts[]): Promise<void> {
     const known = this.#passKnown(records);
+    this.#apart = oddVisits(records);
     await this.#loadReferents(records, known);
     const isAllKnown = known.size > 0 && records.every((facts) => known.has(facts) || !facts.kind);
     for (const facts of records) {
@@ -206,8 +210,10 @@ export class AddStep {
     const fresh = this.#registrar.freshHolder(block);
     const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));
     if (!holder) return this.#keep(facts);
+    const end = await this.#endFor(facts);
+    if (!this.#isWrittenBefore(block, end)) return this.#keep(facts);
     const referent = { ...referentOf(holder), payloadDigest: holder.ownDigest, content: blockId(block) };
-    await this.#writeAtOnce(this.#end, facts, (open) => this.#source.repoint(open, facts, referent));
+    await this.#writeAtOnce(end, facts, (open) => this.#source.repoint(open, facts, referent));
   }
 
   /**
@@ -232,15 +238,30 @@ export class AddStep {
 
   /** Lets a record's bytes be copied, or writes it anew when they cannot be. */
   #keep(facts: ScanFacts): Promise<void> | undefined {
-    return facts.isOdd ? this.#keepOdd(facts) : this.#keepIn(this.#end, facts);
+    return facts.isOdd || this.#apart.has(facts) ? this.#keepApart(facts) : this.#keepIn(this.#end, facts);
   }
 
-  async #keepOdd(facts: ScanFacts): Promise<void> {
-    this.#oddEnd ??= new SegmentEnd(await this.#target.openOdd());
-    this.#oddCounter ??= new OddCounter(await countOdd(this.#parts.catalog, this.#oddEnd.open.segment.number));
+  async #keepApart(facts: ScanFacts): Promise<void> {
+    const end = await this.#endApart();
+    this.#oddCounter ??= new OddCounter(await countOdd(this.#parts.catalog, end.open.segment.number));
     this.#oddCounter.add(facts);
     if (isUndated(facts)) this.#report.undated++;
-    await this.#keepIn(this.#oddEnd, facts);
+    await this.#keepIn(end, facts);
+  }
+
+  async #endFor(facts: RecordFacts): Promise<SegmentEnd> {
+    return this.#apart.has(facts) ? this.#endApart() : this.#end;
+  }
+
+  async #endApart(): Promise<SegmentEnd> {
+    this.#oddEnd ??= new SegmentEnd(await this.#target.openOdd());
+    return this.#oddEnd;
+  }
+
+  /** Whether a revisit at this end may refer to the holder (I1): the segment for odd records is written before the other one. */
+  #isWrittenBefore(block: BlockKey, end: SegmentEnd): boolean {
+    if (end === this.#end || !this.#registrar.freshHolder(block)) return true;
+    return this.#registrar.holderOf(block).segment === end.open.segment.number;
   }
 
   #keepIn(end: SegmentEnd, facts: ScanFacts): Promise<void> | undefined {
@@ -299,10 +320,25 @@ export class AddStep {
     const record = this.#revisitOf(facts, carried, block, holder);
     const heads = { own: fieldsOf(fullRecordOf(facts, record, carried), 0), revisit: fieldsOf(record, 0) };
     if (!isWorthRevisit(facts.payloadBytes, heads, this.#parts.dedupBytesMin)) return this.#keep(facts);
+    if (this.#apart.has(facts)) return this.#putRevisitApart(facts, record, block, holder);
+    return this.#putRevisit(this.#end, facts, record, block, holder);
+  }
+
+  async #putRevisitApart(facts: ScanFacts, record: NewRecord, block: BlockKey, holder: HolderFacts): Promise<void> {
+    const end = await this.#endApart();
+    await (this.#isWrittenBefore(block, end) ? this.#putRevisit(end, facts, record, block, holder) : this.#keep(facts));
+  }
+
+  #putRevisit(
+    end: SegmentEnd,
+    facts: ScanFacts,
+    record: NewRecord,
+    block: BlockKey,
+    holder: HolderFacts,
+  ): Promise<void> | undefined {
     this.#report.duplicates++;
     this.#report.duplicateBytes += facts.payloadBytes;
     const member = this.#source.encode(record, facts.httpHead);
-    const end = this.#end;
     end.pieces.push(member);
     end.heldBytes += member.length;
     const isNamed = holder.declaredDigest === facts.declaredDigest;

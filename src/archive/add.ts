@@ -40,8 +40,10 @@ export async function addFiles(parts: AddParts, files: readonly string[], option
         reachedBytes = 0;
         const isForeign = item.kind === 'file-end' && item.records === 0 && findings.areGarbage;
         findings.end(isForeign);
-        if (item.kind === 'file-failed') report.failures.push(item.error);
-        else if (isForeign) {
+        if (item.kind === 'file-failed') {
+          report.failures.push(item.error);
+          await sources.takeRest(item.file);
+        } else if (isForeign) {
           report.files--;
           report.failures.push(notArchiveFile(item.file));
         } else {
@@ -176,6 +178,10 @@ class OpenSources {
       this.#report.failures.push(error);
       this.#failed.add(file);
     }
+  }
+
+  async takeRest(file: string): Promise<void> {
+    if (this.#open.has(file)) await this.use(file, (source) => source.takeRest(this.#report));
   }
 
   async close(file: string): Promise<void> {

@@ -5,13 +5,10 @@
  * date. What belongs to a capture that is taken is never passed over, nor is what may belong to one.
  */
 import type { RecordFacts } from './record-facts.ts';
+import { visitOf } from './visit.ts';
 
 /** Captures that records may go with: their ids and those of what they name, and their visits. */
 type Joined = { readonly ids: Set<string>; readonly visits: Set<string> };
-
-export function visitOf({ date, url }: RecordFacts): string {
-  return `${date} ${url}`;
-}
 
 export class PassedCaptures {
   readonly #passed: Joined = { ids: new Set(), visits: new Set() };

@@ -159,7 +159,12 @@ async function answer({ reading, port }: Request): Promise<void> {
     (page): Reply => ({ page }),
     (error): Reply => ({ failure: String((error as Error).stack ?? error) }),
   );
-  if (!gone.signal.aborted) port.postMessage(reply);
+  if (!gone.signal.aborted) port.postMessage(reply, buffersOf(reply));
+}
+
+/** A long page must not be in memory twice. */
+function buffersOf(reply: Reply): ArrayBuffer[] {
+  return 'page' in reply && reply.page !== TOO_COSTLY ? [reply.page.buffer as ArrayBuffer] : [];
 }
 
 if (isMainThread)

@@ -96,9 +96,9 @@ export function indexForm(text: string): string {
 
 /**
  * FTS5 holds all words of a document in memory, some hundred bytes for each that is new and few for each that comes again: worst are pairs of letters, of which so many characters
- * that are new make below 400 MB.
+ * that are new make some 130 MB.
  */
-export const NEW_LENGTH_MAX = 3 * 1024 * 1024;
+export const NEW_LENGTH_MAX = 1 * 1024 * 1024;
 /** SQLite takes several times as much while it takes a document in. Four million letters in pairs; some signs stand for whole words. */
 export const FORM_LENGTH_MAX = 12 * 1024 * 1024;
 const PIECE_LENGTH = 8 * 1024;

@@ -1,6 +1,7 @@
 /** A small archive that is being served, and a client of its API. */
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -55,7 +56,8 @@ export type JobReply = {
 
 export function scratch(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-api-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  // What is open in it is closed by later hooks, and may write meanwhile.
+  t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
 

@@ -316,3 +316,69 @@ test('a revisit of another crawler with an odd date finds its original, and is e
   for await (const { head } of readRecords(path)) assert.equal(head.form, 'sound');
   assert.ok((await readFile(path)).length > 0);
 });
+
+/** A request, as the browser sent it for the response of this name. */
+function request(name: string, date: string, lines: readonly string[] = []): Buffer {
+  const message = Buffer.from(`GET /${name} HTTP/1.1\r\nCookie: secret-of-${name}\r\n\r\n`);
+  const head = ['WARC/1.1', `WARC-Record-ID: <urn:request:${name}>`, 'WARC-Type: request', `WARC-Date: ${date}`];
+  const rest = [target(name), 'Content-Type: application/http; msgtype=request', `Content-Length: ${message.length}`];
+  return gzipSync(
+    Buffer.concat([Buffer.from([...head, ...lines, ...rest, '', ''].join('\r\n')), message, Buffer.from('\r\n\r\n')]),
+  );
+}
+
+const linked = (name: string) => `WARC-Concurrent-To: <urn:odd:${name}>`;
+
+const SOUND = '2024-03-01T10:00:00Z';
+const ODD_DATE = '20240301100000';
+
+/** Visits of which only one record is odd, the request before its response and behind it. */
+const HALF_ODD: Readonly<Record<string, (name: string) => readonly Buffer[]>> = {
+  'odd request behind': (name) => [usual(name, { body: 'same' }), request(name, 'blue monday', [linked(name)])],
+  'odd request before': (name) => [request(name, '', [linked(name)]), usual(name, { body: 'same' })],
+  'odd response before': (name) => [dated(name, ODD_DATE, { body: 'same' }), request(name, SOUND)],
+  'odd response behind': (name) => [request(name, SOUND), dated(name, ODD_DATE, { body: 'same' })],
+};
+
+for (const [kind, visit] of Object.entries(HALF_ODD)) {
+  test(`I6 Deleted means gone: a visit with one odd record leaves as a whole (${kind})`, async (t) => {
+    const archive = await makeArchive(t);
+    const file = [usual('before'), ...visit('first'), usual('between'), ...visit('again'), usual('after')];
+    await addFile(archive, 'a.warc.gz', Buffer.concat(file));
+    const path = join(archive.directory, 'slice.warc.gz');
+    await archive.exportWarc({ url: 'http://a.example/first' }, path, { software: 'test', odd: true });
+    const requests: string[] = [];
+    for await (const { head } of readRecords(path)) if (head.type === 'request') requests.push(head.targetUri ?? '');
+    assert.deepEqual(requests, ['http://a.example/first']);
+
+    assert.ok((await everyRecord(archive)).includes('secret-of-first'));
+    await archive.delete({ url: 'http://a.example/first' });
+    await archive.compact();
+    assert.ok(!(await everyRecord(archive)).includes('secret-of-first'));
+    assert.equal((await allCaptures(archive)).length, 4);
+    assert.deepEqual(await audit(archive), []);
+  });
+}
+
+test('I6 Deleted means gone: a visit leaves as a whole where two steps of an add meet', async (t) => {
+  const archive = await makeArchive(t);
+  const names = Array.from({ length: 900 }, (_, i) => `page-${i}`);
+  const visits = names.flatMap((name) => [request(name, '2024-03-01T10:00:00Z'), dated(name, '20240301100000')]);
+  await addFile(archive, 'a.warc.gz', Buffer.concat(visits));
+  assert.deepEqual(
+    (await recordsOf(archive, false)).records.map(({ head }) => head.type),
+    ['warcinfo'],
+  );
+  await archive.delete({ prefix: 'http://a.example/' });
+  await archive.compact();
+  assert.ok(!(await everyRecord(archive)).includes('secret-of'));
+});
+
+async function everyRecord(archive: Archive): Promise<string> {
+  const texts: string[] = [];
+  for (const isOdd of [false, true])
+    for (const { name, volume } of archive.segments().filter((segment) => segment.name.includes('/odd-') === isOdd))
+      for await (const record of readRecords(archive.volumes.get(volume).stream(name), { name }))
+        texts.push(Buffer.from(await record.bytes(1_000_000)).toString('latin1'));
+  return texts.join('\n');
+}

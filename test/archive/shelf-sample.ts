@@ -1,5 +1,6 @@
 /** A small archive for tests: pages that share contents, with a clock that stands still and ids that repeat. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -18,7 +19,8 @@ export const START_MS = Date.parse('2024-03-01T10:00:00Z');
 /** A directory that goes away with the test. */
 export function scratch(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-archive-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  // What is open in it is closed by later hooks, and may write meanwhile.
+  t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
 

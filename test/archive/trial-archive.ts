@@ -19,7 +19,8 @@ export const NOON = Date.UTC(2026, 0, 1, 12);
 
 export async function temporaryDirectory(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-archive-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  // What is open in it is closed by later hooks, and may write meanwhile.
+  t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
 

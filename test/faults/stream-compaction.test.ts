@@ -106,7 +106,8 @@ describe('I8: a cursor outlives a compaction that fails at any change', () => {
   for (const effect of ['io-error', 'io-error-after', 'power-loss'] as const) {
     test(`in the order of storage and of URLs, with ${effect}`, async (t) => {
       const directory = await mkdtemp(join(tmpdir(), 'pinakes-stream-'));
-      t.after(() => rm(directory, { recursive: true, force: true }));
+      // What is open in it is closed by later hooks, and may write meanwhile.
+      t.after(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
       await createArchive(directory, { policies: { segmentBytesMax: 3000 } });
       let nth = 1;
       for (; ; nth++) {

@@ -1,6 +1,7 @@
 /** An archive of several mebibytes that streams are made of, the records in bytes of a stream, and a count of what is read. */
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -13,7 +14,8 @@ let opened = 0;
 
 export function newPlace(t: TestContext): string {
   const place = mkdtempSync(join(tmpdir(), 'pinakes-shared-'));
-  t.after(() => rmSync(place, { recursive: true, force: true }));
+  // What is open in it is closed by later hooks, and may write meanwhile.
+  t.after(() => rm(place, { recursive: true, force: true, maxRetries: 10 }));
   return place;
 }
 
