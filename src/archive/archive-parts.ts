@@ -1,14 +1,14 @@
 /** The parts of an opened archive, as its works (healing, deleting, compacting...) get them. */
 import type { Clock, Finding, IdSource } from '../base/index.ts';
 import type { Catalog } from '../catalog/index.ts';
-import type { Arrivals } from './arrivals.ts';
-import type { CatalogDraft } from './catalog-draft.ts';
 import type { Collections } from './collections.ts';
-import type { NamedSnapshots } from './named-snapshots.ts';
-import type { RecordAccess } from './record-access.ts';
-import type { SegmentShelf } from './segment-shelf.ts';
-import type { Tombstones } from './tombstones.ts';
-import type { VolumeSet } from './volume-set.ts';
+import type { RecordAccess } from './read/record-access.ts';
+import type { Arrivals } from './revisit/arrivals.ts';
+import type { CatalogDraft } from './revisit/catalog-draft.ts';
+import type { SegmentShelf } from './segment/segment-shelf.ts';
+import type { Tombstones } from './segment/tombstones.ts';
+import type { VolumeSet } from './segment/volume-set.ts';
+import type { NamedSnapshots } from './stream/named-snapshots.ts';
 
 export interface ArchiveParts {
   readonly catalog: Catalog;

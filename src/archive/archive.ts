@@ -1,30 +1,17 @@
 /**
- * An archive: opened, owned by this process, ready for everything that is done with one.
- *
- * This file joins the parts; each part has a file of its own. Changes run one at a time, through `exclusive`; reading goes on beside them.
+ * An archive: opened, owned by this process, ready for everything that is done with one. This file joins the parts; each part has a file of its own. Changes run one at a time, through `exclusive`; reading goes on beside them.
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type Clock, type EpochMs, type Finding, type IdSource, PinakesError } from '../base/index.ts';
 import { type Capture, type Catalog, openLevelCatalog, type Segment } from '../catalog/index.ts';
 import { formatPageId, type PageId, typedUrl } from '../url/index.ts';
-import type { AddOptions, AddReport } from './add.ts';
-import { addInPlace } from './add-in-place.ts';
-import { addInputs } from './add-input.ts';
-import { Arrivals } from './arrivals.ts';
+import type { AddOptions, AddReport } from './add/add.ts';
+import { addInPlace } from './add/add-in-place.ts';
+import { addInputs } from './add/add-input.ts';
 import { findCaptureById } from './capture-id.ts';
 import { type AskedFacts, askedQuery, type CaptureQuery, parseCaptureQuery } from './capture-query.ts';
-import { CatalogDraft } from './catalog-draft.ts';
-import { CATALOG_DIRECTORY } from './catalog-soundness.ts';
-import type { CataloguingParts } from './cataloguing.ts';
 import { Collections } from './collections.ts';
-import {
-  type CompactOptions,
-  type CompactReport,
-  compactArchive,
-  type StayingSegments,
-  stayingSegments,
-} from './compact.ts';
 import {
   CONNECTOR_NAME,
   type Connector,
@@ -36,37 +23,35 @@ import {
   writeConnector,
 } from './connector.ts';
 import { parseContentKey } from './content-key.ts';
-import { type DeleteOptions, type DeletePreview, type DeleteReport, deleteCaptures, previewDelete } from './delete.ts';
 import { Exclusive } from './exclusive.ts';
-import { type CdxjExportOptions, exportCdxj } from './export-cdxj.ts';
-import type { ParquetExportOptions, ParquetExportReport } from './export-parquet.ts';
-import { exportWacz, type WaczExportReport } from './export-wacz.ts';
-import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export-warc.ts';
-import { healArchive } from './heal.ts';
-import { makeDirectory } from './made-directory.ts';
-import { type NewMetadata, storeMetadata } from './metadata.ts';
-import { type MigrateOptions, type MigrateReport, migrateVolume } from './migrate.ts';
-import { NamedSnapshots } from './named-snapshots.ts';
-import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
-import { PageIndex } from './page-index.ts';
+import { type CdxjExportOptions, exportCdxj } from './export/export-cdxj.ts';
+import type { ParquetExportOptions, ParquetExportReport } from './export/export-parquet.ts';
+import { exportWacz, type WaczExportReport } from './export/export-wacz.ts';
+import { exportWarc, type WarcExportOptions, type WarcExportReport } from './export/export-warc.ts';
+import { CATALOG_DIRECTORY } from './maintain/catalog-soundness.ts';
+import {
+  type CompactOptions,
+  type CompactReport,
+  compactArchive,
+  type StayingSegments,
+  stayingSegments,
+} from './maintain/compact.ts';
+import {
+  type DeleteOptions,
+  type DeletePreview,
+  type DeleteReport,
+  deleteCaptures,
+  previewDelete,
+} from './maintain/delete.ts';
+import { healArchive } from './maintain/heal.ts';
+import { type MigrateOptions, type MigrateReport, migrateVolume } from './maintain/migrate.ts';
 import {
   estimateRecompression,
   type RecompressOptions,
   type RecompressReport,
   recompressArchive,
-} from './recompress.ts';
-import { RecordAccess } from './record-access.ts';
-import { Reserve } from './reserve.ts';
-import { resolveLater } from './resolve-later.ts';
-import { Retrieval, type Retrieved, type RetrievedContent, type RetrieveOptions } from './retrieve.ts';
-import { SegmentShelf } from './segment-shelf.ts';
-import type { Selection } from './selection.ts';
-import { type ArchiveStats, archiveStats, type StatsOptions } from './stats.ts';
-import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './store.ts';
-import { RecordStream, type StreamParts, type StreamQuery } from './stream.ts';
-import { type StreamPiece, streamJson, streamWarc } from './stream-output.ts';
-import { Tombstones } from './tombstones.ts';
-import { type VerifyOptions, type VerifyReport, verifyArchive } from './verify.ts';
+} from './maintain/recompress.ts';
+import { type VerifyOptions, type VerifyReport, verifyArchive } from './maintain/verify.ts';
 import {
   type AddVolumeOptions,
   addVolume,
@@ -76,10 +61,29 @@ import {
   setVolumeWritable,
   type VolumeStatus,
   withoutOwnFiles,
-} from './volume-admin.ts';
-import { volumeChoice } from './volume-choice.ts';
-import { removeVolume } from './volume-removal.ts';
-import { createVolume, VolumeSet } from './volume-set.ts';
+} from './maintain/volume-admin.ts';
+import { removeVolume } from './maintain/volume-removal.ts';
+import { type NewMetadata, storeMetadata } from './metadata.ts';
+import { type AnnouncedServer, assertTakable, lockedError, OwnerFile } from './owner.ts';
+import { RecordAccess } from './read/record-access.ts';
+import { Retrieval, type Retrieved, type RetrievedContent, type RetrieveOptions } from './read/retrieve.ts';
+import { Reserve } from './reserve.ts';
+import { Arrivals } from './revisit/arrivals.ts';
+import { CatalogDraft } from './revisit/catalog-draft.ts';
+import { resolveLater } from './revisit/resolve-later.ts';
+import { makeDirectory } from './segment/made-directory.ts';
+import { SegmentShelf } from './segment/segment-shelf.ts';
+import { Tombstones } from './segment/tombstones.ts';
+import { volumeChoice } from './segment/volume-choice.ts';
+import { createVolume, VolumeSet } from './segment/volume-set.ts';
+import type { Selection } from './selection.ts';
+import { type ArchiveStats, archiveStats, type StatsOptions } from './stats.ts';
+import { NamedSnapshots } from './stream/named-snapshots.ts';
+import { PageIndex } from './stream/page-index.ts';
+import { RecordStream, type StreamParts, type StreamQuery } from './stream/stream.ts';
+import { type StreamPiece, streamJson, streamWarc } from './stream/stream-output.ts';
+import type { CataloguingParts } from './write/cataloguing.ts';
+import { type Stored, type StoreInput, type StoreOptions, StoreQueue } from './write/store.ts';
 
 const SPOOL_DIRECTORY = 'spool';
 
@@ -523,7 +527,7 @@ export class Archive implements StreamParts {
     options: ParquetExportOptions = {},
   ): Promise<ParquetExportReport> {
     // The engine takes time and memory to load, which nothing else should pay for.
-    const { exportParquet } = await import('./export-parquet.ts');
+    const { exportParquet } = await import('./export/export-parquet.ts');
     return exportParquet(this, selection, path, options);
   }
 

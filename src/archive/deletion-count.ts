@@ -7,7 +7,7 @@
  * ```
  */
 import type { Capture, CatalogView } from '../catalog/index.ts';
-import type { CatalogDraft } from './catalog-draft.ts';
+import type { CatalogDraft } from './revisit/catalog-draft.ts';
 
 const DELETED_NOTE = 'deleted:';
 

@@ -1,9 +1,9 @@
 /** What an archive holds, what it takes, and what deduplication and compression save. From one view of the catalog. */
 import type { CatalogView } from '../catalog/index.ts';
 import { type CollectionDuplication, countDuplication } from './duplication.ts';
-import { oddSegments } from './odd-records.ts';
-import { countUnresolved } from './resolve-later.ts';
-import type { StreamParts } from './stream.ts';
+import { countUnresolved } from './revisit/resolve-later.ts';
+import { oddSegments } from './segment/odd-records.ts';
+import type { StreamParts } from './stream/stream.ts';
 
 export type CollectionStats = Omit<CollectionDuplication, 'collection'> & { readonly collection: string };
 

@@ -1,10 +1,10 @@
 /** What everything that writes records into the archive needs: storing and adding. */
 import type { IdSource } from '../base/index.ts';
-import type { CatalogDraft } from './catalog-draft.ts';
 import type { Collections } from './collections.ts';
-import type { RecordAccess } from './record-access.ts';
-import type { SegmentShelf } from './segment-shelf.ts';
-import type { VolumeChoice } from './volume-choice.ts';
+import type { RecordAccess } from './read/record-access.ts';
+import type { CatalogDraft } from './revisit/catalog-draft.ts';
+import type { SegmentShelf } from './segment/segment-shelf.ts';
+import type { VolumeChoice } from './segment/volume-choice.ts';
 
 export type WritingParts = {
   /** Where large blocks may be spooled. */

@@ -19,16 +19,16 @@ import {
   PinakesError,
   toHex,
 } from '../base/index.ts';
-import { convertArcHead } from './arc-conversion.ts';
-import { type BlockFacts, BlockScanner, type ScanWants } from './block-scanner.ts';
-import { digestMismatches, verdictWants } from './digest-verdict.ts';
-import type { Coding } from './file-coding.ts';
-import { findingOf } from './finding-catalogue.ts';
-import { fieldsOf, headBytes, RECORD_TRAILER, warcFields } from './new-record.ts';
-import type { RecordHead } from './record-head.ts';
-import { type ReadingRecord, readRecords } from './record-reader.ts';
-import { WarcFileWriter } from './warc-file-writer.ts';
+import type { Coding } from './member/file-coding.ts';
+import { type BlockFacts, BlockScanner, type ScanWants } from './read/block-scanner.ts';
+import { digestMismatches, verdictWants } from './read/digest-verdict.ts';
+import { type ReadingRecord, readRecords } from './read/record-reader.ts';
+import { convertArcHead } from './record/arc-conversion.ts';
+import { findingOf } from './record/finding-catalogue.ts';
+import { fieldsOf, headBytes, RECORD_TRAILER, warcFields } from './record/new-record.ts';
+import type { RecordHead } from './record/record-head.ts';
 import type { WarcInput } from './warc-input.ts';
+import { WarcFileWriter } from './write/warc-file-writer.ts';
 
 /** Blocks up to this size are converted in memory; larger ones go through a spool file. */
 const MEMORY_BYTES_MAX = 8 * 1024 * 1024;

@@ -1,7 +1,5 @@
 /** warc: reads and writes WARC and ARC, gzip and zstd members, HTTP messages, CDX and WACZ. Streams; no policy. */
-export { type ArcConversion, convertArcHead } from './arc-conversion.ts';
-export * from './block-scanner.ts';
-export { type ByteRange, byteRange } from './byte-range.ts';
+
 export {
   CDX_9,
   CDX_11,
@@ -12,32 +10,35 @@ export {
   cdxLineParser,
   formatCdxHeader,
   parseCdxHeader,
-} from './cdx.ts';
-export { type CdxEntry, type CdxExtra, type JsonValue, NO_EXTRA } from './cdx-entry.ts';
-export { INDEX_FINDING_CATALOGUE } from './cdx-finding.ts';
-export { readCdx } from './cdx-reader.ts';
-export { exactRange, type LineRange, searchLines } from './cdx-search.ts';
-export { sortLines } from './cdx-sort.ts';
-export { formatCdxjLine, formatJson, parseCdxjLine } from './cdxj.ts';
-export * from './chunked-body.ts';
-export * from './content-coding.ts';
+} from './cdx/cdx.ts';
+export { type CdxEntry, type CdxExtra, type JsonValue, NO_EXTRA } from './cdx/cdx-entry.ts';
+export { INDEX_FINDING_CATALOGUE } from './cdx/cdx-finding.ts';
+export { readCdx } from './cdx/cdx-reader.ts';
+export { sortLines } from './cdx/cdx-sort.ts';
+export { formatCdxjLine, formatJson, parseCdxjLine } from './cdx/cdxj.ts';
+export * from './cdx/index-entry.ts';
 export * from './convert.ts';
-export type { CursorOptions } from './cursor-options.ts';
-export { DecodedStart, decodedStart } from './decoded-start.ts';
-export { dictionaryFor, type SampledFile } from './dictionary-sample.ts';
-export * from './digest-verdict.ts';
-export { type Coding, codingOf } from './file-coding.ts';
-export * from './finding-catalogue.ts';
-export * from './http-head.ts';
-export * from './index-entry.ts';
+export { type ByteRange, byteRange } from './http/byte-range.ts';
+export * from './http/chunked-body.ts';
+export * from './http/content-coding.ts';
+export { DecodedStart, decodedStart } from './http/decoded-start.ts';
+export * from './http/http-head.ts';
 export { type InputFile, type InputFiles, inputFiles } from './input-files.ts';
-export type { LooseRecord } from './member-batch.ts';
-export * from './member-encoder.ts';
-export { MemberThreads } from './member-threads.ts';
-export * from './new-record.ts';
+export type { CursorOptions } from './member/cursor-options.ts';
+export { type Coding, codingOf } from './member/file-coding.ts';
+export { dictionaryOfFile } from './member/zstd-frame.ts';
+export { trainDictionary } from './member/zstd-trainer.ts';
 export { notArchiveFile } from './not-archive-file.ts';
-export { RecordCursor, type RecordTail, type Step } from './record-cursor.ts';
-export { type DecodedRecord, RecordDecoder } from './record-decoder.ts';
+export * from './read/block-scanner.ts';
+export * from './read/digest-verdict.ts';
+export { RecordCursor, type RecordTail, type Step } from './read/record-cursor.ts';
+export { type DecodedRecord, RecordDecoder } from './read/record-decoder.ts';
+export { type Opening, RecordOpening } from './read/record-opening.ts';
+export * from './read/record-reader.ts';
+export { isSummedMember, type UnsummedCheck, unsummedWants } from './read/unsummed-record.ts';
+export { type ArcConversion, convertArcHead } from './record/arc-conversion.ts';
+export * from './record/finding-catalogue.ts';
+export * from './record/new-record.ts';
 export {
   type Field,
   type HeadForm,
@@ -45,21 +46,21 @@ export {
   RecordHead,
   SOURCE_DATE_FIELD,
   unbracketed,
-} from './record-head.ts';
-export { type Opening, RecordOpening } from './record-opening.ts';
-export * from './record-reader.ts';
-export { isWorthRevisit, NEVER_SHARED_BYTES } from './revisit-worth.ts';
-export * from './scan-batch.ts';
-export { type ScanItem, type ScanOptions, scanFiles } from './scan-pool.ts';
-export { soundFields, soundVersion } from './sound-head.ts';
-export { isSummedMember, type UnsummedCheck, unsummedWants } from './unsummed-record.ts';
-export { readZipDirectory, type ZipDirectory } from './wacz-directory.ts';
-export { readZipEntry, type ZipEntry } from './wacz-entry.ts';
-export { openWacz, type Wacz, type WaczWarc } from './wacz-reader.ts';
-export { FileSource, MemorySource } from './wacz-source.ts';
-export { verifyWacz, type WaczVerification } from './wacz-verify.ts';
-export { type NewWacz, type WrittenWacz, writeWacz } from './wacz-writer.ts';
-export * from './warc-file-writer.ts';
+} from './record/record-head.ts';
+export { isWorthRevisit, NEVER_SHARED_BYTES } from './record/revisit-worth.ts';
+export { soundFields, soundVersion } from './record/sound-head.ts';
+export * from './scan/scan-batch.ts';
+export { type ScanItem, type ScanOptions, scanFiles } from './scan/scan-pool.ts';
+export { exactRange, type LineRange, searchLines } from './wacz/cdx-search.ts';
+export { readZipDirectory, type ZipDirectory } from './wacz/wacz-directory.ts';
+export { readZipEntry, type ZipEntry } from './wacz/wacz-entry.ts';
+export { openWacz, type Wacz, type WaczWarc } from './wacz/wacz-reader.ts';
+export { FileSource, MemorySource } from './wacz/wacz-source.ts';
+export { verifyWacz, type WaczVerification } from './wacz/wacz-verify.ts';
+export { type NewWacz, type WrittenWacz, writeWacz } from './wacz/wacz-writer.ts';
 export * from './warc-input.ts';
-export { dictionaryOfFile } from './zstd-frame.ts';
-export { trainDictionary } from './zstd-trainer.ts';
+export { dictionaryFor, type SampledFile } from './write/dictionary-sample.ts';
+export type { LooseRecord } from './write/member-batch.ts';
+export * from './write/member-encoder.ts';
+export { MemberThreads } from './write/member-threads.ts';
+export * from './write/warc-file-writer.ts';

@@ -6,8 +6,8 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { type Finding, fileError, isEio } from '../base/index.ts';
-import { type ReadingRecord, type ReadOptions, readRecords } from './record-reader.ts';
-import { openWacz, type WaczWarc } from './wacz-reader.ts';
+import { type ReadingRecord, type ReadOptions, readRecords } from './read/record-reader.ts';
+import { openWacz, type WaczWarc } from './wacz/wacz-reader.ts';
 
 export type WarcInput = {
   /** How findings and lists call it: the path, followed by `!` and the name inside for a file in a package. */

@@ -1,0 +1,245 @@
+/**
+ * Makes files read-only segments of the archive where they lie (`add --in-place`). Nothing is copied: a capture whose content the archive holds already
+ * is counted as a duplicate and keeps its own record.
+ *
+ * The link is durable before the catalog hears of the file, and the catalog's mark moves with every step: an interrupted add is finished by the next
+ * opening of the archive (see heal.ts). Records that share a compressed member have no place of their own and cannot be read where they lie; a file
+ * of such records is refused.
+ *
+ * Captures can be deleted between two steps. Compaction, migration and rebuilding, which number or move segments, have to wait until all files are entered.
+ */
+import { createHash } from 'node:crypto';
+import { basename, resolve } from 'node:path';
+import { type Finding, fileError, PinakesError } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import type { LinkedVolume } from '../../volume/index.ts';
+import { findingOf, notArchiveFile, readFileStart, readRecords, type ScanBatch, scanFiles } from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { inSegment } from '../damage.ts';
+import { ARCHIVE_FIELDS, isUndated, type RecordFacts, ScanFacts } from '../record-facts.ts';
+import { OddCounter } from '../segment/odd-records.ts';
+import { Registrar } from '../write/registrar.ts';
+import { type AddOptions, type AddReport, emptyReport } from './add.ts';
+import { workersFor } from './add-input.ts';
+import { isPackage } from './package-spool.ts';
+
+/** The catalog's note of a file that had errors in it, and what it says where the disk did not give all of it. */
+const DAMAGED_NOTE = 'linked-damaged:';
+const HAS_GAP = 'gap';
+const STEP_RECORDS = 2000;
+const STEM_LENGTH_MAX = 120;
+
+export async function addInPlace(
+  archive: ArchiveParts,
+  volume: LinkedVolume,
+  files: readonly string[],
+  options: AddOptions,
+): Promise<AddReport> {
+  const report = emptyReport();
+  const entries = new Map<string, LinkedEntry>();
+  /** Files that were entered before, and that have something wrong with them: they are read only to tell that again, as when files are copied. */
+  const toldAgain: string[] = [];
+  for (const file of new Set(files)) {
+    options.signal?.throwIfAborted();
+    try {
+      const linked = await linkFile(archive, volume, file, options);
+      report.files++;
+      const damage = linked.isNew ? undefined : await damageNoted(archive, linked.segment);
+      // In a volume that is not there may stand which of its captures were deleted.
+      const isReadAgain = damage === HAS_GAP && archive.volumes.failures().length === 0;
+      if (linked.isNew || isReadAgain)
+        entries.set(file, new LinkedEntry(archive, volume, linked.segment, report, isReadAgain));
+      else if (damage !== undefined) toldAgain.push(file);
+      else report.filesKnown++;
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      report.failures.push(error);
+    }
+  }
+  const unread = [...entries.keys(), ...toldAgain];
+  const workers = options.workers ?? (await workersFor(unread));
+  let reachedBytes = 0;
+  const scan = { workers, fields: ARCHIVE_FIELDS, judgesDigests: true, signal: options.signal };
+  for await (const item of scanFiles(unread, scan)) {
+    if (item.kind === 'batch') {
+      for (const finding of item.batch.findings) options.onFinding?.(inSegment(finding));
+      await entries.get(item.batch.file)?.take(item.batch);
+      reachedBytes += item.bytes;
+      options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
+      continue;
+    }
+    reachedBytes = 0;
+    if (item.kind === 'file-end') {
+      if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
+      await entries.get(item.file)?.finish();
+    } else {
+      report.failures.push(item.error);
+      await entries.get(item.file)?.giveUp();
+    }
+  }
+  return report;
+}
+
+async function damageNoted({ catalog }: ArchiveParts, { name }: Segment): Promise<string | undefined> {
+  return (await catalog.notes(DAMAGED_NOTE + name))[DAMAGED_NOTE + name];
+}
+
+/** The segment that a file becomes, or that it is already. */
+async function linkFile(
+  archive: ArchiveParts,
+  volume: LinkedVolume,
+  file: string,
+  options: AddOptions,
+): Promise<{ readonly segment: Segment; readonly isNew: boolean }> {
+  const collectionName = options.collection ?? 'default';
+  const collection = await archive.collections.number(collectionName);
+  const name = `${collectionName}/${await objectName(file)}`;
+  const known = archive.shelf.byName(name);
+  if (known) {
+    // Reading compares the file with the one that was linked; its first byte may be one that the disk does not give.
+    await volume.read([{ name, offset: 0, length: 0 }]);
+    return { segment: known, isNew: false };
+  }
+  await assertLinkable(file);
+  await volume.link(file, name);
+  const number = archive.shelf.takeNumber();
+  const empty = { bytes: 0, records: 0, deadBytes: 0 };
+  return { segment: { number, volume: volume.name, name, collection, state: 'sealed', ...empty }, isNew: true };
+}
+
+/** One file while it is being entered. */
+class LinkedEntry {
+  readonly #archive: ArchiveParts;
+  readonly #volume: LinkedVolume;
+  readonly #report: AddReport;
+  #segment: Segment;
+  /** Whether it was entered before, but for what the disk did not give. */
+  readonly #isAgain: boolean;
+  #isDamaged = false;
+  #hasGap = false;
+  /** Whole records that were met. */
+  #records = 0;
+  readonly #odd = new OddCounter();
+
+  constructor(archive: ArchiveParts, volume: LinkedVolume, segment: Segment, report: AddReport, isAgain: boolean) {
+    this.#archive = archive;
+    this.#volume = volume;
+    this.#segment = segment;
+    this.#report = report;
+    this.#isAgain = isAgain;
+  }
+
+  async take(batch: ScanBatch): Promise<void> {
+    this.#isDamaged ||= batch.findings.some((finding) => inSegment(finding).level === 'error');
+    this.#hasGap ||= batch.findings.some(({ code }) => code === 'sector-unreadable');
+    for (let from = 0; from < batch.count; from += STEP_RECORDS) {
+      const records: RecordFacts[] = [];
+      for (let record = from; record < Math.min(batch.count, from + STEP_RECORDS); record++) {
+        const facts = new ScanFacts(batch, record);
+        // The same rule as when the segment is read at a rebuild.
+        if (facts.isComplete && facts.length !== undefined) records.push(facts);
+      }
+      if (records.length > 0) await this.#archive.exclusive(() => this.#step(records));
+    }
+  }
+
+  async #step(records: readonly RecordFacts[]): Promise<void> {
+    const { catalog, shelf } = this.#archive;
+    const draft = this.#archive.newDraft();
+    const registrar = new Registrar(catalog, draft, (digest) => this.#archive.fingerprint(digest), {
+      segment: this.#segment.number,
+    });
+    await registrar.prepare(records);
+    const dead = this.#isAgain ? await this.#archive.tombstones.read(this.#segment) : new Set<number>();
+    for (const facts of records) {
+      this.#report.records++;
+      this.#odd.add(facts);
+      if (isUndated(facts)) this.#report.undated++;
+      if (dead.has(facts.offset)) continue;
+      const { kind } = facts;
+      const isHeld = kind !== undefined && kind !== 'revisit' && registrar.heldBlock(facts) !== undefined;
+      const place = { segment: this.#segment.number, offset: facts.offset, length: facts.length! };
+      const { capture, isKnown } = await registrar.enter(facts, place, this.#segment.collection);
+      if (!capture) continue;
+      if (isKnown) continue;
+      this.#report.captures++;
+      if (capture.kind === 'revisit' && !capture.block) this.#report.unresolved++;
+      if (!isHeld) continue;
+      this.#report.duplicates++;
+      this.#report.duplicateBytes += facts.payloadBytes;
+    }
+    this.#records += records.length;
+    const last = records.at(-1)!;
+    const segment = this.#grown(last.offset + last.length!);
+    draft.putSegment(segment);
+    for (const [name, value] of Object.entries(this.#odd.notes(segment.number))) draft.putNote(name, value);
+    // Whoever is interrupted behind a gap has the note of it.
+    if (this.#hasGap) draft.putNote(DAMAGED_NOTE + segment.name, HAS_GAP);
+    await catalog.write(draft.batch());
+    shelf.put(segment);
+    this.#segment = segment;
+  }
+
+  /** The segment with more of it entered. Captures may have been deleted from it since the last step. */
+  #grown(toBytes: number): Segment {
+    const { deadBytes } = this.#archive.shelf.find(this.#segment.number) ?? this.#segment;
+    const bytes = Math.max(this.#segment.bytes, toBytes);
+    return { ...this.#segment, deadBytes, bytes, records: Math.max(this.#segment.records, this.#records) };
+  }
+
+  /** What stands behind the last whole record stays there, as its maker left it. */
+  async finish(): Promise<void> {
+    const [info] = await this.#volume.stat([this.#segment.name]);
+    await this.#archive.exclusive(async () => {
+      const segment = this.#grown(info!.bytes);
+      const note = DAMAGED_NOTE + segment.name;
+      const notes = this.#isDamaged ? { putNotes: { [note]: this.#hasGap ? HAS_GAP : '' } } : { removeNotes: [note] };
+      await this.#archive.catalog.write({ putSegments: [segment], ...notes, durable: true });
+      this.#archive.shelf.put(segment);
+    });
+  }
+
+  /** A file of which nothing could be entered is no segment. */
+  async giveUp(): Promise<void> {
+    if (this.#segment.bytes === 0) await this.#volume.unlink([this.#segment.name]);
+  }
+}
+
+/** A name that the same path always gets and no other, and that says how the file is compressed. */
+async function objectName(file: string): Promise<string> {
+  const path = resolve(file);
+  const { coding } = readFileStart(path);
+  const format = /\.arc(\.|$)/i.test(path) ? 'arc' : 'warc';
+  const suffix = `.${format}${coding === 'gzip' ? '.gz' : coding === 'zstd' ? '.zst' : ''}`;
+  const stem = basename(path)
+    .replace(/\.w?arc(\.gz|\.zst)?(\.open)?$/i, '')
+    .replace(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/^[.]+/, '')
+    .slice(0, STEM_LENGTH_MAX);
+  const print = createHash('sha256').update(path).digest('hex').slice(0, 12);
+  return `${stem || 'file'}-${print}${suffix}`;
+}
+
+async function assertLinkable(file: string): Promise<void> {
+  if (await isPackage(file)) throw new PinakesError('NOT_LINKABLE', { where: file, detail: 'it is a package' });
+  try {
+    let records = 0;
+    let hasGap = false;
+    const onFinding = ({ code }: Finding) => {
+      hasGap ||= code === 'sector-unreadable';
+    };
+    for await (const record of readRecords(file, { passesGaps: true, onFinding })) {
+      for await (const _ of record.body());
+      if (record.tail?.length === undefined) {
+        // What is cut by bytes that the disk does not give has no end, whatever the others have.
+        if (hasGap && !record.tail?.complete) continue;
+        const detail = 'its records share one compressed member, or are of several compressions';
+        throw new PinakesError('NOT_LINKABLE', { where: file, detail });
+      }
+      if (++records === 2) return;
+    }
+    if (records === 0) throw notArchiveFile(file);
+  } catch (cause) {
+    throw fileError(cause, file);
+  }
+}

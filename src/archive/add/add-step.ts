@@ -1,0 +1,396 @@
+/**
+ * A step of an add: some records of one file, decided on together and committed together.
+ *
+ * Odd records that are kept go to a segment of their own, with their own bytes, and the other records of their visits go there with them.
+ */
+import { assert, equal } from '../../base/index.ts';
+import type { BlockKey, Place } from '../../catalog/index.ts';
+import {
+  type Field,
+  fieldsOf,
+  isWorthRevisit,
+  NEVER_SHARED_BYTES,
+  type NewRecord,
+  SOURCE_DATE_FIELD,
+} from '../../warc/index.ts';
+import {
+  CAPTURE_ID_FIELD,
+  CONTENT_FIELD,
+  captureIdOf,
+  DECLARED_FIELD,
+  isUndated,
+  OVERFLOW_FIELD,
+  type RecordFacts,
+  type ScanFacts,
+} from '../record-facts.ts';
+import { blockId } from '../revisit/catalog-draft.ts';
+import { type Referent, referentOf } from '../revisit/referent.ts';
+import { countOdd, OddCounter } from '../segment/odd-records.ts';
+import type { OpenSegment } from '../segment/segment-shelf.ts';
+import { type HolderFacts, holderFacts, type Referents, revisitDigest } from '../write/referents.ts';
+import type { Registrar } from '../write/registrar.ts';
+import type { AddParts, AddReport } from './add-parts.ts';
+import { goesWithPassed, PassedCaptures } from './passed-captures.ts';
+import { oddVisits } from './visit.ts';
+
+/** Records of our own are written when they are so many; seldom before the step's end, for they are small. */
+const HELD_BYTES_MAX = 4 * 1024 * 1024;
+
+type Written = { readonly offset: number; readonly length: number };
+
+/** The file that the records come from, as a step needs it. */
+export interface StepSource {
+  /** Whether a record's bytes can go into the segment as they are. */
+  canCopy(facts: ScanFacts): boolean;
+  /** Copies bytes of the file that hold so many records to the segment's end. */
+  copy(open: OpenSegment, from: number, to: number, records: number): Promise<void>;
+  encode(record: NewRecord, block: Uint8Array): Uint8Array;
+  rewrite(open: OpenSegment, facts: RecordFacts): Promise<Written>;
+  repoint(open: OpenSegment, facts: RecordFacts, referent: Referent): Promise<Written>;
+}
+
+/** Where the records of a step go. The segment for odd records is opened when there is one. */
+export type StepTarget = {
+  readonly open: OpenSegment;
+  readonly openOdd: () => Promise<OpenSegment>;
+  readonly collection: number;
+};
+
+/** Bytes of the file that go into the segment as they are: records that stand one behind the other. */
+type Run = { readonly from: number; to: number; records: number };
+
+/** The end of a segment while a step is decided. */
+class SegmentEnd {
+  readonly open: OpenSegment;
+  /** What is still to be written, in order: runs of the file, and records of our own. */
+  pieces: (Run | Uint8Array)[] = [];
+  /** Of our own records among them. */
+  heldBytes = 0;
+  /** Where the next piece will stand. */
+  position: number;
+
+  constructor(open: OpenSegment) {
+    this.open = open;
+    this.position = open.position;
+  }
+
+  /** Where the next piece stands, which has this length. */
+  place(length: number): Place {
+    const place = { segment: this.open.segment.number, offset: this.position, length };
+    this.position += length;
+    return place;
+  }
+}
+
+/**
+ * One step of an add: decides record by record what becomes of it and where it will stand, and writes all of it at the end. Only a record that has to be
+ * read again is written at once, after those before it.
+ */
+export class AddStep {
+  readonly #parts: AddParts;
+  readonly #source: StepSource;
+  readonly #end: SegmentEnd;
+  readonly #target: StepTarget;
+  #oddEnd: SegmentEnd | undefined;
+  #oddCounter: OddCounter | undefined;
+  /** The records of visits that go to the segment for odd records as a whole. */
+  #apart: ReadonlySet<RecordFacts> = new Set();
+  readonly #collection: number;
+  readonly #registrar: Registrar;
+  readonly #referents: Referents;
+  readonly #report: AddReport;
+  /** Revisits of the file that were kept. They are entered last: what they stand for may come after them. */
+  readonly #kept: { readonly facts: RecordFacts; readonly place: Place }[] = [];
+  /** Holders whose contents got another name. */
+  readonly #named: { readonly place: Place; readonly holder: HolderFacts }[] = [];
+  /** Records that go with captures which are passed over are passed over too, also when these were the end of the step before. */
+  passed = new PassedCaptures();
+  readonly #passedBefore: PassedCaptures;
+
+  constructor(
+    parts: AddParts,
+    source: StepSource,
+    target: StepTarget,
+    registrar: Registrar,
+    referents: Referents,
+    report: AddReport,
+    passedBefore: PassedCaptures,
+  ) {
+    this.#parts = parts;
+    this.#source = source;
+    this.#end = new SegmentEnd(target.open);
+    this.#target = target;
+    this.#collection = target.collection;
+    this.#registrar = registrar;
+    this.#referents = referents;
+    this.#report = report;
+    this.#passedBefore = passedBefore;
+  }
+
+  async run(records: readonly ScanFacts[]): Promise<void> {
+    const known = this.#passKnown(records);
+    this.#apart = oddVisits(records);
+    await this.#loadReferents(records, known);
+    const isAllKnown = known.size > 0 && records.every((facts) => known.has(facts) || !facts.kind);
+    for (const facts of records) {
+      this.#report.records++;
+      if (known.has(facts)) this.#report.capturesKnown++;
+      else if (!facts.kind) {
+        if (!this.#goesWithPassed(facts, isAllKnown)) await this.#keep(facts);
+      } else await this.#takeCapture(facts);
+    }
+    await this.#writePieces(this.#end);
+    for (const { facts, place } of this.#kept) await this.#enter(facts, place);
+  }
+
+  /** The captures that are not taken: the archive has them, or they stand in this step twice. */
+  #passKnown(records: readonly RecordFacts[]): Set<RecordFacts> {
+    const known = new Set<RecordFacts>();
+    this.passed = new PassedCaptures(records);
+    const firsts = new Map<number, RecordFacts>();
+    /** Others whose hash is that of a first one. */
+    const others: RecordFacts[] = [];
+    for (const facts of records) {
+      if (!facts.kind) continue;
+      const first = firsts.get(facts.hash);
+      if (!first) firsts.set(facts.hash, facts);
+      else if ([first, ...others].some((earlier) => isSameCapture(earlier, facts))) {
+        known.add(facts);
+        this.passed.pass(facts);
+        continue;
+      } else others.push(facts);
+      if (!this.#registrar.findKnown(facts, this.#collection)) continue;
+      known.add(facts);
+      this.passed.pass(facts);
+    }
+    return known;
+  }
+
+  #goesWithPassed(facts: RecordFacts, isAllKnown: boolean): boolean {
+    if (facts.type === 'warcinfo' || facts.url === '' || isUndated(facts)) return isAllKnown;
+    return goesWithPassed([this.#passedBefore, this.passed], facts);
+  }
+
+  /** Waits for nothing but a record that has to be read again. */
+  #takeCapture(facts: ScanFacts): Promise<void> | undefined {
+    if (this.#registrar.findKnown(facts, this.#collection)) {
+      // The file has this very record twice.
+      this.#report.capturesKnown++;
+      return undefined;
+    }
+    this.#report.captures++;
+    if (facts.type === 'revisit') return this.#takeRevisit(facts);
+    const held = this.#canBeRevisit(facts) ? this.#registrar.heldBlock(facts) : undefined;
+    return held ? this.#takeDuplicate(facts, held) : this.#keep(facts);
+  }
+
+  #takeDuplicate(facts: ScanFacts, block: BlockKey): Promise<void> | undefined {
+    const place = this.#registrar.holderOf(block);
+    const fresh = this.#registrar.freshHolder(block);
+    const holder = fresh ? holderFacts(fresh) : this.#referents.loaded(place);
+    if (!holder) return this.#takeUnloaded(facts, block, place);
+    const { declaredDigest } = facts;
+    if (holder.declaredDigest !== declaredDigest) this.#named.push({ place, holder: { ...holder, declaredDigest } });
+    return this.#writeRevisit(facts, block, holder);
+  }
+
+  /** What cannot be read any more is not leaned on: the record is kept, and holds the content from now on. */
+  async #takeUnloaded(facts: ScanFacts, block: BlockKey, place: Place): Promise<void> {
+    const holder = await this.#referents.read(place);
+    if (holder) return this.#writeRevisit(facts, block, holder);
+    this.#registrar.loseHolder(block);
+    return this.#keep(facts);
+  }
+
+  /** Takes a revisit of the file as it is, unless it names a capture that became a revisit here. One that is cut short needs more than that written anew. */
+  async #takeRevisit(facts: ScanFacts): Promise<void> {
+    const block =
+      facts.isComplete && this.#registrar.namesRevisit(facts) ? await this.#registrar.resolve(facts) : undefined;
+    if (!block) return this.#keep(facts);
+    const fresh = this.#registrar.freshHolder(block);
+    const holder = fresh ? holderFacts(fresh) : await this.#referents.read(this.#registrar.holderOf(block));
+    if (!holder) return this.#keep(facts);
+    const end = await this.#endFor(facts);
+    if (!this.#isWrittenBefore(block, end)) return this.#keep(facts);
+    const referent = { ...referentOf(holder), payloadDigest: holder.ownDigest, content: blockId(block) };
+    await this.#writeAtOnce(end, facts, (open) => this.#source.repoint(open, facts, referent));
+  }
+
+  /**
+   * What is no capture was not asked about; the first part of a content that goes on in other records says nothing of the whole (I7); and a URI whose bytes are no
+   * UTF-8 would be another in a record of ours (I4). Whether the revisit is worth it shows when its holder is known.
+   */
+  #canBeRevisit(facts: ScanFacts): boolean {
+    if (!facts.isUtf8) return false;
+    if (facts.kind !== 'response' || !facts.isHttp || !facts.isComplete || facts.isSegmented) return false;
+    return facts.payloadBytes > NEVER_SHARED_BYTES && facts.payloadBytes >= this.#parts.dedupBytesMin;
+  }
+
+  /** Asks in one go what the revisits of this step will say of holders that were there before it. */
+  async #loadReferents(records: readonly ScanFacts[], known: ReadonlySet<RecordFacts>): Promise<void> {
+    const holders: Place[] = [];
+    for (const facts of records) {
+      const held = this.#canBeRevisit(facts) && !known.has(facts) ? this.#registrar.heldBlock(facts) : undefined;
+      if (held) holders.push(this.#registrar.holderOf(held));
+    }
+    await this.#referents.load(holders);
+  }
+
+  /** Lets a record's bytes be copied, or writes it anew when they cannot be. */
+  #keep(facts: ScanFacts): Promise<void> | undefined {
+    return facts.isOdd || this.#apart.has(facts) ? this.#keepApart(facts) : this.#keepIn(this.#end, facts);
+  }
+
+  async #keepApart(facts: ScanFacts): Promise<void> {
+    const end = await this.#endApart();
+    this.#oddCounter ??= new OddCounter(await countOdd(this.#parts.catalog, end.open.segment.number));
+    this.#oddCounter.add(facts);
+    if (isUndated(facts)) this.#report.undated++;
+    await this.#keepIn(end, facts);
+  }
+
+  async #endFor(facts: RecordFacts): Promise<SegmentEnd> {
+    return this.#apart.has(facts) ? this.#endApart() : this.#end;
+  }
+
+  async #endApart(): Promise<SegmentEnd> {
+    this.#oddEnd ??= new SegmentEnd(await this.#target.openOdd());
+    return this.#oddEnd;
+  }
+
+  /** Whether a revisit at this end may refer to the holder (I1): the segment for odd records is written before the other one. */
+  #isWrittenBefore(block: BlockKey, end: SegmentEnd): boolean {
+    if (end === this.#end || !this.#registrar.freshHolder(block)) return true;
+    return this.#registrar.holderOf(block).segment === end.open.segment.number;
+  }
+
+  #keepIn(end: SegmentEnd, facts: ScanFacts): Promise<void> | undefined {
+    if (!this.#source.canCopy(facts)) return this.#writeAtOnce(end, facts, (open) => this.#source.rewrite(open, facts));
+    const length = facts.length!;
+    const last = end.pieces.at(-1);
+    if (last && 'from' in last && last.to === facts.offset) {
+      last.to += length;
+      last.records++;
+    } else end.pieces.push({ from: facts.offset, to: facts.offset + length, records: 1 });
+    const place = end.place(length);
+    if (facts.type === 'revisit') this.#kept.push({ facts, place });
+    else this.#registrar.enterContent(facts, place, this.#collection);
+    return undefined;
+  }
+
+  async #writeAtOnce(
+    end: SegmentEnd,
+    facts: RecordFacts,
+    write: (open: OpenSegment) => Promise<Written>,
+  ): Promise<void> {
+    await this.#writePieces(end);
+    const { offset, length } = await write(end.open);
+    end.position = end.open.position;
+    await this.#enter(facts, { segment: end.open.segment.number, offset, length });
+  }
+
+  async #writePieces(end: SegmentEnd): Promise<void> {
+    const { shelf } = this.#parts;
+    // Revisits may refer to odd records of this step, which have to be written before them (I1).
+    if (this.#oddEnd && end !== this.#oddEnd) await this.#writePieces(this.#oddEnd);
+    const { open, pieces } = end;
+    end.pieces = [];
+    end.heldBytes = 0;
+    for (const piece of pieces) {
+      if ('from' in piece) await this.#source.copy(open, piece.from, piece.to, piece.records);
+      else shelf.append(open, piece);
+    }
+    if (shelf.isFull(open)) await shelf.flush(open);
+    assert(open.position === end.position, 'records stand where they were said to');
+  }
+
+  /** What the catalog is to know of the odd records that it is about to have. */
+  get oddNotes(): Record<string, string> {
+    return (this.#oddEnd && this.#oddCounter?.notes(this.#oddEnd.open.segment.number)) ?? {};
+  }
+
+  async #enter(facts: RecordFacts, place: Place): Promise<void> {
+    const { capture } = await this.#registrar.enter(facts, place, this.#collection);
+    if (capture?.kind === 'revisit' && !capture.block) this.#report.unresolved++;
+  }
+
+  /** The same payload stays where it is when its revisit would take as much. */
+  #writeRevisit(facts: ScanFacts, block: BlockKey, holder: HolderFacts): Promise<void> | undefined {
+    const carried = facts.carriedFields();
+    const record = this.#revisitOf(facts, carried, block, holder);
+    const heads = { own: fieldsOf(fullRecordOf(facts, record, carried), 0), revisit: fieldsOf(record, 0) };
+    if (!isWorthRevisit(facts.payloadBytes, heads, this.#parts.dedupBytesMin)) return this.#keep(facts);
+    if (this.#apart.has(facts)) return this.#putRevisitApart(facts, record, block, holder);
+    return this.#putRevisit(this.#end, facts, record, block, holder);
+  }
+
+  async #putRevisitApart(facts: ScanFacts, record: NewRecord, block: BlockKey, holder: HolderFacts): Promise<void> {
+    const end = await this.#endApart();
+    await (this.#isWrittenBefore(block, end) ? this.#putRevisit(end, facts, record, block, holder) : this.#keep(facts));
+  }
+
+  #putRevisit(
+    end: SegmentEnd,
+    facts: ScanFacts,
+    record: NewRecord,
+    block: BlockKey,
+    holder: HolderFacts,
+  ): Promise<void> | undefined {
+    this.#report.duplicates++;
+    this.#report.duplicateBytes += facts.payloadBytes;
+    const member = this.#source.encode(record, facts.httpHead);
+    end.pieces.push(member);
+    end.heldBytes += member.length;
+    const isNamed = holder.declaredDigest === facts.declaredDigest;
+    this.#registrar.enterRevisit(facts, end.place(member.length), this.#collection, block, isNamed);
+    return end.heldBytes > HELD_BYTES_MAX ? this.#writePieces(end) : undefined;
+  }
+
+  #revisitOf(facts: ScanFacts, carried: readonly Field[], block: BlockKey, holder: HolderFacts): NewRecord {
+    const fields: Field[] = [...carried, { name: CAPTURE_ID_FIELD, value: captureIdOf(facts) }];
+    if (facts.recordId) fields.unshift({ name: 'WARC-Previous-Record-ID', value: facts.recordId });
+    if (facts.sourceDate) fields.push({ name: SOURCE_DATE_FIELD, value: facts.sourceDate });
+    const digest = revisitDigest({ algorithm: 'sha256', bytes: facts.payloadDigest }, holder.ownDigest);
+    if (digest === holder.ownDigest) fields.push({ name: CONTENT_FIELD, value: blockId(block) });
+    if (facts.declaredDigest !== digest && /^(?!sha-?256)\S+$/i.test(facts.declaredDigest))
+      fields.push({ name: DECLARED_FIELD, value: facts.declaredDigest });
+    if (block.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.overflow) });
+    return {
+      type: 'revisit',
+      recordId: this.#parts.newId(),
+      date: facts.date,
+      targetUri: facts.url,
+      payloadDigest: digest,
+      contentType: 'application/http; msgtype=response',
+      revisit: { profile: 'identical-payload-digest', ...referentOf(holder), truncated: true },
+      fields,
+    };
+  }
+
+  /** The step is committed: what it entered can be leaned on by the next ones. */
+  rememberHolders(): void {
+    for (const [block, facts] of this.#registrar.freshHolders()) {
+      // A record without an id gets one when it is written, which only the record itself tells.
+      if (facts.recordId !== '') this.#referents.remember(this.#registrar.holderOf(block), holderFacts(facts));
+    }
+    for (const { place, holder } of this.#named) if (holder.recordId !== '') this.#referents.remember(place, holder);
+  }
+}
+
+/** The record that is kept in the place of a revisit, as far as their fields are the same. One of an ARC file gets an id and a digest when it is written. */
+function fullRecordOf(facts: ScanFacts, revisit: NewRecord, fields: readonly Field[]): NewRecord {
+  const payloadDigest = facts.declaredDigest || (facts.isArc ? revisit.payloadDigest : undefined);
+  const recordId = facts.recordId || revisit.recordId;
+  return { ...revisit, type: 'response', recordId, payloadDigest, fields, revisit: undefined };
+}
+
+function isSameCapture(one: RecordFacts, other: RecordFacts): boolean {
+  return (
+    one.hash === other.hash &&
+    one.time === other.time &&
+    one.url === other.url &&
+    one.date === other.date &&
+    captureIdOf(one) === captureIdOf(other) &&
+    equal(one.payloadDigest, other.payloadDigest)
+  );
+}

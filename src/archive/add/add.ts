@@ -1,0 +1,195 @@
+/**
+ * Takes WARC and ARC files in: worker threads walk and hash the members, this thread decides and copies.
+ *
+ * What is new is copied as the members it came in, whole runs at a time (I4). A response whose content the archive holds becomes a revisit with
+ * its own head; a capture that is there already is passed over, so that adding a file twice adds nothing. Everything of one step is durable
+ * before the catalog hears of it, and the step's end in the file is noted with it: an interrupted add goes on where it was.
+ */
+import { type Finding, PinakesError } from '../../base/index.ts';
+import { findingOf, notArchiveFile, scanFiles } from '../../warc/index.ts';
+import { ARCHIVE_FIELDS, CARRIED_FIELDS } from '../record-facts.ts';
+import { type AddOptions, type AddParts, type AddReport, emptyReport } from './add-parts.ts';
+import { FileSource } from './add-source.ts';
+import type { Glimpse } from './glimpse.ts';
+
+export { type AddOptions, type AddParts, type AddProgress, type AddReport, emptyReport } from './add-parts.ts';
+
+/** Adds files by copying. */
+export async function addFiles(parts: AddParts, files: readonly string[], options: AddOptions): Promise<AddReport> {
+  const report = emptyReport();
+  const unread = await filesToRead(parts, files, options, report);
+  const scan = scanFiles([...unread.keys()], {
+    workers: options.workers ?? 2,
+    fields: ARCHIVE_FIELDS,
+    responseFields: CARRIED_FIELDS,
+    signal: options.signal!,
+    httpHeads: true,
+    judgesDigests: true,
+  });
+  const sources = new OpenSources(parts, unread, options, report);
+  const findings = new HeldFindings(options);
+  let reachedBytes = 0;
+  try {
+    for await (const item of scan) {
+      if (item.kind === 'batch') {
+        findings.take(item.batch.findings, item.batch.count > 0);
+        await sources.use(item.batch.file, (source) => source.take(item.batch, report));
+        reachedBytes += item.bytes;
+        options.onProgress?.({ file: item.batch.file, bytes: reachedBytes, captures: report.captures });
+      } else {
+        reachedBytes = 0;
+        const isForeign = item.kind === 'file-end' && item.records === 0 && findings.areGarbage;
+        findings.end(isForeign);
+        if (item.kind === 'file-failed') {
+          report.failures.push(item.error);
+          await sources.takeRest(item.file);
+        } else if (isForeign) {
+          report.files--;
+          report.failures.push(notArchiveFile(item.file));
+        } else {
+          if (item.isEmpty) options.onFinding?.(findingOf('file-empty', item.file, 0));
+          await sources.use(item.file, (source) => source.finish(report));
+        }
+        await sources.close(item.file);
+      }
+    }
+  } finally {
+    await sources.closeAll();
+  }
+  return report;
+}
+
+/** So many findings are kept back at most. */
+const HELD_MAX = 1000;
+
+/**
+ * What is found in the file that is being read, told from its first record on. Where nothing but garbage comes it is no WARC file at all, and its findings
+ * would be noise.
+ */
+class HeldFindings {
+  readonly #options: AddOptions;
+  /** Undefined once they are told. */
+  #held: Finding[] | undefined = [];
+  #hasGarbage = false;
+  #hasGap = false;
+
+  constructor(options: AddOptions) {
+    this.#options = options;
+  }
+
+  /** Where the disk does not give all of a file, there may be records in the rest. */
+  get areGarbage(): boolean {
+    return this.#hasGarbage && !this.#hasGap;
+  }
+
+  take(findings: readonly Finding[], hasRecords: boolean): void {
+    this.#hasGarbage ||= findings.some(({ code }) => code === 'garbage-skipped');
+    this.#hasGap ||= findings.some(({ code }) => code === 'sector-unreadable');
+    this.#held?.push(...findings);
+    if (!this.#held) for (const finding of findings) this.#options.onFinding?.(finding);
+    else if (hasRecords || this.#held.length > HELD_MAX) this.#release();
+  }
+
+  /** Makes ready for the next file. */
+  end(isForeign: boolean): void {
+    if (!isForeign) this.#release();
+    this.#held = [];
+    this.#hasGarbage = false;
+    this.#hasGap = false;
+  }
+
+  #release(): void {
+    for (const finding of this.#held ?? []) this.#options.onFinding?.(finding);
+    this.#held = undefined;
+  }
+}
+
+/** Those that are there and were not added before. None is held open: there may be more of them than a process may open. */
+async function filesToRead(
+  parts: AddParts,
+  files: readonly string[],
+  options: AddOptions,
+  report: AddReport,
+): Promise<Map<string, Glimpse>> {
+  const unread = new Map<string, Glimpse>();
+  for (const file of new Set(files)) {
+    try {
+      const { deletedSince, glimpse } = await lookAt(parts, file, options);
+      report.files++;
+      if (deletedSince === undefined) unread.set(file, glimpse);
+      else {
+        report.filesKnown++;
+        report.deletedSince = Math.max(report.deletedSince, deletedSince);
+      }
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      report.failures.push(error);
+    }
+  }
+  return unread;
+}
+
+/** What a file is; and, when it was added before, how many captures were deleted from the collection since. */
+async function lookAt(
+  parts: AddParts,
+  file: string,
+  options: AddOptions,
+): Promise<{ readonly deletedSince: number | undefined; readonly glimpse: Glimpse }> {
+  const source = await FileSource.open(parts, file, options);
+  try {
+    const deletedSince = (await source.wasAdded()) ? await source.deletedSince() : undefined;
+    return { deletedSince, glimpse: source.glimpse };
+  } finally {
+    await source.close();
+  }
+}
+
+/** Whether a failure is one of a file that is added, or of a place in it; what is wrong with the archive's own files ends an add. */
+export function isOfInput(error: unknown, file: string): error is PinakesError {
+  if (!(error instanceof PinakesError) || !error.where?.startsWith(file)) return false;
+  return error.where === file || /^[:!]/.test(error.where.slice(file.length));
+}
+
+/** The files that are being read at the moment. What is wrong with one costs only itself (I10). */
+class OpenSources {
+  readonly #parts: AddParts;
+  readonly #glimpses: ReadonlyMap<string, Glimpse>;
+  readonly #options: AddOptions;
+  readonly #report: AddReport;
+  readonly #open = new Map<string, FileSource>();
+  readonly #failed = new Set<string>();
+
+  constructor(parts: AddParts, glimpses: ReadonlyMap<string, Glimpse>, options: AddOptions, report: AddReport) {
+    this.#parts = parts;
+    this.#glimpses = glimpses;
+    this.#options = options;
+    this.#report = report;
+  }
+
+  async use(file: string, work: (source: FileSource) => Promise<void>): Promise<void> {
+    if (this.#failed.has(file)) return;
+    try {
+      const open = () => FileSource.open(this.#parts, file, this.#options, this.#glimpses.get(file));
+      const source = this.#open.get(file) ?? (await open());
+      this.#open.set(file, source);
+      await work(source);
+    } catch (error) {
+      if (!isOfInput(error, file)) throw error;
+      this.#report.failures.push(error);
+      this.#failed.add(file);
+    }
+  }
+
+  async takeRest(file: string): Promise<void> {
+    if (this.#open.has(file)) await this.use(file, (source) => source.takeRest(this.#report));
+  }
+
+  async close(file: string): Promise<void> {
+    await this.#open.get(file)?.close();
+    this.#open.delete(file);
+  }
+
+  async closeAll(): Promise<void> {
+    for (const file of [...this.#open.keys()]) await this.close(file);
+  }
+}

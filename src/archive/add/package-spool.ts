@@ -1,0 +1,67 @@
+/**
+ * The WARC and ARC files inside of packages (WACZ), laid out one at a time as files of their own in the archive's spool, so that they are added like
+ * any other file. At most one of them takes up room at a time; what a crash leaves behind goes when the archive is opened.
+ */
+import { open, unlink } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { type Finding, fileError } from '../../base/index.ts';
+import { beginsAsPackage, openWacz } from '../../warc/index.ts';
+
+/** They are named by their number: a name in a package may be too long for a file, or odd. */
+let spooledFiles = 0;
+
+/** Whether a file is a package, by its first bytes or its name. */
+export async function isPackage(path: string): Promise<boolean> {
+  if (extname(path).toLowerCase() === '.wacz') return true;
+  try {
+    const handle = await open(path, 'r');
+    try {
+      return await beginsAsPackage(handle);
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+}
+
+export type SpooledFile = {
+  readonly path: string;
+  /** How findings call it: the package, `!`, and the name inside. */
+  readonly name: string;
+};
+
+/** The files of a package, one after another. Each is gone when the next is asked for. */
+export async function* spoolPackage(
+  path: string,
+  directory: string,
+  onFinding: (finding: Finding) => void,
+): AsyncGenerator<SpooledFile> {
+  const wacz = await openWacz(path, { onFinding });
+  try {
+    for await (const warc of wacz.warcs()) {
+      const spooled = join(directory, `package-${process.pid}-${++spooledFiles}`);
+      try {
+        await write(spooled, warc.open());
+        yield { path: spooled, name: [path, ...warc.packages, warc.name].join('!') };
+      } finally {
+        await unlink(spooled).catch(() => {});
+      }
+    }
+  } finally {
+    await wacz.close();
+  }
+}
+
+async function write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    const handle = await open(path, 'w');
+    try {
+      for await (const piece of bytes) await handle.writeFile(piece);
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw fileError(cause, path, 'writing');
+  }
+}

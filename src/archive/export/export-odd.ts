@@ -1,0 +1,46 @@
+/**
+ * The odd records that a slice leaves out: those of which no date can be worked out, and odd requests, metadata and warcinfo records that go with nothing in it. What they
+ * belong to cannot be known by their dates, so a slice means all of its collections and URLs.
+ */
+import type { Segment } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import type { ReadingRecord, RecordHead } from '../../warc/index.ts';
+import { isCaptureType } from '../read/companions.ts';
+import { oddSegments } from '../segment/odd-records.ts';
+import { isInKeyRanges, keyRanges, type Selection } from '../selection.ts';
+import type { StreamParts } from '../stream/stream.ts';
+
+export type OddRecord = { readonly segment: Segment; readonly record: ReadingRecord };
+
+/** `isThere`: whether a record came along with the slice. */
+export async function* oddRecordsLeftOut(
+  archive: StreamParts,
+  selection: Selection,
+  isThere: (segment: Segment, offset: number) => boolean,
+  signal?: AbortSignal,
+): AsyncGenerator<OddRecord> {
+  const { block, mime, status, types, query } = selection;
+  // Nothing that is odd and in no index is known to meet these.
+  if (block || mime !== undefined || status !== undefined || types || query) return;
+  for (const number of (await oddSegments(archive.catalog)).keys()) {
+    const segment = archive.shelf.find(number);
+    if (!segment || (selection.collection !== undefined && segment.collection !== selection.collection)) continue;
+    for await (const record of archive.access.recordsIn(segment, 0, segment.bytes, { passesGaps: true })) {
+      signal?.throwIfAborted();
+      const { head } = record;
+      if (head.form !== 'odd' || isIndexed(head) || !mayBeMeant(head, selection)) continue;
+      if (!isThere(segment, head.offset)) yield { segment, record };
+    }
+  }
+}
+
+function isIndexed({ type, time, targetUri }: RecordHead): boolean {
+  return isCaptureType(type) && time !== undefined && targetUri !== undefined;
+}
+
+function mayBeMeant({ time, targetUri }: RecordHead, selection: Selection): boolean {
+  if (time !== undefined && selection.from !== undefined && time < selection.from) return false;
+  if (time !== undefined && selection.to !== undefined && time > selection.to) return false;
+  if (selection.url === undefined && selection.prefix === undefined) return true;
+  return targetUri !== undefined && isInKeyRanges(urlKey(targetUri), keyRanges(selection));
+}

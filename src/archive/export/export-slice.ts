@@ -1,0 +1,237 @@
+/**
+ * The slice of an archive that an export takes: the captures a selection means, segment by segment in storage order, with the records that go with
+ * them. Sorted outside of memory (I9).
+ *
+ * To find what goes along, segments are read from front to back. How each record stands there is known from then on, so that copying does not have to look.
+ */
+import { type Finding, fromHex, toHex } from '../../base/index.ts';
+import type { BlockKey, Segment } from '../../catalog/index.ts';
+import { type ReadingRecord, type RecordHead, sortLines } from '../../warc/index.ts';
+import { type Companion, findCompanions } from '../read/companions.ts';
+import { SegmentLineage } from '../segment/segment-lineage.ts';
+import { type Selection, selectCaptures } from '../selection.ts';
+import { isGone } from '../stream/storage-walk.ts';
+import type { StreamParts } from '../stream/stream.ts';
+
+const ATTEMPTS = 5;
+
+/** A record of the slice, by place. */
+export type SliceRecord = {
+  readonly offset: number;
+  readonly length: number;
+  /** Only captures have a kind; the others go with them. */
+  readonly kind: string | undefined;
+  readonly block: BlockKey | undefined;
+  /** Undefined when it was not read yet. */
+  readonly standing?: Standing;
+};
+
+/** What is known of a record once it was read to its end. */
+export type Standing = {
+  /** Whether it is all there, in a member of its own, and as the standard asks: then it can go as it lies. */
+  readonly isWhole: boolean;
+  readonly url: string | undefined;
+  readonly damage: readonly Finding[];
+};
+
+/** Of most records, which are all there. */
+export const SOUND: Standing = { isWhole: true, url: undefined, damage: [] };
+
+export function standingOf({ head, tail, damage }: ReadingRecord, length: number): Standing {
+  const isWhole = tail?.complete === true && !tail.isTorn && tail.length === length;
+  const isSound = head.form === 'sound' && tail?.isTrailerSound === true;
+  return { isWhole: isWhole && isSound, url: head.targetUri, damage };
+}
+
+export type SegmentSlice = {
+  readonly segment: Segment;
+  readonly records: readonly SliceRecord[];
+  /** Damage where no record can be read, so that nobody knows whether it would go along. */
+  readonly unreadable: readonly Finding[];
+};
+
+export type SliceOptions = {
+  /** Whether requests, metadata and warcinfo records come along. */
+  readonly companions: boolean;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export async function* sliceOf(
+  archive: StreamParts,
+  selection: Selection,
+  options: SliceOptions,
+): AsyncGenerator<SegmentSlice> {
+  let number = -1;
+  let captures: SliceRecord[] = [];
+  for await (const line of sortLines(placeLines(archive, selection), { directory: archive.scratch })) {
+    const { segment, record } = parseLine(line);
+    if (segment !== number) {
+      if (captures.length > 0) yield await segmentSlice(archive, number, captures, options);
+      number = segment;
+      captures = [];
+    }
+    captures.push(record);
+  }
+  if (captures.length > 0) yield await segmentSlice(archive, number, captures, options);
+}
+
+async function* placeLines(archive: StreamParts, selection: Selection): AsyncGenerator<string> {
+  await using view = await archive.catalog.view();
+  for await (const page of selectCaptures(view, selection)) {
+    for (const { place, kind, block } of page) {
+      const content = block ? `${toHex(block.digest)}~${block.overflow}` : '-';
+      const order = `${String(place.segment).padStart(10, '0')} ${String(place.offset).padStart(16, '0')}`;
+      yield `${order} ${place.length} ${kind} ${content}`;
+    }
+  }
+}
+
+function parseLine(line: string): { segment: number; record: SliceRecord } {
+  const [segment, offset, length, kind, content] = line.split(' ') as [string, string, string, string, string];
+  const [hex, overflow] = content.split('~');
+  const block = content === '-' ? undefined : { digest: fromHex(hex!)!, overflow: Number(overflow) };
+  return { segment: Number(segment), record: { offset: Number(offset), length: Number(length), kind, block } };
+}
+
+/** The captures as they stand in the segment now, which compaction may have written anew, and what goes with them. */
+async function segmentSlice(
+  archive: StreamParts,
+  number: number,
+  captures: readonly SliceRecord[],
+  options: SliceOptions,
+): Promise<SegmentSlice> {
+  for (let attempt = 1; ; attempt++) {
+    const segment = archive.shelf.find(number);
+    if (!segment) return segmentSlice(archive, ...(await movedTo(archive, number, captures)), options);
+    if (!options.companions) return { segment, records: captures, unreadable: [] };
+    try {
+      return await walkedSlice(archive, segment, captures, options);
+    } catch (error) {
+      if (!isGone(error) || attempt >= ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** A record of the slice where it stands now, when its segment was written anew meanwhile; undefined when it was deleted. */
+export async function movedRecord(
+  archive: StreamParts,
+  number: number,
+  record: SliceRecord,
+): Promise<{ segment: number; record: SliceRecord } | undefined> {
+  const lineage = await SegmentLineage.load(archive);
+  const now = await lineage.translate(number, record.offset);
+  if (!now.isSame) return undefined;
+  return { segment: now.segment.number, record: await recordAt(archive, now.segment, now.offset, record) };
+}
+
+async function movedTo(
+  archive: StreamParts,
+  number: number,
+  captures: readonly SliceRecord[],
+): Promise<[number, SliceRecord[]]> {
+  const lineage = await SegmentLineage.load(archive);
+  let at = number;
+  const moved: SliceRecord[] = [];
+  for (const capture of captures) {
+    const now = await lineage.translate(number, capture.offset);
+    at = now.segment.number;
+    if (!now.isSame) continue;
+    moved.push(await recordAt(archive, now.segment, now.offset, capture));
+  }
+  return [at, moved];
+}
+
+/** A record that was written anew may have another length and be of another kind. */
+async function recordAt(
+  archive: StreamParts,
+  segment: Segment,
+  offset: number,
+  capture: SliceRecord,
+): Promise<SliceRecord> {
+  for await (const record of recordsFrom(archive, segment, offset)) {
+    if (record.head.offset !== offset) break;
+    for await (const _ of record.body());
+    const kind = capture.kind === undefined ? undefined : record.head.type;
+    const length = record.tail?.length ?? capture.length;
+    return { ...capture, offset, length, kind, standing: standingOf(record, length) };
+  }
+  return { ...capture, offset };
+}
+
+function recordsFrom(
+  archive: StreamParts,
+  segment: Segment,
+  from: number,
+  options: { readonly signal?: AbortSignal | undefined; readonly onUnreadable?: (finding: Finding) => void } = {},
+): AsyncGenerator<ReadingRecord> {
+  return archive.access.recordsIn(segment, from, segment.bytes, { ...options, passesGaps: true });
+}
+
+/** The captures of a segment with what goes with them, and how all of these stand in it. */
+async function walkedSlice(
+  archive: StreamParts,
+  segment: Segment,
+  captures: readonly SliceRecord[],
+  { signal }: SliceOptions,
+): Promise<SegmentSlice> {
+  const chosen = new Map(captures.map((capture) => [capture.offset, capture]));
+  const isChosen = (head: RecordHead) => chosen.has(head.offset);
+  const notable = new Map<number, Standing>();
+  const unmet = new Set(chosen.keys());
+  const lost: Finding[] = [];
+  const warcinfo = new WarcinfoFinder(isChosen, await archive.access.isOwn(segment));
+  async function* watched(): AsyncGenerator<ReadingRecord> {
+    const onUnreadable = (finding: Finding) => lost.push(finding);
+    for await (const record of recordsFrom(archive, segment, 0, { signal, onUnreadable })) {
+      yield record;
+      const { offset } = record.head;
+      unmet.delete(offset);
+      const standing = standingOf(record, chosen.get(offset)?.length ?? record.tail?.length ?? 0);
+      if (!standing.isWhole || standing.damage.length > 0) notable.set(offset, standing);
+    }
+  }
+  const found: Companion[] = [];
+  const rule = { isChosen, whenDoubtful: true, onAdrift: (damage: Finding) => lost.push(damage) };
+  for await (const companion of findCompanions(warcinfo.watch(watched()), rule)) found.push(companion);
+  const companions = [...found, ...warcinfo.found].map(({ offset, length = segment.bytes - offset }) => {
+    return { offset, length, kind: undefined, block: undefined };
+  });
+  const gone = new Set([...unmet, ...lost.map(({ offset }) => offset)]);
+  const records = [...captures, ...companions]
+    .sort((a, b) => a.offset - b.offset)
+    .map((record) => (gone.has(record.offset) ? record : { ...record, standing: notable.get(record.offset) ?? SOUND }));
+  const dead = lost.length > 0 ? await archive.tombstones.read(segment) : gone;
+  const unreadable = lost.filter(({ offset }) => !dead.has(offset) && !chosen.has(offset));
+  return { segment, records, unreadable };
+}
+
+/** Which warcinfo records describe chosen captures: those they name, or the last before them. The first of our own segments tells of the segment only. */
+class WarcinfoFinder {
+  readonly found: Companion[] = [];
+  readonly #isChosen: (head: RecordHead) => boolean;
+  readonly #isOurs: boolean;
+  #last: { record: ReadingRecord; isTaken: boolean } | undefined;
+
+  constructor(isChosen: (head: RecordHead) => boolean, isOurs: boolean) {
+    this.#isChosen = isChosen;
+    this.#isOurs = isOurs;
+  }
+
+  async *watch(records: AsyncIterable<ReadingRecord>): AsyncGenerator<ReadingRecord> {
+    let isFirst = true;
+    for await (const record of records) {
+      yield record;
+      const { head } = record;
+      if (head.type === 'warcinfo') this.#last = isFirst && this.#isOurs ? undefined : { record, isTaken: false };
+      else if (this.#last && !this.#last.isTaken && this.#isChosen(head)) this.#take(this.#last);
+      isFirst = false;
+    }
+  }
+
+  #take(last: { record: ReadingRecord; isTaken: boolean }): void {
+    last.isTaken = true;
+    const { head, tail, damage } = last.record;
+    if (tail?.length !== undefined || damage.length > 0)
+      this.found.push({ offset: head.offset, length: tail?.length, type: head.type });
+  }
+}

@@ -1,0 +1,408 @@
+/**
+ * A slice of the archive as one WARC file. Records go as they are stored (I4).
+ *
+ * Self-contained, the file stands alone: a revisit becomes a full record, with its own head and the payload of the record it leans on, under a new id
+ * and with WARC-Previous-Record-ID. Its HTTP head is its own but for the codings: the transfer coding goes, the content coding is that of the payload. A
+ * server's "not modified" is no response that could carry a body; it stays a revisit, pointed at a full record that is in the file, put there if need be.
+ *
+ * Damage is told, and nothing that can be read stays behind. A damaged record that is all there goes as it lies, so that its wrong checksum shows in the file as well; of one
+ * that is not, what can be read goes, and the record says that it is cut short. A revisit whose content is damaged stays a revisit.
+ *
+ * Odd records (see `HeadForm`) would keep other readers from what stands behind them. They are written anew where that can be, and else left out and counted, unless they are asked for.
+ */
+import { assert, type Finding, formatW3cDate } from '../../base/index.ts';
+import type { Block, Place, Segment } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import {
+  type Field,
+  headBytes,
+  type NewRecord,
+  RECORD_TRAILER,
+  type ReadingRecord,
+  RecordDecoder,
+  type RecordHead,
+  readRecords,
+  revisitProfileOf,
+  soundFields,
+  soundVersion,
+  WarcFileWriter,
+  warcFields,
+} from '../../warc/index.ts';
+import { type Damage, damageOf, isBadSector, isDamage, type OutputDamage } from '../damage.ts';
+import { repointed } from '../maintain/segment-rewrite.ts';
+import { lookBackOf, type OpenedRecord, releasePayload } from '../read/record-access.ts';
+import { referentOf } from '../revisit/referent.ts';
+import { oddSegments } from '../segment/odd-records.ts';
+import { isMeant, type Selection } from '../selection.ts';
+import { isWarcGzip, RepackedRecord } from '../stream/repacked-record.ts';
+import { expandedRecord } from '../stream/revisit-expansion.ts';
+import { isGone } from '../stream/storage-walk.ts';
+import type { StreamParts } from '../stream/stream.ts';
+import { oddRecordsLeftOut } from './export-odd.ts';
+import { movedRecord, type SliceRecord, SOUND, type Standing, sliceOf, standingOf } from './export-slice.ts';
+
+const ATTEMPTS = 5;
+const COPY_BYTES = 4 * 1024 * 1024;
+/** Holders that were put in besides the slice, and damaged records, are remembered up to so many; one more may then come, or be told of, twice. */
+const REMEMBERED_MAX = 100_000;
+
+export type WarcExportOptions = {
+  readonly selfContained?: boolean;
+  /** Whether requests, metadata and warcinfo records come along; they do, unless told otherwise. */
+  readonly companions?: boolean;
+  /** Whether odd records that cannot be written anew come along as they are, though other readers stop at them. */
+  readonly odd?: boolean;
+  readonly force?: boolean;
+  readonly software: string;
+  readonly title?: string;
+  readonly onProgress?: (progress: { captures: number; bytes: number }) => void;
+  /** Told of every record of the slice that is damaged, and of whatever in its segments cannot be read, which may have been a part of it. */
+  readonly onDamage?: (damage: OutputDamage) => void;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type WarcExportReport = {
+  captures: number;
+  /** Requests, metadata and warcinfo records that came along. */
+  companions: number;
+  /** Revisits that became full records. */
+  expanded: number;
+  /** Revisits that stayed revisits. */
+  revisits: number;
+  /** Of these, in a self-contained file: their content is not in the archive, or is damaged. */
+  unresolved: number;
+  /** Full records from outside the slice that "not modified" revisits lean on. */
+  extras: number;
+  /** Records that are damaged and in the file all the same, as they are stored or as far as they can be read. */
+  damaged: number;
+  /** Damaged records that are not in the file: nothing of them can be read, or they are not of the slice, and revisits of it lean on them. */
+  leftOut: number;
+  /** Odd records that are in the file as they are, and those that are not in it. */
+  odd: number;
+  oddLeftOut: number;
+  bytes: number;
+};
+
+/** What became of a record: `missing` when nothing of it can be read. */
+type Copied = 'copied' | 'missing';
+
+export async function exportWarc(
+  archive: StreamParts,
+  selection: Selection,
+  path: string,
+  options: WarcExportOptions,
+): Promise<WarcExportReport> {
+  const coding = path.endsWith('.zst') ? 'zstd' : path.endsWith('.gz') ? 'gzip' : 'none';
+  const writer = await WarcFileWriter.create(path, { coding, force: options.force === true });
+  const force = options.force === true;
+  try {
+    const output = new WarcExport(archive, selection, writer, coding === 'gzip', options);
+    await output.run();
+    await writer.finish();
+    return output.report;
+  } catch (error) {
+    await writer.discard({ force });
+    throw error;
+  }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+class WarcExport {
+  readonly report: WarcExportReport = {
+    captures: 0,
+    companions: 0,
+    expanded: 0,
+    revisits: 0,
+    unresolved: 0,
+    extras: 0,
+    damaged: 0,
+    leftOut: 0,
+    odd: 0,
+    oddLeftOut: 0,
+    bytes: 0,
+  };
+  readonly #archive: StreamParts;
+  readonly #selection: Selection;
+  readonly #writer: WarcFileWriter;
+  readonly #isGzip: boolean;
+  readonly #options: WarcExportOptions;
+  readonly #extras = new Set<string>();
+  /** Damaged records that were told of. */
+  readonly #told = new Set<string>();
+  readonly #decoder = new RecordDecoder();
+  /** Segments that have odd records, and of these records the ones that were come to with the slice. */
+  #oddSegments: ReadonlySet<number> = new Set();
+  readonly #oddMet = new Set<string>();
+
+  constructor(
+    archive: StreamParts,
+    selection: Selection,
+    writer: WarcFileWriter,
+    isGzip: boolean,
+    options: WarcExportOptions,
+  ) {
+    this.#archive = archive;
+    this.#selection = selection;
+    this.#writer = writer;
+    this.#isGzip = isGzip;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    await this.#writeWarcinfo();
+    this.#oddSegments = new Set((await oddSegments(this.#archive.catalog)).keys());
+    try {
+      await this.#putAll();
+      await this.#putOdd();
+    } finally {
+      this.#decoder.close();
+    }
+    this.report.bytes = this.#writer.offset;
+  }
+
+  async #putAll(): Promise<void> {
+    const { companions = true, signal } = this.#options;
+    for await (const { segment, records, unreadable } of sliceOf(this.#archive, this.#selection, {
+      companions,
+      signal,
+    })) {
+      for (const finding of unreadable) this.#tell(damageOf(segment, [finding], undefined), 'nothing');
+      for (const record of records) {
+        signal?.throwIfAborted();
+        await this.#putPatiently(segment.number, record);
+      }
+    }
+  }
+
+  async #putOdd(): Promise<void> {
+    const isMet = ({ number }: Segment, offset: number) => this.#oddMet.has(`${number}:${offset}`);
+    const { signal } = this.#options;
+    for await (const { record } of oddRecordsLeftOut(this.#archive, this.#selection, isMet, signal)) {
+      if (this.#options.odd) await this.#putAsItIs(record);
+      else this.report.oddLeftOut++;
+    }
+  }
+
+  async #putAsItIs(record: ReadingRecord): Promise<void> {
+    const { newId, scratch } = this.#archive;
+    await using packed = await RepackedRecord.take(record, { newId, scratch, asItIs: true });
+    await this.#writer.writeStreamParts(packed.head, packed.block);
+    this.report.odd++;
+  }
+
+  async #writeWarcinfo(): Promise<void> {
+    const { software, title, selfContained } = this.#options;
+    const fields: Field[] = [
+      { name: 'software', value: software },
+      { name: 'format', value: 'WARC File Format 1.1' },
+      { name: 'conformsTo', value: 'http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/' },
+      { name: 'description', value: selfContained ? 'self-contained slice of an archive' : 'slice of an archive' },
+      ...(title === undefined ? [] : [{ name: 'isPartOf', value: title }]),
+    ];
+    const record: NewRecord = {
+      type: 'warcinfo',
+      recordId: this.#archive.newId(),
+      date: formatW3cDate(this.#archive.clock()),
+      contentType: 'application/warc-fields',
+    };
+    await this.#writer.write(record, warcFields(fields));
+  }
+
+  /** Compaction may move a record between the planning and the reading; nothing of it is written before it is found. */
+  async #putPatiently(number: number, record: SliceRecord): Promise<void> {
+    let current = { segment: number, record };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#put(current.record, { segment: current.segment, ...current.record });
+        return;
+      } catch (error) {
+        if (!isGone(error) || attempt >= ATTEMPTS) throw error;
+        // A segment that is still there was moved to another volume.
+        if (this.#archive.shelf.find(current.segment)) continue;
+        const moved = await movedRecord(this.#archive, current.segment, current.record);
+        if (!moved) return;
+        current = moved;
+      }
+    }
+  }
+
+  async #put(record: SliceRecord, place: Place): Promise<void> {
+    const { kind, standing } = record;
+    if (kind === undefined) {
+      if ((await this.#copy(place, standing)) === 'copied') this.#countCompanion(place);
+      return;
+    }
+    const isPlain = kind !== 'revisit' || !this.#options.selfContained || (standing?.damage.length ?? 0) > 0;
+    const copied = isPlain ? await this.#copy(place, standing) : await this.#standAlone(record, place);
+    if (copied === 'missing') return;
+    if (kind === 'revisit' && isPlain) this.report.revisits++;
+    this.report.captures++;
+    this.#options.onProgress?.({ captures: this.report.captures, bytes: this.#writer.offset });
+  }
+
+  #countCompanion({ segment, offset }: Place): void {
+    this.report.companions++;
+    if (this.#oddSegments.has(segment)) this.#oddMet.add(`${segment}:${offset}`);
+  }
+
+  /** A revisit that has to stay one in a file that is to stand alone. */
+  async #keepRevisit(place: Place, standing: Standing | undefined): Promise<Copied> {
+    const copied = await this.#copy(place, standing);
+    if (copied === 'missing') return copied;
+    this.report.revisits++;
+    this.report.unresolved++;
+    return copied;
+  }
+
+  async #standAlone(record: SliceRecord, place: Place): Promise<Copied> {
+    const [block] = record.block ? await this.#archive.catalog.getBlocks([record.block]) : [];
+    const own = block && (await this.#archive.access.openSound(place, undefined));
+    if (!own || !('payload' in own)) return this.#keepRevisit(place, record.standing);
+    await releasePayload(own.payload);
+    const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
+    const isUnmodified = profile === 'server-not-modified' && own.http?.status === 304;
+    const isDone = isUnmodified ? await this.#leanOnHolder(own, block) : await this.#expand(own, block);
+    return isDone ? 'copied' : this.#keepRevisit(place, record.standing);
+  }
+
+  /** The revisit as a full record; false when its content is damaged. */
+  async #expand(own: OpenedRecord, block: Block): Promise<boolean> {
+    const holder = await this.#archive.access.openSound(block.holder, undefined);
+    if (!('payload' in holder)) {
+      this.#tell(holder, 'nothing');
+      return false;
+    }
+    const { record, block: content } = expandedRecord(own, holder, block, this.#archive.newId());
+    await this.#writer.writeStream(record, content);
+    this.report.expanded++;
+    return true;
+  }
+
+  /**
+   * A "not modified" revisit, pointed at the record that holds the content; that comes along when the slice does not have it. False when nothing of that can
+   * be read.
+   */
+  async #leanOnHolder(own: OpenedRecord, block: Block): Promise<boolean> {
+    const head = await this.#headAt(block.holder);
+    if (!head) return false;
+    if (!(await this.#isInSlice(head, block))) await this.#addExtra(block.holder);
+    const message = own.http?.bytes ?? new Uint8Array(0);
+    const referent = { ...referentOf(head), payloadDigest: head.get('warc-payload-digest') };
+    const fields = repointed(own.head, referent, this.#archive.newId()).filter(
+      (field) => field.name.toLowerCase() !== 'content-length',
+    );
+    fields.push({ name: 'Content-Length', value: String(message.length) });
+    await this.#writer.writeParts([headBytes(fields, soundVersion(own.head)), message, RECORD_TRAILER]);
+    this.report.revisits++;
+    return true;
+  }
+
+  async #headAt(place: Place): Promise<RecordHead | undefined> {
+    const { access } = this.#archive;
+    try {
+      const { head, payload } = await access.open(place);
+      await releasePayload(payload);
+      return head;
+    } catch (error) {
+      if (!isDamage(error) && !isBadSector(error)) throw error;
+      this.#tell(access.absenceAt(place, [], undefined), 'nothing');
+      return undefined;
+    }
+  }
+
+  async #isInSlice(head: RecordHead, block: Block): Promise<boolean> {
+    const { targetUri, time } = head;
+    if (targetUri === undefined || time === undefined) return false;
+    const [found] = await this.#archive.catalog.findCaptures([{ urlKey: urlKey(targetUri), time, at: block.holder }]);
+    const [capture] = found!;
+    return capture !== undefined && isMeant(capture, block.size, this.#selection);
+  }
+
+  async #addExtra(place: Place): Promise<void> {
+    const id = `${place.segment}:${place.offset}`;
+    if (this.#extras.has(id)) return;
+    if (this.#extras.size < REMEMBERED_MAX) this.#extras.add(id);
+    if ((await this.#copy(place, undefined)) === 'copied') this.report.extras++;
+  }
+
+  #tell(damage: Damage | undefined, comes: OutputDamage['comes']): void {
+    if (!damage) return;
+    const id = `${damage.segment}:${damage.offset}`;
+    if (this.#told.has(id)) return;
+    if (this.#told.size < REMEMBERED_MAX) this.#told.add(id);
+    if (comes === 'nothing') this.report.leftOut++;
+    else this.report.damaged++;
+    this.#options.onDamage?.({ ...damage, comes });
+  }
+
+  /** A record as it is stored; only its packing may change. */
+  async #copy(place: Place, standing: Standing | undefined): Promise<Copied> {
+    const { shelf, access } = this.#archive;
+    const segment = shelf.get(place.segment);
+    if (!this.#isGzip || !isWarcGzip(segment)) return this.#repack(place);
+    let known = standing;
+    if (place.length <= COPY_BYTES) {
+      const member = await access.memberIfGiven(place);
+      if (!member) return this.#repack(place);
+      known ??= this.#decoder.decode(member)?.isSound ? SOUND : await this.#standingIn(once(member), place);
+      if (known.isWhole) await this.#writer.writeMember(member);
+    } else {
+      // A file of others has to be looked at first: what was written cannot be taken back. Ours hold whole records, unless they are damaged or odd.
+      const isOurs = (await access.isOwn(segment)) && !this.#oddSegments.has(segment.number);
+      if (!isOurs) known ??= await this.#standingIn(access.memberPieces(place), place);
+      if (known?.isWhole) for await (const _ of this.#copying(place));
+      known ??= { ...(await this.#standingIn(this.#copying(place), place)), isWhole: true };
+    }
+    if (!known.isWhole) return this.#repack(place);
+    this.#tell(damageOf(segment, known.damage, known.url), 'all');
+    return 'copied';
+  }
+
+  /** Puts a large member into the file, piece by piece. */
+  async *#copying(place: Place): AsyncGenerator<Uint8Array> {
+    let left = place.length;
+    for await (const bytes of this.#archive.access.memberPieces(place)) {
+      await this.#writer.writeMember(bytes);
+      left -= bytes.length;
+      yield bytes;
+    }
+    assert(left === 0, `${this.#archive.shelf.get(place.segment).name} is shorter than its records`);
+  }
+
+  /** How a record stands in the bytes of its gzip member, all of which are read. */
+  async #standingIn(bytes: AsyncIterable<Uint8Array>, place: Place): Promise<Standing> {
+    const { name } = this.#archive.shelf.get(place.segment);
+    const lost: Finding[] = [];
+    let standing: Standing = { isWhole: false, url: undefined, damage: lost };
+    const options = { name, offset: place.offset, onUnreadable: (finding: Finding) => lost.push(finding) };
+    for await (const record of readRecords(bytes, options)) {
+      for await (const _ of record.body());
+      if (record.head.offset === place.offset) standing = standingOf(record, place.length);
+    }
+    return standing;
+  }
+
+  /** Packs anew what can be read of a record. */
+  async #repack(place: Place): Promise<Copied> {
+    const { shelf, access, newId, scratch } = this.#archive;
+    const segment = shelf.get(place.segment);
+    const lost: Finding[] = [];
+    const onUnreadable = (finding: Finding) => lost.push(finding);
+    const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps: true };
+    for await (const record of access.records(place, options)) {
+      if (record.head.offset !== place.offset) break;
+      // It is met again when the odd records are gone through that have no place in the slice.
+      if (record.head.form === 'odd' && !soundFields(record.head)) return 'missing';
+      await using packed = await RepackedRecord.take(record, { newId, scratch });
+      await this.#writer.writeStreamParts(packed.head, packed.block);
+      const damage = damageOf(segment, record.damage, record.head.targetUri);
+      this.#tell(damage, record.tail?.complete ? 'all' : 'part');
+      return 'copied';
+    }
+    this.#tell(access.absenceAt(place, lost, undefined), 'nothing');
+    return 'missing';
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * The room that compaction needs: a segment is written anew before the old one goes. Segments for which there is no room are left as they are and remembered,
+ * so that those which do fit can free room for them.
+ */
+import { PinakesError } from '../../base/index.ts';
+import type { Catalog, Segment } from '../../catalog/index.ts';
+import type { Volume } from '../../volume/index.ts';
+import type { RewritePlan } from './segment-rewrite.ts';
+
+const MIB = 1024 * 1024;
+/** What the catalog writes for each record that moves, and what it is left in any case: without room it could not be opened again. */
+const CATALOG_BYTES_EACH = 512;
+const CATALOG_BYTES_MIN = MIB;
+
+/** About how many bytes have to be free to write a segment anew and let the catalog know. */
+export async function bytesToRewrite(catalog: Catalog, segment: Segment, plan: RewritePlan): Promise<number> {
+  const { bytes, records, deadBytes } = segment;
+  const { drop, keepDead, promote } = plan;
+  const droppedShare = drop.size / Math.max(1, drop.size + keepDead.size);
+  const promoted = await catalog.getBlocks([...promote.values()]);
+  const promotedBytes = promoted.reduce((sum, block) => sum + (block?.size ?? 0), 0);
+  const catalogBytes = CATALOG_BYTES_MIN + CATALOG_BYTES_EACH * Math.max(0, records - drop.size);
+  return bytes - Math.round(deadBytes * droppedShare) + promotedBytes + catalogBytes;
+}
+
+/** Not every file system says how much is free; there it shows when something is written. */
+export async function freeBytesOf(volume: Volume): Promise<number> {
+  const { freeBytes, totalBytes } = await volume.space();
+  return totalBytes > 0 ? freeBytes : Number.POSITIVE_INFINITY;
+}
+
+type Lacking = { readonly segment: Segment; readonly neededBytes: number; readonly missingBytes: number };
+
+/** Segments for which there was no room. */
+export class LackOfRoom {
+  readonly #lacking = new Map<number, Lacking>();
+
+  note(segment: Segment, neededBytes: number, freeBytes: number): void {
+    // A quota shows only when it is met.
+    const missingBytes = Math.max(1, neededBytes - freeBytes);
+    this.#lacking.set(segment.number, { segment, neededBytes, missingBytes });
+  }
+
+  /** What has to be free for the segment that needs the least; undefined when there was room for all. */
+  error(segmentsDone: number): PinakesError | undefined {
+    const [least, ...others] = [...this.#lacking.values()].sort((a, b) => a.missingBytes - b.missingBytes);
+    if (!least) return undefined;
+    const { segment, neededBytes, missingBytes } = least;
+    const parts = [
+      `writing ${segment.name} anew needs about ${inMib(neededBytes)} free, ${inMib(missingBytes)} more than there are`,
+      ...(others.length > 0 ? [`${others.length} more with deleted records need as much or more`] : []),
+      `${segmentsDone} ${segmentsDone === 1 ? 'was' : 'were'} written anew`,
+    ];
+    return new PinakesError('DISK_FULL', { where: `volume ${segment.volume}`, detail: parts.join('; ') });
+  }
+}
+
+function inMib(bytes: number): string {
+  return `${Math.ceil(bytes / MIB)} MiB`;
+}

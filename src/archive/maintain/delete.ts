@@ -1,0 +1,187 @@
+/**
+ * Deleting: captures leave the catalog, their records get tombstones, reference counts fall; a content that nothing refers to any more leaves with
+ * the last of them. Bytes leave the segments when they are compacted (I5, I6).
+ *
+ * Tombstones are durable before the catalog forgets: after a crash in between, the captures are still there, and the next opening takes them
+ * out (see finish-delete.ts), so that a deletion is never half done in the answers the archive gives.
+ */
+import type { Capture, CatalogView } from '../../catalog/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { sortLines } from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { countDeleted } from '../deletion-count.ts';
+import { blockId, isStill, parseBlockId } from '../revisit/catalog-draft.ts';
+import { appliedNote, type TombstoneMark, tombstoneOf } from '../segment/tombstones.ts';
+import { type Selection, selectCaptures } from '../selection.ts';
+import type { StreamParts } from '../stream/stream.ts';
+import { finishAdoptions } from './adopt.ts';
+
+export type DeletePreview = {
+  captures: number;
+  /** URL keys that they are of. */
+  addresses: number;
+  /** Contents that nothing will refer to any more. */
+  contents: number;
+  /** Their payload bytes, which compaction will free. */
+  contentBytes: number;
+  /** Contents that other captures share, and that therefore stay. */
+  contentsKept: number;
+  /** Some of what would go, for the eye: a URL of each of the first addresses. */
+  readonly examples: string[];
+  /** How many captures of each of them would go. */
+  readonly exampleCaptures: number[];
+};
+
+export type DeleteReport = { readonly captures: number; readonly contents: number };
+
+const EXAMPLES_MAX = 10;
+const STEP_CAPTURES = 2000;
+
+/** What a deletion of what `view` has would take, without taking it. */
+export async function previewDelete(
+  archive: StreamParts,
+  selection: Selection,
+  view: CatalogView,
+  options: Omit<DeleteOptions, 'seen'> = {},
+): Promise<DeletePreview> {
+  const preview: DeletePreview = {
+    captures: 0,
+    addresses: 0,
+    contents: 0,
+    contentBytes: 0,
+    contentsKept: 0,
+    examples: [],
+    exampleCaptures: [],
+  };
+  async function* contents(): AsyncGenerator<string> {
+    let key: UrlKey | undefined;
+    for await (const page of selectCaptures(view, selection)) {
+      for (const { url, urlKey, block } of page) {
+        preview.captures++;
+        // They come in the order of their keys, so that those of one address come together.
+        if (urlKey !== key) {
+          preview.addresses++;
+          if (preview.addresses <= EXAMPLES_MAX) {
+            preview.examples.push(url);
+            preview.exampleCaptures.push(0);
+          }
+        }
+        key = urlKey;
+        if (preview.addresses <= EXAMPLES_MAX) preview.exampleCaptures[preview.addresses - 1]!++;
+        if (block) yield blockId(block);
+      }
+      options.signal?.throwIfAborted();
+      options.onProgress?.(preview.captures);
+    }
+  }
+  // Captures of one content come in any order; sorted, outside of memory, they come together (I9).
+  let touched: Touched[] = [];
+  for await (const id of sortLines(contents(), { directory: archive.scratch })) {
+    const last = touched.at(-1);
+    if (last?.id === id) {
+      last.captures++;
+      continue;
+    }
+    if (touched.length >= STEP_CAPTURES) {
+      await countContents(view, touched, preview);
+      touched = [];
+    }
+    touched.push({ id, captures: 1 });
+  }
+  await countContents(view, touched, preview);
+  return preview;
+}
+
+/** A content, and how many of the captures that would go have it. */
+type Touched = { readonly id: string; captures: number };
+
+async function countContents(view: CatalogView, touched: readonly Touched[], preview: DeletePreview): Promise<void> {
+  const blocks = await view.getBlocks(touched.map(({ id }) => parseBlockId(id)!));
+  for (const [index, block] of blocks.entries()) {
+    if (!block) continue;
+    if (block.references > touched[index]!.captures) preview.contentsKept++;
+    else {
+      preview.contents++;
+      preview.contentBytes += block.size;
+    }
+  }
+}
+
+export type DeleteOptions = {
+  readonly signal?: AbortSignal;
+  /** What was seen: only captures that this view of the catalog has are deleted, and none that came in since. */
+  readonly seen?: CatalogView;
+  /** How many captures it has come to. */
+  readonly onProgress?: (captures: number) => void;
+};
+
+/** Deletes the captures that the selection means. */
+export async function deleteCaptures(
+  archive: ArchiveParts,
+  selection: Selection,
+  options: DeleteOptions = {},
+): Promise<DeleteReport> {
+  let captures = 0;
+  let contents = 0;
+  for await (const page of selectCaptures(options.seen ?? archive.catalog, selection)) {
+    for (let at = 0; at < page.length; at += STEP_CAPTURES) {
+      options.signal?.throwIfAborted();
+      const step = page.slice(at, at + STEP_CAPTURES);
+      const done = await archive.exclusive(() => deleteStep(archive, step));
+      captures += done.captures;
+      contents += done.contents;
+      options.onProgress?.(captures);
+    }
+  }
+  return { captures, contents };
+}
+
+async function deleteStep(archive: ArchiveParts, wanted: readonly Capture[]): Promise<DeleteReport> {
+  // A segment that is taking another's place must have taken it, or its copy of what is deleted now would get no tombstone.
+  await finishAdoptions(archive);
+  const captures = await asTheyAreNow(archive, wanted);
+  const bySegment = new Map<number, Capture[]>();
+  for (const capture of captures) {
+    const list = bySegment.get(capture.place.segment) ?? [];
+    list.push(capture);
+    bySegment.set(capture.place.segment, list);
+  }
+  const draft = archive.newDraft();
+  await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
+  const marks: TombstoneMark[] = [];
+  try {
+    for (const [number, list] of bySegment) {
+      const segment = archive.shelf.get(number);
+      const mark = await archive.tombstones.add(segment, list.map(tombstoneOf));
+      marks.push(mark);
+      draft.putNote(appliedNote(mark.volume, segment.name), String(mark.after));
+      const deadBytes = segment.deadBytes + list.reduce((sum, capture) => sum + capture.place.length, 0);
+      draft.putSegment({ ...segment, deadBytes });
+      for (const capture of list) draft.removeCapture(capture);
+    }
+    await countDeleted(archive.catalog, draft, captures);
+  } catch (error) {
+    for (const mark of marks) await archive.tombstones.takeBack(mark);
+    throw error;
+  }
+  // When this fails, the catalog may have taken it all the same, so the tombstones stay: the next opening carries out what it has not.
+  await archive.catalog.write(draft.batch());
+  archive.shelf.settle([...bySegment.keys()].map((number) => draft.segment(number)!));
+  return { captures: captures.length, contents: draft.removedBlocks };
+}
+
+/** The captures as the catalog knows them at this moment: some may have moved, some may be gone. Only those are searched for, among all of their moment. */
+async function asTheyAreNow({ catalog }: ArchiveParts, wanted: readonly Capture[]): Promise<Capture[]> {
+  const standing = await catalog.findCaptures(wanted.map(({ urlKey, time, place }) => ({ urlKey, time, at: place })));
+  const moved = wanted.filter((capture, index) => !standing[index]!.some((now) => isStill(capture, now)));
+  const found = await catalog.findCaptures(moved.map(({ urlKey, time, hash }) => ({ urlKey, time, ofHash: hash })));
+  const current = new Map<string, Capture>();
+  const gather = (captures: readonly Capture[], answers: readonly (readonly Capture[])[]) => {
+    for (const [index, capture] of captures.entries())
+      for (const now of answers[index]!)
+        if (isStill(capture, now)) current.set(`${now.place.segment}:${now.place.offset}`, now);
+  };
+  gather(wanted, standing);
+  gather(moved, found);
+  return [...current.values()];
+}

@@ -1,0 +1,108 @@
+/**
+ * Carries out deletions whose tombstones are durable and that the catalog has not heard of: a crash came between the two (I3).
+ *
+ * There is no index of captures by place, so the record at each such tombstone is read to learn which capture it is. That it cannot be, or that its volume is not there,
+ * keeps nothing from being deleted.
+ */
+import { PinakesError } from '../../base/index.ts';
+import type { Capture, Segment } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import type { Volume } from '../../volume/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { isBadSector } from '../damage.ts';
+import { countDeleted } from '../deletion-count.ts';
+import { APPLIED_NOTE, appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
+
+export async function finishDeletions(archive: ArchiveParts): Promise<void> {
+  const applied = await archive.catalog.notes(APPLIED_NOTE);
+  for (const volume of archive.volumes.available()) {
+    const objects = await volume.list().catch(absent);
+    if (!objects) continue;
+    const bytesOf = new Map(objects.map(({ name, bytes }) => [name, bytes]));
+    for (const segment of archive.shelf.all()) {
+      const bytes = bytesOf.get(segment.name + TOMBSTONES_SUFFIX);
+      const appliedBytes = Number(applied[appliedNote(volume.name, segment.name)] ?? -1);
+      const isGone = segment.volume === volume.name && !bytesOf.has(segment.name);
+      if ((bytes ?? 0) < appliedBytes) {
+        if (!isGone) tellLost(archive, volume, segment);
+      } else if (bytes !== undefined && bytes !== appliedBytes) {
+        await finishDelete(archive, volume, segment).catch((error: unknown) => {
+          // Nothing of it was entered because of that, and it was told of.
+          if (!isBadSector(error) || !archive.shelf.unread.has(segment.name)) throw error;
+        });
+      }
+    }
+  }
+}
+
+/** A volume that went away while the archive was being opened is told of elsewhere. */
+function absent(error: unknown): undefined {
+  if (error instanceof PinakesError && error.code === 'VOLUME_MISSING') return;
+  throw error;
+}
+
+async function finishDelete(archive: ArchiveParts, volume: Volume, segment: Segment): Promise<void> {
+  const { tombstones, bytes, damagedLines } = await archive.tombstones.listUnapplied(volume, segment.name);
+  if (damagedLines > 0) tellDamaged(archive, volume, segment, damagedLines);
+  const captures = await capturesAt(
+    archive,
+    segment,
+    tombstones.map(({ offset }) => offset),
+  );
+  const draft = archive.newDraft();
+  await draft.load(captures.flatMap((capture) => (capture.block ? [capture.block.digest] : [])));
+  for (const capture of captures) draft.removeCapture(capture);
+  await countDeleted(archive.catalog, draft, captures);
+  const deadBytes = segment.deadBytes + captures.reduce((sum, capture) => sum + capture.place.length, 0);
+  const current: Segment = { ...segment, deadBytes };
+  draft.putSegment(current);
+  draft.putNote(appliedNote(volume.name, segment.name), String(bytes));
+  await archive.catalog.write(draft.batch());
+  archive.shelf.settle([current]);
+}
+
+function tellDamaged(archive: ArchiveParts, volume: Volume, { name }: Segment, lines: number): void {
+  const message = `${lines === 1 ? 'a line' : `${lines} lines`} cannot be read: what was deleted there may be back`;
+  const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
+  archive.report({ code: 'tombstones-damaged', level: 'error', file, offset: 0, message });
+}
+
+/** The catalog has carried out more than is there: the file is gone, or is of an earlier day. The deleted is deleted as long as this catalog is. */
+function tellLost(archive: ArchiveParts, volume: Volume, { name }: Segment): void {
+  const message =
+    'captures were deleted whose tombstones are gone: after a rebuild they would be back; put the file back from the newest backup, or delete them again after a rebuild';
+  const file = `${volume.name}: ${name}${TOMBSTONES_SUFFIX}`;
+  archive.report({ code: 'tombstones-lost', level: 'error', file, offset: 0, message });
+}
+
+/** The captures whose records stand at these offsets. Where a record cannot be read, the whole catalog is asked for it. */
+async function capturesAt(archive: ArchiveParts, segment: Segment, offsets: readonly number[]): Promise<Capture[]> {
+  const captures: Capture[] = [];
+  const unread = new Set<number>();
+  for (const offset of new Set(offsets)) {
+    const visit = await visitAt(archive, segment, offset);
+    if (!visit) unread.add(offset);
+    const at = { segment: segment.number, offset };
+    captures.push(...(await archive.catalog.findCaptures(visit ? [{ ...visit, at }] : [])).flat());
+  }
+  if (unread.size === 0) return captures;
+  for await (const page of archive.catalog.captures({}))
+    captures.push(...page.filter(({ place }) => place.segment === segment.number && unread.has(place.offset)));
+  return captures;
+}
+
+/** The URL and time of the record; undefined when it cannot be read. */
+async function visitAt(archive: ArchiveParts, segment: Segment, offset: number) {
+  if (offset >= segment.bytes) return undefined;
+  const place = { segment: segment.number, offset, length: segment.bytes - offset };
+  try {
+    for await (const { head } of archive.access.records(place)) {
+      const { time } = head;
+      if (head.offset !== offset || time === undefined || head.targetUri === undefined) return undefined;
+      return { urlKey: urlKey(head.targetUri), time };
+    }
+  } catch (error) {
+    if (!(error instanceof PinakesError)) throw error;
+  }
+  return undefined;
+}

@@ -1,0 +1,388 @@
+/**
+ * What is done when an archive is opened: the catalog is brought up to what the segments say (I3).
+ *
+ * - A segment that the catalog does not know is entered from its beginning; one that grew behind the catalogued mark, from there.
+ * - Bytes behind the last whole record of an open segment are cut off.
+ * - Deletions whose tombstones are durable and that the catalog had not yet heard of are carried out.
+ * - A segment that is gone, that is shorter than the catalog knows it, or that cannot be read, is told of and left as it is; it costs only itself.
+ * - A segment that compaction was writing when it was interrupted, still open, is removed; one that was finished takes the place of the segment
+ *   it replaces.
+ * - Where the catalog knows neither of the two, as when files were put back that had been copied at different times, the one that was replaced may be an older
+ *   state: it is removed unread, once the other was read from its beginning to its end.
+ */
+import { type Finding, PinakesError } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import type { ObjectInfo, Volume } from '../../volume/index.ts';
+import { readRecords } from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { isBadSector } from '../damage.ts';
+import { resolveLater } from '../revisit/resolve-later.ts';
+import { isOddSegment } from '../segment/odd-records.ts';
+import { type Replacement, replacementOf, WARCINFO_BYTES_MAX } from '../segment/replacement.ts';
+import type { SegmentKind } from '../segment/segment-shelf.ts';
+import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
+import { type CataloguingParts, catalogueSegment, sweepBlocks } from '../write/cataloguing.ts';
+import { adoptSegment, finishAdoptions } from './adopt.ts';
+import { finishDeletions } from './finish-delete.ts';
+
+/** The collection of files that lie in no folder of their own. */
+const DEFAULT_COLLECTION = 'default';
+const HOW_TO_MEND = 'put it back from a backup, or run `pinakes rebuild` to go on with what is left';
+export const SEGMENT_NAME = /\.w?arc(\.gz|\.zst)?$/i;
+
+export async function healArchive(
+  archive: ArchiveParts,
+  parts: CataloguingParts,
+  onProgress?: (segment: Segment) => void,
+): Promise<void> {
+  archive.shelf.unread.clear();
+  await sparing(archive, 'exchange of segments', () => finishAdoptions(archive));
+  const names = new Map(archive.shelf.all().map((segment) => [segment.name, segment]));
+  const listed = await listSegments(archive);
+  const unclear = new Set<Found>();
+  const written = await findWritten(archive, listed, names, unclear);
+  const { stale, apart } = await removeStale(archive, listed, written, names);
+  const found = listed.filter((one) => !stale.has(one));
+  const volumeOf = new Map<string, Found>();
+  for (const one of found) {
+    const other = volumeOf.get(one.object.name);
+    if (!other || isBetter(one, other)) volumeOf.set(one.object.name, one);
+  }
+  const present = new Set(found.map(({ object }) => object.name));
+  const replacements = written.filter(
+    (one) =>
+      !stale.has(one.found) && !apart.has(one.found) && (!one.found.object.sealed || present.has(one.replacement.name)),
+  );
+  const isReplacement = new Set(replacements.map((one) => one.found));
+  for (const one of found) {
+    const { volume, object } = one;
+    if (isReplacement.has(one) || unclear.has(one)) continue;
+    const known = names.get(object.name);
+    const counts = known ? known.volume === volume.name : volumeOf.get(object.name) === one;
+    // What the catalog knows all of counts, though it cannot be read now.
+    const onSpared = () => {
+      if (counts && object.bytes > (known?.bytes ?? -1)) archive.shelf.unread.add(object.name);
+    };
+    const work = () => (counts ? healObject(archive, parts, one, known) : settleDouble(archive, one));
+    const healed = await sparing(archive, whereIs(one), work, onSpared);
+    if (!healed) continue;
+    names.set(healed.name, healed);
+    onProgress?.(healed);
+  }
+  await resolveLater(archive);
+  // A segment whose forebear is itself one of these comes after it.
+  const byName = new Map(replacements.map((one) => [one.found.object.name, one]));
+  const inOrder = replacements.toSorted(
+    (a, b) => depth(byName, a.found.object.name) - depth(byName, b.found.object.name),
+  );
+  for (const one of inOrder) {
+    const isDouble = found.some((other) => other !== one.found && other.object.name === one.found.object.name);
+    const settled = await sparing(archive, whereIs(one.found), () => settleReplacement(archive, one, isDouble));
+    if (settled) onProgress?.(settled);
+  }
+  await finishDeletions(archive);
+  // What lies in a volume that is not there, or could not be read, may lean on contents that nothing else refers to.
+  if (archive.volumes.failures().length === 0 && archive.shelf.unread.size === 0) await sweepBlocks(archive.catalog);
+}
+
+function depth(replacements: ReadonlyMap<string, Written>, name: string): number {
+  const one = replacements.get(name);
+  return one && one.replacement.name !== name ? 1 + depth(replacements, one.replacement.name) : 0;
+}
+
+type Found = { readonly volume: Volume; readonly object: ObjectInfo };
+
+/** A segment that was written anew, and what it says that it replaces. */
+type Written = { readonly found: Found; readonly replacement: Replacement };
+
+function whereIs({ volume, object }: Found): string {
+  return `${volume.name}: ${object.name}`;
+}
+
+/** The objects that are segments, volume by volume, in order of name. */
+async function listSegments(archive: ArchiveParts): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const volume of archive.volumes.available()) {
+    try {
+      const objects = await volume.list();
+      tellMissing(archive, volume, objects);
+      tellDamagedLinks(archive, volume);
+      for (const object of objects) {
+        if (SEGMENT_NAME.test(object.name) && !object.name.endsWith(TOMBSTONES_SUFFIX)) found.push({ volume, object });
+      }
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      archive.shelf.unread.add(volume.name);
+      tell(archive, `volume ${volume.name}`, error);
+    }
+  }
+  return found;
+}
+
+/** Files that were added in place and whose lines are damaged: nobody knows which they are, and what in them leans on others. */
+function tellDamagedLinks(archive: ArchiveParts, { name }: Volume): void {
+  const { damagedLines = [] } = archive.volumes.linked(name) ?? {};
+  if (damagedLines.length === 0) return;
+  archive.shelf.unread.add(name);
+  const which = `${damagedLines.length === 1 ? 'line' : 'lines'} ${damagedLines.slice(0, 10).join(', ')}`;
+  const message = `${which} of its list of files cannot be read; put the list back from a backup, or take what is damaged out of it and add the files again`;
+  archive.report({ code: 'links-damaged', level: 'error', file: `volume ${name}`, offset: 0, message });
+}
+
+/** Segments that the catalog knows and that are not in their volume, though that is there: in one go, since they may be very many. */
+function tellMissing(archive: ArchiveParts, volume: Volume, objects: readonly ObjectInfo[]): void {
+  const there = new Set(objects.map(({ name }) => name));
+  const [first, ...others] = archive.shelf.all().filter((one) => one.volume === volume.name && !there.has(one.name));
+  if (!first) return;
+  const more = others.length === 0 ? '' : `, nor ${others.length === 1 ? 'is' : 'are'} ${others.length} more`;
+  const message = `the segment is not in its volume${more}; ${HOW_TO_MEND}`;
+  archive.report({
+    code: 'segment-missing',
+    level: 'error',
+    file: `${volume.name}: ${first.name}`,
+    offset: 0,
+    message,
+  });
+}
+
+/** Of two objects of one name, neither known to the catalog: a finished one before an unfinished one, the longer before the shorter. */
+function isBetter(one: Found, other: Found): boolean {
+  if (one.object.sealed !== other.object.sealed) return one.object.sealed;
+  return one.object.bytes > other.object.bytes;
+}
+
+/** Does something for one segment; what is wrong with it costs only itself. */
+async function sparing<T>(
+  archive: ArchiveParts,
+  where: string,
+  work: () => Promise<T>,
+  onSpared?: () => void,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof PinakesError) || !(SPARED.has(error.code) || isBadSector(error))) throw error;
+    onSpared?.();
+    tell(archive, where, error);
+    return undefined;
+  }
+}
+
+/** What is wrong with one segment, and not with the disk that the archive is about to write to. */
+const SPARED: ReadonlySet<string> = new Set([
+  'BAD_ARGUMENT',
+  'FILE_IS_DIRECTORY',
+  'FILE_MISSING',
+  'FILE_UNREADABLE',
+  'OBJECT_CHANGED',
+  'OBJECT_MISSING',
+  'OBJECT_MOVED',
+  'VOLUME_MISSING',
+  'VOLUME_TAKEN',
+]);
+
+function isMissing(error: unknown): error is PinakesError {
+  return error instanceof PinakesError && error.code === 'VOLUME_MISSING';
+}
+
+function tell(archive: ArchiveParts, file: string, error: PinakesError): void {
+  archive.report({ code: 'segment-not-healed', level: 'error', file, offset: 0, message: error.message });
+}
+
+/** The segment when something had to be done, undefined when the catalog knows all of it. */
+async function healObject(
+  archive: ArchiveParts,
+  parts: CataloguingParts,
+  found: Found,
+  segment: Segment | undefined,
+): Promise<Segment | undefined> {
+  const { volume, object } = found;
+  if (segment && object.bytes === segment.bytes && object.sealed === (segment.state === 'sealed')) {
+    if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
+    return undefined;
+  }
+  return healSegment(archive, parts, found, segment);
+}
+
+/**
+ * Segments that were written anew and that the catalog does not know. One of which that cannot be learned now is `unclear`, and is not entered though it could be read a
+ * moment later: it may have been given up, and would bring back what was deleted since.
+ */
+async function findWritten(
+  archive: ArchiveParts,
+  found: readonly Found[],
+  names: ReadonlyMap<string, Segment>,
+  unclear: Set<Found>,
+): Promise<Written[]> {
+  const written: Written[] = [];
+  for (const one of found) {
+    // Nothing was written anew among files that were added in place.
+    if (names.has(one.object.name) || archive.volumes.linked(one.volume.name)) continue;
+    const onSpared = () => {
+      unclear.add(one);
+      archive.shelf.unread.add(one.object.name);
+    };
+    const work = () => replacementIn(one.volume, one.object.name);
+    const replacement = await sparing(archive, whereIs(one), work, onSpared);
+    if (replacement && replacement.name !== one.object.name) written.push({ found: one, replacement });
+  }
+  return written;
+}
+
+/**
+ * Removes segments that the catalog does not know and that others have replaced. They may be older states: still open, as a segment never is when it is replaced, or
+ * without its last tombstones. Taken for the truth, these would bring back what was deleted and cost what was stored since. Where the later one cannot be relied on,
+ * or the older one not be removed, both are kept, `apart` from each other: some captures then stand twice, and none is lost.
+ */
+async function removeStale(
+  archive: ArchiveParts,
+  found: readonly Found[],
+  written: readonly Written[],
+  names: ReadonlyMap<string, Segment>,
+): Promise<{ stale: ReadonlySet<Found>; apart: ReadonlySet<Found> }> {
+  const byName = Map.groupBy(found, ({ object }) => object.name);
+  const stale = new Set<Found>();
+  const apart = new Set<Found>();
+  for (const { found: later, replacement } of written) {
+    if (!later.object.sealed || names.has(replacement.name)) continue;
+    const olds = byName.get(replacement.name);
+    if (!olds) continue;
+    const tombstoneBytes = await archive.tombstones.bytes(replacement.name);
+    // When more was deleted since, the later one was given up.
+    if (tombstoneBytes > replacement.tombstoneBytes) continue;
+    const canGo = olds.every(({ volume }) => volume.writable);
+    if (canGo && (await sparing(archive, whereIs(later), () => isSound(later)))) for (const old of olds) stale.add(old);
+    else apart.add(later);
+  }
+  for (const old of stale) {
+    await old.volume.remove([old.object.name]);
+    await archive.tombstones.remove(old.object);
+  }
+  return { stale, apart };
+}
+
+/** Whether every byte of a segment can be read as records. */
+async function isSound({ volume, object }: Found): Promise<boolean> {
+  let sound = true;
+  // Zeros where a record stood look like padding, which no segment of ours has.
+  const onFinding = ({ level, code }: Finding) => {
+    if (level === 'error' || code === 'padding-skipped') sound = false;
+  };
+  for await (const record of readRecords(volume.stream(object.name), { name: object.name, onFinding }))
+    for await (const _ of record.body());
+  return sound;
+}
+
+/** A finished one takes the place of its forebear; one that was not finished, or that was given up because more was deleted, goes. */
+async function settleReplacement(
+  archive: ArchiveParts,
+  { found: { volume, object }, replacement }: Written,
+  isDouble: boolean,
+): Promise<Segment | undefined> {
+  const old = archive.shelf.byName(replacement.name);
+  // Where the forebear could not be read, a finished one may be all there is of it, though it has what was deleted since.
+  if (!volume.writable || (object.sealed && !old)) return undefined;
+  const isCurrent = replacement.tombstoneBytes === (await archive.tombstones.bytes(replacement.name));
+  if (!object.sealed || !isCurrent) {
+    await volume.remove([object.name]);
+    // Where another object has this name, they are that one's.
+    if (!isDouble) await archive.tombstones.remove(object);
+    return undefined;
+  }
+  const number = archive.shelf.takeNumber();
+  const fresh: Segment = { ...old!, number, volume: volume.name, name: object.name, bytes: 0, records: 0 };
+  return adoptSegment(archive, fresh, old!);
+}
+
+/**
+ * A second object of one name is a segment on its way from one volume to another (see migrate.ts): the catalog says which of them counts. A copy that
+ * was not finished is removed; a finished one is left for the next migration, which compares before it removes.
+ */
+async function settleDouble(archive: ArchiveParts, found: Found): Promise<undefined> {
+  const { volume, object } = found;
+  if (!object.sealed && volume.writable) {
+    await volume.remove([object.name]);
+    return;
+  }
+  archive.report({
+    code: 'segment-doubled',
+    level: 'warning',
+    file: whereIs(found),
+    offset: 0,
+    message: 'the segment lies in another volume too, and is read from there',
+  });
+}
+
+async function healSegment(
+  archive: ArchiveParts,
+  parts: CataloguingParts,
+  found: Found,
+  known: Segment | undefined,
+): Promise<Segment> {
+  const { volume, object } = found;
+  const collectionName = object.name.includes('/') ? object.name.split('/')[0]! : DEFAULT_COLLECTION;
+  let segment: Segment = known ?? {
+    number: archive.shelf.takeNumber(),
+    volume: volume.name,
+    name: object.name,
+    collection: await archive.collections.number(collectionName),
+    state: 'open',
+    bytes: 0,
+    records: 0,
+    deadBytes: 0,
+  };
+  if (segment.bytes > object.bytes)
+    throw new PinakesError('OBJECT_MOVED', {
+      where: whereIs(found),
+      detail: `it is shorter than the catalog knows it; ${HOW_TO_MEND}`,
+    });
+  archive.shelf.put(segment);
+  segment = await catalogueSegment(parts, segment, await archive.tombstones.read(segment), {
+    bytes: object.bytes,
+    isOpen: !object.sealed,
+    onStep: (entered) => archive.shelf.put(entered),
+  });
+  if (!object.sealed && volume.writable && segment.bytes < object.bytes)
+    await volume.truncate(object.name, segment.bytes);
+  // What a sealed file holds behind its last whole record stays there, as its maker left it.
+  const bytes = object.sealed ? object.bytes : segment.bytes;
+  segment = { ...segment, bytes, state: object.sealed ? 'sealed' : 'open' };
+  await parts.catalog.write({ putSegments: [segment] });
+  archive.shelf.put(segment);
+  if (!object.sealed && volume.writable) await resumeSegment(archive, segment);
+  return segment;
+}
+
+/** An open segment takes records again; one that holds nothing is removed. */
+async function resumeSegment(archive: ArchiveParts, segment: Segment): Promise<void> {
+  if (segment.bytes === 0) {
+    // The catalog first: one that it knows and that is gone would be told of as missing.
+    await archive.catalog.write({ removeSegments: [segment.number], durable: true });
+    archive.shelf.forget(segment.number);
+    await archive.volumes.get(segment.volume).remove([segment.name]);
+    return;
+  }
+  const dictionary = await archive.access.dictionaryOf(segment.number);
+  const coding = segment.name.endsWith('.gz') ? 'gzip' : segment.name.endsWith('.zst') ? 'zstd' : 'none';
+  const collectionName = archive.collections.name(segment.collection);
+  const kind: SegmentKind = {
+    collection: segment.collection,
+    collectionName,
+    volume: segment.volume,
+    coding,
+    dictionary,
+    isOdd: isOddSegment(segment.name),
+  };
+  archive.shelf.resume(segment, kind);
+}
+
+/** Which segment this one was to take the place of, as its warcinfo says. */
+export async function replacementIn(volume: Volume, name: string): Promise<Replacement | undefined> {
+  for await (const record of readRecords(volume.stream(name), { name })) {
+    // Those of others may be of any length.
+    const { type, contentLength = Number.POSITIVE_INFINITY } = record.head;
+    if (type !== 'warcinfo' || contentLength > WARCINFO_BYTES_MAX) return undefined;
+    return replacementOf(await record.bytes(WARCINFO_BYTES_MAX));
+  }
+  return undefined;
+}

@@ -1,0 +1,180 @@
+/**
+ * Moves the segments of one volume to another: copies, reads the copy back, lets the catalog say where the segment lies now, removes the source.
+ *
+ * A segment keeps its number, its name and its offsets, so nothing else in the catalog changes. The copy is sealed only when it was read back and is
+ * the same; until the catalog names the new volume, the old one counts. An interruption leaves at most two objects of one name, of which the
+ * catalog names the one that counts: an unfinished copy goes when the archive is opened next, a finished one is compared and settled when the
+ * migration is run again.
+ */
+import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import type { Volume } from '../../volume/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { isBadSector } from '../damage.ts';
+import { digestOfObject } from '../segment/segment-double.ts';
+import { appliedNote, TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
+import { sealOpenSegments } from './volume-admin.ts';
+
+export type MigrateOptions = {
+  /** Nothing is moved; the report says what would be. */
+  readonly dryRun?: boolean;
+  readonly onProgress?: (progress: { segment: string; bytes: number }) => void;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type MigrateReport = {
+  segments: number;
+  bytes: number;
+  /** The room in the goal before anything was moved. */
+  readonly freeBytes: number;
+  /** Segments that could not be moved, and why. */
+  readonly failures: PinakesError[];
+};
+
+export async function migrateVolume(
+  archive: ArchiveParts,
+  fromName: string,
+  toName: string,
+  options: MigrateOptions = {},
+): Promise<MigrateReport> {
+  const from = archive.volumes.named(fromName);
+  const to = archive.volumes.named(toName);
+  const isLinked = archive.volumes.linked(fromName) !== undefined;
+  if (fromName === toName)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `volume ${fromName}`,
+      detail: 'it is both the source and the goal',
+    });
+  if (!to.writable) throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${toName}` });
+  if (!from.writable && !isLinked) {
+    const detail = 'what was copied could not be removed from it';
+    throw new PinakesError('VOLUME_READ_ONLY', { where: `volume ${fromName}`, detail });
+  }
+  const { freeBytes } = await to.space();
+  const report: MigrateReport = { segments: 0, bytes: 0, freeBytes, failures: [] };
+  const migration = new Migration(archive, from, to, isLinked);
+  if (!options.dryRun) await archive.exclusive(() => sealOpenSegments(archive, fromName));
+  for (const segment of archive.shelf.all().filter(({ volume }) => volume === fromName)) {
+    options.signal?.throwIfAborted();
+    try {
+      assertMovable(segment);
+      const moved = options.dryRun ? segment : await archive.exclusive(() => migration.move(segment.number));
+      if (!moved) continue;
+      report.segments++;
+      report.bytes += moved.bytes;
+      options.onProgress?.({ segment: moved.name, bytes: report.bytes });
+    } catch (error) {
+      report.failures.push(failureOfOne(error));
+    }
+  }
+  if (!options.dryRun) report.failures.push(...(await archive.exclusive(() => migration.removeDoubles())));
+  return report;
+}
+
+/** What is wrong with one segment, and costs no other; anything else is thrown. */
+function failureOfOne(error: unknown): PinakesError {
+  if (!(error instanceof PinakesError) || (error.retryable && !isBadSector(error))) throw error;
+  return error;
+}
+
+function assertMovable({ name }: Segment): void {
+  if (!/\.arc(\.gz|\.zst)?$/i.test(name)) return;
+  const detail = 'ARC files are added by copying, which makes WARC records of them';
+  throw new PinakesError('NOT_LINKABLE', { where: name, detail });
+}
+
+class Migration {
+  readonly #archive: ArchiveParts;
+  readonly #from: Volume;
+  readonly #to: Volume;
+  readonly #isLinked: boolean;
+
+  constructor(archive: ArchiveParts, from: Volume, to: Volume, isLinked: boolean) {
+    this.#archive = archive;
+    this.#from = from;
+    this.#to = to;
+    this.#isLinked = isLinked;
+  }
+
+  /** The segment where it lies now; undefined when it was there already, or is gone. */
+  async move(number: number): Promise<Segment | undefined> {
+    const { shelf, catalog, tombstones } = this.#archive;
+    const segment = shelf.find(number);
+    if (segment?.volume !== this.#from.name) return undefined;
+    if (segment.state === 'open') await sealOpenSegments(this.#archive, this.#from.name);
+    await this.#copy(segment.name);
+    await this.#copyTombstones(segment);
+    await this.#to.seal(segment.name);
+    const moved: Segment = { ...segment, state: 'sealed', volume: this.#to.name };
+    await catalog.write({
+      putSegments: [moved],
+      putNotes: await tombstones.appliedNotes(segment.name),
+      durable: true,
+    });
+    shelf.put(moved);
+    await this.#removeSource(segment.name);
+    return moved;
+  }
+
+  /** Takes away what an interrupted migration left in the source, once it is known to be the same. Gives what forbids it. */
+  async removeDoubles(): Promise<PinakesError[]> {
+    const { shelf } = this.#archive;
+    const failures: PinakesError[] = [];
+    for (const { name } of await this.#from.list()) {
+      const segment = shelf.byName(name);
+      if (segment?.volume !== this.#to.name) continue;
+      try {
+        await this.#assertSame(name, await digestOfObject(this.#from, name));
+        await this.#removeSource(name);
+      } catch (error) {
+        failures.push(failureOfOne(error));
+      }
+    }
+    return failures;
+  }
+
+  async #copy(name: string): Promise<void> {
+    const [there] = await this.#to.stat([name]);
+    if (there?.sealed) {
+      await this.#assertSame(name, await digestOfObject(this.#from, name));
+      return;
+    }
+    if (there) await this.#to.remove([name]);
+    await this.#to.create(name);
+    try {
+      const digest = new RunningDigest('sha256');
+      let length = 0;
+      for await (const piece of this.#from.stream(name)) {
+        digest.update(piece);
+        await this.#to.append(name, length, [piece]);
+        length += piece.length;
+      }
+      await this.#to.sync([name]);
+      await this.#assertSame(name, toHex(digest.finish().bytes));
+    } catch (error) {
+      await this.#to.remove([name]).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #copyTombstones(segment: Segment): Promise<void> {
+    const [there] = await this.#from.stat([segment.name + TOMBSTONES_SUFFIX]);
+    if (!there) return;
+    const tombstones = await this.#archive.tombstones.listApplied(segment);
+    await this.#archive.tombstones.add({ ...segment, volume: this.#to.name }, tombstones);
+  }
+
+  async #assertSame(name: string, sourceDigest: string): Promise<void> {
+    if ((await digestOfObject(this.#to, name)) === sourceDigest) return;
+    const detail = `the copy in volume ${this.#to.name} is not the same as the source in volume ${this.#from.name}`;
+    throw new PinakesError('OBJECT_CHANGED', { where: name, detail });
+  }
+
+  async #removeSource(name: string): Promise<void> {
+    // Tombstones that the catalog has carried out and that are gone would be told of as lost.
+    await this.#archive.catalog.write({ removeNotes: [appliedNote(this.#from.name, name)], durable: true });
+    // Files that were linked are their owner's; only the link goes.
+    if (this.#isLinked) await this.#archive.volumes.linked(this.#from.name)!.unlink([name]);
+    else await this.#from.remove([name, name + TOMBSTONES_SUFFIX]);
+  }
+}

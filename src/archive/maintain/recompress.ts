@@ -1,0 +1,221 @@
+/**
+ * Recompression: segments become `.warc.zst` files, each with a dictionary that was trained from its own records. What a segment would become is
+ * judged from a sample first; one that would hardly become smaller stays as it is.
+ *
+ * Only segments of volumes that can be written to are taken. One that is still open is sealed first, and what is stored next begins another. Each is
+ * written anew beside the old one, read back, and put into its place like a segment that compaction wrote (see segment-recode.ts and adopt.ts): reading,
+ * storing, streams and their cursors go on, and an interruption at any moment leaves the old one in force or the new one.
+ */
+import type { Segment } from '../../catalog/index.ts';
+import { type Coding, dictionaryFor, MemberEncoder, readRecords } from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { isBadSector } from '../damage.ts';
+import { MemberBytes } from '../read/member-bytes.ts';
+import { removeDoubles } from '../segment/segment-double.ts';
+import { adoptSegment } from './adopt.ts';
+import { finishExchanges } from './compact.ts';
+import { type Recoded, recodeSegment } from './segment-recode.ts';
+import { discardRewritten } from './segment-rewrite.ts';
+
+/** Of what levels 3 to 15 give in size and take in time, most of the one for little of the other. */
+const LEVEL = 9;
+const WORTHWHILE_SHARE = 0.97;
+const SAMPLED_PLACES = 16;
+const SAMPLED_PLACE_BYTES = 512 * 1024;
+
+export type RecompressOptions = {
+  /** A segment that would keep more than this of its size is not worth the work: 0.97, unless told otherwise. */
+  readonly worthwhileShare?: number | undefined;
+  readonly onProgress?: ((progress: { segment: string; bytesBefore: number; bytesAfter: number }) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+type Left = { readonly segment: string; readonly why: string; readonly isDamaged?: boolean | undefined };
+
+export type RecompressReport = {
+  segments: number;
+  bytesBefore: number;
+  bytesAfter: number;
+  /** How many of them were still open and were sealed for it. */
+  sealed: number;
+  /** Segments that stay as they are, and why; some because something in them is damaged, or the disk does not give it. */
+  readonly left: Left[];
+};
+
+/** What recompression would do, from samples: nothing is written. */
+export async function estimateRecompression(
+  archive: ArchiveParts,
+  options: RecompressOptions = {},
+): Promise<RecompressReport> {
+  const report = emptyReport();
+  await eachSegment(archive, report, options, async (segment) => {
+    const { share } = await sampleSegment(archive, segment);
+    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(segment, share);
+    if (segment.state === 'open') report.sealed++;
+    count(report, segment, Math.round(segment.bytes * share), options);
+    return undefined;
+  });
+  return report;
+}
+
+export async function recompressArchive(
+  archive: ArchiveParts,
+  options: RecompressOptions = {},
+): Promise<RecompressReport> {
+  const report = emptyReport();
+  await archive.exclusive(() => finishExchanges(archive));
+  await eachSegment(archive, report, options, async (sampled) => {
+    const { dictionary, share } = await sampleSegment(archive, sampled);
+    if (share > (options.worthwhileShare ?? WORTHWHILE_SHARE)) return hardlySmaller(sampled, share);
+    const segment = sampled.state === 'sealed' ? sampled : await archive.exclusive(() => seal(archive, sampled));
+    if (!segment) return { segment: sampled.name, why: 'it was changed meanwhile' };
+    if (sampled.state === 'open') report.sealed++;
+    const recoded = await recodeSegment(archive, segment, { dictionary, level: LEVEL, signal: options.signal });
+    if (recoded.kind === 'refused') return { segment: segment.name, why: recoded.why, isDamaged: recoded.isDamaged };
+    const why = await archive.exclusive(() => takePlace(archive, segment, recoded, options));
+    if (why !== undefined) return { segment: segment.name, why };
+    count(report, segment, recoded.bytes, options);
+    return undefined;
+  });
+  return report;
+}
+
+/** Does something for each segment that may be packed; it says why one was left. A bad sector costs only the segment it is under. */
+async function eachSegment(
+  archive: ArchiveParts,
+  report: RecompressReport,
+  { signal }: RecompressOptions,
+  work: (segment: Segment) => Promise<Left | undefined>,
+): Promise<void> {
+  for (const segment of segmentsToPack(archive)) {
+    signal?.throwIfAborted();
+    if (await isHeldUp(archive, segment, report)) continue;
+    const left = await work(segment).catch((error: unknown) => {
+      if (!isBadSector(error)) throw error;
+      return { segment: segment.name, why: error.message, isDamaged: true };
+    });
+    if (left) report.left.push(left);
+  }
+}
+
+/** In a volume that can be written to, and not packed so yet. ARC files and what else lies in volumes is left alone. */
+function segmentsToPack({ shelf, volumes }: ArchiveParts): Segment[] {
+  const writable = new Set(volumes.writable().map(({ name }) => name));
+  return shelf.all().filter(({ volume, name }) => writable.has(volume) && /\.warc(\.gz)?$/i.test(name));
+}
+
+/** Seals a segment that was open when it was sampled. Undefined when it is no longer there, or cannot be written to. */
+async function seal({ shelf, catalog }: ArchiveParts, { number }: Segment): Promise<Segment | undefined> {
+  const open = shelf.openSegments().find(({ segment }) => segment.number === number);
+  if (open) {
+    await shelf.retire(open);
+    await catalog.write({ putSegments: [open.segment] });
+  }
+  const segment = shelf.find(number);
+  return segment?.state === 'sealed' ? segment : undefined;
+}
+
+/** Deleted records have no place in a new segment, so compaction comes first; and what a snapshot names stays as it is. */
+async function isHeldUp(archive: ArchiveParts, segment: Segment, report: RecompressReport): Promise<boolean> {
+  const { name } = segment;
+  const snapshot = archive.snapshots.keeperOf(segment);
+  if (archive.snapshots.damage !== undefined)
+    report.left.push({ segment: name, why: 'a snapshot may keep it, and the list of snapshots is damaged' });
+  else if (snapshot !== undefined) report.left.push({ segment: name, why: `it belongs to the snapshot ${snapshot}` });
+  // Their tombstones may lie in a volume that is not there.
+  else if (segment.deadBytes > 0 || (await archive.tombstones.bytes(name)) > 0)
+    report.left.push({ segment: name, why: 'it holds deleted records, which compaction has to take out first' });
+  else return false;
+  return true;
+}
+
+/** Puts the new segment into the old one's place; or says why not, when the old one is no longer what it was. */
+async function takePlace(
+  archive: ArchiveParts,
+  old: Segment,
+  recoded: Extract<Recoded, { kind: 'written' }>,
+  { worthwhileShare = WORTHWHILE_SHARE }: RecompressOptions,
+): Promise<string | undefined> {
+  const { shelf, tombstones } = archive;
+  const now = shelf.find(old.number);
+  const isDeletedFrom = (await tombstones.bytes(old.name)) !== recoded.tombstoneBytes;
+  const isSame = now?.volume === old.volume && !isDeletedFrom && archive.snapshots.keeperOf(old) === undefined;
+  if (!now || !isSame || recoded.bytes > old.bytes * worthwhileShare) {
+    await discardRewritten(archive, recoded.segment);
+    return isSame ? 'it would hardly become smaller' : 'it was changed, moved or named by a snapshot meanwhile';
+  }
+  const doubledIn = await removeDoubles(archive, now).catch(async (error: unknown) => {
+    await discardRewritten(archive, recoded.segment).catch(() => {});
+    throw error;
+  });
+  if (doubledIn !== undefined) {
+    await discardRewritten(archive, recoded.segment);
+    return `another file of its name lies in the volume ${doubledIn}`;
+  }
+  try {
+    await adoptSegment(archive, recoded.segment, now);
+    return undefined;
+  } catch (error) {
+    // Before the catalog has heard of it, it can be given up; after, the exchange is finished before the next change.
+    if (!shelf.find(recoded.segment.number)) await discardRewritten(archive, recoded.segment).catch(() => {});
+    throw error;
+  }
+}
+
+/** A dictionary for a segment, and which share of its size it would keep. The dictionary is judged by other records than it was trained from. */
+async function sampleSegment(
+  archive: ArchiveParts,
+  segment: Segment,
+): Promise<{ dictionary: Uint8Array | undefined; share: number }> {
+  const volume = archive.volumes.get(segment.volume);
+  const { name, bytes } = segment;
+  const coding: Coding = /\.gz$/i.test(name) ? 'gzip' : 'none';
+  const open = (offset: number) => volume.stream(name, offset, bytes);
+  const dictionary = await dictionaryFor([{ path: name, bytes, source: { coding, open } }], LEVEL);
+  using source = new MemberBytes(volume, name, undefined);
+  const encoder = new MemberEncoder({ coding: 'zstd', level: LEVEL, dictionary });
+  let before = 0;
+  let after = 0;
+  try {
+    const places = Math.max(1, Math.min(SAMPLED_PLACES, Math.floor(bytes / SAMPLED_PLACE_BYTES)));
+    for (let place = 0; place < places; place++) {
+      const offset = Math.floor((bytes * (place + 0.5)) / places);
+      let left = Math.min(SAMPLED_PLACE_BYTES, bytes / places / 2);
+      for await (const record of readRecords(open(offset), { name, offset, coding })) {
+        for await (const _ of record.body());
+        const length = record.tail?.length;
+        const whole = length === undefined ? undefined : await source.whole({ offset: record.head.offset, length });
+        if (whole) {
+          before += length!;
+          after += encoder.encode([whole]).length;
+        }
+        left -= length ?? left;
+        if (left <= 0) break;
+      }
+    }
+  } finally {
+    encoder.close();
+  }
+  const share = before === 0 ? 1 : after / before + encoder.fileStart().length / bytes;
+  return { dictionary, share };
+}
+
+function emptyReport(): RecompressReport {
+  return { segments: 0, bytesBefore: 0, bytesAfter: 0, sealed: 0, left: [] };
+}
+
+function count(
+  report: RecompressReport,
+  { name, bytes }: Segment,
+  bytesAfter: number,
+  options: RecompressOptions,
+): void {
+  report.segments++;
+  report.bytesBefore += bytes;
+  report.bytesAfter += bytesAfter;
+  options.onProgress?.({ segment: name, bytesBefore: bytes, bytesAfter });
+}
+
+function hardlySmaller({ name }: Segment, share: number): { segment: string; why: string } {
+  return { segment: name, why: `by a sample of it, ${Math.round(share * 100)} % of its size would be left` };
+}

@@ -1,0 +1,108 @@
+/**
+ * Counts anew how many captures refer to each block, and compares with what the catalog says, in memory that does not grow with the archive (I9).
+ *
+ * Captures come in order of URL, blocks in order of digest, so the two cannot be walked side by side. Each reference is hashed to 64 bits and added
+ * to the sum of one of 4096 parts, once as the captures pass by and once, times the count, as the blocks do. Parts whose sums agree have the right
+ * counts. Only those that do not are counted one by one, as many parts at a time as fit into memory.
+ */
+
+import type { Block, BlockKey, Capture, CatalogView } from '../../catalog/index.ts';
+import { formatContentKey } from '../content-key.ts';
+import { blockId } from '../revisit/catalog-draft.ts';
+
+const PARTS = 4096;
+const COUNTED_AT_ONCE = 200_000;
+const EXAMPLES_MAX = 5;
+
+class Sums {
+  readonly #high = new Uint32Array(PARTS);
+  readonly #low = new Uint32Array(PARTS);
+
+  add(key: BlockKey, times: number): void {
+    const { high, low } = hashOf(key);
+    const part = high >>> 20;
+    this.#high[part]! += Math.imul(high, times);
+    this.#low[part]! += Math.imul(low, times);
+  }
+
+  differing(other: Sums): number[] {
+    const parts: number[] = [];
+    for (let part = 0; part < PARTS; part++) {
+      if (this.#high[part] !== other.#high[part] || this.#low[part] !== other.#low[part]) parts.push(part);
+    }
+    return parts;
+  }
+}
+
+/** Two numbers of 32 bits that depend on every bit of the key. */
+function hashOf({ digest, overflow }: BlockKey): { high: number; low: number } {
+  let high = 0x9e3779b9 ^ overflow;
+  let low = 0x85ebca6b + overflow;
+  for (let at = 0; at < digest.length; at++) {
+    high = Math.imul(high ^ digest[at]!, 0x01000193);
+    low = Math.imul(low + digest[at]!, 0xcc9e2d51) ^ (low >>> 15);
+  }
+  high ^= high >>> 16;
+  return { high: Math.imul(high, 0x7feb352d) >>> 0, low: low >>> 0 };
+}
+
+export type WrongCount = {
+  readonly key: string;
+  /** What the catalog says; undefined when it does not hold the block at all. */
+  readonly said: number | undefined;
+  readonly counted: number;
+  readonly examples: readonly string[];
+};
+
+export class ReferenceCount {
+  readonly #captures = new Sums();
+  readonly #blocks = new Sums();
+  #blockCount = 0;
+
+  addCapture({ block }: Capture): void {
+    if (block) this.#captures.add(block, 1);
+  }
+
+  addBlock({ key, references }: Block): void {
+    this.#blocks.add(key, references);
+    this.#blockCount++;
+  }
+
+  /** The blocks whose counts are wrong, once all captures and blocks have passed by. */
+  async *wrong(catalog: CatalogView): AsyncGenerator<WrongCount> {
+    const parts = this.#captures.differing(this.#blocks);
+    const atOnce = Math.max(1, Math.floor(COUNTED_AT_ONCE / Math.max(1, this.#blockCount / PARTS)));
+    for (let at = 0; at < parts.length; at += atOnce) yield* count(catalog, new Set(parts.slice(at, at + atOnce)));
+  }
+}
+
+async function* count(catalog: CatalogView, parts: ReadonlySet<number>): AsyncGenerator<WrongCount> {
+  const isMeant = (key: BlockKey) => parts.has(hashOf(key).high >>> 20);
+  const counted = new Map<string, { key: BlockKey; count: number; examples: string[] }>();
+  for await (const page of catalog.captures({})) {
+    for (const { block, url } of page) {
+      if (!block || !isMeant(block)) continue;
+      const id = blockId(block);
+      const entry = counted.get(id) ?? { key: block, count: 0, examples: [] };
+      entry.count++;
+      if (entry.examples.length < EXAMPLES_MAX) entry.examples.push(url);
+      counted.set(id, entry);
+    }
+  }
+  for await (const page of catalog.blocks()) {
+    for (const { key, references } of page) {
+      if (!isMeant(key)) continue;
+      const id = blockId(key);
+      const entry = counted.get(id);
+      counted.delete(id);
+      if (entry?.count === references || (!entry && references === 0)) continue;
+      yield { key: nameOf(key), said: references, counted: entry?.count ?? 0, examples: entry?.examples ?? [] };
+    }
+  }
+  for (const { key, count: times, examples } of counted.values())
+    yield { key: nameOf(key), said: undefined, counted: times, examples };
+}
+
+function nameOf(key: BlockKey): string {
+  return formatContentKey('', key).slice(1);
+}

@@ -1,0 +1,185 @@
+/**
+ * Writes a segment anew in another packing: every record byte for byte as it was, id included, in the same order, each in a member of its own. Only the
+ * warcinfo that the archive itself put at the beginning is replaced by one that says which segment this one takes the place of.
+ *
+ * The new segment is read back from the volume and compared before it is sealed, and sealing is the moment from which it counts (see adopt.ts). The old
+ * one is sealed and never changes, so all of this goes on beside storing and reading. A segment with bytes that are not whole records of their own, as
+ * others may have written it, is left alone: nothing of it could get lost.
+ */
+import { PinakesError, RunningDigest, toHex } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import { MemberEncoder, type ReadingRecord, readRecords } from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { type Member, MemberBytes } from '../read/member-bytes.ts';
+import { isOddSegment } from '../segment/odd-records.ts';
+import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
+import { rememberMoves } from '../segment/segment-lineage.ts';
+import { SegmentMoves } from '../segment/segment-moves.ts';
+import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
+import { discardRewritten } from './segment-rewrite.ts';
+
+const DAMAGED = 'a record in it is damaged; `pinakes verify` names it';
+
+export type RecodeOptions = {
+  readonly dictionary: Uint8Array | undefined;
+  readonly level: number;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** Why a segment was left as it is, or what it became. */
+export type Recoded =
+  | { readonly kind: 'refused'; readonly why: string; readonly isDamaged?: boolean }
+  | {
+      readonly kind: 'written';
+      readonly segment: Segment;
+      readonly bytes: number;
+      /** How long the tombstones of the old one were; when they grow, what was deleted since still stands in the new one. */
+      readonly tombstoneBytes: number;
+    };
+
+export async function recodeSegment(archive: ArchiveParts, segment: Segment, options: RecodeOptions): Promise<Recoded> {
+  const { shelf, collections, volumes } = archive;
+  const kind: SegmentKind = {
+    collection: segment.collection,
+    collectionName: collections.name(segment.collection),
+    volume: segment.volume,
+    coding: 'zstd',
+    dictionary: options.dictionary,
+    isOdd: isOddSegment(segment.name),
+  };
+  const tombstoneBytes = await archive.tombstones.bytes(segment.name);
+  if (tombstoneBytes > 0) return { kind: 'refused', why: 'it holds deleted records' };
+  const open = await shelf.begin(kind, replacementFields({ name: segment.name, tombstoneBytes }));
+  const recode = new Recode(archive, segment, open, options);
+  try {
+    const why = await recode.write();
+    if (why !== undefined) {
+      await discardRewritten(archive, open.segment);
+      return { kind: 'refused', why, isDamaged: why === DAMAGED };
+    }
+    await recode.readBack();
+    const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
+    await rememberMoves(archive, fresh, segment, recode.moves);
+    await volumes.get(kind.volume).seal(fresh.name);
+    return { kind: 'written', segment: fresh, bytes: open.position, tombstoneBytes };
+  } catch (error) {
+    await discardRewritten(archive, open.segment).catch(() => {});
+    throw error;
+  }
+}
+
+class Recode {
+  readonly moves = new SegmentMoves();
+  readonly #archive: ArchiveParts;
+  readonly #segment: Segment;
+  readonly #open: OpenSegment;
+  readonly #options: RecodeOptions;
+  /** Of everything that the members decode to. */
+  readonly #digest = new RunningDigest('sha256');
+
+  constructor(archive: ArchiveParts, segment: Segment, open: OpenSegment, options: RecodeOptions) {
+    this.#archive = archive;
+    this.#segment = segment;
+    this.#open = open;
+    this.#options = options;
+  }
+
+  /** Why it cannot be done; undefined when it is. */
+  async write(): Promise<string | undefined> {
+    const { shelf, volumes, access } = this.#archive;
+    const volume = volumes.get(this.#segment.volume);
+    const dictionary = await access.dictionaryOf(this.#segment.number);
+    using source = new MemberBytes(volume, this.#segment.name, dictionary);
+    const encoder = new MemberEncoder({ coding: 'zstd', ...this.#options });
+    let end = 0;
+    try {
+      for await (const { record, isOwn } of this.#records(this.#segment, dictionary)) {
+        const { offset } = record.head;
+        const length = record.tail?.length;
+        if (length === undefined) return 'not all of its records can be read one by one';
+        if (offset !== end || record.tail?.complete !== true) return 'it has bytes that are no whole records';
+        end = offset + length;
+        // Packed anew, a record that is damaged would get a checksum that calls it sound.
+        if (record.damage.length > 0) return DAMAGED;
+        if (isOwn) continue;
+        this.moves.add(offset, this.#open.position, 1);
+        await this.#encode(encoder, source, { offset, length });
+        if (shelf.isFull(this.#open)) await shelf.flush(this.#open);
+      }
+      if (end !== this.#segment.bytes) return 'it has bytes behind its last record';
+      await shelf.flush(this.#open);
+      await volume.sync([this.#open.segment.name]);
+      return undefined;
+    } finally {
+      encoder.close();
+    }
+  }
+
+  async #encode(encoder: MemberEncoder, source: MemberBytes, member: Member): Promise<void> {
+    const { shelf } = this.#archive;
+    const whole = await source.whole(member);
+    if (whole) {
+      this.#digest.update(whole);
+      shelf.append(this.#open, encoder.encode([whole]));
+      return;
+    }
+    let length = 0;
+    for await (const piece of source.pieces(member)) length += piece.length;
+    for await (const piece of encoder.encodeStream(this.#hashed(source.pieces(member)), length)) {
+      shelf.append(this.#open, piece, 0);
+      if (shelf.isFull(this.#open)) await shelf.flush(this.#open);
+    }
+    this.#open.records++;
+  }
+
+  async *#hashed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      this.#digest.update(piece);
+      yield piece;
+    }
+  }
+
+  /** What the volume gives back must decode to the same bytes, record for record. */
+  async readBack(): Promise<void> {
+    const { dictionary } = this.#options;
+    const { name, volume: volumeName } = this.#open.segment;
+    const volume = this.#archive.volumes.get(volumeName);
+    using source = new MemberBytes(volume, name, dictionary);
+    const digest = new RunningDigest('sha256');
+    let isFirst = true;
+    for await (const { record } of this.#records({ ...this.#open.segment, bytes: this.#open.position }, undefined)) {
+      const { length } = record.tail!;
+      if (!isFirst && length !== undefined) {
+        const member = { offset: record.head.offset, length };
+        const whole = await source.whole(member);
+        if (whole) digest.update(whole);
+        else for await (const piece of source.pieces(member)) digest.update(piece);
+      }
+      isFirst = false;
+    }
+    if (toHex(digest.finish().bytes) === toHex(this.#digest.finish().bytes)) return;
+    const detail = 'what was written does not read back as it was';
+    throw new PinakesError('VOLUME_IO', { where: `volume ${volumeName}: ${name}`, detail });
+  }
+
+  /** Every record, read to its end, and whether it is the one that the archive began the segment with. */
+  async *#records(
+    segment: Segment,
+    dictionary: Uint8Array | undefined,
+  ): AsyncGenerator<{ record: ReadingRecord; isOwn: boolean }> {
+    const { name, volume, bytes } = segment;
+    const records = readRecords(this.#archive.volumes.get(volume).stream(name, 0, bytes), {
+      name,
+      dictionary: dictionary && Buffer.from(dictionary),
+      checkUnsummed: this.#archive.access.checkOf(segment),
+      signal: this.#options.signal,
+    });
+    let isFirst = true;
+    for await (const record of records) {
+      const isOwn = isFirst && (await isOwnBeginning(record, name));
+      for await (const _ of record.body());
+      isFirst = false;
+      yield { record, isOwn };
+    }
+  }
+}

@@ -1,0 +1,429 @@
+/**
+ * Writes a segment anew: without the records that were deleted, with contents promoted to revisits that lost their holder, with revisits pointed at
+ * their new holders. Everything else is copied byte for byte, whole runs at a time (I4), in the order it stood in.
+ *
+ * The new segment says in its warcinfo which one it replaces. Sealing it is the moment from which it counts: before, an interruption leaves the
+ * old segment in force; after, the next opening finishes the exchange (see adopt.ts).
+ */
+import { basename } from 'node:path';
+import { assert, type Finding, PinakesError, parseDigest } from '../../base/index.ts';
+import type { BlockKey, Segment } from '../../catalog/index.ts';
+import {
+  BlockScanner,
+  type Field,
+  fieldsOf,
+  type HttpHead,
+  headBytes,
+  MemberEncoder,
+  type NewRecord,
+  RECORD_TRAILER,
+  type ReadingRecord,
+  type RecordHead,
+  readRecords,
+  revisitProfileOf,
+  SOURCE_DATE_FIELD,
+  soundFields,
+  soundVersion,
+} from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { damageError, damageOf } from '../damage.ts';
+import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
+import { blockId } from '../revisit/catalog-draft.ts';
+import { type Referent, referentOf } from '../revisit/referent.ts';
+import { isOddSegment } from '../segment/odd-records.ts';
+import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
+import { rememberMoves } from '../segment/segment-lineage.ts';
+import { SegmentMoves } from '../segment/segment-moves.ts';
+import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
+import type { Tombstone } from '../segment/tombstones.ts';
+
+export type RewritePlan = {
+  /** Offsets of records that leave. */
+  readonly drop: ReadonlySet<number>;
+  /** Deleted records that must stay for now, because others still lean on them, by their offsets. */
+  readonly keepDead: ReadonlyMap<number, Tombstone>;
+  /** Offsets of revisits that become holders, with the content they get. */
+  readonly promote: ReadonlyMap<number, BlockKey>;
+  /** Offsets of revisits whose holder moved, with the new one. */
+  readonly repoint: ReadonlyMap<number, Referent>;
+};
+
+export type Rewritten = {
+  readonly segment: Segment;
+  readonly promoted: ReadonlyMap<string, Referent>;
+  /** Deleted records that stayed: where they stood, and where they stand. */
+  readonly keptDead: ReadonlyMap<number, number>;
+};
+
+const COPY_BYTES = 4 * 1024 * 1024;
+
+export async function rewriteSegment(archive: ArchiveParts, segment: Segment, plan: RewritePlan): Promise<Rewritten> {
+  const rewrite = new Rewrite(archive, segment, plan);
+  return rewrite.run();
+}
+
+class Rewrite {
+  readonly #archive: ArchiveParts;
+  readonly #segment: Segment;
+  readonly #plan: RewritePlan;
+  readonly #promoted = new Map<string, Referent>();
+  readonly #keptDead = new Map<number, number>();
+  readonly #moves = new SegmentMoves();
+  /** Records that go with deleted captures: those that name one of these ids, those that have one of these, and those of visits of which nothing is left. */
+  readonly #deadIds = new Set<string>();
+  readonly #namedIds = new Set<string>();
+  readonly #deadVisits = new Set<string>();
+  /** Whether the archive itself began the segment; known with its first record. */
+  #isOurs: boolean | undefined;
+  #runFrom = -1;
+  #runTo = -1;
+  #runRecords = 0;
+
+  constructor(archive: ArchiveParts, segment: Segment, plan: RewritePlan) {
+    this.#archive = archive;
+    this.#segment = segment;
+    this.#plan = plan;
+  }
+
+  async run(): Promise<Rewritten> {
+    await this.#findCompanions();
+    const { shelf, volumes, collections, access } = this.#archive;
+    const dictionary = await access.dictionaryOf(this.#segment.number);
+    const coding = this.#segment.name.endsWith('.gz') ? 'gzip' : this.#segment.name.endsWith('.zst') ? 'zstd' : 'none';
+    const kind: SegmentKind = {
+      collection: this.#segment.collection,
+      collectionName: collections.name(this.#segment.collection),
+      volume: this.#segment.volume,
+      coding,
+      dictionary,
+      isOdd: isOddSegment(this.#segment.name),
+    };
+    const tombstoneBytes = await this.#archive.tombstones.bytes(this.#segment.name);
+    const open = await shelf.begin(kind, replacementFields({ name: this.#segment.name, tombstoneBytes }));
+    const encoder = new MemberEncoder({ coding, dictionary });
+    try {
+      let isFirst = true;
+      for await (const record of this.#records()) {
+        const isOurs = isFirst && (await isOwnBeginning(record, this.#segment.name));
+        isFirst = false;
+        await this.#place(open, encoder, record, isOurs);
+      }
+      await this.#endRun(open);
+      await shelf.flush(open);
+      const volume = volumes.get(kind.volume);
+      await volume.sync([open.segment.name]);
+      const fresh: Segment = { ...open.segment, bytes: 0, records: 0 };
+      const dead = [...this.#keptDead].map(([from, offset]) => ({ ...this.#plan.keepDead.get(from)!, offset }));
+      if (dead.length > 0) await this.#archive.tombstones.add(fresh, dead);
+      await rememberMoves(this.#archive, fresh, this.#segment, this.#moves);
+      await volume.seal(open.segment.name);
+      return { segment: fresh, promoted: this.#promoted, keptDead: this.#keptDead };
+    } catch (error) {
+      await discardRewritten(this.#archive, open.segment).catch(() => {});
+      throw error;
+    } finally {
+      encoder.close();
+    }
+  }
+
+  async *#records(): AsyncGenerator<ReadingRecord> {
+    const { volumes, access } = this.#archive;
+    const dictionary = await access.dictionaryOf(this.#segment.number);
+    const stream = volumes.get(this.#segment.volume).stream(this.#segment.name, 0, this.#segment.bytes);
+    const records = readRecords(stream, {
+      name: this.#segment.name,
+      inputBytes: this.#segment.bytes,
+      dictionary: dictionary && Buffer.from(dictionary),
+      onUnreadable: (finding) => this.#refuse(finding),
+      checkUnsummed: access.checkOf(this.#segment),
+    });
+    let found = 0;
+    for await (const record of records) {
+      this.#isOurs ??= record.head.get('warc-filename') === basename(this.#segment.name);
+      if (!this.#plan.drop.has(record.head.offset)) found++;
+      yield record;
+    }
+    // Zeros where a record stood look like padding: only the number tells that something is gone.
+    const { volume, name, records: all } = this.#segment;
+    const expected = all - this.#plan.drop.size;
+    const message = `${expected - found} of its ${all} records cannot be found`;
+    if (found < expected)
+      throw damageError({ volume, segment: name, offset: 0, code: 'capture-without-record', message, url: undefined });
+  }
+
+  /** What cannot be read would be lost with the old segment, so that has to stay; only files of others hold bytes that never were a record. */
+  #refuse(finding: Finding): void {
+    const isForeign = finding.code === 'garbage-skipped' && this.#isOurs !== true;
+    if (!isForeign && !this.#plan.drop.has(finding.offset)) this.#refuseDamaged([finding]);
+  }
+
+  #refuseDamaged(findings: readonly Finding[]): void {
+    const damage = damageOf(this.#segment, findings, undefined);
+    if (damage) throw damageError(damage);
+  }
+
+  /** Finds out which requests and metadata records go with the captures that leave. */
+  async #findCompanions(): Promise<void> {
+    if (this.#plan.drop.size === 0) return;
+    const [liveIds, liveNamed, liveVisits] = [new Set<string>(), new Set<string>(), new Set<string>()];
+    for await (const { head } of this.#records()) {
+      if (!isCaptureType(head)) continue;
+      const isDead = this.#plan.drop.has(head.offset);
+      const ids = isDead ? this.#deadIds : liveIds;
+      for (const id of [head.recordId, head.get(CAPTURE_ID_FIELD)]) if (id) ids.add(id);
+      for (const id of head.getAll('warc-concurrent-to')) (isDead ? this.#namedIds : liveNamed).add(id);
+      (isDead ? this.#deadVisits : liveVisits).add(visitOf(head));
+    }
+    // What a capture that stays has or names too, stays with it.
+    for (const id of liveIds) this.#deadIds.delete(id);
+    for (const id of liveNamed) this.#namedIds.delete(id);
+    for (const visit of liveVisits) this.#deadVisits.delete(visit);
+  }
+
+  #isCompanion(head: RecordHead): boolean {
+    if (isCaptureType(head) || head.type === 'warcinfo') return false;
+    if (head.recordId && this.#namedIds.has(head.recordId)) return true;
+    const named = [...head.getAll('warc-concurrent-to'), ...head.getAll('warc-refers-to')];
+    if (named.some((id) => this.#deadIds.has(id))) return true;
+    return head.targetUri !== undefined && this.#deadVisits.has(visitOf(head));
+  }
+
+  async #place(
+    open: OpenSegment,
+    encoder: MemberEncoder,
+    record: ReadingRecord,
+    isOwnWarcinfo: boolean,
+  ): Promise<void> {
+    const { head } = record;
+    const { offset } = head;
+    const promotion = this.#plan.promote.get(offset);
+    const referent = this.#plan.repoint.get(offset);
+    if (isOwnWarcinfo || this.#plan.drop.has(offset) || this.#isCompanion(head)) {
+      await drain(record);
+      await this.#endRun(open);
+      return;
+    }
+    if (promotion) {
+      await this.#endRun(open);
+      this.#moves.add(offset, open.position, 1);
+      await this.#promote(open, encoder, record, promotion);
+      return;
+    }
+    if (referent) {
+      await this.#endRun(open);
+      this.#moves.add(offset, open.position, 1);
+      const block = await record.bytes(16 * 1024 * 1024);
+      this.#refuseDamaged(record.damage);
+      const parts = [
+        headBytes(repointed(head, referent, this.#archive.newId()), soundVersion(head)),
+        block,
+        RECORD_TRAILER,
+      ];
+      this.#archive.shelf.append(open, encoder.encode(parts));
+      return;
+    }
+    await drain(record);
+    const length = record.tail?.length;
+    if (length === undefined) {
+      this.#refuseDamaged(record.damage);
+      const detail = 'it shares a compressed member, or is of another compression than the file';
+      throw new PinakesError('RECORD_DAMAGED', { where: `${this.#segment.name}:${offset}`, detail });
+    }
+    if (this.#runTo !== offset) await this.#endRun(open);
+    if (this.#runFrom < 0) this.#runFrom = offset;
+    if (this.#plan.keepDead.has(offset)) this.#keptDead.set(offset, open.position + offset - this.#runFrom);
+    this.#runTo = offset + length;
+    this.#runRecords++;
+  }
+
+  async #endRun(open: OpenSegment): Promise<void> {
+    if (this.#runFrom < 0) return;
+    const { shelf, volumes } = this.#archive;
+    const volume = volumes.get(this.#segment.volume);
+    this.#moves.add(this.#runFrom, open.position, this.#runTo - this.#runFrom);
+    for (let at = this.#runFrom; at < this.#runTo; ) {
+      const length = Math.min(COPY_BYTES, this.#runTo - at);
+      const [bytes] = await volume.read([{ name: this.#segment.name, offset: at, length }]);
+      assert(bytes!.length === length, `${this.#segment.name} is shorter than its records`);
+      shelf.append(open, bytes!, 0);
+      if (shelf.isFull(open)) await shelf.flush(open);
+      at += length;
+    }
+    open.records += this.#runRecords;
+    this.#runFrom = -1;
+    this.#runTo = -1;
+    this.#runRecords = 0;
+  }
+
+  /** Writes the revisit anew as a full record: its own head, the payload of the record that held it so far. */
+  async #promote(open: OpenSegment, encoder: MemberEncoder, record: ReadingRecord, key: BlockKey): Promise<void> {
+    const { catalog, access, shelf, newId } = this.#archive;
+    const scanner = new BlockScanner(record.head, {});
+    for await (const piece of record.body()) scanner.push(piece);
+    this.#refuseDamaged(record.damage);
+    const { http } = scanner.end();
+    const [block] = await catalog.getBlocks([key]);
+    assert(block, 'a content that is promoted is held');
+    const holder = await access.openSound(block.holder, record.head.targetUri);
+    if (!('payload' in holder)) throw damageError(holder);
+    const { head } = record;
+    const isHttp = http !== undefined || (holder.http !== undefined && isHttpType(head.contentType));
+    const recordId = newId();
+    const words = head.get('warc-payload-digest') ?? '';
+    const ownHead = isHttp ? promotedHttpHead(http, holder.http) : new Uint8Array(0);
+    const fields: Field[] = head.fields
+      .filter((field) => KEPT_FIELDS.has(field.name.toLowerCase()))
+      .map(({ name, value }) => ({ name, value }));
+    fields.push({ name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' });
+    fields.push({ name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' });
+    if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
+    const contentType = isHttp
+      ? 'application/http; msgtype=response'
+      : (head.get('warc-identified-payload-type') ?? holder.head.contentType);
+    const promoted: NewRecord = {
+      type: isHttp ? 'response' : 'resource',
+      recordId,
+      date: head.standardDate,
+      targetUri: head.targetUri,
+      // In the very words of the revisit, so that others who use the same find it, after a rebuild and with other tools.
+      payloadDigest: parseDigest(words) ? words : { algorithm: 'sha256', bytes: key.digest },
+      contentType,
+      fields,
+    };
+    const length = ownHead.length + block.size;
+    const start = headBytes(fieldsOf(promoted, length));
+    const total = start.length + length + RECORD_TRAILER.length;
+    const offset = open.position;
+    for await (const piece of encoder.encodeStream(joined(start, ownHead, holder.payload), total)) {
+      shelf.append(open, piece, 0);
+      if (shelf.isFull(open)) await shelf.flush(open);
+    }
+    open.records++;
+    assert(open.position > offset, 'a promoted record takes some bytes');
+    const { targetUri, date } = head;
+    this.#promoted.set(blockId(key), { ...referentOf({ recordId, targetUri, date }), content: blockId(key) });
+  }
+}
+
+/** Removes a segment that was written anew and has not taken any other's place. */
+export async function discardRewritten(
+  archive: ArchiveParts,
+  segment: Pick<Segment, 'volume' | 'name'>,
+): Promise<void> {
+  await archive.volumes.get(segment.volume).remove([segment.name]);
+  await archive.tombstones.remove(segment);
+}
+
+async function drain(record: ReadingRecord): Promise<void> {
+  for await (const _ of record.body());
+}
+
+async function* joined(
+  start: Uint8Array,
+  head: Uint8Array,
+  payload: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield start;
+  if (head.length > 0) yield head;
+  yield* payload;
+  yield RECORD_TRAILER;
+}
+
+const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
+/** Fields of a revisit that stay true of the full record. */
+export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
+
+function isCaptureType(head: RecordHead): boolean {
+  return CAPTURE_TYPES.has(head.type);
+}
+
+function visitOf(head: RecordHead): string {
+  return `${head.standardDate ?? head.date} ${head.targetUri}`;
+}
+
+/**
+ * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding and with the content coding
+ * of the record it comes from.
+ */
+export function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
+  const text = Buffer.from(ownHead).toString('latin1');
+  const end = text.indexOf('\n');
+  const [startLine, rest] = end < 0 ? [text.trimEnd(), ''] : [text.slice(0, end).trimEnd(), text.slice(end + 1)];
+  const lines = rest
+    .split(/\r?\n/)
+    .filter((line) => line !== '' && !/^(transfer-encoding|content-encoding)\s*:/i.test(line));
+  for (const field of holderFields)
+    if (field.name.toLowerCase() === 'content-encoding') lines.push(`${field.name}: ${field.value}`);
+  return Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+function isHttpType(contentType: string | undefined): boolean {
+  return contentType === undefined || /^(application|message)\/http\b/i.test(contentType);
+}
+
+const NOT_MODIFIED = 304;
+
+/** The head that a revisit gets with its payload: its own, or, where it has none, the one of the record that held the payload. */
+function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | undefined): Uint8Array {
+  if (!own) return withCodingsOf(holder!.bytes, holder!.fields);
+  if (own.status !== NOT_MODIFIED || !holder) return withCodingsOf(own.bytes, holder?.fields ?? own.fields);
+  // A full record cannot say "not modified": the answer that was not modified had this status line and this media type.
+  const startLine = Buffer.from(holder.bytes).toString('latin1').split(/\r?\n/, 1)[0]!;
+  const ownLines = Buffer.from(own.bytes).toString('latin1').split(/\r?\n/).slice(1);
+  const type = holder.get('content-type');
+  const lines = ownLines.filter((line) => line !== '' && !(type && /^content-type\s*:/i.test(line)));
+  if (type) lines.push(`Content-Type: ${type}`);
+  return withCodingsOf(Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1'), holder.fields);
+}
+
+const REPOINTED = new Set([
+  'warc-refers-to',
+  'warc-refers-to-target-uri',
+  'warc-refers-to-date',
+  'warc-record-id',
+  'warc-previous-record-id',
+  CAPTURE_ID_FIELD,
+  CONTENT_FIELD,
+]);
+
+const DIGEST_FIELD = 'warc-payload-digest';
+
+/** Whether a digest of a revisit is a name of its content that is worth keeping. A server's "not modified" has the digest of whatever came with it. */
+function isOthersName(head: RecordHead, text: string): boolean {
+  const digest = parseDigest(text);
+  const isOfContent = revisitProfileOf(head.get('warc-profile') ?? '') === 'identical-payload-digest';
+  return isOfContent && digest !== undefined && digest.algorithm !== 'sha256' && head.get(DECLARED_FIELD) === undefined;
+}
+
+/**
+ * The fields of a revisit with a new holder and, since the record is another, a new id. Its payload digest becomes the one that the holder's record writes; what
+ * its own writer called the content stays in DECLARED_FIELD.
+ */
+export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
+  const own = head.get(DIGEST_FIELD) ?? '';
+  const digest = parseDigest(referent.payloadDigest ?? '') ? referent.payloadDigest! : own;
+  const kept = (soundFields(head) ?? head.fields).filter(
+    ({ name }) => !REPOINTED.has(name.toLowerCase()) && (digest === own || name.toLowerCase() !== DIGEST_FIELD),
+  );
+  const at = Math.max(
+    0,
+    kept.findIndex((field) => field.name.toLowerCase() === 'content-length'),
+  );
+  const fresh: Field[] = [
+    { name: 'WARC-Record-ID', value: newId },
+    { name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' },
+    { name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' },
+  ];
+  if (referent.content) fresh.push({ name: CONTENT_FIELD, value: referent.content });
+  if (digest !== own) {
+    fresh.push({ name: 'WARC-Payload-Digest', value: digest });
+    if (isOthersName(head, own)) fresh.push({ name: DECLARED_FIELD, value: own });
+  }
+  if (referent.refersTo) fresh.push({ name: 'WARC-Refers-To', value: referent.refersTo });
+  if (referent.refersToTargetUri) fresh.push({ name: 'WARC-Refers-To-Target-URI', value: referent.refersToTargetUri });
+  if (referent.refersToDate) fresh.push({ name: 'WARC-Refers-To-Date', value: referent.refersToDate });
+  return [...kept.slice(0, at), ...fresh, ...kept.slice(at)].map(({ name, value }) => ({
+    name,
+    value: value.replace(/[\r\n]+/g, ' '),
+  }));
+}

@@ -1,0 +1,226 @@
+/**
+ * Walks one segment from its beginning and holds every record against the catalog: is it there, at this place; is it deleted and gone from the
+ * answers; in a full verification also, is its payload the one that the catalog knows by its digest, and are the digests right that it declares.
+ *
+ * The other direction, from the catalog to the records, is a matter of counting: a segment in which as many captures and holders were met as the
+ * catalog has for it has them all. Those that fall short are looked into one by one (see verify.ts).
+ */
+import { equal, type Finding, parseRecordDate } from '../../base/index.ts';
+import type { Capture, Segment } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import {
+  BlockScanner,
+  type DigestVerdict,
+  judgeDigests,
+  type RecordHead,
+  readRecords,
+  verdictWants,
+} from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { inSegment } from '../damage.ts';
+import { releasePayload } from '../read/record-access.ts';
+import { factsOfRecord, findCapturesIn, type RecordFacts } from '../record-facts.ts';
+import { blockId } from '../revisit/catalog-draft.ts';
+import { type Problem, type ProblemCode, problemOf } from '../verify-problem.ts';
+
+const GROUP_RECORDS = 1000;
+/** Where no record stands. */
+const NOWHERE = { segment: 0, offset: 0 };
+
+export type WalkOptions = {
+  readonly isFull: boolean;
+  readonly onProblem: (problem: Problem) => Promise<void>;
+  readonly onBytes: (bytes: number) => void;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** What was met in a segment. */
+export type WalkCounts = { records: number; captures: number; holders: number };
+
+type Met = { readonly facts: RecordFacts; readonly isDead: boolean };
+
+export async function walkSegment(
+  archive: ArchiveParts,
+  segment: Segment,
+  dead: ReadonlySet<number>,
+  options: WalkOptions,
+): Promise<WalkCounts> {
+  const walk = new SegmentWalk(archive, segment, options);
+  await walk.run(dead);
+  return walk.counts;
+}
+
+class SegmentWalk {
+  readonly counts: WalkCounts = { records: 0, captures: 0, holders: 0 };
+  readonly #archive: ArchiveParts;
+  readonly #segment: Segment;
+  readonly #options: WalkOptions;
+  #group: Met[] = [];
+  #findings: Finding[] = [];
+
+  constructor(archive: ArchiveParts, segment: Segment, options: WalkOptions) {
+    this.#archive = archive;
+    this.#segment = segment;
+    this.#options = options;
+  }
+
+  async run(dead: ReadonlySet<number>): Promise<void> {
+    const { volumes, access } = this.#archive;
+    const { name, volume, bytes, number } = this.#segment;
+    const dictionary = await access.dictionaryOf(number);
+    const isOwn = await access.isOwn(this.#segment);
+    const records = readRecords(volumes.get(volume).stream(name, 0, bytes), {
+      name,
+      inputBytes: bytes,
+      dictionary: dictionary && Buffer.from(dictionary),
+      onFinding: (finding) => this.#findings.push(inSegment(finding, isOwn)),
+      signal: this.#options.signal,
+    });
+    for await (const { head, tail, facts } of this.#facts(records)) {
+      this.counts.records++;
+      this.#options.onBytes(head.offset);
+      // The same rule as when the catalog is made: such a record has no place of its own.
+      if (tail?.complete && tail.length !== undefined) this.#group.push({ facts, isDead: dead.has(facts.offset) });
+      if (this.#group.length >= GROUP_RECORDS) await this.#compare();
+    }
+    await this.#compare();
+    await this.#tellFindings();
+  }
+
+  async *#facts(records: ReturnType<typeof readRecords>) {
+    for await (const record of records) {
+      const { head } = record;
+      const { isFull } = this.#options;
+      const scanner = new BlockScanner(head, isFull ? verdictWants(head, ['sha256']) : { payload: ['sha256'] });
+      if (isFull) for await (const piece of record.body()) scanner.push(piece);
+      else for await (const _ of record.body());
+      const block = scanner.end();
+      const payloadDigests = block.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
+      if (isFull) await this.#tellDigests(head, judgeDigests(head, block, record.tail?.complete ?? false));
+      const facts = factsOfRecord(
+        head,
+        { ...block, payloadDigests },
+        record.tail?.length,
+        record.tail?.complete ?? false,
+      );
+      yield { head, tail: record.tail, facts };
+    }
+  }
+
+  /** Holds a group of records against the catalog, in few calls. */
+  async #compare(): Promise<void> {
+    const group = this.#group.filter(({ facts }) => facts.kind !== undefined);
+    this.#group = [];
+    await this.#tellFindings();
+    if (group.length === 0) return;
+    const records = group.map(({ facts }) => facts);
+    const found = await findCapturesIn(this.#archive.catalog, this.#segment.number, records);
+    const captures = group.map(({ facts }, index) => found[index]!.find(({ place }) => place.length === facts.length));
+    for (const [index, { facts, isDead }] of group.entries()) {
+      const capture = captures[index];
+      if (capture) this.counts.captures++;
+      if (isDead && capture) await this.#tell('deleted-catalogued', facts.offset, facts.url, [facts.url]);
+      if (!isDead && !capture) await this.#tell('record-uncatalogued', facts.offset, facts.url, [facts.url]);
+    }
+    await (this.#options.isFull ? this.#compareContents(group, captures) : this.#countHolders(captures));
+    if (this.#options.isFull) await this.#compareReferents(group, captures);
+  }
+
+  async #countHolders(captures: readonly (Capture | undefined)[]): Promise<void> {
+    const full = captures.filter((capture) => capture?.block && capture.kind !== 'revisit');
+    const blocks = await this.#archive.catalog.getBlocks(full.map((capture) => capture!.block!));
+    for (const [index, block] of blocks.entries()) {
+      const { place } = full[index]!;
+      if (block?.holder.segment === place.segment && block.holder.offset === place.offset) this.counts.holders++;
+    }
+  }
+
+  async #compareContents(group: readonly Met[], captures: readonly (Capture | undefined)[]): Promise<void> {
+    const { catalog } = this.#archive;
+    const digests = group.map(({ facts }) => this.#archive.fingerprint(facts.payloadDigest));
+    const blocks = await catalog.findBlocks(digests);
+    for (const [index, { facts }] of group.entries()) {
+      if (facts.type === 'revisit') continue;
+      const fitting = blocks[index]!.filter((block) => block.size === facts.payloadBytes);
+      const isHolder = fitting.some(
+        ({ holder }) => holder.segment === this.#segment.number && holder.offset === facts.offset,
+      );
+      if (isHolder) this.counts.holders++;
+      const wanted = captures[index]?.block;
+      if (!wanted) continue;
+      const agrees = fitting.some(({ key }) => key.overflow === wanted.overflow && equal(key.digest, wanted.digest));
+      if (agrees) continue;
+      const [block] = await catalog.getBlocks([wanted]);
+      // A holder whose bytes changed is told of with everything that leans on it, when the holders are counted.
+      if (block?.holder.segment === this.#segment.number && block.holder.offset === facts.offset) continue;
+      await this.#tell('content-changed', facts.offset, facts.url, [facts.url]);
+    }
+  }
+
+  /**
+   * Whether the record that a revisit names by URI and date is in the archive, so that any other tool finds it too. Nearly always it is the one that holds the content,
+   * which is one row of the catalog; the other captures of that moment may be many.
+   */
+  async #compareReferents(group: readonly Met[], captures: readonly (Capture | undefined)[]): Promise<void> {
+    const { catalog } = this.#archive;
+    const revisits = group.flatMap(({ facts }, index) => {
+      const capture = captures[index];
+      const time = parseRecordDate(facts.refersToDate);
+      if (facts.type !== 'revisit' || !capture?.block || facts.refersToUri === '' || time === undefined) return [];
+      return [{ facts, block: capture.block, visit: { urlKey: urlKey(facts.refersToUri), time } }];
+    });
+    const blocks = await catalog.getBlocks(revisits.map(({ block }) => block));
+    const holders = await catalog.findCaptures(
+      revisits.map(({ visit }, index) => ({ ...visit, at: blocks[index]?.holder ?? NOWHERE })),
+    );
+    const others = revisits.filter((_, index) => holders[index]!.length === 0);
+    const found = await catalog.findCaptures(others.map(({ visit }) => visit));
+    const contents = new Map<readonly Capture[], Set<string>>();
+    for (const captures of new Set(found))
+      contents.set(captures, new Set(captures.flatMap(({ block }) => (block ? [blockId(block)] : []))));
+    for (const [index, { facts, block }] of others.entries()) {
+      const isThere = contents.get(found[index]!)!.has(blockId(block));
+      if (isThere || (await this.#isHeldByDeleted(facts, block))) continue;
+      await this.#tell('revisit-target-gone', facts.offset, `${facts.refersToUri} of ${facts.refersToDate}`);
+    }
+  }
+
+  /** A deleted record that others lean on stays in its segment until compaction finds another holder. */
+  async #isHeldByDeleted(facts: RecordFacts, key: NonNullable<Capture['block']>): Promise<boolean> {
+    const [block] = await this.#archive.catalog.getBlocks([key]);
+    if (!block) return false;
+    try {
+      const { head, payload } = await this.#archive.access.open(block.holder);
+      await releasePayload(payload);
+      const isOfDate = head.date === facts.refersToDate || head.standardDate === facts.refersToDate;
+      return head.targetUri === facts.refersToUri && isOfDate;
+    } catch {
+      // What is wrong with the holder is told of where the holders are looked into.
+      return true;
+    }
+  }
+
+  /** The digest of the block is all that guards an HTTP head in a file that is not compressed. */
+  async #tellDigests(head: RecordHead, { payload, block }: DigestVerdict): Promise<void> {
+    const wrong = [payload === 'none' && 'WARC-Payload-Digest', block === 'none' && 'WARC-Block-Digest'];
+    const fields = wrong
+      .filter((field) => field !== false)
+      .map((field) => `${field}: ${head.get(field.toLowerCase())}`);
+    if (fields.length > 0) await this.#tell('digest-disagrees', head.offset, fields.join(', '));
+  }
+
+  async #tellFindings(): Promise<void> {
+    const findings = this.#findings;
+    this.#findings = [];
+    for (const { level, offset, code, message } of findings) {
+      if (level === 'note') continue;
+      await this.#tell(level === 'error' ? 'record-damaged' : 'record-odd', offset, `${code}, ${message}`);
+    }
+  }
+
+  #tell(code: ProblemCode, offset: number, detail?: string, examples: readonly string[] = []): Promise<void> {
+    const { volume, name } = this.#segment;
+    const more = { ...(detail !== undefined && { detail }), leaning: examples.length, examples };
+    return this.#options.onProblem(problemOf(code, { volume, segment: name, offset }, more));
+  }
+}

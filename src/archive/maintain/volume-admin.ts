@@ -1,0 +1,205 @@
+/** The volumes of an archive as its keeper sees them: which there are, what lies in them, adding one, making one read-only or writable. */
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { fileError, PinakesError } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import type { LinkedVolume } from '../../volume/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { type Connector, isVolumeName, type VolumeSetting } from '../connector.ts';
+import { createVolume } from '../segment/volume-set.ts';
+import { volumeWriter } from '../segment/volume-writer.ts';
+import type { CataloguingParts } from '../write/cataloguing.ts';
+import { finishAdoptions } from './adopt.ts';
+import { healArchive } from './heal.ts';
+
+/** What changing the volumes needs besides the parts that other works get. */
+export interface VolumeAdminParts extends ArchiveParts {
+  readonly directory: string;
+  readonly connector: Connector;
+  changeConnector(connector: Connector): Promise<void>;
+  cataloguingParts(signal?: AbortSignal): CataloguingParts;
+}
+
+export type VolumeStatus = VolumeSetting & {
+  /** Why it is not there, when it is not. */
+  readonly failure: PinakesError | undefined;
+  readonly segments: number;
+  readonly bytes: number;
+  /** Bytes of deleted records that compaction would free. */
+  readonly deadBytes: number;
+  readonly freeBytes: number | undefined;
+  readonly totalBytes: number | undefined;
+};
+
+const LINKED_VOLUME: VolumeSetting = {
+  name: 'linked',
+  kind: 'linked',
+  path: 'volumes/linked.jsonl',
+  writable: false,
+};
+
+export async function listVolumes(archive: VolumeAdminParts): Promise<VolumeStatus[]> {
+  const segments = archive.shelf.all();
+  const volumes: VolumeStatus[] = [];
+  for (const setting of archive.volumes.settings()) {
+    const own = segments.filter((segment) => segment.volume === setting.name);
+    const volume = archive.volumes.available().find(({ name }) => name === setting.name);
+    let failure = archive.volumes.failureOf(setting.name);
+    const space = await volume?.space().catch((error: PinakesError) => {
+      failure = error;
+      return undefined;
+    });
+    volumes.push({
+      ...setting,
+      failure,
+      segments: own.length,
+      bytes: own.reduce((sum, segment) => sum + segment.bytes, 0),
+      deadBytes: own.reduce((sum, segment) => sum + segment.deadBytes, 0),
+      freeBytes: space?.freeBytes,
+      totalBytes: space?.totalBytes,
+    });
+  }
+  return volumes;
+}
+
+export type NewVolume = { readonly name: string; readonly path: string; readonly isReadOnly?: boolean };
+
+export type AddVolumeOptions = {
+  readonly onProgress?: (segment: Segment) => void;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Adds a directory as a volume. Segments that lie in it already become part of the archive. */
+export async function addVolume(
+  archive: VolumeAdminParts,
+  { name, path, isReadOnly }: NewVolume,
+  { onProgress, signal }: AddVolumeOptions = {},
+): Promise<void> {
+  if (!isVolumeName(name)) throw refused(name, 'a name has lower-case letters, digits and dashes');
+  if (archive.connector.volumes.some((volume) => volume.name === name))
+    throw refused(name, 'there is a volume of this name already');
+  const place = placeFor(archive.directory, path);
+  if (archive.connector.volumes.some((volume) => placeFor(archive.directory, volume.path, archive.directory) === place))
+    throw refused(name, 'this directory is a volume of the archive already');
+  await refuseNested(archive, name, resolve(archive.directory, place));
+  const setting: VolumeSetting = { name, kind: 'directory', path: place, writable: !isReadOnly };
+  await archive.exclusive(async () => {
+    if (isReadOnly) await assertDirectory(resolve(archive.directory, place));
+    else await createVolume(archive.directory, setting);
+    await archive.volumes.put(archive.directory, setting);
+    await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, setting] });
+    await healArchive(archive, archive.cataloguingParts(signal), onProgress);
+    for (const file of await archive.volumes.misnamed(name)) {
+      const message = 'it is left out: names have letters, digits, full stops, dashes and underscores';
+      archive.report({ code: 'segment-misnamed', level: 'warning', file: `${name}: ${file}`, offset: 0, message });
+    }
+  });
+}
+
+/** A file that lies in two volumes would be two segments, and what is done to the one would break the other. */
+async function refuseNested(archive: VolumeAdminParts, name: string, path: string): Promise<void> {
+  const place = await realPlace(path);
+  for (const [other, directory] of await directoriesOf(archive)) {
+    if (isWithin(place, directory)) throw refused(name, `this directory lies in that of the volume ${other}`);
+    if (isWithin(directory, place)) throw refused(name, `the directory of the volume ${other} lies in this one`);
+  }
+}
+
+/**
+ * Files to be added, but for those that are segments of the archive. A directory that is added may well hold the archive too, and its own segments would bring back what
+ * was deleted and is not compacted away, and carry captures from one collection to another.
+ */
+export async function withoutOwnFiles(archive: VolumeAdminParts, files: readonly string[]): Promise<string[]> {
+  const directories = await directoriesOf(archive);
+  const foreign: string[] = [];
+  for (const file of files) {
+    const place = await realPlace(resolve(file));
+    if (!directories.some(([, directory]) => isWithin(place, directory))) foreign.push(file);
+  }
+  return foreign;
+}
+
+/** Names and directories of the volumes that are directories. */
+function directoriesOf(archive: VolumeAdminParts): Promise<[name: string, directory: string][]> {
+  const settings = archive.connector.volumes.filter(({ kind }) => kind === 'directory');
+  return Promise.all(settings.map(async ({ name, path }) => [name, await realPlace(resolve(archive.directory, path))]));
+}
+
+/** Where a path leads, with links followed as far as it is there. */
+async function realPlace(path: string): Promise<string> {
+  return realpath(path).catch(async () => {
+    const parent = dirname(path);
+    return parent === path ? path : join(await realPlace(parent), basename(path));
+  });
+}
+
+function isWithin(path: string, directory: string): boolean {
+  const inside = relative(directory, path);
+  return inside === '' || (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside));
+}
+
+/** Makes a volume read-only or writable. Segments that were being written to are sealed first. */
+export async function setVolumeWritable(archive: VolumeAdminParts, name: string, writable: boolean): Promise<void> {
+  const setting = archive.connector.volumes.find((volume) => volume.name === name);
+  if (!setting) throw archive.volumes.unknown(name);
+  if (setting.kind === 'linked') throw refused(name, 'files that were added in place are only ever read');
+  if (setting.writable === writable) return;
+  const changed: VolumeSetting = { ...setting, writable };
+  // One that another archive writes to would be lost to reading too.
+  if (writable) await volumeWriter(archive.directory, changed);
+  await archive.exclusive(async () => {
+    // What is left to remove has to be removed while it can.
+    await finishAdoptions(archive);
+    await sealOpenSegments(archive, name);
+    const volumes = archive.connector.volumes.map((volume) => (volume.name === name ? changed : volume));
+    await archive.changeConnector({ ...archive.connector, volumes });
+    await archive.volumes.put(archive.directory, changed);
+  });
+}
+
+/** Seals what is open in a volume. The catalog knows all of it, since changes run one at a time. */
+export async function sealOpenSegments(archive: ArchiveParts, volumeName: string): Promise<void> {
+  for (const open of archive.shelf.openSegments()) {
+    if (open.segment.volume !== volumeName) continue;
+    await archive.shelf.retire(open);
+    await archive.catalog.write({ putSegments: [open.segment] });
+  }
+}
+
+/** The volume of files that are added in place; it is made when the first is. */
+export async function linkedVolume(archive: VolumeAdminParts): Promise<LinkedVolume> {
+  const known = archive.connector.volumes.find((volume) => volume.kind === 'linked');
+  if (!known) {
+    if (archive.connector.volumes.some((volume) => volume.name === LINKED_VOLUME.name))
+      throw refused(LINKED_VOLUME.name, 'this name is kept for files that are added in place');
+    await archive.exclusive(async () => {
+      // Another may have made it while this one waited.
+      if (archive.connector.volumes.some(({ kind }) => kind === 'linked')) return;
+      await createVolume(archive.directory, LINKED_VOLUME);
+      await archive.volumes.put(archive.directory, LINKED_VOLUME);
+      await archive.changeConnector({ ...archive.connector, volumes: [...archive.connector.volumes, LINKED_VOLUME] });
+    });
+  }
+  const { name } = known ?? LINKED_VOLUME;
+  const volume = archive.volumes.linked(name);
+  if (!volume) throw archive.volumes.failureOf(name) ?? new PinakesError('VOLUME_MISSING', { where: `volume ${name}` });
+  return volume;
+}
+
+function refused(name: string, detail: string): PinakesError {
+  return new PinakesError('BAD_ARGUMENT', { where: `volume ${name}`, detail });
+}
+
+/** The path as the connector keeps it: relative inside of the archive, so that the archive can be moved, else absolute. */
+function placeFor(directory: string, path: string, from?: string): string {
+  const absolute = from === undefined ? resolve(path) : resolve(from, path);
+  const inside = relative(resolve(directory), absolute);
+  return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? absolute : inside;
+}
+
+async function assertDirectory(path: string): Promise<void> {
+  const info = await stat(path).catch((cause: unknown) => {
+    throw fileError(cause, path);
+  });
+  if (!info.isDirectory()) throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'this is not a directory' });
+}

@@ -1,0 +1,66 @@
+/**
+ * Removes a volume from an archive. Only one that is seen to be empty goes: what it still holds would be lost to the archive.
+ *
+ * The directory and the files of others in it stay. What marks it as a volume goes last, so that it can become a volume under another name.
+ */
+import { PinakesError } from '../../base/index.ts';
+import { unmarkDirectoryVolume } from '../../volume/index.ts';
+import { TOMBSTONES_SUFFIX } from '../segment/tombstones.ts';
+import { removeWriter } from '../segment/volume-writer.ts';
+import { finishAdoptions } from './adopt.ts';
+import { SEGMENT_NAME } from './heal.ts';
+import type { VolumeAdminParts } from './volume-admin.ts';
+
+/** Takes an empty volume out of the connector. */
+export async function removeVolume(archive: VolumeAdminParts, name: string): Promise<void> {
+  await archive.exclusive(async () => {
+    const setting = archive.connector.volumes.find((volume) => volume.name === name);
+    if (!setting) throw archive.volumes.unknown(name);
+    const volumes = archive.connector.volumes.filter((volume) => volume !== setting);
+    if (volumes.length === 0) {
+      const detail = 'it is the only one, and an archive has at least one';
+      throw new PinakesError('BAD_ARGUMENT', { where: `volume ${name}`, detail });
+    }
+    await finishAdoptions(archive);
+    await assertEmpty(archive, name);
+    await archive.changeConnector({ ...archive.connector, volumes });
+    const { directory } = await archive.volumes.remove(name);
+    if (directory === undefined || !setting.writable) return;
+    // Marks that cannot be removed only keep the directory from becoming a volume under another name.
+    await removeWriter(directory).catch(() => {});
+    await unmarkDirectoryVolume(directory).catch(() => {});
+  });
+}
+
+async function assertEmpty(archive: VolumeAdminParts, name: string): Promise<void> {
+  const where = `volume ${name}`;
+  const failure = archive.volumes.failureOf(name);
+  const objects = failure ? failure : await archive.volumes.get(name).list().catch(missing);
+  if (objects instanceof PinakesError) {
+    const detail = `${objects.detail ?? objects.code}; whether it is empty can be seen only while it is there`;
+    throw new PinakesError('VOLUME_MISSING', { where: objects.where ?? where, detail, cause: objects });
+  }
+  const known = archive.shelf.all().filter(({ volume }) => volume === name);
+  const found = objects.map((object) => object.name).filter((object) => SEGMENT_NAME.test(object));
+  const segments = new Set([...known.map((segment) => segment.name), ...found]);
+  const misnamed = await archive.volumes.misnamed(name);
+  const damagedLines = archive.volumes.linked(name)?.damagedLines.length ?? 0;
+  const tombstones = objects.filter((object) => object.name.endsWith(TOMBSTONES_SUFFIX));
+  const held = [
+    counted(segments.size, 'segment'),
+    counted(misnamed.length, 'file with an unusable name', 'files with unusable names'),
+    counted(damagedLines, 'damaged line in its list of files', 'damaged lines in its list of files'),
+    counted(tombstones.length, 'file of tombstones', 'files of tombstones'),
+  ];
+  const detail = held.filter((text) => text !== '').join(', ');
+  if (detail !== '') throw new PinakesError('VOLUME_NOT_EMPTY', { where, detail });
+}
+
+function counted(count: number, one: string, several = `${one}s`): string {
+  return count === 0 ? '' : `${count} ${count === 1 ? one : several}`;
+}
+
+function missing(error: unknown): PinakesError {
+  if (error instanceof PinakesError && error.code === 'VOLUME_MISSING') return error;
+  throw error;
+}

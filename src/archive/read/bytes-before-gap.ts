@@ -1,0 +1,69 @@
+/**
+ * The bytes of a segment up to those that the disk does not give any more. A volume reads much at a time, so around a bad sector it is asked for little: all that
+ * can be had before the gap comes, and the gap ends where something can be had again.
+ */
+import { READ_CHUNK_BYTES } from '../../base/index.ts';
+import type { Volume } from '../../volume/index.ts';
+import { ifGiven, isBadSector } from '../damage.ts';
+
+const SECTOR_BYTES = 4096;
+
+export type Gap = { readonly from: number; readonly to: number };
+
+export class BytesBeforeGap implements AsyncIterable<Uint8Array> {
+  readonly #volume: Volume;
+  readonly #name: string;
+  readonly #end: number;
+  /** Where the next bytes come from. */
+  position: number;
+  /** Known once all that stands before it has come; undefined when that is everything. */
+  gap: Gap | undefined;
+
+  constructor(volume: Volume, name: string, from: number, end: number) {
+    this.#volume = volume;
+    this.#name = name;
+    this.#end = end;
+    this.position = from;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      try {
+        for await (const piece of this.#volume.stream(this.#name, this.position, this.#end)) {
+          this.position += piece.length;
+          yield piece;
+        }
+        return;
+      } catch (error) {
+        if (!isBadSector(error)) throw error;
+      }
+      for (const end = this.position + READ_CHUNK_BYTES; this.position < Math.min(end, this.#end); ) {
+        const sector = await this.#sectorAt(this.position);
+        if (!sector) {
+          this.gap = { from: this.position, to: await this.#endOfGap() };
+          return;
+        }
+        if (sector.length === 0) return;
+        this.position += sector.length;
+        yield sector;
+      }
+    }
+  }
+
+  /** In steps that grow with the gap: a dying disk takes seconds over each. */
+  async #endOfGap(): Promise<number> {
+    for (let to = this.position; ; ) {
+      const step = Math.max(SECTOR_BYTES, (to - this.position) / 8);
+      to = Math.floor((to + step) / SECTOR_BYTES) * SECTOR_BYTES;
+      if (to >= this.#end) return this.#end;
+      if (await this.#sectorAt(to)) return to;
+    }
+  }
+
+  /** The rest of the sector; undefined when the disk does not give it. */
+  async #sectorAt(offset: number): Promise<Uint8Array | undefined> {
+    const length = Math.min(SECTOR_BYTES - (offset % SECTOR_BYTES), this.#end - offset);
+    const [bytes] = (await ifGiven(this.#volume.read([{ name: this.#name, offset, length }]))) ?? [];
+    return bytes;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Checks records whose member has no checksum of its own against the digests that are known of them.
+ *
+ * The digest that the archive took when the record came in is asked only where those in the record's own head do not settle it: some tools declare wrong ones, and their
+ * records are sound all the same. A record of which no digest is known at all cannot be checked.
+ */
+import { equal, type Finding } from '../../base/index.ts';
+import type { CatalogView, Place } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import {
+  type BlockFacts,
+  BlockScanner,
+  type DecodedRecord,
+  type DigestVerdict,
+  findingOf,
+  judgeDigests,
+  type RecordHead,
+  unsummedWants,
+} from '../../warc/index.ts';
+import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
+import { isCaptureType } from './companions.ts';
+
+type RecordPlace = Pick<Place, 'segment' | 'offset'>;
+
+export class ContentCheck {
+  readonly #catalog: Pick<CatalogView, 'findCaptures'>;
+  readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
+
+  constructor(catalog: Pick<CatalogView, 'findCaptures'>, fingerprint: (digest: Uint8Array) => Uint8Array) {
+    this.#catalog = catalog;
+    this.#fingerprint = fingerprint;
+  }
+
+  /** What is wrong with a record that was read to its end. */
+  async findings(
+    place: RecordPlace,
+    file: string,
+    head: RecordHead,
+    facts: BlockFacts,
+    isComplete: boolean,
+  ): Promise<readonly Finding[]> {
+    // The reader reports what is cut short.
+    if (!isComplete) return [];
+    const verdict = judgeDigests(head, facts, isComplete);
+    const fault = isSettled(verdict) ? undefined : await this.#faultOf(place, head, facts, verdict);
+    if (fault === undefined) return [];
+    if (fault !== 'content-changed') return [findingOf(fault, file, place.offset)];
+    const { level, says } = PROBLEM_CATALOGUE[fault];
+    return [{ code: fault, level, file, offset: place.offset, message: says }];
+  }
+
+  /** The same of a record in memory. */
+  findingsOf(place: RecordPlace, file: string, { head, block }: DecodedRecord): Promise<readonly Finding[]> {
+    const scanner = new BlockScanner(head, unsummedWants(head, 'sha256'));
+    if (block.length > 0) scanner.push(block);
+    return this.findings(place, file, head, scanner.end(), true);
+  }
+
+  async #faultOf(place: RecordPlace, head: RecordHead, facts: BlockFacts, { block, payload }: DigestVerdict) {
+    const isSame = await this.#isSameContent(place, head, facts);
+    if (isSame === false) return 'content-changed';
+    // A tool that declares a wrong payload digest of what it stored cannot be trusted with that of the block either.
+    if (block === 'none' && (isSame === undefined || payload !== 'none')) return 'block-digest-mismatch';
+    return payload === 'none' && isSame === undefined ? 'payload-digest-mismatch' : undefined;
+  }
+
+  /** Whether the payload is the one that was stored; undefined where the archive does not know it. */
+  async #isSameContent({ segment, offset }: RecordPlace, head: RecordHead, facts: BlockFacts) {
+    const { targetUri, time, type } = head;
+    if (type === 'revisit' || !isCaptureType(type) || targetUri === undefined || time === undefined) return undefined;
+    const question = { urlKey: urlKey(targetUri), time, at: { segment, offset } };
+    const [[capture] = []] = await this.#catalog.findCaptures([question]);
+    if (!capture?.block) return undefined;
+    const [digest] = facts.payloadDigests;
+    return digest !== undefined && equal(this.#fingerprint(digest.bytes), capture.block.digest);
+  }
+}
+
+/** Whether digests in the head of the record vouch for its bytes. */
+function isSettled({ block, payload }: DigestVerdict): boolean {
+  if (block === 'block') return true;
+  return block !== 'none' && (payload === 'payload' || payload === 'framed' || payload === 'decoded');
+}

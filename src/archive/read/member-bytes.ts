@@ -1,0 +1,77 @@
+/**
+ * The bytes that a member decodes to, exactly as they were packed: heads, blocks and whatever stands behind them. At once while they are few, in pieces
+ * when they are many (I9).
+ */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
+import { PinakesError, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
+import type { Volume } from '../../volume/index.ts';
+import { codingOf, RecordDecoder } from '../../warc/index.ts';
+
+/** Members up to this size are read and decoded at once. */
+const WHOLE_BYTES_MAX = 1024 * 1024;
+
+export type Member = { readonly offset: number; readonly length: number };
+
+/** Reads members of one object. */
+export class MemberBytes implements Disposable {
+  readonly #volume: Volume;
+  readonly #name: string;
+  readonly #dictionary: Uint8Array | undefined;
+  readonly #decoder = new RecordDecoder();
+
+  constructor(volume: Volume, name: string, dictionary: Uint8Array | undefined) {
+    this.#volume = volume;
+    this.#name = name;
+    this.#dictionary = dictionary;
+  }
+
+  [Symbol.dispose](): void {
+    this.#decoder.close();
+  }
+
+  /** All of them; undefined when they are too many to be held. */
+  async whole(member: Member): Promise<Uint8Array | undefined> {
+    if (member.length > WHOLE_BYTES_MAX) return undefined;
+    const [packed] = await this.#volume.read([{ name: this.#name, ...member }]);
+    return this.#decoder.decodeMember(packed!, this.#dictionary);
+  }
+
+  async *pieces(member: Member): AsyncGenerator<Uint8Array> {
+    const end = member.offset + member.length;
+    const [start] = await this.#volume.read([{ name: this.#name, offset: member.offset, length: 4 }]);
+    const packed = copies(this.#volume.stream(this.#name, member.offset, end));
+    const engine = this.#engine(codingOf(start!));
+    if (!engine) {
+      yield* packed;
+      return;
+    }
+    const decoding = pipeline(Readable.from(packed), engine).catch(() => {});
+    try {
+      yield* engine as AsyncIterable<Uint8Array>;
+    } catch (cause) {
+      throw damaged(cause, `${this.#name}:${member.offset}`);
+    } finally {
+      engine.destroy();
+      await decoding;
+    }
+  }
+
+  #engine(coding: ReturnType<typeof codingOf>) {
+    if (coding === 'none') return undefined;
+    if (coding === 'gzip') return createGunzip();
+    const params = { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX };
+    return createZstdDecompress({ params, ...(this.#dictionary && { dictionary: Buffer.from(this.#dictionary) }) });
+  }
+}
+
+/** A volume's pieces are good only until the next is asked for, which a pipeline does ahead of time. */
+async function* copies(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) yield Buffer.from(piece);
+}
+
+function damaged(cause: unknown, where: string): unknown {
+  if (cause instanceof PinakesError) return cause;
+  return new PinakesError('OBJECT_CHANGED', { where, detail: 'a member does not decode to its end', cause });
+}

@@ -1,0 +1,409 @@
+/**
+ * Reads single records out of segments: whole for the quick way, in pieces for large ones.
+ *
+ * Both ways verify the checksum of the member, and where it has none, the digests that are known of the record. The quick way gives sound records only. Records that it
+ * refuses are read in pieces, which gives all that can be read and reports what is damaged.
+ */
+import { type Finding, PinakesError } from '../../base/index.ts';
+import type { CatalogView, Place, Segment } from '../../catalog/index.ts';
+import {
+  BlockScanner,
+  type DecodedRecord,
+  dictionaryOfFile,
+  type HttpHead,
+  isSummedMember,
+  type ReadingRecord,
+  type ReadOptions,
+  RecordDecoder,
+  type RecordHead,
+  readRecords,
+  type UnsummedCheck,
+} from '../../warc/index.ts';
+import { type Damage, damageError, damageOf, ifGiven, isBadSector, isDamage } from '../damage.ts';
+import { isOwnBeginning } from '../segment/replacement.ts';
+import type { SegmentShelf } from '../segment/segment-shelf.ts';
+import type { VolumeSet } from '../segment/volume-set.ts';
+import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
+import { BytesBeforeGap } from './bytes-before-gap.ts';
+import { ContentCheck } from './content-check.ts';
+
+/** Members up to this size are read and decoded at once. */
+const WHOLE_BYTES_MAX = 1024 * 1024;
+/** Dictionaries that are kept; each takes some hundred kilobytes at most. */
+const DICTIONARIES_MAX = 64;
+/** So much of a member tells the head of its record, but for very long ones. */
+const HEAD_START_BYTES = 4 * 1024;
+
+export type OpenedRecord = {
+  readonly head: RecordHead;
+  readonly http: HttpHead | undefined;
+  /** Body without transfer coding, content coding kept. To be read once, to its end or to a `return`. */
+  readonly payload: AsyncIterable<Uint8Array>;
+  /** Whether it is known already that nothing of it is damaged. */
+  readonly isSound: boolean;
+  /** What is damaged of it; all of that is known once the payload was read to its end. */
+  damage(): readonly Finding[];
+};
+
+type RecordsOptions = {
+  /** What is damaged where no record could be read. */
+  readonly onUnreadable?: ((finding: Finding) => void) | undefined;
+  /** How much stays in memory, to get all that can be read out of a damaged member. */
+  readonly lookBackBytes?: number | undefined;
+  /**
+   * For those who tell of whatever does not come: bytes that the disk does not give are passed over, and told of as unreadable. So is what the segment has too little, and
+   * are NULs where the archive itself wrote nothing but records.
+   */
+  readonly passesGaps?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** A record that is in memory as a whole. */
+export type WholeRecord = {
+  readonly head: RecordHead;
+  readonly http: HttpHead | undefined;
+  /** Of the block, of which head and payload are views. */
+  readonly blockBytes: number;
+  /** Body without transfer coding, content coding kept, in order. */
+  readonly payload: readonly Uint8Array[];
+};
+
+export class RecordAccess {
+  readonly #volumes: VolumeSet;
+  readonly #shelf: SegmentShelf;
+  readonly #decoder = new RecordDecoder();
+  readonly #dictionaries = new Map<number, Uint8Array | undefined>();
+  /** Segments that the archive began itself, and those that it did not. */
+  readonly #own = new Map<number, boolean>();
+  readonly #check: ContentCheck;
+
+  constructor(
+    volumes: VolumeSet,
+    shelf: SegmentShelf,
+    catalog: Pick<CatalogView, 'findCaptures'>,
+    fingerprint: (digest: Uint8Array) => Uint8Array,
+  ) {
+    this.#volumes = volumes;
+    this.#shelf = shelf;
+    this.#check = new ContentCheck(catalog, fingerprint);
+  }
+
+  close(): void {
+    this.#decoder.close();
+  }
+
+  /** Forgets what it knows of segments by their numbers, for a rebuild. */
+  forget(): void {
+    this.#dictionaries.clear();
+    this.#own.clear();
+  }
+
+  /** The member as it lies in the segment. */
+  async member(place: Place): Promise<Uint8Array> {
+    const segment = this.#shelf.get(place.segment);
+    const [bytes] = await this.#volumes
+      .get(segment.volume)
+      .read([{ name: segment.name, offset: place.offset, length: place.length }]);
+    return bytes!;
+  }
+
+  /** The same; undefined when the disk does not give it any more. */
+  memberIfGiven(place: Place): Promise<Uint8Array | undefined> {
+    return ifGiven(this.member(place));
+  }
+
+  /** The same in pieces, each good until the next is asked for. */
+  async *memberPieces(place: Place): AsyncGenerator<Uint8Array> {
+    const segment = this.#shelf.get(place.segment);
+    yield* this.#volumes.get(segment.volume).stream(segment.name, place.offset, place.offset + place.length);
+  }
+
+  /** Head and payload of the record at a place. */
+  async open(place: Place): Promise<OpenedRecord> {
+    const whole = await this.openWhole(place);
+    return whole ? openedOf(whole) : this.openStreamed(place);
+  }
+
+  /**
+   * A record to make another one of; or what is damaged of it. Written anew, with a length and a checksum of its own, what is damaged would look sound. What is too large to be
+   * known as sound beforehand is read twice for this.
+   */
+  async openSound(place: Place, url: string | undefined): Promise<OpenedRecord | Damage> {
+    try {
+      const record = await this.open(place);
+      if (record.isSound) return record;
+      for await (const _ of record.payload);
+      return this.damageAt(place, record.damage(), url) ?? (await this.open(place));
+    } catch (error) {
+      if (!isDamage(error) && !isBadSector(error)) throw error;
+      return this.absenceAt(place, [], url);
+    }
+  }
+
+  /** The record at a place, unless it is large, damaged, or shares its member. */
+  async openWhole(place: Place): Promise<WholeRecord | undefined> {
+    if (place.length > WHOLE_BYTES_MAX) return undefined;
+    const record = await this.soundRecord(place, await this.member(place));
+    return record && wholeOf(record);
+  }
+
+  /** The record in the member that stands at a place; undefined when the member is damaged or holds anything but one whole record. */
+  async soundRecord(place: Place, member: Uint8Array): Promise<DecodedRecord | undefined> {
+    const { name } = this.#shelf.get(place.segment);
+    const dictionary = name.endsWith('.zst') ? await ifGiven(this.dictionaryOf(place.segment)) : undefined;
+    const record = this.#decoder.decode(member, dictionary);
+    if (!record || isSummedMember(member)) return record;
+    const findings = await this.#check.findingsOf(place, name, record);
+    return findings.length > 0 ? undefined : record;
+  }
+
+  /** For readers of a segment: checks its records whose member has no checksum. */
+  checkOf({ number, name }: Segment): UnsummedCheck {
+    return (head, facts, isComplete) =>
+      this.#check.findings({ segment: number, offset: head.offset }, name, head, facts, isComplete);
+  }
+
+  /** The heads of the records at these places, without their payloads; undefined for one that cannot be read, be it damaged or away with its volume. */
+  async heads(places: readonly Place[]): Promise<(RecordHead | undefined)[]> {
+    const starts: (Uint8Array | undefined)[] = [];
+    for (const [volume, indexes] of this.#byVolume(places)) {
+      const ranges = indexes.map((index) => {
+        const { segment, offset, length } = places[index]!;
+        return { name: this.#shelf.get(segment).name, offset, length: Math.min(length, HEAD_START_BYTES) };
+      });
+      // One that is missing fails them all: then each is asked for by itself.
+      const read = (await unlessUnreadable(() => this.#volumes.get(volume).read(ranges))) ?? [];
+      for (const [at, index] of indexes.entries()) starts[index] = read[at];
+    }
+    const heads: (RecordHead | undefined)[] = [];
+    for (const [index, place] of places.entries()) {
+      const start = starts[index];
+      heads.push((start && this.#decoder.decodeHead(start)) ?? (await unlessUnreadable(() => this.#headOf(place))));
+    }
+    return heads;
+  }
+
+  async #headOf(place: Place): Promise<RecordHead> {
+    const { head, payload } = await this.open(place);
+    await releasePayload(payload);
+    return head;
+  }
+
+  /** Which of the places lie in which volume. */
+  #byVolume(places: readonly Place[]): Map<string, number[]> {
+    const indexes = new Map<string, number[]>();
+    for (const [index, { segment }] of places.entries()) {
+      const { volume } = this.#shelf.get(segment);
+      const same = indexes.get(volume);
+      if (same) same.push(index);
+      else indexes.set(volume, [index]);
+    }
+    return indexes;
+  }
+
+  /** The dictionary that a segment brings for its members. */
+  async dictionaryOf(segmentNumber: number): Promise<Uint8Array | undefined> {
+    const segment = this.#shelf.get(segmentNumber);
+    if (!segment.name.endsWith('.zst')) return undefined;
+    if (this.#dictionaries.has(segmentNumber)) return this.#dictionaries.get(segmentNumber);
+    const volume = this.#volumes.get(segment.volume);
+    const [start] = await volume.read([{ name: segment.name, offset: 0, length: 8 }]);
+    const view = Buffer.from(start!);
+    const size = view.length === 8 && view.readUInt32LE(0) === 0x184d2a5d ? view.readUInt32LE(4) : 0;
+    const [frame] = size > 0 ? await volume.read([{ name: segment.name, offset: 0, length: 8 + size }]) : [];
+    const dictionary = frame && dictionaryOfFile(Buffer.from(frame));
+    const found = dictionary instanceof Uint8Array ? dictionary : undefined;
+    this.#dictionaries.set(segmentNumber, found);
+    const [oldest] = this.#dictionaries.keys();
+    if (this.#dictionaries.size > DICTIONARIES_MAX) this.#dictionaries.delete(oldest!);
+    return found;
+  }
+
+  /**
+   * Whether the archive began a segment itself, as its warcinfo says: then every member in it was whole, unless compaction took a damaged one over. What others wrote may end
+   * in half a record.
+   */
+  async isOwn(segment: Segment): Promise<boolean> {
+    const known = this.#own.get(segment.number);
+    if (known !== undefined) return known;
+    const isOwn = await this.#beginsAsOwn(segment);
+    this.#own.set(segment.number, isOwn);
+    return isOwn;
+  }
+
+  async #beginsAsOwn({ volume, name }: Segment): Promise<boolean> {
+    try {
+      for await (const record of readRecords(this.#volumes.get(volume).stream(name), { name }))
+        return await isOwnBeginning(record, name);
+    } catch (error) {
+      if (!isBadSector(error)) throw error;
+    }
+    return false;
+  }
+
+  /** A record in pieces, for those that are large, damaged, or share their member. */
+  records(place: Place, options: RecordsOptions = {}): AsyncGenerator<ReadingRecord> {
+    const { segment, offset, length } = place;
+    // Nothing but this record is looked for, and many may be under way at once, each as slow as its client.
+    return this.recordsIn(this.#shelf.get(segment), offset, offset + length, { lookBackBytes: 0, ...options });
+  }
+
+  /** The records of a stretch of a segment. */
+  recordsIn(
+    segment: Segment,
+    from: number,
+    end: number,
+    { passesGaps = false, ...options }: RecordsOptions = {},
+  ): AsyncGenerator<ReadingRecord> {
+    // Not handed through a generator of its own: every record would wait for one more.
+    return passesGaps
+      ? this.#recordsAroundGaps(segment, from, end, options)
+      : this.#recordsBetween(segment, from, end, options);
+  }
+
+  async *#recordsBetween(
+    segment: Segment,
+    from: number,
+    end: number,
+    options: RecordsOptions,
+  ): AsyncGenerator<ReadingRecord> {
+    const stream = this.#volumes.get(segment.volume).stream(segment.name, from, end);
+    const reading = this.#readingOf(segment, await ifGiven(this.dictionaryOf(segment.number)), options);
+    yield* readRecords(stream, { ...reading, offset: from, inputBytes: end - from });
+  }
+
+  async *#recordsAroundGaps(
+    segment: Segment,
+    from: number,
+    end: number,
+    options: RecordsOptions,
+  ): AsyncGenerator<ReadingRecord> {
+    const { name } = segment;
+    const dictionary = await ifGiven(this.dictionaryOf(segment.number));
+    const reading = this.#readingOf(segment, dictionary, options);
+    const isOwn = await this.isOwn(segment);
+    const coding = name.endsWith('.gz') ? 'gzip' : name.endsWith('.zst') ? 'zstd' : 'none';
+    const lose = (offset: number, code: 'segment-short' | 'segment-unreadable', bytes: number) => {
+      const { level, says } = PROBLEM_CATALOGUE[code];
+      reading.onUnreadable?.({ code, level, file: name, offset, message: `${says}: ${bytes} bytes from here on` });
+    };
+    for (let at = from; at < end; ) {
+      const bytes = new BytesBeforeGap(this.#volumes.get(segment.volume), name, at, end);
+      yield* readRecords(bytes, {
+        ...reading,
+        offset: at,
+        inputBytes: end - at,
+        ...(at > from && { coding }),
+        onFinding: (finding) => {
+          if (isOwn && finding.code === 'padding-skipped') reading.onUnreadable?.(finding);
+        },
+        // What stands behind a gap is the rest of a record that was told of with it.
+        onUnreadable: (finding) => {
+          if (at === from || finding.offset !== at) reading.onUnreadable?.(finding);
+        },
+      });
+      const { gap, position } = bytes;
+      if (gap) lose(gap.from, 'segment-unreadable', gap.to - gap.from);
+      else if (position < end) lose(position, 'segment-short', end - position);
+      at = gap?.to ?? end;
+    }
+  }
+
+  /** A record in pieces as they come. */
+  async openStreamed(place: Place): Promise<OpenedRecord> {
+    const lost: Finding[] = [];
+    const records = this.records(place, {
+      onUnreadable: (finding) => lost.push(finding),
+      lookBackBytes: lookBackOf(place),
+    });
+    const first = await records.next();
+    if (first.done) throw damageError(this.absenceAt(place, lost, undefined));
+    const record = first.value;
+    let held: Uint8Array[] = [];
+    const scanner = new BlockScanner(record.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
+    const body = record.body();
+    let isOver = false;
+    const pull = async () => {
+      const piece = await body.next();
+      if (piece.done) isOver = true;
+      else scanner.push(piece.value);
+    };
+    while (!isOver && !scanner.isHeadKnown) await pull();
+    const facts = isOver ? scanner.end() : undefined;
+    async function* payload(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) {
+          const pieces = held;
+          held = [];
+          yield* pieces;
+          if (isOver) break;
+          await pull();
+        }
+        if (!facts) scanner.end();
+        yield* held;
+      } finally {
+        await records.return(undefined);
+      }
+    }
+    return {
+      head: record.head,
+      http: facts ? facts.http : scanner.http,
+      payload: payload(),
+      isSound: false,
+      damage: () => (lost.length > 0 ? [...lost, ...record.damage] : record.damage),
+    };
+  }
+
+  /** What is damaged of the record at a place, as it is told to whoever asked for it; undefined when nothing is. */
+  damageAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage | undefined {
+    return damageOf(this.#shelf.get(place.segment), findings, url);
+  }
+
+  /** The same where nothing of the record can be read. */
+  absenceAt(place: Place, findings: readonly Finding[], url: string | undefined): Damage {
+    const { volume, name } = this.#shelf.get(place.segment);
+    const { level, says } = PROBLEM_CATALOGUE['record-damaged'];
+    const nothing: Finding = { code: 'record-damaged', level, file: name, offset: place.offset, message: says };
+    return damageOf({ volume, name }, findings.length > 0 ? findings : [nothing], url)!;
+  }
+
+  #readingOf(segment: Segment, dictionary: Uint8Array | undefined, options: RecordsOptions): ReadOptions {
+    const checkUnsummed = this.checkOf(segment);
+    return { ...options, name: segment.name, dictionary: dictionary && Buffer.from(dictionary), checkUnsummed };
+  }
+}
+
+/** All that can be read of a small member is wanted; of many large ones at once, no more than passes by. */
+export function lookBackOf({ length }: Pick<Place, 'length'>): number {
+  return length <= WHOLE_BYTES_MAX ? length : 0;
+}
+
+function wholeOf({ head, block }: DecodedRecord): WholeRecord {
+  const payload: Uint8Array[] = [];
+  const scanner = new BlockScanner(head, { onPayload: (bytes) => payload.push(bytes) });
+  if (block.length > 0) scanner.push(block);
+  const { http } = scanner.end();
+  return { head, http, blockBytes: block.length, payload };
+}
+
+export function openedOf({ head, http, payload }: WholeRecord): OpenedRecord {
+  return { head, http, payload: once(payload), isSound: true, damage: () => [] };
+}
+
+async function* once(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* pieces;
+}
+
+/** Lets go of a payload that nobody reads. One that was never asked for a piece would keep its file open. */
+export async function releasePayload(payload: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of payload) break;
+}
+
+async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof PinakesError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Changes to the catalog while they are being thought out: what will be written together, and what the catalog will answer once it is.
+ *
+ * A draft keeps reference counts right: every capture that is put adds one to its block, every one that is removed takes one away, and a block
+ * that nothing refers to any more leaves with the same batch. What it brings in is told to those who wait for it.
+ */
+import { assert, equal, fromHex, toHex } from '../../base/index.ts';
+import type {
+  Alias,
+  Block,
+  BlockKey,
+  Capture,
+  CatalogBatch,
+  CatalogView,
+  Place,
+  Segment,
+} from '../../catalog/index.ts';
+import type { Arrivals } from './arrivals.ts';
+import { unresolvedNote } from './revisit-clues.ts';
+
+/** Stands in the catalog as long as it may hold blocks that nothing refers to. */
+export const UNSWEPT_NOTE = 'unswept';
+
+export function blockId(key: BlockKey): string {
+  return `${toHex(key.digest)}~${key.overflow}`;
+}
+
+/** The key that `blockId` wrote. */
+export function parseBlockId(text: string): BlockKey | undefined {
+  const match = /^([0-9a-f]{64})~(\d{1,5})$/.exec(text);
+  const digest = match && fromHex(match[1]!);
+  return digest ? { digest, overflow: Number(match[2]) } : undefined;
+}
+
+/**
+ * Whether a capture that the catalog has now is one that it had, wherever its record stands. Careless writers give one id to records of different contents. A content that
+ * was not known may have been found since.
+ */
+export function isStill({ hash, collection, block }: Capture, now: Capture): boolean {
+  if (now.hash !== hash || now.collection !== collection) return false;
+  return block === undefined || (now.block !== undefined && blockId(now.block) === blockId(block));
+}
+
+/** The blocks of one digest, as they will be. */
+type Contents = {
+  readonly digest: Uint8Array;
+  readonly blocks: Block[];
+  /** Overflow numbers of those that the batch changes. */
+  readonly touched: number[];
+};
+
+export class CatalogDraft {
+  readonly #catalog: CatalogView;
+  readonly #arrivals: Arrivals;
+  /** By the first bytes of the digest; asked many times a record, so no text is made of it. */
+  readonly #contents = new Map<number, Contents[]>();
+  readonly #touched: Contents[] = [];
+  readonly #put: Capture[] = [];
+  readonly #removed: Capture[] = [];
+  readonly #segments = new Map<number, Segment>();
+  readonly #aliases: Alias[] = [];
+  readonly #notes: Record<string, string> = {};
+  readonly #removedNotes: string[] = [];
+
+  readonly #keepsUnreferenced: boolean;
+
+  /** `keepUnreferenced`: blocks stay though nothing refers to them yet, as in the middle of a rebuild, or while a segment is unread that may. */
+  constructor(catalog: CatalogView, arrivals: Arrivals, options: { keepUnreferenced?: boolean } = {}) {
+    this.#catalog = catalog;
+    this.#arrivals = arrivals;
+    this.#keepsUnreferenced = options.keepUnreferenced ?? false;
+  }
+
+  /** Loads the blocks of these digests, so that the draft can be asked about them. One call, however many (see the design's bars). */
+  async load(digests: readonly Uint8Array[]): Promise<void> {
+    const missing = digests.filter((digest) => !this.#find(digest));
+    if (missing.length === 0) return;
+    const found = await this.#catalog.findBlocks(missing);
+    for (const [index, digest] of missing.entries()) {
+      // One that is named twice, or was loaded meanwhile, is taken once.
+      if (this.#find(digest)) continue;
+      const contents: Contents = { digest, blocks: found[index]!, touched: [] };
+      const alike = this.#contents.get(startOf(digest));
+      if (alike) alike.push(contents);
+      else this.#contents.set(startOf(digest), [contents]);
+    }
+  }
+
+  /** Blocks of a digest that was loaded. */
+  blocksOf(digest: Uint8Array): readonly Block[] {
+    return this.#contentsOf(digest).blocks;
+  }
+
+  block(key: BlockKey): Block | undefined {
+    return find(this.#contentsOf(key.digest), key.overflow);
+  }
+
+  /** The number that the next different content of this digest gets. */
+  nextOverflow(digest: Uint8Array): number {
+    return Math.max(-1, ...this.#contentsOf(digest).blocks.map(({ key }) => key.overflow)) + 1;
+  }
+
+  /** A block that no capture refers to yet. */
+  addBlock(key: BlockKey, size: number, holder: Place): void {
+    assert(!this.block(key), 'a block is made once');
+    this.#arrivals.addDigest(key.digest);
+    this.#set({ key, size, holder, references: 0 });
+  }
+
+  moveHolder(key: BlockKey, holder: Place): void {
+    const block = this.block(key);
+    assert(block, 'a holder moves only for a block that is there');
+    this.#set({ ...block, holder });
+  }
+
+  putCapture(capture: Capture): void {
+    this.#put.push(capture);
+    this.#arrivals.addCapture(capture);
+    if (capture.block) this.#count(capture.block, 1);
+  }
+
+  removeCapture(capture: Capture): void {
+    this.#removed.push(capture);
+    if (capture.block) this.#count(capture.block, -1);
+    else if (capture.kind === 'revisit') this.removeNote(unresolvedNote(capture.place));
+  }
+
+  /** The same capture at another place, or with the block that it lacked. */
+  moveCapture(from: Capture, to: Capture): void {
+    this.#removed.push(from);
+    this.#put.push(to);
+    this.#arrivals.addCapture(to);
+    if (from.block) this.#count(from.block, -1, true);
+    if (to.block) this.#count(to.block, 1);
+  }
+
+  putSegment(segment: Segment): void {
+    this.#segments.set(segment.number, segment);
+  }
+
+  segment(number: number): Segment | undefined {
+    return this.#segments.get(number);
+  }
+
+  putAlias(alias: Alias): void {
+    this.#aliases.push(alias);
+    this.#arrivals.addDigest(alias.declared);
+  }
+
+  putNote(name: string, value: string): void {
+    this.#notes[name] = value;
+  }
+
+  removeNote(name: string): void {
+    this.#removedNotes.push(name);
+  }
+
+  /** Blocks that leave with this batch. */
+  get removedBlocks(): number {
+    return this.batch().removeBlocks!.length;
+  }
+
+  batch(durable = false): CatalogBatch {
+    const putBlocks: Block[] = [];
+    const removeBlocks: BlockKey[] = [];
+    for (const contents of this.#touched) {
+      for (const overflow of contents.touched) {
+        const block = find(contents, overflow)!;
+        if (block.references === 0 && !this.#keepsUnreferenced) removeBlocks.push(block.key);
+        else putBlocks.push(block);
+      }
+    }
+    const isUnswept = putBlocks.some(({ references }) => references === 0);
+    return {
+      putCaptures: this.#put,
+      removeCaptures: this.#removed,
+      putBlocks,
+      removeBlocks,
+      putSegments: [...this.#segments.values()],
+      putAliases: this.#aliases,
+      putNotes: isUnswept ? { ...this.#notes, [UNSWEPT_NOTE]: 'yes' } : this.#notes,
+      removeNotes: this.#removedNotes,
+      durable,
+    };
+  }
+
+  #find(digest: Uint8Array): Contents | undefined {
+    const alike = this.#contents.get(startOf(digest));
+    if (!alike) return undefined;
+    for (const contents of alike) if (contents.digest === digest || equal(contents.digest, digest)) return contents;
+    return undefined;
+  }
+
+  #contentsOf(digest: Uint8Array): Contents {
+    const contents = this.#find(digest);
+    assert(contents, 'a draft was asked about a digest that was not loaded');
+    return contents;
+  }
+
+  #set(block: Block): void {
+    const contents = this.#contentsOf(block.key.digest);
+    const { overflow } = block.key;
+    const at = contents.blocks.findIndex(({ key }) => key.overflow === overflow);
+    if (at < 0) contents.blocks.push(block);
+    else contents.blocks[at] = block;
+    if (contents.touched.length === 0) this.#touched.push(contents);
+    if (!contents.touched.includes(overflow)) contents.touched.push(overflow);
+  }
+
+  #count(key: BlockKey, by: number, isMove = false): void {
+    const block = this.block(key);
+    assert(block, 'a capture refers to a block that is there');
+    assert(block.references + by >= 0 || isMove, 'no block has fewer than no references');
+    this.#set({ ...block, references: block.references + by });
+  }
+}
+
+function find({ blocks }: Contents, overflow: number): Block | undefined {
+  return blocks.find(({ key }) => key.overflow === overflow);
+}
+
+/** The first six bytes of a digest as a number. */
+function startOf(digest: Uint8Array): number {
+  const high = (digest[0]! << 16) | (digest[1]! << 8) | digest[2]!;
+  return high * 2 ** 24 + ((digest[3]! << 16) | (digest[4]! << 8) | digest[5]!);
+}

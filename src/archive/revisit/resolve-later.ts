@@ -1,0 +1,82 @@
+/**
+ * Tries again to find the contents of revisits whose original was not there when they came in. Files arrive in any order, and a rebuild reads
+ * segments in the order of their names.
+ *
+ * What was tried in vain is tried again only when records came in since: the catalog notes which segments there were then, and how long. What there
+ * is to try stands in notes (see revisit-clues.ts).
+ *
+ * ```
+ *   note  resolution     digest of the numbers and lengths of all segments when all of these had been tried
+ * ```
+ */
+import { parseDigest } from '../../base/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { segmentsMark } from '../segment/segments-mark.ts';
+import { parseClues, placeOfNote, unresolvedNotesOf } from './revisit-clues.ts';
+import { aliasBytes, isConcerned, RevisitResolver } from './revisit-resolution.ts';
+
+const RESOLUTION_NOTE = 'resolution';
+
+/** How many found their content. */
+export async function resolveLater(archive: ArchiveParts): Promise<number> {
+  const { catalog, shelf, arrivals } = archive;
+  const mark = segmentsMark(archive);
+  if ((await catalog.notes(RESOLUTION_NOTE))[RESOLUTION_NOTE] === mark) {
+    arrivals.restart();
+    return 0;
+  }
+  let resolved = 0;
+  // What was resolved may be, or may name, what another is waiting for.
+  for (let before = -1; before !== resolved; ) {
+    before = resolved;
+    for (const { number } of shelf.all())
+      for await (const notes of catalog.notePages(unresolvedNotesOf(number)))
+        resolved += await tryAgain(archive, notes);
+  }
+  await catalog.write({ putNotes: { [RESOLUTION_NOTE]: mark } });
+  arrivals.restart();
+  return resolved;
+}
+
+async function tryAgain(archive: ArchiveParts, notes: readonly [name: string, text: string][]): Promise<number> {
+  const { catalog, arrivals } = archive;
+  const fingerprint = (digest: Uint8Array) => archive.fingerprint(digest);
+  const revisits = notes
+    .map(([note, text]) => ({ note, clues: parseClues(text) }))
+    .filter(({ clues }) => !arrivals.isComplete || isConcerned(clues, arrivals, fingerprint));
+  if (revisits.length === 0) return 0;
+  const draft = archive.newDraft();
+  const resolver = new RevisitResolver(catalog, draft, { fingerprint, isOwn: false });
+  const found = await catalog.findCaptures(
+    revisits.map(({ note, clues: { urlKey, time } }) => ({ urlKey, time, at: placeOfNote(note) })),
+  );
+  await resolver.load(revisits.map(({ clues }) => clues));
+  let resolved = 0;
+  let isChanged = false;
+  for (const [index, { note, clues }] of revisits.entries()) {
+    const [capture] = found[index]!;
+    const block = capture && (capture.block ?? (await resolver.resolve(clues)));
+    if (capture && !block) continue;
+    isChanged = true;
+    draft.removeNote(note);
+    if (!capture || !block || capture.block) continue;
+    resolved++;
+    const known = { ...capture, block };
+    draft.moveCapture(capture, known);
+    resolver.addCapture(known);
+    const alsoDeclared = parseDigest(clues.alsoDeclared);
+    if (!alsoDeclared) continue;
+    resolver.addAlias(alsoDeclared, block);
+    draft.putAlias({ declared: aliasBytes(alsoDeclared), block });
+  }
+  if (isChanged) await catalog.write(draft.batch());
+  return resolved;
+}
+
+/** Captures whose content is not known. */
+export async function countUnresolved(archive: ArchiveParts): Promise<number> {
+  let count = 0;
+  for (const { number } of archive.shelf.all())
+    for await (const notes of archive.catalog.notePages(unresolvedNotesOf(number))) count += notes.length;
+  return count;
+}

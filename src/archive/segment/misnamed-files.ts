@@ -1,0 +1,18 @@
+/** WARC and ARC files in a directory volume whose names no object can have, with blanks or `~` for one. The volume passes over them; whoever put them there should know. */
+import { readdir } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { isObjectName } from '../../volume/index.ts';
+
+const WARC_NAME = /\.w?arc(\.gz|\.zst)?(\.open)?$/i;
+
+/** Their paths within the directory, in order. Hidden ones are meant to be passed over. */
+export async function misnamedFiles(directory: string): Promise<string[]> {
+  const misnamed: string[] = [];
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory() || !WARC_NAME.test(entry.name)) continue;
+    const name = relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/');
+    if (!isObjectName(name.replace(/\.open$/, '')) && !name.split('/').some((part) => part.startsWith('.')))
+      misnamed.push(name);
+  }
+  return misnamed.sort();
+}

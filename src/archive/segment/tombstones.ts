@@ -1,0 +1,214 @@
+/**
+ * Tombstones: which records of a segment were deleted and still stand in it. They lie beside the segment, under its name with `.tombstones` behind, and
+ * are part of the truth: a rebuild must not bring back what was deleted. While a segment's volume cannot be written to, they go to one that can.
+ *
+ * ```
+ *   <offset> SP <content> LF      one line a deleted record; appended and synced before the catalog forgets the capture
+ *
+ *   content    <hex digest>~<overflow>, or `-` when it is not known: what compaction asks the catalog about
+ * ```
+ * The catalog notes how many bytes of the lines it has carried out. What stands behind them is a deletion that a crash interrupted, which the next
+ * opening carries out, or one that failed, which the next deletion cuts off.
+ */
+import { fromHex, fromLatin1, PinakesError, toHex, utf8 } from '../../base/index.ts';
+import type { BlockKey, Capture, CatalogView, Segment } from '../../catalog/index.ts';
+import type { Volume } from '../../volume/index.ts';
+import type { VolumeSet } from './volume-set.ts';
+
+export const TOMBSTONES_SUFFIX = '.tombstones';
+export const APPLIED_NOTE = 'tombstones:';
+
+export type Tombstone = { readonly offset: number; readonly block: BlockKey | undefined };
+
+/** Lines that were appended: where they begin and end. */
+export type TombstoneMark = {
+  readonly volume: string;
+  readonly segmentName: string;
+  readonly before: number;
+  readonly after: number;
+};
+
+/** The note that says how much of a segment's tombstones in a volume the catalog has carried out. */
+export function appliedNote(volume: string, segmentName: string): string {
+  return `${APPLIED_NOTE}${volume}:${segmentName}`;
+}
+
+export function tombstoneOf(capture: Capture): Tombstone {
+  return { offset: capture.place.offset, block: capture.block };
+}
+
+export class Tombstones {
+  readonly #volumes: VolumeSet;
+  readonly #catalog: CatalogView;
+
+  constructor(volumes: VolumeSet, catalog: CatalogView) {
+    this.#volumes = volumes;
+    this.#catalog = catalog;
+  }
+
+  /** Offsets of the deleted records of a segment. */
+  async read(segment: Segment): Promise<Set<number>> {
+    return new Set((await this.list(segment)).map(({ offset }) => offset));
+  }
+
+  /** The tombstones of a segment. A volume may have been read-only for a while: what lies in other volumes counts too. */
+  async list(segment: Segment): Promise<Tombstone[]> {
+    const all: Tombstone[] = [];
+    for (const volume of this.#volumes.available()) {
+      const { lines } = await readLines(volume, segment.name);
+      for (const { tombstone } of lines) all.push(tombstone);
+    }
+    return all;
+  }
+
+  /** Only those that the catalog has carried out. A volume that went away is handed to `onMissing`, or fails the call where that is not given. */
+  async listApplied(
+    segment: Segment,
+    onMissing?: (volume: string, failure: PinakesError) => void,
+  ): Promise<Tombstone[]> {
+    const applied: Tombstone[] = [];
+    for (const volume of this.#volumes.available()) {
+      const { lines } = await readLines(volume, segment.name).catch((error: unknown) => {
+        if (!onMissing || !(error instanceof PinakesError && error.code === 'VOLUME_MISSING')) throw error;
+        onMissing(volume.name, error);
+        return NO_LINES;
+      });
+      if (lines.length === 0) continue;
+      const limit = (await this.#appliedBytes(volume.name, segment.name)) ?? Number.POSITIVE_INFINITY;
+      for (const { tombstone, end } of lines) if (end <= limit) applied.push(tombstone);
+    }
+    return applied;
+  }
+
+  /** Those in one volume that the catalog has not carried out, the note that says it has, and how many lines are none. */
+  async listUnapplied(
+    volume: Volume,
+    segmentName: string,
+  ): Promise<{ tombstones: Tombstone[]; bytes: number; damagedLines: number }> {
+    const from = (await this.#appliedBytes(volume.name, segmentName)) ?? 0;
+    const { lines, bytes, damagedLines } = await readLines(volume, segmentName);
+    const tombstones = lines.flatMap(({ tombstone, end }) => (end > from ? [tombstone] : []));
+    return { tombstones, bytes, damagedLines };
+  }
+
+  /** Adds tombstones, durably, behind those that the catalog has carried out. */
+  async add(segment: Segment, tombstones: readonly Tombstone[]): Promise<TombstoneMark> {
+    const name = segment.name + TOMBSTONES_SUFFIX;
+    const volume = this.#target(segment);
+    const [info] = await volume.stat([name]);
+    if (!info) await volume.create(name);
+    const before = info ? await this.#keptBytes(volume, segment.name, info.bytes) : 0;
+    if (info && info.bytes > before) await volume.truncate(name, before);
+    const lines = utf8(tombstones.map(formatLine).join(''));
+    const mark = { volume: volume.name, segmentName: segment.name, before, after: before + lines.length };
+    try {
+      await volume.append(name, before, [lines]);
+      await volume.sync([name]);
+      return mark;
+    } catch (error) {
+      await this.takeBack(mark);
+      throw error;
+    }
+  }
+
+  /** Undoes an addition, as far as the volume lets it; what is left is cut off by the next. */
+  async takeBack({ volume, segmentName, before }: TombstoneMark): Promise<void> {
+    await this.#volumes
+      .get(volume)
+      .truncate(segmentName + TOMBSTONES_SUFFIX, before)
+      .catch(() => {});
+  }
+
+  /** Bytes of a segment's tombstones, wherever they lie. */
+  async bytes(segmentName: string): Promise<number> {
+    let bytes = 0;
+    for (const volume of this.#volumes.available())
+      bytes += (await volume.stat([segmentName + TOMBSTONES_SUFFIX]))[0]?.bytes ?? 0;
+    return bytes;
+  }
+
+  /** The notes that say that everything is carried out, for a segment that brought its tombstones with it. */
+  async appliedNotes(segmentName: string): Promise<Record<string, string>> {
+    const notes: Record<string, string> = {};
+    for (const volume of this.#volumes.available()) {
+      const [info] = await volume.stat([segmentName + TOMBSTONES_SUFFIX]);
+      if (info) notes[appliedNote(volume.name, segmentName)] = String(info.bytes);
+    }
+    return notes;
+  }
+
+  async remove(segment: Pick<Segment, 'name'>): Promise<void> {
+    for (const volume of this.#volumes.writable()) await volume.remove([segment.name + TOMBSTONES_SUFFIX]);
+  }
+
+  /** Whether the catalog has carried out tombstones of a segment that lie in this volume. */
+  async areIn(volume: string, segmentName: string): Promise<boolean> {
+    return ((await this.#appliedBytes(volume, segmentName)) ?? 0) > 0;
+  }
+
+  async #appliedBytes(volume: string, segmentName: string): Promise<number | undefined> {
+    const note = appliedNote(volume, segmentName);
+    const value = (await this.#catalog.notes(note))[note];
+    return value === undefined ? undefined : Number(value);
+  }
+
+  /** Up to where the lines stay: what the catalog has carried out, or, where it has noted nothing, all that are whole. */
+  async #keptBytes(volume: Volume, segmentName: string, length: number): Promise<number> {
+    const applied = await this.#appliedBytes(volume.name, segmentName);
+    if (applied !== undefined) return Math.min(applied, length);
+    return (await readLines(volume, segmentName)).bytes;
+  }
+
+  /** Beside the segment when that can be written to, else in the first volume that can. */
+  #target(segment: Segment): Volume {
+    const volume = this.#volumes.get(segment.volume);
+    const chosen = volume.writable ? volume : this.#volumes.writable()[0];
+    if (!chosen) throw this.#volumes.noneWritable();
+    return chosen;
+  }
+}
+
+type Lines = {
+  /** With where each ends. */
+  readonly lines: readonly { readonly tombstone: Tombstone; readonly end: number }[];
+  /** Up to the last whole line. */
+  readonly bytes: number;
+  /** Lines that are no tombstones. */
+  readonly damagedLines: number;
+};
+
+const NO_LINES: Lines = { lines: [], bytes: 0, damagedLines: 0 };
+
+async function readLines(volume: Volume, segmentName: string): Promise<Lines> {
+  const name = segmentName + TOMBSTONES_SUFFIX;
+  const [info] = await volume.stat([name]);
+  if (!info) return NO_LINES;
+  const [bytes] = await volume.read([{ name, offset: 0, length: info.bytes }]);
+  const text = fromLatin1(bytes!);
+  const lines: { tombstone: Tombstone; end: number }[] = [];
+  let damagedLines = 0;
+  let at = 0;
+  // A line without its end was torn by a crash before anybody was told that the deletion had happened.
+  for (let end = text.indexOf('\n') + 1; end > 0; at = end, end = text.indexOf('\n', at) + 1) {
+    const tombstone = parseLine(text.slice(at, end - 1));
+    if (tombstone) lines.push({ tombstone, end });
+    else damagedLines++;
+  }
+  if (!TORN_LINE.test(text.slice(at))) damagedLines++;
+  return { lines, bytes: at, damagedLines };
+}
+
+/** How a line can begin: what has no end and does not, as the NULs of a failing disk, may have been any number of lines. */
+const TORN_LINE = /^(\d{1,15}( (-|[0-9a-f]{0,64}|[0-9a-f]{64}~\d{0,5})?)?)?$/;
+
+function formatLine({ offset, block }: Tombstone): string {
+  return `${offset} ${block ? `${toHex(block.digest)}~${block.overflow}` : '-'}\n`;
+}
+
+function parseLine(line: string): Tombstone | undefined {
+  const match = /^(\d{1,15}) (?:-|([0-9a-f]{64})~(\d{1,5}))$/.exec(line);
+  if (!match) return undefined;
+  const [, offset, hex, overflow] = match;
+  const digest = hex === undefined ? undefined : fromHex(hex);
+  return { offset: Number(offset), block: digest && { digest, overflow: Number(overflow) } };
+}

@@ -1,0 +1,55 @@
+/**
+ * Which volume a new content goes to: its digest decides, among the writable volumes, each as likely as it has room. The same digest always
+ * goes the same way while the volumes and their room stay about the same, so that equal contents meet in one segment. A volume that is
+ * nearly full gets nothing while another one has room.
+ */
+import { PinakesError, view } from '../../base/index.ts';
+import type { Volume, VolumeSpace } from '../../volume/index.ts';
+import type { VolumeSet } from './volume-set.ts';
+
+const SHARES = 64;
+/** A volume with less free is nearly full. */
+const ROOM_BYTES_MIN = 64 * 1024 * 1024;
+
+/** Says of a digest which volume its content goes to. */
+export type VolumeChoice = (digest: Uint8Array) => string;
+
+/** The choice by the room that there is now: for contents that are stored together. Volumes that went away since the archive was opened get none. */
+export async function volumeChoice(volumes: Pick<VolumeSet, 'writable' | 'noneWritable'>): Promise<VolumeChoice> {
+  const writable = volumes.writable();
+  if (writable.length === 0) throw volumes.noneWritable();
+  if (writable.length === 1) return () => writable[0]!.name;
+  const { there, spaces } = withRoom(await spacesOf(writable));
+  const total = spaces.reduce((sum, space) => sum + space.freeBytes, 0);
+  // Every volume has at least one share, so that rounding never shuts one out.
+  const shares = spaces.map((space) => Math.max(1, Math.round((space.freeBytes / Math.max(1, total)) * SHARES)));
+  const names = shares.flatMap((share, index) => new Array<string>(share).fill(there[index]!.name));
+  return (digest) => names[view(digest).readUInt32BE(0) % names.length]!;
+}
+
+type Spaces = { readonly there: readonly Volume[]; readonly spaces: readonly VolumeSpace[] };
+
+function withRoom(all: Spaces): Spaces {
+  const places = all.there
+    .keys()
+    .filter((index) => all.spaces[index]!.freeBytes >= ROOM_BYTES_MIN)
+    .toArray();
+  if (places.length === 0) return all;
+  return { there: places.map((index) => all.there[index]!), spaces: places.map((index) => all.spaces[index]!) };
+}
+
+async function spacesOf(volumes: readonly Volume[]): Promise<Spaces> {
+  const asked = await Promise.allSettled(volumes.map((volume) => volume.space()));
+  const there: Volume[] = [];
+  const spaces: VolumeSpace[] = [];
+  const failures: unknown[] = [];
+  for (const [index, answer] of asked.entries()) {
+    if (answer.status === 'fulfilled') {
+      there.push(volumes[index]!);
+      spaces.push(answer.value);
+    } else if (answer.reason instanceof PinakesError) failures.push(answer.reason);
+    else throw answer.reason;
+  }
+  if (there.length === 0) throw failures[0];
+  return { there, spaces };
+}

@@ -1,0 +1,169 @@
+/** The volumes of an archive, opened. One that is not there costs only its own contents: whoever needs it is told its name. */
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { PinakesError } from '../../base/index.ts';
+import {
+  createDirectoryVolume,
+  createLinkedVolume,
+  DirectoryVolume,
+  LinkedVolume,
+  openDirectoryVolume,
+  openLinkedVolume,
+  type Volume,
+} from '../../volume/index.ts';
+import type { VolumeSetting } from '../connector.ts';
+import { makeDirectory } from './made-directory.ts';
+import { misnamedFiles } from './misnamed-files.ts';
+import { volumeWriter } from './volume-writer.ts';
+
+type Opened = {
+  readonly setting: VolumeSetting;
+  readonly volume: Volume | undefined;
+  readonly failure: PinakesError | undefined;
+};
+
+export type VolumeSetOptions = {
+  /** Milliseconds that run evenly; see the volumes. */
+  readonly stopwatch?: (() => number) | undefined;
+};
+
+export class VolumeSet {
+  readonly #opened = new Map<string, Opened>();
+  readonly #options: VolumeSetOptions;
+
+  private constructor(options: VolumeSetOptions = {}) {
+    this.#options = options;
+  }
+
+  static async open(
+    directory: string,
+    settings: readonly VolumeSetting[],
+    options: VolumeSetOptions = {},
+  ): Promise<VolumeSet> {
+    const set = new VolumeSet(options);
+    for (const setting of settings) set.#opened.set(setting.name, await openOne(directory, setting, options));
+    return set;
+  }
+
+  /** For tests and for volumes that are made elsewhere. */
+  static of(volumes: readonly { setting: VolumeSetting; volume: Volume }[]): VolumeSet {
+    const set = new VolumeSet();
+    for (const { setting, volume } of volumes) set.#opened.set(setting.name, { setting, volume, failure: undefined });
+    return set;
+  }
+
+  get(name: string): Volume {
+    const opened = this.#opened.get(name);
+    if (opened?.volume) return opened.volume;
+    throw (
+      opened?.failure ??
+      new PinakesError('VOLUME_MISSING', {
+        where: `volume ${name}`,
+        detail: 'the archive has no volume of this name; `pinakes volume ls` lists them',
+      })
+    );
+  }
+
+  /** One that a person names: what is not in the connector was mistyped, and no disk is away. */
+  named(name: string): Volume {
+    if (!this.#opened.has(name)) throw this.unknown(name);
+    return this.get(name);
+  }
+
+  unknown(name: string): PinakesError {
+    const detail = `it has ${[...this.#opened.keys()].join(', ')}`;
+    return new PinakesError('VOLUME_UNKNOWN', { where: `volume ${name}`, detail });
+  }
+
+  /** The volume in which files lie that were added in place. */
+  linked(name: string): LinkedVolume | undefined {
+    const volume = this.#opened.get(name)?.volume;
+    return volume instanceof LinkedVolume ? volume : undefined;
+  }
+
+  /** WARC files in the directory of a volume that are no segments because of their names. */
+  async misnamed(name: string): Promise<string[]> {
+    const volume = this.#opened.get(name)?.volume;
+    if (!(volume instanceof DirectoryVolume)) return [];
+    // That a directory cannot be read is told where its segments are.
+    return misnamedFiles(volume.directory).catch(() => []);
+  }
+
+  /** Those that are there. */
+  available(): Volume[] {
+    return [...this.#opened.values()].flatMap(({ volume }) => (volume ? [volume] : []));
+  }
+
+  writable(): Volume[] {
+    return this.available().filter((volume) => volume.writable);
+  }
+
+  /** Why none is: one that would be is not there, or there is none. */
+  noneWritable(): PinakesError {
+    const away = [...this.#opened.values()].find(({ setting, failure }) => setting.writable && failure);
+    return away?.failure ?? new PinakesError('NO_WRITABLE_VOLUME');
+  }
+
+  settings(): VolumeSetting[] {
+    return [...this.#opened.values()].map(({ setting }) => setting);
+  }
+
+  /** Why those are not there that are not. */
+  failures(): PinakesError[] {
+    return [...this.#opened.values()].flatMap(({ failure }) => failure ?? []);
+  }
+
+  failureOf(name: string): PinakesError | undefined {
+    return this.#opened.get(name)?.failure;
+  }
+
+  /** Opens one more volume, or one of these anew under other settings. */
+  async put(directory: string, setting: VolumeSetting): Promise<Volume> {
+    const known = this.#opened.get(setting.name);
+    await known?.volume?.close();
+    const opened = await openOne(directory, setting, this.#options);
+    if (known || opened.volume) this.#opened.set(setting.name, opened);
+    if (!opened.volume) throw opened.failure;
+    return opened.volume;
+  }
+
+  /** Closes a volume that is no longer one of the archive's. Returns its directory, when it is in one. */
+  async remove(name: string): Promise<{ directory: string | undefined }> {
+    const volume = this.#opened.get(name)?.volume;
+    this.#opened.delete(name);
+    await volume?.close();
+    return { directory: volume instanceof DirectoryVolume ? volume.directory : undefined };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.available().map((volume) => volume.close()));
+  }
+}
+
+export async function createVolume(directory: string, setting: VolumeSetting): Promise<void> {
+  const path = resolve(directory, setting.path);
+  await makeDirectory(dirname(path));
+  const found = setting.kind === 'directory' ? await stat(path).catch(() => undefined) : undefined;
+  if (found?.isDirectory() === false) throw new PinakesError('FILE_NOT_DIRECTORY', { where: path });
+  if (setting.kind === 'linked') await createLinkedVolume(setting.name, path);
+  else await createDirectoryVolume(setting.name, path);
+}
+
+async function openOne(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Opened> {
+  try {
+    return { setting, volume: await openVolume(directory, setting, options), failure: undefined };
+  } catch (error) {
+    if (!(error instanceof PinakesError)) throw error;
+    return { setting, volume: undefined, failure: error };
+  }
+}
+
+async function openVolume(directory: string, setting: VolumeSetting, options: VolumeSetOptions): Promise<Volume> {
+  const path = resolve(directory, setting.path);
+  if (setting.kind === 'linked') return openLinkedVolume(setting.name, path, options);
+  const { writable } = setting;
+  const isWriter = writable ? await volumeWriter(directory, setting) : undefined;
+  const volume = await openDirectoryVolume(setting.name, path, { ...options, writable });
+  await isWriter?.();
+  return volume;
+}

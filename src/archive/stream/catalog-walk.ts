@@ -1,0 +1,203 @@
+/**
+ * Goes through the captures of a snapshot in the order of their URLs, of their times, or of a ranking of URLs; their records are read one by one.
+ *
+ * Captures of one URL key and time come in storage order, which compaction does not change; so a walk that is taken up again knows which of them
+ * came already, wherever their records stand by then (I8). Order by time sorts the selection first, outside of memory (I9). By a ranking come the captures of each URL
+ * together, those of one URL by time; behind them, by URL, those that the ranking does not know.
+ */
+import { fromHex, toHex } from '../../base/index.ts';
+import {
+  type Capture,
+  type CapturePosition,
+  type CaptureRange,
+  type CatalogView,
+  rangeOfKey,
+} from '../../catalog/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { sortLines } from '../../warc/index.ts';
+import { isInKeyRanges, keyRanges, type Selection, selected } from '../selection.ts';
+import type { StreamPosition } from './cursor.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { KeptRanking } from './url-ranking.ts';
+
+export type CatalogOrder = 'url' | 'time';
+
+export type CatalogWalkOptions = {
+  readonly order: CatalogOrder | KeptRanking;
+  readonly selection: Selection;
+  readonly after?: StreamPosition | undefined;
+  /** Where sorting may write. */
+  readonly scratch: string;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export async function* walkCatalog(
+  catalog: CatalogView,
+  snapshot: Snapshot,
+  options: CatalogWalkOptions,
+): AsyncGenerator<Capture> {
+  const { order } = options;
+  const walk = new CatalogWalk(catalog, snapshot, options);
+  if (order === 'url') yield* walk.byUrl();
+  else if (order === 'time') yield* walk.byTime();
+  else yield* walk.byRanking(order);
+}
+
+class CatalogWalk {
+  readonly #catalog: CatalogView;
+  readonly #snapshot: Snapshot;
+  readonly #options: CatalogWalkOptions;
+
+  constructor(catalog: CatalogView, snapshot: Snapshot, options: CatalogWalkOptions) {
+    this.#catalog = catalog;
+    this.#snapshot = snapshot;
+    this.#options = options;
+  }
+
+  async *byUrl(): AsyncGenerator<Capture> {
+    const { after } = this.#options;
+    yield* this.#inGroups(this.#captures(after?.urlKey === undefined ? undefined : after));
+  }
+
+  async *byTime(): AsyncGenerator<Capture> {
+    const { after, scratch } = this.#options;
+    async function* read(lines: AsyncIterable<string>): AsyncGenerator<Capture> {
+      for await (const line of lines) yield captureOf(line);
+    }
+    yield* this.#inGroups(read(sortLines(this.#lines(after), { directory: scratch })));
+  }
+
+  async *byRanking(ranking: KeptRanking): AsyncGenerator<Capture> {
+    const { after, selection } = this.#options;
+    const ranges = keyRanges(selection);
+    const begun = after?.urlKey as UrlKey | undefined;
+    const place = begun === undefined ? 0 : await ranking.placeOf(begun);
+    if (place !== undefined) {
+      for await (const keys of ranking.keysFrom(place)) {
+        this.#options.signal?.throwIfAborted();
+        for (const key of keys) {
+          if (!isInKeyRanges(key, ranges)) continue;
+          yield* this.#inGroups(this.#capturesIn(rangeOfKey(key), key === begun ? after : undefined));
+        }
+      }
+    }
+    yield* this.#inGroups(this.#unranked(ranking, place === undefined ? after : undefined));
+  }
+
+  async *#unranked(ranking: KeptRanking, after: StreamPosition | undefined): AsyncGenerator<Capture> {
+    for await (const page of this.#pages(after)) {
+      const ranked = await ranking.rankedOf([...new Set(page.map(({ urlKey }) => urlKey))]);
+      for (const capture of page) if (!ranked.has(capture.urlKey)) yield capture;
+    }
+  }
+
+  /** The same captures, those of one key and time in storage order. */
+  async *#inGroups(captures: AsyncIterable<Capture>): AsyncGenerator<Capture> {
+    let group: Capture[] = [];
+    for await (const capture of captures) {
+      const first = group[0];
+      if (first && (first.urlKey !== capture.urlKey || first.time !== capture.time)) {
+        yield* await this.#ordered(group);
+        group = [];
+      }
+      group.push(capture);
+    }
+    yield* await this.#ordered(group);
+  }
+
+  async *#lines(after: StreamPosition | undefined): AsyncGenerator<string> {
+    for await (const capture of this.#captures(undefined)) {
+      if (after?.time !== undefined) {
+        if (capture.time < after.time) continue;
+        if (capture.time === after.time && Buffer.compare(bytes(capture.urlKey), bytes(after.urlKey!)) < 0) continue;
+      }
+      yield lineOf(capture);
+    }
+  }
+
+  /** Captures of the snapshot that are meant; from `after`'s key and time on. */
+  async *#captures(after: StreamPosition | undefined): AsyncGenerator<Capture> {
+    for await (const page of this.#pages(after)) yield* page;
+  }
+
+  async *#pages(after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
+    for (const range of keyRanges(this.#options.selection)) yield* this.#pagesIn(range, after);
+  }
+
+  async *#capturesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture> {
+    for await (const page of this.#pagesIn(range, after)) yield* page;
+  }
+
+  async *#pagesIn(range: CaptureRange, after: StreamPosition | undefined): AsyncGenerator<Capture[]> {
+    const { selection, signal } = this.#options;
+    const pages = this.#catalog.captures({
+      ...range,
+      ...(selection.from !== undefined && { timeFrom: selection.from }),
+      ...(selection.to !== undefined && { timeTo: selection.to }),
+      ...(after && { after: beforeAllOf(after) }),
+    });
+    for await (const page of pages) {
+      signal?.throwIfAborted();
+      const held: Capture[] = [];
+      for (const capture of await selected(this.#catalog, page, selection))
+        if (await this.#snapshot.holds(capture.place)) held.push(capture);
+      yield held;
+    }
+  }
+
+  /** Captures of one key and time in storage order, without those that came already. */
+  async #ordered(group: readonly Capture[]): Promise<Capture[]> {
+    const { after } = this.#options;
+    const { lineage } = this.#snapshot;
+    const first = group[0];
+    if (!first) return [];
+    const placed = group.map((capture) => ({ capture, origin: lineage.originOf(capture.place.segment) }));
+    placed.sort((a, b) => a.origin - b.origin || a.capture.place.offset - b.capture.place.offset);
+    if (!after || after.urlKey !== first.urlKey || after.time !== first.time)
+      return placed.map(({ capture }) => capture);
+    const last = await lineage.translate(after.segment, after.offset);
+    const lastOrigin = lineage.originOf(last.segment.number);
+    const came = (offset: number) => (last.isSame ? offset <= last.offset : offset < last.offset);
+    return placed
+      .filter(({ capture, origin }) => origin > lastOrigin || (origin === lastOrigin && !came(capture.place.offset)))
+      .map(({ capture }) => capture);
+  }
+}
+
+/** A place before all captures of this key and time. */
+function beforeAllOf({ urlKey, time }: StreamPosition): CapturePosition {
+  return { urlKey: urlKey as UrlKey, time: time!, place: { segment: 0, offset: 0 } };
+}
+
+function bytes(text: string): Uint8Array {
+  return Buffer.from(text, 'utf8');
+}
+
+/** Times before 1970 are negative; shifted, all sort as text. */
+const TIME_SHIFT = 1e15;
+
+function lineOf(capture: Capture): string {
+  const { place, url, kind, collection, status, mime, block, hash } = capture;
+  const rest = [place.segment, place.offset, place.length, url, kind, collection, status, mime, hash];
+  const digest = block ? [toHex(block.digest), block.overflow] : [];
+  const time = String(capture.time + TIME_SHIFT).padStart(16, '0');
+  return `${time} ${capture.urlKey.replaceAll(' ', '\t')} ${JSON.stringify([capture.urlKey, ...rest, ...digest])}`;
+}
+
+function captureOf(line: string): Capture {
+  const time = Number(line.slice(0, 16)) - TIME_SHIFT;
+  const json = JSON.parse(line.slice(line.indexOf(' ', 17) + 1)) as (string | number)[];
+  const [urlKey, segment, offset, length, url, kind, collection, status, mime, hash, digest, overflow] = json;
+  return {
+    urlKey: urlKey as UrlKey,
+    time,
+    place: { segment: Number(segment), offset: Number(offset), length: Number(length) },
+    url: String(url),
+    kind: kind as Capture['kind'],
+    collection: Number(collection),
+    status: Number(status),
+    mime: String(mime),
+    hash: Number(hash),
+    block: digest === undefined ? undefined : { digest: fromHex(String(digest))!, overflow: Number(overflow) },
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * Snapshots with names: what the archive held at an instant, kept together until the name is given up. As long as a snapshot stands, compaction leaves the segments it
+ * names as they are, so that a stream of it, or an index made from it, stays whole. What was deleted is not given out all the same: a snapshot keeps bytes, it grants
+ * nobody access.
+ *
+ * ```
+ *   snapshots.json   { "version": 1, "sha256": hex, "snapshots": [{ name, time, segments: [[volume, name, bytes] ...], mark }] }     in the archive's directory; truth
+ * ```
+ * The digest is of the list of snapshots as compact JSON. Files of earlier versions have none.
+ *
+ * A file that is damaged does not keep the archive shut. It stays as it is, and nothing is written to it. Until it is put back or moved away, no
+ * snapshot is made or removed, and compaction leaves every segment alone, since a snapshot may keep it.
+ *
+ * The mark serves streams until the next rebuild, which numbers segments anew; the names of the segments hold beyond that.
+ */
+import { open, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { digestOf, type EpochMs, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import { PLAIN_NAME } from '../collections.ts';
+import { Exclusive } from '../exclusive.ts';
+import { Snapshot, type SnapshotMark, type SnapshotParts } from './snapshot.ts';
+
+const FILE_NAME = 'snapshots.json';
+const FILE_VERSION = 1;
+
+export type NamedSnapshot = {
+  readonly name: string;
+  readonly time: EpochMs;
+  /** Volume, name and length of every segment. */
+  readonly segments: readonly (readonly [string, string, number])[];
+  readonly mark: SnapshotMark;
+};
+
+export class NamedSnapshots {
+  readonly #path: string;
+  /** One at a time: each writes the whole file. */
+  readonly #changes = new Exclusive();
+  #snapshots: NamedSnapshot[] = [];
+  #damage: PinakesError | undefined;
+
+  constructor(directory: string) {
+    this.#path = join(directory, FILE_NAME);
+  }
+
+  async load(): Promise<void> {
+    this.#damage = undefined;
+    try {
+      const text = await readFile(this.#path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+        if (cause.code === 'ENOENT') return undefined;
+        throw fileError(cause, this.#path);
+      });
+      this.#snapshots = text === undefined ? [] : parseFile(text);
+    } catch (cause) {
+      const detail = cause instanceof PinakesError ? cause.message : (cause as Error).message;
+      this.#damage = new PinakesError('SNAPSHOTS_DAMAGED', { where: this.#path, detail, cause });
+      this.#snapshots = [];
+    }
+  }
+
+  /** Why it is not known which snapshots there are, when it is not. */
+  get damage(): PinakesError | undefined {
+    return this.#damage;
+  }
+
+  all(): readonly NamedSnapshot[] {
+    if (this.#damage) throw this.#damage;
+    return this.#snapshots;
+  }
+
+  get(name: string): NamedSnapshot {
+    const found = this.all().find((snapshot) => snapshot.name === name);
+    if (!found) throw new PinakesError('SNAPSHOT_MISSING', { where: name });
+    return found;
+  }
+
+  /** Takes one of the archive as it is now, durably. */
+  create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
+    return this.#changes.run(() => this.#create(parts, name));
+  }
+
+  async #create(parts: SnapshotParts, name: string): Promise<NamedSnapshot> {
+    if (!PLAIN_NAME.test(name)) {
+      const detail = 'the letters A-Z and a-z, digits, dots, dashes and underscores; the first a letter or a digit';
+      throw new PinakesError('BAD_ARGUMENT', { where: `snapshot ${name}`, detail });
+    }
+    if (this.all().some((snapshot) => snapshot.name === name))
+      throw new PinakesError('SNAPSHOT_EXISTS', { where: name });
+    const snapshot = await Snapshot.take(parts);
+    return parts.exclusive(async () => {
+      await snapshot.lineage.refresh();
+      const segments = (await snapshot.segments()).map(
+        ({ segment, endBytes }) => [segment.volume, segment.name, endBytes] as const,
+      );
+      const named: NamedSnapshot = { name, time: parts.clock(), segments, mark: snapshot.mark };
+      await this.#write([...this.#snapshots, named]);
+      return named;
+    });
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#changes.run(async () => {
+      this.get(name);
+      await this.#write(this.#snapshots.filter((snapshot) => snapshot.name !== name));
+    });
+  }
+
+  /** Name of a snapshot that wants this segment as it is. */
+  keeperOf(segment: Pick<Segment, 'name'>): string | undefined {
+    return this.#snapshots.find(({ segments }) => segments.some(([, name]) => name === segment.name))?.name;
+  }
+
+  async #write(snapshots: NamedSnapshot[]): Promise<void> {
+    const temporary = `${this.#path}.tmp`;
+    try {
+      const handle = await open(temporary, 'w');
+      try {
+        const file = { version: FILE_VERSION, sha256: sha256Of(snapshots), snapshots };
+        await handle.writeFile(`${JSON.stringify(file, null, 1)}\n`);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, this.#path);
+      await syncDirectory(dirname(this.#path));
+    } catch (cause) {
+      throw fileError(cause, this.#path, 'writing');
+    }
+    this.#snapshots = snapshots;
+  }
+}
+
+function sha256Of(snapshots: unknown): string {
+  return toHex(digestOf('sha256', utf8(JSON.stringify(snapshots))).bytes);
+}
+
+function parseFile(text: string): NamedSnapshot[] {
+  const { version, sha256, snapshots } = JSON.parse(text) as Record<string, unknown>;
+  if (version !== FILE_VERSION) throw new Error(`version ${String(version)} is not understood`);
+  if (sha256 !== undefined && sha256 !== sha256Of(snapshots)) throw new Error('its digest is not that of its contents');
+  if (!Array.isArray(snapshots) || !snapshots.every(isSnapshot)) throw new Error('it lists something else');
+  return snapshots;
+}
+
+function isSnapshot(value: unknown): value is NamedSnapshot {
+  const { name, time, segments, mark } = (value ?? {}) as Record<string, unknown>;
+  const isSegment = (segment: unknown) =>
+    Array.isArray(segment) && segment.map((part) => typeof part).join() === 'string,string,number';
+  return (
+    typeof name === 'string' &&
+    typeof time === 'number' &&
+    typeof mark === 'object' &&
+    Array.isArray(segments) &&
+    segments.every(isSegment)
+  );
+}

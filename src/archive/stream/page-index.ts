@@ -1,0 +1,128 @@
+/**
+ * From page ids to URLs: which captures are those of a page whose id is all that is known.
+ *
+ * ```
+ *   <archive>/pages.txt      <16 hexadecimal digits> SP <URL key> LF      one line a page, sorted
+ *   note  page-index         digest of the segments, as they were when the file was made
+ * ```
+ * The ids of pages are spread evenly over all 64-bit numbers: a row for each of them in the catalog would be written in random order with every capture
+ * that comes in, and would make the catalog a fifth larger, for a question that is asked rarely. So the file is made when the question is
+ * first asked, from one walk over the catalog, and found in by halving. It is derived, can be removed at any time, and goes with a rebuild.
+ *
+ * An id that the file has is answered from it, whatever came in since: an id is made of the URL alone, so its line stays true, and the captures are those of
+ * the catalog. Only an id that it does not have, when records came in since, makes it anew.
+ */
+import { open, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type EpochMs, fileError } from '../../base/index.ts';
+import { type Capture, rangeOfKey } from '../../catalog/index.ts';
+import { formatPageId, type PageId, pageId, type UrlKey } from '../../url/index.ts';
+import { exactRange, FileSource, searchLines, sortLines } from '../../warc/index.ts';
+import { segmentsMark } from '../segment/segments-mark.ts';
+import type { StreamParts } from './stream.ts';
+
+const PAGES_NAME = 'pages.txt';
+const PAGES_NOTE = 'page-index';
+const WRITE_LINES = 4096;
+
+export type PageIndexParts = StreamParts & { readonly directory: string };
+
+export class PageIndex {
+  readonly #archive: PageIndexParts;
+  #making: Promise<void> | undefined;
+
+  constructor(archive: PageIndexParts) {
+    this.#archive = archive;
+  }
+
+  /** The capture of a page nearest to a time, the earlier of two equally near; the latest without one. */
+  async find(id: PageId, at: EpochMs = Number.MAX_SAFE_INTEGER): Promise<Capture | undefined> {
+    let best: Capture | undefined;
+    for await (const capture of this.captures(id))
+      if (!best || Math.abs(capture.time - at) < Math.abs(best.time - at)) best = capture;
+    return best;
+  }
+
+  /** All captures of a page, in order of time. */
+  async *captures(id: PageId): AsyncGenerator<Capture> {
+    for (const urlKey of await this.#keysOf(id)) {
+      // A key is coarser than an id: of http and https, with and without www, only one is meant.
+      for await (const page of this.#archive.catalog.captures(rangeOfKey(urlKey)))
+        for (const capture of page) if (pageId(capture.url) === id) yield capture;
+    }
+  }
+
+  async #keysOf(id: PageId): Promise<UrlKey[]> {
+    const mark = segmentsMark(this.#archive);
+    const made = (await this.#archive.catalog.notes(PAGES_NOTE))[PAGES_NOTE];
+    const found = made === undefined ? undefined : await this.#search(id);
+    if (found !== undefined && (found.length > 0 || made === mark)) return found;
+    this.#making ??= this.#make().finally(() => {
+      this.#making = undefined;
+    });
+    await this.#making;
+    return (await this.#search(id)) ?? [];
+  }
+
+  /** Undefined when there is no file. */
+  async #search(id: PageId): Promise<UrlKey[] | undefined> {
+    const path = this.#path;
+    const source = await FileSource.open(path).catch((error: { code?: string }) => {
+      if (error.code !== 'FILE_MISSING') throw error;
+    });
+    if (!source) return undefined;
+    try {
+      const keys: UrlKey[] = [];
+      const range = exactRange(formatPageId(id));
+      for await (const { line } of searchLines(source, range, { file: path, onFinding: () => {} }))
+        keys.push(line.slice(line.indexOf(' ') + 1) as UrlKey);
+      return keys;
+    } finally {
+      await source.close();
+    }
+  }
+
+  get #path(): string {
+    return join(this.#archive.directory, PAGES_NAME);
+  }
+
+  async #make(): Promise<void> {
+    const { catalog, scratch } = this.#archive;
+    // Taken before the walk: what comes in meanwhile may be missing, and is then looked for.
+    const mark = segmentsMark(this.#archive);
+    const draft = `${this.#path}.tmp`;
+    try {
+      const file = await open(draft, 'w');
+      try {
+        let batch: string[] = [];
+        for await (const line of sortLines(this.#lines(), { directory: scratch, unique: true })) {
+          batch.push(`${line}\n`);
+          if (batch.length < WRITE_LINES) continue;
+          await file.appendFile(batch.join(''));
+          batch = [];
+        }
+        await file.appendFile(batch.join(''));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, this.#path);
+    } catch (cause) {
+      await unlink(draft).catch(() => {});
+      throw fileError(cause, this.#path, 'writing');
+    }
+    await catalog.write({ putNotes: { [PAGES_NOTE]: mark } });
+  }
+
+  async *#lines(): AsyncGenerator<string> {
+    let last = '';
+    for await (const page of this.#archive.catalog.captures({})) {
+      for (const { url, urlKey } of page) {
+        // Captures of one page nearly always follow one another.
+        if (url === last) continue;
+        last = url;
+        yield `${formatPageId(pageId(url))} ${urlKey}`;
+      }
+    }
+  }
+}

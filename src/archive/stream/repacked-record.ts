@@ -1,0 +1,113 @@
+/**
+ * A record on its way into a WARC file of another packing than the one it lies in. Its head and block stay as they are. Only what WARC cannot say so
+ * changes: an ARC record gets the head that says the same in WARC, a record that was cut short says how long it is, and an odd one is written as the standard asks, under another id.
+ */
+import { join } from 'node:path';
+import type { IdSource } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import {
+  convertArcHead,
+  type Field,
+  fieldsOf,
+  headBytes,
+  type RecordHead,
+  type StreamedBlock,
+  soundFields,
+  soundVersion,
+} from '../../warc/index.ts';
+import { CAPTURE_ID_FIELD, captureIdOf } from '../record-facts.ts';
+import { Spool } from '../write/spool.ts';
+
+/** A record while it is being read. */
+export type RecordSource = { readonly head: RecordHead; body(): AsyncIterable<Uint8Array> };
+
+export type RepackOptions = {
+  readonly newId: IdSource;
+  readonly scratch: string;
+  /** Whether an odd record stays odd. */
+  readonly asItIs?: boolean;
+};
+
+/** Whether the members of a segment can go into a `.warc.gz` file as they are. */
+export function isWarcGzip(segment: Segment): boolean {
+  return /\.warc\.gz$/i.test(segment.name);
+}
+
+export class RepackedRecord implements AsyncDisposable {
+  readonly head: Uint8Array;
+  readonly #spool: Spool;
+
+  private constructor(head: Uint8Array, spool: Spool) {
+    this.head = head;
+    this.#spool = spool;
+  }
+
+  /** Reads the record to its end, in memory while it is small. */
+  static async take(record: RecordSource, { newId, scratch, asItIs = false }: RepackOptions): Promise<RepackedRecord> {
+    const { head } = record;
+    const kind = { type: head.type, url: head.targetUri ?? '', contentType: head.contentType ?? '' };
+    const path = join(scratch, `repacked-${newId().replace(/[^A-Za-z0-9]+/g, '')}`);
+    const spool = await Spool.take(kind, new Uint8Array(0), record.body(), path);
+    const isKept = asItIs && head.form === 'odd' && head.format === 'warc' && head.contentLength === spool.length;
+    return new RepackedRecord(isKept ? head.bytes : headOf(head, spool, newId), spool);
+  }
+
+  get block(): StreamedBlock {
+    return { length: this.#spool.length, pieces: this.#spool.stream() };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#spool.discard();
+  }
+}
+
+function headOf(head: RecordHead, spool: Spool, newId: IdSource): Uint8Array {
+  const { http, payloadDigests } = spool.facts;
+  if (head.format === 'arc') {
+    const document = {
+      isHttp: http !== undefined,
+      payloadDigest: payloadDigests[0]!,
+      blockDigest: spool.blockDigest,
+    };
+    const converted = convertArcHead(head, document, { newId, warcinfoId: '' });
+    const id = captureIdOf({
+      captureId: '',
+      recordId: '',
+      url: head.targetUri ?? '',
+      date: head.standardDate ?? '',
+      payloadDigest: payloadDigests[0]!.bytes,
+    });
+    const named = (converted.fields ?? []).filter(({ value }) => value !== '');
+    const fields = [...named, { name: CAPTURE_ID_FIELD, value: id }];
+    return headBytes(fieldsOf({ ...converted, fields }, spool.length));
+  }
+  if (head.form === 'sound' && head.contentLength === spool.length) return head.bytes;
+  const isOdd = head.form === 'odd';
+  const sound = isOdd ? soundFields(head) : head.fields;
+  if (!sound) return head.bytes;
+  const fields = [...sound.filter(({ name }) => name.toLowerCase() !== 'content-length').map(oneLine)];
+  if (head.contentLength !== spool.length && head.get('warc-truncated') === undefined)
+    fields.push({ name: 'WARC-Truncated', value: 'unspecified' });
+  const all = [...fields, { name: 'Content-Length', value: String(spool.length) }];
+  return headBytes(isOdd ? renamed(all, head, spool, newId) : all, soundVersion(head));
+}
+
+/** The fields of a record that is another than the odd one which it stands for, and names that. */
+function renamed(fields: readonly Field[], head: RecordHead, spool: Spool, newId: IdSource): Field[] {
+  const others = fields.filter(({ name }) => !/^warc-(record|previous-record)-id$|^pinakes-capture-id$/i.test(name));
+  const id = captureIdOf({
+    captureId: head.get(CAPTURE_ID_FIELD) ?? '',
+    recordId: head.recordId ?? '',
+    url: head.targetUri ?? '',
+    date: head.standardDate ?? '',
+    payloadDigest: spool.facts.payloadDigests[0]!.bytes,
+  });
+  const ids = [{ name: 'WARC-Record-ID', value: newId() }];
+  if (head.recordId)
+    ids.push({ name: 'WARC-Previous-Record-ID', value: oneLine({ name: '', value: head.recordId }).value });
+  return [...others.slice(0, 1), ...ids, { name: CAPTURE_ID_FIELD, value: id }, ...others.slice(1)];
+}
+
+function oneLine({ name, value }: Field): Field {
+  return { name, value: value.replace(/[\r\n]+/g, ' ') };
+}

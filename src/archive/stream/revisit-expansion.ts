@@ -1,0 +1,111 @@
+/**
+ * A revisit as a full record: its own head and the payload of the record it leans on, under another id and with WARC-Previous-Record-ID. Its HTTP head is its own but
+ * for the codings: the transfer coding goes, the content coding is that of the payload. It is a response when it has an HTTP head, whatever it leans on.
+ */
+import { createHash } from 'node:crypto';
+import type { Block } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import {
+  type Field,
+  fieldsOf,
+  headBytes,
+  type NewRecord,
+  RECORD_TRAILER,
+  type RecordHead,
+  revisitProfileOf,
+  type StreamedBlock,
+} from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { KEPT_FIELDS, withCodingsOf } from '../maintain/segment-rewrite.ts';
+import { type OpenedRecord, releasePayload } from '../read/record-access.ts';
+import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
+import type { StreamedRecord } from './streamed-record.ts';
+
+export function expandedRecord(
+  own: OpenedRecord,
+  holder: OpenedRecord,
+  block: Block,
+  recordId: string,
+): { record: NewRecord; block: StreamedBlock } {
+  const http = own.http ?? holder.http;
+  // A resource has no codings to tell of; its bytes are those that the revisit stands for, with the codings of its own head.
+  const message = http && withCodingsOf(http.bytes, (holder.http ?? http).fields);
+  const length = (message?.length ?? 0) + block.size;
+  const record = recordOf(own.head, holder, block, recordId, message !== undefined);
+  return { record, block: { length, pieces: joined(message, holder.payload) } };
+}
+
+/**
+ * The bytes of the full record that a revisit in a stream stands for. Undefined when it has to stay a revisit: its content is not in the archive or is damaged, or it is a server's
+ * "not modified", which is no response that could carry a body. Its id is made of the revisit's, so that a stream that is taken up again says the same.
+ */
+export async function expandRevisit(
+  archive: Pick<ArchiveParts, 'access' | 'catalog'>,
+  { head, segment }: StreamedRecord,
+): Promise<StreamedBlock | undefined> {
+  if (head.targetUri === undefined || head.time === undefined || head.recordId === undefined) return undefined;
+  const at = { segment: segment.number, offset: head.offset };
+  const [found] = await archive.catalog.findCaptures([{ urlKey: urlKey(head.targetUri), time: head.time, at }]);
+  const [capture] = found!;
+  const [block] = capture?.block ? await archive.catalog.getBlocks([capture.block]) : [];
+  if (!capture || !block) return undefined;
+  const own = await archive.access.open(capture.place);
+  await releasePayload(own.payload);
+  const profile = revisitProfileOf(own.head.get('warc-profile') ?? '');
+  if (profile === 'server-not-modified' && own.http?.status === 304) return undefined;
+  const holder = await archive.access.openSound(block.holder, capture.url);
+  if (!('payload' in holder)) return undefined;
+  const { record, block: content } = expandedRecord(own, holder, block, derivedId(head.recordId));
+  const start = headBytes(fieldsOf(record, content.length));
+  return {
+    length: start.length + content.length + RECORD_TRAILER.length,
+    pieces: wholeRecord(start, content.pieces),
+  };
+}
+
+/** A name-based UUID (RFC 9562, version 8) of the full record that a revisit becomes. */
+function derivedId(recordId: string): string {
+  const hex = createHash('sha256').update(`resolved ${recordId}`).digest('hex');
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
+  return `<urn:uuid:${[...parts, hex.slice(20, 32)].join('-')}>`;
+}
+
+async function* wholeRecord(start: Uint8Array, block: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield start;
+  yield* block;
+  yield RECORD_TRAILER;
+}
+
+function recordOf(own: RecordHead, holder: OpenedRecord, block: Block, recordId: string, isHttp: boolean): NewRecord {
+  const fields: Field[] = own.fields.filter((field) => KEPT_FIELDS.has(field.name.toLowerCase())).map(oneLine);
+  const id = own.recordId ?? '';
+  fields.push({ name: 'WARC-Previous-Record-ID', value: id });
+  fields.push({ name: CAPTURE_ID_FIELD, value: own.get(CAPTURE_ID_FIELD) ?? id });
+  if (block.key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(block.key.overflow) });
+  const truncated = holder.head.get('warc-truncated');
+  if (truncated !== undefined) fields.push({ name: 'WARC-Truncated', value: truncated });
+  return {
+    type: isHttp ? 'response' : 'resource',
+    recordId,
+    date: own.standardDate,
+    targetUri: own.targetUri,
+    payloadDigest: { algorithm: 'sha256', bytes: block.key.digest },
+    contentType: isHttp
+      ? 'application/http; msgtype=response'
+      : (own.get('warc-identified-payload-type') ?? holder.head.contentType),
+    fields,
+  };
+}
+
+function oneLine({ name, value }: Field): Field {
+  return { name, value: value.replace(/[\r\n]+/g, ' ') };
+}
+
+async function* joined(
+  message: Uint8Array | undefined,
+  payload: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  if (message) yield message;
+  yield* payload;
+}

@@ -1,0 +1,167 @@
+/**
+ * Goes through the records of a snapshot in storage order: segment after segment, each read from front to back.
+ *
+ * Compaction may exchange a segment meanwhile. The walk notices before it hands out the next record, and goes on in the segment that took the place,
+ * behind the record it handed out last (I8). A record that was deleted, and what goes with it, does not come any more. When the archive is rebuilt meanwhile, the walk ends as expired.
+ */
+import { type Finding, PinakesError } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import type { ReadingRecord } from '../../warc/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { findCompanions, isCaptureType } from '../read/companions.ts';
+import { PROBLEM_CATALOGUE } from '../verify-problem.ts';
+import type { StreamPosition } from './cursor.ts';
+import type { Snapshot, SnapshotSegment } from './snapshot.ts';
+
+/** How often in a row a segment may vanish under the walk before that counts as a failure. */
+const ATTEMPTS = 5;
+
+export type WalkedRecord = { readonly segment: Segment; readonly record: ReadingRecord };
+
+export type WalkOptions = {
+  /** The last record that was handed out. */
+  readonly after?: StreamPosition | undefined;
+  readonly isWanted?: (segment: Segment) => boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** What belongs to this snapshot came before and does not come again. */
+  readonly since?: Snapshot | undefined;
+  /** What is damaged where no record could be read. */
+  readonly onUnreadable?: ((segment: Segment, finding: Finding) => void) | undefined;
+};
+
+export class StorageWalk {
+  readonly #archive: ArchiveParts;
+  readonly #snapshot: Snapshot;
+  readonly #options: WalkOptions;
+  /** The last record that was handed out. */
+  #position: StreamPosition | undefined;
+
+  constructor(archive: ArchiveParts, snapshot: Snapshot, options: WalkOptions = {}) {
+    this.#archive = archive;
+    this.#snapshot = snapshot;
+    this.#options = options;
+    this.#position = options.after;
+  }
+
+  async *records(): AsyncGenerator<WalkedRecord> {
+    const { lineage } = this.#snapshot;
+    // A segment that took another's place since the snapshot was opened would else stand for nothing that belongs to it, and be passed over.
+    await lineage.refresh();
+    const begun = this.#position ? lineage.originOf(this.#position.segment) : 0;
+    for (const part of await this.#snapshot.segments()) {
+      if (part.origin < begun || this.#options.isWanted?.(part.segment) === false) continue;
+      yield* this.#segment(part);
+    }
+    lineage.assertNumbering();
+  }
+
+  /** All that is left of one segment, whatever takes its place meanwhile. */
+  async *#segment({ origin, segment }: SnapshotSegment): AsyncGenerator<WalkedRecord> {
+    const { lineage } = this.#snapshot;
+    let failures = 0;
+    for (;;) {
+      lineage.assertNumbering();
+      const position = this.#position;
+      const isBegun = position !== undefined && lineage.originOf(position.segment) === origin;
+      try {
+        const start = isBegun
+          ? await lineage.translate(position.segment, position.offset)
+          : await this.#beginning(await this.#standing(segment, origin), origin);
+        let isOver = true;
+        for await (const record of this.#read(start.segment, start.offset)) {
+          lineage.assertNumbering();
+          if (!this.#archive.shelf.find(start.segment.number)) {
+            isOver = false;
+            break;
+          }
+          const { offset, innerOffset } = record.head;
+          if (start.isSame && isBegun && offset === start.offset && innerOffset <= position.innerOffset) continue;
+          this.#position = { segment: start.segment.number, offset, innerOffset };
+          failures = 0;
+          yield { segment: start.segment, record };
+        }
+        if (isOver) return;
+      } catch (error) {
+        if (!isGone(error) || ++failures >= ATTEMPTS) throw error;
+      }
+      await lineage.refresh();
+    }
+  }
+
+  /** Where a segment is begun: behind what came before. */
+  async #beginning(segment: Segment, origin: number): Promise<{ segment: Segment; offset: number; isSame: boolean }> {
+    const { since } = this.#options;
+    if (since === undefined || origin >= since.mark.before) return { segment, offset: 0, isSame: false };
+    // A segment that took another's place since the lineage was learned is not in it yet.
+    if (since.lineage.originOf(segment.number) !== origin) await since.lineage.refresh();
+    return { segment, offset: await since.endOf(segment), isSame: false };
+  }
+
+  async #standing(segment: Segment, origin: number): Promise<Segment> {
+    const { lineage } = this.#snapshot;
+    const same = this.#archive.shelf.find(segment.number);
+    if (same) return same;
+    await lineage.refresh();
+    const standing = lineage.standing().get(origin);
+    if (!standing) throw new PinakesError('CURSOR_EXPIRED', { detail: `${segment.name} is no longer there` });
+    return standing;
+  }
+
+  async *#read(segment: Segment, from: number): AsyncGenerator<ReadingRecord> {
+    const end = await this.#snapshot.endOf(segment);
+    if (from >= end) return;
+    let deadBytes = segment.deadBytes;
+    let dead = await this.#deadOf(segment);
+    const expected = from === 0 && end === segment.bytes ? segment.records : 0;
+    let found = 0;
+    let isDamaged = false;
+    const onUnreadable = (finding: Finding) => {
+      isDamaged = true;
+      if (!dead.has(finding.offset)) this.#options.onUnreadable?.(segment, finding);
+    };
+    for await (const record of this.#recordsOf(segment, from, end, onUnreadable)) {
+      found++;
+      const now = this.#archive.shelf.find(segment.number)?.deadBytes;
+      if (now !== undefined && now !== deadBytes) {
+        deadBytes = now;
+        dead = await this.#deadOf(segment);
+      }
+      if (!dead.has(record.head.offset)) yield record;
+    }
+    // In files of others, NULs are padding: only the number tells that records stood there.
+    if (found < expected && !isDamaged) {
+      const { level } = PROBLEM_CATALOGUE['record-damaged'];
+      const message = `${expected - found} of its ${expected} records cannot be found`;
+      onUnreadable({ code: 'record-damaged', level, file: segment.name, offset: 0, message });
+    }
+  }
+
+  #recordsOf(
+    segment: Segment,
+    from: number,
+    end: number,
+    onUnreadable?: (finding: Finding) => void,
+  ): AsyncGenerator<ReadingRecord> {
+    const { signal, onUnreadable: tells } = this.#options;
+    // Who does not tell what is missing has to break off.
+    const passesGaps = tells !== undefined;
+    return this.#archive.access.recordsIn(segment, from, end, { signal, onUnreadable, passesGaps });
+  }
+
+  /** Offsets of the deleted captures of a segment and of what goes with them. */
+  async #deadOf(segment: Segment): Promise<ReadonlySet<number>> {
+    const dead = await this.#archive.tombstones.read(segment);
+    if (dead.size === 0) return dead;
+    const all = new Set(dead);
+    const rule = {
+      isChosen: (head: { offset: number; type: string }) => isCaptureType(head.type) && dead.has(head.offset),
+      whenDoubtful: false,
+    };
+    for await (const { offset } of findCompanions(this.#recordsOf(segment, 0, segment.bytes), rule)) all.add(offset);
+    return all;
+  }
+}
+
+export function isGone(error: unknown): boolean {
+  return error instanceof PinakesError && (error.code === 'OBJECT_MISSING' || error.code === 'CONTENT_MISSING');
+}

@@ -1,0 +1,427 @@
+/**
+ * Streams: all records of the archive, or those that a selection means, each exactly once, from a snapshot that does not move (I8).
+ *
+ * In storage order come records of every type, as fast as they can be read. In the order of URL, of time or of a ranking come captures only, each read on its own. A stream
+ * can be left at any record and taken up again with its cursor, in this process or a later one, after appends, deletions and compactions.
+ */
+import { type Finding, PinakesError } from '../../base/index.ts';
+import type { Capture, Place, Segment } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import type { ArchiveParts } from '../archive-parts.ts';
+import { type Damage, damageOf, type OutputDamage } from '../damage.ts';
+import { lookBackOf } from '../read/record-access.ts';
+import type { Selection } from '../selection.ts';
+import { type CatalogOrder, walkCatalog } from './catalog-walk.ts';
+import { BEFORE_RECORD, formatCursor, parseCursor, queryDigest, type StreamPosition } from './cursor.ts';
+import { HeadFilter } from './head-filter.ts';
+import { Snapshot, type SnapshotSegment } from './snapshot.ts';
+import { isGone, StorageWalk, type WalkedRecord } from './storage-walk.ts';
+import { StreamedRecord } from './streamed-record.ts';
+import type { UrlRanking } from './url-ranking.ts';
+
+/** Captures that the catalog is asked about together. */
+const GROUP_CAPTURES = 64;
+/** Members up to this size are read and decoded at once. */
+const WHOLE_BYTES_MAX = 1024 * 1024;
+const ATTEMPTS = 3;
+/** In storage order, a stretch of a segment in which nothing is meant has a place of its own to go on from: who goes on reads no more than so much of it again. */
+const STRETCH_BYTES = 16 * 1024 * 1024;
+
+export type StreamOrder = 'storage' | CatalogOrder | UrlRanking;
+
+export type StreamQuery = {
+  readonly selection?: Selection | undefined;
+  readonly order?: StreamOrder | undefined;
+  /** Where an earlier stream of the same question stopped. */
+  readonly cursor?: string | undefined;
+  /** Name of a snapshot to go through, instead of what there is now. */
+  readonly snapshot?: string | undefined;
+  /**
+   * In storage order: only what came behind the snapshot of this cursor, which an earlier stream went through to its end. With it a client takes in
+   * what is new, again and again, and reads nothing twice.
+   */
+  readonly since?: string | undefined;
+  /**
+   * As WARC, in storage order, of everything or of collections: segments go out without being looked into, as fast as they can be read. Cursors then come about
+   * once a mebibyte.
+   */
+  readonly wholeSegments?: boolean | undefined;
+  /** In storage order: nothing behind this cursor, which another stream of the same question and snapshot gave out. */
+  readonly until?: string | undefined;
+  /** As WARC: revisits go out as full records, with the payload that they lean on, so that the records stand alone. */
+  readonly resolve?: boolean | undefined;
+  /** Told of every record that is damaged, when it has come or could not; where no head can be read, whether it was meant is not known. Segments that go out whole are not looked into. */
+  readonly onDamage?: ((damage: OutputDamage) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type StreamParts = ArchiveParts & {
+  /** Where sorting may write. */
+  readonly scratch: string;
+};
+
+/** What a stream goes through, and from where. */
+type StreamView = {
+  readonly digest: string;
+  readonly snapshot: Snapshot;
+  readonly ranking: string | undefined;
+  readonly position: StreamPosition | undefined;
+  readonly since: Snapshot | undefined;
+};
+
+/** What of a segment goes out as it lies: from here to its `endBytes`. */
+export type WholePart = SnapshotSegment & { readonly fromBytes: number };
+
+export class RecordStream implements AsyncIterable<StreamedRecord> {
+  readonly order: StreamOrder;
+  readonly #archive: StreamParts;
+  readonly #selection: Selection;
+  readonly #snapshot: Snapshot;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onDamage: ((damage: OutputDamage) => void) | undefined;
+  readonly #query: string;
+  readonly #peeks: boolean;
+  readonly #since: Snapshot | undefined;
+  readonly #until: StreamPosition | undefined;
+  /** The version of the ranking that it goes by. */
+  readonly #ranking: string | undefined;
+  #position: StreamPosition | undefined;
+  /** What the catalog said last of one URL key and time, after so many batches: of one there can be more captures than a group has. */
+  #lastMoment: (Moment & { readonly batches: number }) | undefined;
+
+  private constructor(archive: StreamParts, query: StreamQuery, peeks: boolean, view: StreamView) {
+    this.#archive = archive;
+    this.#since = view.since;
+    this.#until = query.until === undefined ? undefined : parseCursor(query.until).position;
+    this.#selection = query.selection ?? {};
+    this.order = query.order ?? 'storage';
+    this.#signal = query.signal;
+    this.#onDamage = query.onDamage;
+    const { status, mime, query: asked } = this.#selection;
+    this.#peeks = peeks || status !== undefined || mime !== undefined || asked !== undefined;
+    this.#query = view.digest;
+    this.#snapshot = view.snapshot;
+    this.#ranking = view.ranking;
+    this.#position = view.position;
+  }
+
+  /** `peeks`: whether records come with the HTTP heads that stand in them; without, they come faster. */
+  static async open(archive: StreamParts, query: StreamQuery = {}, peeks = true): Promise<RecordStream> {
+    const { selection = {}, order = 'storage' } = query;
+    if (order === 'storage' && selection.block)
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: 'a content key',
+        detail: 'streams of one content come in the order of url, of time or of a ranking',
+      });
+    const block = selection.block && [Buffer.from(selection.block.digest).toString('hex'), selection.block.overflow];
+    const { collection, url, prefix, from, to, mime, status, types } = selection;
+    const orderName = typeof order === 'string' ? order : order.name;
+    const question: unknown[] = [orderName, collection, url, prefix, block, from, to, mime, status, types];
+    // Cursors from before these were known are still good.
+    if (query.since !== undefined) question.push(query.since);
+    if (selection.query !== undefined) question.push({ query: selection.query.text });
+    const digest = queryDigest(question);
+    if (query.since !== undefined && order !== 'storage')
+      throw new PinakesError('BAD_ARGUMENT', { where: 'since', detail: 'what is new comes in storage order only' });
+    if (query.until !== undefined && (order !== 'storage' || parseCursor(query.until).query !== digest))
+      throw new PinakesError('BAD_ARGUMENT', { where: 'until', detail: 'it comes from another stream' });
+    const since =
+      query.since === undefined ? undefined : await Snapshot.resume(archive, parseCursor(query.since).snapshot);
+    const keep = (version: string | undefined) => (typeof order === 'string' ? undefined : order.keep(version));
+    if (query.cursor === undefined) {
+      const { snapshots } = archive;
+      // The ranking first: what it does not know yet comes behind the rest, and nothing is missing.
+      const ranking = await keep(undefined);
+      const snapshot =
+        query.snapshot === undefined
+          ? await Snapshot.take(archive)
+          : await Snapshot.resume(archive, snapshots.get(query.snapshot).mark);
+      // The archive may have been rebuilt between the two.
+      since?.lineage.assertNumbering();
+      return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position: undefined, since });
+    }
+    const cursor = parseCursor(query.cursor);
+    if (cursor.query !== digest)
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: 'the cursor',
+        detail: 'it comes from a stream with another order or selection',
+      });
+    const { position } = cursor;
+    if (
+      (cursor.ranking === undefined) !== (typeof order === 'string') ||
+      (cursor.ranking && position && !position.urlKey)
+    )
+      throw new PinakesError('BAD_ARGUMENT', { where: 'the cursor', detail: 'it is not one that a stream gave out' });
+    const ranking = await keep(cursor.ranking);
+    const snapshot = await Snapshot.resume(archive, cursor.snapshot);
+    return new RecordStream(archive, query, peeks, { digest, snapshot, ranking, position, since });
+  }
+
+  /** Where a later stream goes on: behind the record that was handed out last, or behind others after it that are not meant. */
+  cursor(): string {
+    const ranking = this.#ranking === undefined ? {} : { ranking: this.#ranking };
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position: this.#position, ...ranking });
+  }
+
+  /** A record is good until the next is asked for. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamedRecord> {
+    for await (const record of this.steps()) if (record) yield record;
+  }
+
+  /** The same with pauses: undefined where nothing was meant for long, and the cursor has moved on. */
+  steps(): AsyncGenerator<StreamedRecord | undefined> {
+    return this.order === 'storage' ? this.#inStorageOrder() : this.#inCatalogOrder(this.order);
+  }
+
+  /** The same for everything before the record at an offset of a segment. */
+  cursorBefore(segment: number, offset: number): string {
+    const position = { segment, offset, innerOffset: BEFORE_RECORD };
+    return formatCursor({ query: this.#query, snapshot: this.#snapshot.mark, position });
+  }
+
+  /** Whether records of the snapshot may have been deleted since it was taken: those do not come any more. */
+  async mayLack(): Promise<boolean> {
+    const { before } = this.#snapshot.mark;
+    return (await this.#snapshot.segments()).some(({ segment }) => segment.number >= before || segment.deadBytes > 0);
+  }
+
+  /** The record that it goes on behind; undefined before the first. */
+  get position(): StreamPosition | undefined {
+    return this.#position;
+  }
+
+  /** Segments that can go out as they are, and the records of those that cannot, with pauses. Only for streams of whole collections in storage order. */
+  async *parts(
+    isWhole: (segment: Segment) => Promise<boolean>,
+  ): AsyncGenerator<WholePart | StreamedRecord | undefined> {
+    const { lineage } = this.#snapshot;
+    const last = this.#until && lineage.originOf(this.#until.segment);
+    for (const part of await this.#snapshot.segments()) {
+      const { segment, origin } = part;
+      const begun = this.#position ? lineage.originOf(this.#position.segment) : -1;
+      if (origin < begun || !this.#isWanted(segment)) continue;
+      if (last !== undefined && origin > last) return;
+      const now = this.#archive.shelf.find(segment.number);
+      const fromBytes = origin === begun ? offsetBefore(this.#position, segment) : 0;
+      const endBytes = origin === last ? offsetBefore(this.#until, segment) : part.endBytes;
+      const isUntouched = now !== undefined && now.deadBytes === 0 && (await isWhole(now));
+      if (this.#since !== undefined || fromBytes === undefined || endBytes === undefined || !isUntouched) {
+        yield* this.#inStorageOrder(origin);
+        continue;
+      }
+      this.#signal?.throwIfAborted();
+      const whole = { ...part, fromBytes, endBytes: Math.min(endBytes, part.endBytes) };
+      this.#position = { segment: segment.number, offset: whole.endBytes, innerOffset: BEFORE_RECORD };
+      if (fromBytes < whole.endBytes) yield whole;
+      this.#snapshot.lineage.assertNumbering();
+    }
+  }
+
+  #isWanted(segment: Segment): boolean {
+    const { collection } = this.#selection;
+    return collection === undefined || segment.collection === collection;
+  }
+
+  async *#inStorageOrder(only?: number): AsyncGenerator<StreamedRecord | undefined> {
+    const { collections } = this.#archive;
+    const { lineage } = this.#snapshot;
+    const walk = new StorageWalk(this.#archive, this.#snapshot, {
+      after: this.#position,
+      isWanted: (segment) =>
+        this.#isWanted(segment) && (only === undefined || lineage.originOf(segment.number) === only),
+      signal: this.#signal,
+      since: this.#since,
+      onUnreadable:
+        this.#onDamage && ((segment, finding) => this.#tell(damageOf(segment, [finding], undefined), 'nothing')),
+    });
+    const filter = new HeadFilter(this.#archive.catalog, this.#selection);
+    let last: StreamedRecord | undefined;
+    let passed: WalkedRecord | undefined;
+    let stretch = this.#position && stretchOf(this.#position);
+    let isFirstOfStretch = false;
+    for await (const walked of walk.records()) {
+      const { segment, record } = walked;
+      // What is damaged of a record is known when the next one comes.
+      this.#tellOf(last);
+      if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
+      if (passed && isFirstOfStretch) {
+        this.#position = placeOf(passed);
+        yield undefined;
+      }
+      last = undefined;
+      passed = undefined;
+      const begun = stretchOf(placeOf(walked));
+      isFirstOfStretch = stretch !== undefined && begun !== stretch;
+      stretch = begun;
+      if (this.#until && (await this.#isBehindEnd(segment, record.head, this.#until))) return;
+      passed = walked;
+      if (!filter.passes(record.head)) continue;
+      const collection = collections.name(segment.collection);
+      const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
+      if (!(await filter.passesMessage(streamed))) continue;
+      this.#position = placeOf(walked);
+      last = streamed;
+      passed = undefined;
+      yield streamed;
+    }
+    this.#tellOf(last);
+    if (passed && passed.record.damage.length > 0) await this.#tellPassed(passed);
+  }
+
+  /** Tells of a damaged record that is not meant, unless it is a capture that the catalog knows: it may be the damage that made another record of it. */
+  async #tellPassed({ segment, record: { head, damage } }: WalkedRecord): Promise<void> {
+    const { targetUri, time, offset } = head;
+    const at = { segment: segment.number, offset };
+    const questions = targetUri === undefined || time === undefined ? [] : [{ urlKey: urlKey(targetUri), time, at }];
+    const [found = []] = await this.#archive.catalog.findCaptures(questions);
+    if (found.length === 0) this.#tell(damageOf(segment, damage, undefined), 'nothing');
+  }
+
+  #tellOf(streamed: StreamedRecord | undefined): void {
+    this.#tell(streamed?.damage, streamed?.isComplete ? 'all' : 'part');
+  }
+
+  #tell(damage: Damage | undefined, comes: OutputDamage['comes']): void {
+    if (damage) this.#onDamage?.({ ...damage, comes });
+  }
+
+  async #isBehindEnd(
+    segment: Segment,
+    head: { readonly offset: number; readonly innerOffset: number },
+    until: StreamPosition,
+  ): Promise<boolean> {
+    const { lineage } = this.#snapshot;
+    const difference = lineage.originOf(segment.number) - lineage.originOf(until.segment);
+    if (difference !== 0) return difference > 0;
+    const end = await lineage.translate(until.segment, until.offset);
+    if (head.offset !== end.offset) return head.offset > end.offset;
+    return !end.isSame || head.innerOffset > until.innerOffset;
+  }
+
+  async *#inCatalogOrder(asked: CatalogOrder | UrlRanking): AsyncGenerator<StreamedRecord> {
+    await using kept = typeof asked === 'string' ? undefined : await asked.open(this.#ranking!);
+    await using view = await this.#archive.catalog.view();
+    await this.#snapshot.lineage.refresh();
+    const order = kept ?? (asked as CatalogOrder);
+    const { scratch } = this.#archive;
+    const options = { order, selection: this.#selection, after: this.#position, scratch, signal: this.#signal };
+    let group: Capture[] = [];
+    for await (const capture of walkCatalog(view, this.#snapshot, options)) {
+      group.push(capture);
+      if (group.length < GROUP_CAPTURES) continue;
+      yield* this.#readGroup(group);
+      group = [];
+    }
+    yield* this.#readGroup(group);
+    this.#snapshot.lineage.assertNumbering();
+  }
+
+  /** The records of captures, as the catalog knows them by now. */
+  async *#readGroup(group: readonly Capture[]): AsyncGenerator<StreamedRecord> {
+    const { catalog } = this.#archive;
+    const { batches } = catalog;
+    const last = this.#lastMoment?.batches === batches ? this.#lastMoment : undefined;
+    const moments: Moment[] = last ? [last] : [];
+    // Captures of one key and time follow one another, and are asked for once.
+    const asked = group.filter((capture, index) => {
+      const before = index === 0 ? last : group[index - 1]!;
+      return !before || !isOfMoment(capture, before);
+    });
+    const found = await catalog.findCaptures(asked.map(({ urlKey, time }) => ({ urlKey, time })));
+    this.#snapshot.lineage.assertNumbering();
+    for (const [index, { urlKey, time }] of asked.entries())
+      moments.push({ urlKey, time, captures: byIdentity(found[index]!) });
+    this.#lastMoment = moments.length === 0 ? undefined : { ...moments.at(-1)!, batches };
+    let at = 0;
+    for (const capture of group) {
+      this.#signal?.throwIfAborted();
+      while (!isOfMoment(capture, moments[at]!)) at++;
+      yield* this.#read(capture, moments[at]!.captures);
+    }
+  }
+
+  /** The record of a capture, wherever it stands; nothing when it was deleted. */
+  async *#read(capture: Capture, candidates: Moment['captures']): AsyncGenerator<StreamedRecord> {
+    let found = candidates;
+    for (let attempt = 1; ; attempt++) {
+      const now = found.get(identityOf(capture));
+      if (!now) return;
+      let isBegun = false;
+      try {
+        for await (const streamed of this.#recordAt(now.place, now.url)) {
+          this.#snapshot.lineage.assertNumbering();
+          isBegun = true;
+          const { segment: number, offset } = now.place;
+          this.#position = { segment: number, offset, innerOffset: 0, urlKey: now.urlKey, time: now.time };
+          yield streamed;
+        }
+        return;
+      } catch (error) {
+        this.#snapshot.lineage.assertNumbering();
+        if (isBegun || attempt >= ATTEMPTS || !isGone(error)) throw error;
+        const { urlKey, time, hash: ofHash } = capture;
+        found = byIdentity((await this.#archive.catalog.findCaptures([{ urlKey, time, ofHash }]))[0]!);
+        this.#snapshot.lineage.assertNumbering();
+      }
+    }
+  }
+
+  /** The one record at a place: at once when it is small and sound, in pieces otherwise. */
+  async *#recordAt(place: Place, url: string): AsyncGenerator<StreamedRecord> {
+    const { access, collections, shelf } = this.#archive;
+    const segment = shelf.get(place.segment);
+    const collection = collections.name(segment.collection);
+    const passesGaps = this.#onDamage !== undefined;
+    if (place.length <= WHOLE_BYTES_MAX) {
+      const member = await (passesGaps ? access.memberIfGiven(place) : access.member(place));
+      const record = member && (await access.soundRecord(place, member));
+      if (record) {
+        record.head.offset = place.offset;
+        yield StreamedRecord.ofDecoded(segment, collection, record, place.length);
+        return;
+      }
+    }
+    const lost: Finding[] = [];
+    const onUnreadable = (finding: Finding) => lost.push(finding);
+    const options = { onUnreadable, lookBackBytes: lookBackOf(place), passesGaps };
+    for await (const record of access.records(place, options)) {
+      const streamed = await StreamedRecord.open(segment, collection, record, this.#peeks);
+      yield streamed;
+      // What nobody read has to be passed over, so that its damage shows.
+      if (this.#onDamage) for await (const _ of record.body());
+      this.#tellOf(streamed);
+      return;
+    }
+    this.#tell(access.absenceAt(place, lost, url), 'nothing');
+  }
+}
+
+/** The captures of one URL key and time, by their identity. */
+type Moment = Pick<Capture, 'urlKey' | 'time'> & { readonly captures: ReadonlyMap<string, Capture> };
+
+function isOfMoment(capture: Capture, { urlKey, time }: Pick<Capture, 'urlKey' | 'time'>): boolean {
+  return capture.urlKey === urlKey && capture.time === time;
+}
+
+function identityOf({ hash, collection }: Capture): string {
+  return `${collection} ${hash}`;
+}
+
+function byIdentity(captures: readonly Capture[]): Map<string, Capture> {
+  return new Map(captures.toReversed().map((capture) => [identityOf(capture), capture]));
+}
+
+function placeOf({ segment, record }: WalkedRecord): StreamPosition {
+  const { offset, innerOffset } = record.head;
+  return { segment: segment.number, offset, innerOffset };
+}
+
+function stretchOf({ segment, offset }: StreamPosition): string {
+  return `${segment}:${Math.floor(offset / STRETCH_BYTES)}`;
+}
+
+/** The offset of a position that stands before a record of this very segment; undefined when records have to be counted to find it. */
+function offsetBefore(position: StreamPosition | undefined, segment: Segment): number | undefined {
+  const isBefore = position?.segment === segment.number && position.innerOffset === BEFORE_RECORD;
+  return isBefore ? position.offset : undefined;
+}

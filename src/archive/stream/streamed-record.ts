@@ -1,0 +1,140 @@
+/** A record on its way out: what is known of it before its block is read, and its block, to be read once. */
+import { bareMime, type Finding } from '../../base/index.ts';
+import type { Segment } from '../../catalog/index.ts';
+import {
+  BlockScanner,
+  type DecodedRecord,
+  type HttpHead,
+  type ReadingRecord,
+  type RecordHead,
+  type RecordTail,
+} from '../../warc/index.ts';
+import { type Damage, damageOf } from '../damage.ts';
+import { payloadOfBlock } from '../read/block-payload.ts';
+import { CAPTURE_ID_FIELD, recordHash } from '../record-facts.ts';
+
+/** How a record ends in its segment, once it was read. */
+type Ending = Pick<RecordTail, 'length' | 'complete' | 'isTorn'>;
+
+export class StreamedRecord {
+  readonly segment: Segment;
+  /** Name of the collection. */
+  readonly collection: string;
+  readonly head: RecordHead;
+  /** Head of the HTTP message in the block. */
+  readonly http: HttpHead | undefined;
+  readonly #pieces: AsyncIterable<Uint8Array>;
+  readonly #ending: () => Ending | undefined;
+  readonly #findings: readonly Finding[];
+
+  private constructor(
+    source: { readonly segment: Segment; readonly collection: string; readonly head: RecordHead },
+    http: HttpHead | undefined,
+    pieces: AsyncIterable<Uint8Array>,
+    ending: () => Ending | undefined,
+    findings: readonly Finding[],
+  ) {
+    this.segment = source.segment;
+    this.collection = source.collection;
+    this.head = source.head;
+    this.http = http;
+    this.#pieces = pieces;
+    this.#ending = ending;
+    this.#findings = findings;
+  }
+
+  /** Reads as much of the block as the HTTP head in it takes; nothing when `peeks` says that nobody will ask for it. */
+  static async open(
+    segment: Segment,
+    collection: string,
+    record: ReadingRecord,
+    peeks = true,
+  ): Promise<StreamedRecord> {
+    const { head } = record;
+    const ending = () => record.tail;
+    const body = record.body();
+    const scanner = new BlockScanner(head, {});
+    if (!peeks || scanner.isHeadKnown)
+      return new StreamedRecord({ segment, collection, head }, undefined, body, ending, record.damage);
+    const held: Uint8Array[] = [];
+    while (!scanner.isHeadKnown) {
+      const next = await body.next();
+      if (next.done) break;
+      scanner.push(next.value);
+      // A piece is good until the next is asked for; the last one is handed on before that happens.
+      held.push(scanner.isHeadKnown ? next.value : Buffer.from(next.value));
+    }
+    const http = scanner.isHeadKnown ? scanner.http : scanner.end().http;
+    return new StreamedRecord({ segment, collection, head }, http, joined(held, body), ending, record.damage);
+  }
+
+  /** A record that is in memory whole, and sound. */
+  static ofDecoded(segment: Segment, collection: string, record: DecodedRecord, length: number): StreamedRecord {
+    const { head, block } = record;
+    const scanner = new BlockScanner(head, {});
+    if (block.length > 0) scanner.push(block);
+    const { http } = scanner.end();
+    const ending = { length, complete: true, isTorn: false };
+    return new StreamedRecord({ segment, collection, head }, http, joined([block], undefined), () => ending, []);
+  }
+
+  get status(): number {
+    return this.http?.status ?? 0;
+  }
+
+  get mime(): string {
+    const { head, http } = this;
+    return bareMime((http ? http.get('content-type') : (head.get('arc-mime') ?? head.contentType)) ?? '');
+  }
+
+  /** What tells its capture from others of the same URL and time, wherever the record is moved. Undefined of ARC records, which have no id. */
+  get captureHash(): number | undefined {
+    const id = this.head.get(CAPTURE_ID_FIELD) ?? this.head.recordId;
+    return id === undefined ? undefined : recordHash(id);
+  }
+
+  /** The block in pieces, each good until the next is asked for. To be asked for once. */
+  block(): AsyncIterable<Uint8Array> {
+    return this.#pieces;
+  }
+
+  /** The payload in pieces: the body without transfer coding, content coding kept. Instead of the block. */
+  payload(): AsyncGenerator<Uint8Array> {
+    return payloadOfBlock(this.head, this.block());
+  }
+
+  /** Reads the block to its end, and says how many bytes the payload in it has. Instead of the block. */
+  async payloadBytes(): Promise<number> {
+    const scanner = new BlockScanner(this.head, {});
+    for await (const piece of this.block()) scanner.push(piece);
+    return scanner.end().payloadBytes;
+  }
+
+  /** Whether the record has a member of its own and both are all there; known once its block was read, or the next record was asked for. */
+  get isWhole(): boolean {
+    return this.isComplete && this.length !== undefined && !this.#ending()!.isTorn;
+  }
+
+  /** Whether all of its block is there; known as `isWhole` is. */
+  get isComplete(): boolean {
+    return this.#ending()?.complete === true;
+  }
+
+  /** What is damaged of it; known as `isWhole` is. */
+  get damage(): Damage | undefined {
+    return damageOf(this.segment, this.#findings, this.head.targetUri);
+  }
+
+  /** Bytes of the record in its segment; known as `isWhole` is. Undefined when it shares its member with others. */
+  get length(): number | undefined {
+    return this.#ending()?.length;
+  }
+}
+
+async function* joined(
+  held: readonly Uint8Array[],
+  rest: AsyncIterable<Uint8Array> | undefined,
+): AsyncGenerator<Uint8Array> {
+  yield* held;
+  if (rest) yield* rest;
+}

@@ -1,0 +1,133 @@
+/**
+ * Enters the records of a segment into the catalog by reading it: after a crash what stands behind the catalogued mark (I3), at a rebuild all of it.
+ */
+import type { Finding } from '../../base/index.ts';
+import type { Catalog, Segment } from '../../catalog/index.ts';
+import { BlockScanner, digestMismatches, findingOf, readRecords, verdictWants } from '../../warc/index.ts';
+import { inSegment } from '../damage.ts';
+import type { RecordAccess } from '../read/record-access.ts';
+import { factsOfRecord, type RecordFacts } from '../record-facts.ts';
+import type { Arrivals } from '../revisit/arrivals.ts';
+import { CatalogDraft, UNSWEPT_NOTE } from '../revisit/catalog-draft.ts';
+import { countOdd, OddCounter } from '../segment/odd-records.ts';
+import type { VolumeSet } from '../segment/volume-set.ts';
+import { Registrar } from './registrar.ts';
+
+const BATCH_RECORDS = 1000;
+
+export type CataloguingParts = {
+  readonly catalog: Catalog;
+  readonly arrivals: Arrivals;
+  readonly volumes: VolumeSet;
+  readonly access: RecordAccess;
+  readonly fingerprint: (digest: Uint8Array) => Uint8Array;
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The facts of every record of a segment from an offset on, in order. `to` is where it ends now, which may be behind what the catalog has of it. */
+export async function* recordsOf(
+  parts: CataloguingParts,
+  segment: Segment,
+  from: number,
+  to: number,
+  onTorn?: (offset: number) => unknown,
+): AsyncGenerator<RecordFacts> {
+  const volume = parts.volumes.get(segment.volume);
+  const dictionary = await parts.access.dictionaryOf(segment.number);
+  const isOwn = await parts.access.isOwn(segment);
+  const tell = (finding: Finding) => parts.onFinding?.(finding);
+  const records = readRecords(volume.stream(segment.name, from, to), {
+    name: segment.name,
+    offset: from,
+    inputBytes: to - from,
+    dictionary: dictionary && Buffer.from(dictionary),
+    onFinding: (finding) => {
+      if (finding.code === 'member-truncated') onTorn?.(finding.offset);
+      tell(inSegment(finding, isOwn));
+    },
+    signal: parts.signal,
+  });
+  for await (const record of records) {
+    const { head } = record;
+    const isChecked = !record.isCompressed || record.isSummed;
+    const scanner = new BlockScanner(head, isChecked ? { payload: ['sha256'] } : verdictWants(head, ['sha256']));
+    for await (const piece of record.body()) scanner.push(piece);
+    const facts = scanner.end();
+    const isComplete = record.tail?.complete ?? false;
+    // The catalog will know damaged content by the digest that it has now: from here on nothing else would show the damage.
+    if (!isChecked)
+      for (const code of digestMismatches(head, facts, isComplete)) tell(findingOf(code, segment.name, head.offset));
+    const payloadDigests = facts.payloadDigests.filter(({ algorithm }) => algorithm === 'sha256');
+    yield factsOfRecord(head, { ...facts, payloadDigests }, record.tail?.length, isComplete);
+  }
+}
+
+/**
+ * Enters the records from `segment.bytes` on. The answer has the length up to which whole records reach; when the segment is `open`, what stands
+ * behind them is a torn tail. Blocks of deleted records are entered without references; `sweepBlocks` takes out those that stay so.
+ */
+export async function catalogueSegment(
+  parts: CataloguingParts,
+  segment: Segment,
+  dead: ReadonlySet<number>,
+  options: { readonly bytes: number; readonly isOpen: boolean; readonly onStep: (entered: Segment) => void },
+): Promise<Segment> {
+  let current = segment;
+  let group: RecordFacts[] = [];
+  const odd = new OddCounter(await countOdd(parts.catalog, segment.number));
+  const commit = async () => {
+    if (group.length === 0) return;
+    const draft = new CatalogDraft(parts.catalog, parts.arrivals, { keepUnreferenced: true });
+    const registrar = new Registrar(parts.catalog, draft, parts.fingerprint, {
+      isOwn: true,
+      segment: current.number,
+    });
+    await registrar.prepare(group);
+    for (const facts of group) {
+      odd.add(facts);
+      const place = { segment: current.number, offset: facts.offset, length: facts.length ?? 0 };
+      await registrar.enter(facts, place, current.collection, dead.has(facts.offset));
+    }
+    const last = group.at(-1)!;
+    const deadBytes = group.reduce(
+      (sum, facts) => sum + (dead.has(facts.offset) ? (facts.length ?? 0) : 0),
+      current.deadBytes,
+    );
+    current = { ...current, bytes: last.offset + last.length!, records: current.records + group.length, deadBytes };
+    draft.putSegment(current);
+    for (const [name, value] of Object.entries(odd.notes(current.number))) draft.putNote(name, value);
+    await parts.catalog.write(draft.batch());
+    options.onStep(current);
+    group = [];
+  };
+  // A member can lack its last bytes though the record in it is whole: nothing may be appended behind it. That it does is told when the next one is
+  // asked for, so each record waits for that.
+  let waiting: RecordFacts | undefined;
+  const torn = new Set<number>();
+  const onTorn = (offset: number) => torn.add(offset);
+  const records = recordsOf(parts, segment, segment.bytes, options.bytes, options.isOpen ? onTorn : undefined);
+  for await (const facts of records) {
+    if (waiting) group.push(waiting);
+    // A record without an end of its own is torn, or shares a member; neither is made by us, and both are left out.
+    waiting = facts.isComplete && facts.length !== undefined ? facts : undefined;
+    if (group.length >= BATCH_RECORDS) await commit();
+  }
+  // Damage further up can look like a tear too; it is no reason to cut off what is whole.
+  if (waiting && !torn.has(waiting.offset)) group.push(waiting);
+  await commit();
+  return current;
+}
+
+/**
+ * Takes out the blocks that nothing refers to, once all segments have been read. They would give out what was deleted, and keep it from being compacted away: whoever is
+ * interrupted before this is done finds the note at the next opening.
+ */
+export async function sweepBlocks(catalog: Catalog): Promise<void> {
+  if (!(UNSWEPT_NOTE in (await catalog.notes(UNSWEPT_NOTE)))) return;
+  for await (const page of catalog.blocks()) {
+    const unreferenced = page.filter((block) => block.references === 0).map((block) => block.key);
+    if (unreferenced.length > 0) await catalog.write({ removeBlocks: unreferenced });
+  }
+  await catalog.write({ removeNotes: [UNSWEPT_NOTE] });
+}

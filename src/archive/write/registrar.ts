@@ -1,0 +1,270 @@
+/**
+ * Enters records into the catalog that stand in a segment already, or are about to: captures, blocks, declared digests, reference counts.
+ *
+ * The same routine serves adding, healing after a crash, and rebuilding, so that all three see the same archive. Every record is a capture: one
+ * that stands twice, in files that were added in place, is entered twice. One that would be copied a second time is not (see `findKnown`).
+ */
+import { assert, copyOf, type Digest, equal, isDigestOfNothing, parseDigest } from '../../base/index.ts';
+import type { BlockKey, Capture, CaptureKind, CatalogView, Place } from '../../catalog/index.ts';
+import { findCapturesIn, findCapturesOf, type RecordFacts } from '../record-facts.ts';
+import { type CatalogDraft, parseBlockId } from '../revisit/catalog-draft.ts';
+import { KnownCaptures } from '../revisit/known-captures.ts';
+import { formatClues, unresolvedNote } from '../revisit/revisit-clues.ts';
+import { aliasBytes, RevisitResolver, recordAlias, visitAlias } from '../revisit/revisit-resolution.ts';
+import type { OwnCaptures } from './own-captures.ts';
+
+export type Registration = {
+  readonly facts: RecordFacts;
+  readonly capture: Capture | undefined;
+  /** Whether the catalog has the record at this place already. */
+  readonly isKnown: boolean;
+};
+
+export class Registrar {
+  readonly #catalog: CatalogView;
+  readonly #draft: CatalogDraft;
+  readonly #revisits: RevisitResolver;
+  /** Those of the catalog that were asked for, and those entered here. */
+  readonly #known = new KnownCaptures();
+  /** Those of the catalog whose records stand in the segment, by offset. */
+  readonly #standing = new Map<number, Capture>();
+  readonly #fingerprint: (digest: Uint8Array) => Uint8Array;
+  /** Blocks that were entered here, by the key that the draft has for them. */
+  readonly #fresh = new Map<BlockKey, RecordFacts>();
+  /** Blocks whose holders cannot be read. */
+  readonly #lost = new Set<BlockKey>();
+
+  /** What contents that were held already were called here. */
+  readonly #declared = new Map<string, BlockKey>();
+  readonly #isOwn: boolean;
+  readonly #copyingFor: OwnCaptures | undefined;
+  readonly #segment: number | undefined;
+
+  /**
+   * `isOwn`: the records stand in segments of the archive, and say themselves which overflow of their digest they are. `copyingFor`: they are about to be
+   * copied by an add that entered these captures before, so that nothing stands at their places yet. `segment`: they stand in this one.
+   */
+  constructor(
+    catalog: CatalogView,
+    draft: CatalogDraft,
+    fingerprint: (digest: Uint8Array) => Uint8Array,
+    options: { isOwn?: boolean } & ({ segment: number } | { copyingFor: OwnCaptures }),
+  ) {
+    this.#isOwn = options.isOwn ?? false;
+    this.#copyingFor = 'copyingFor' in options ? options.copyingFor : undefined;
+    this.#segment = 'segment' in options ? options.segment : undefined;
+    this.#catalog = catalog;
+    this.#draft = draft;
+    this.#fingerprint = fingerprint;
+    this.#revisits = new RevisitResolver(catalog, draft, {
+      fingerprint,
+      isOwn: this.#isOwn,
+      asksNames: this.#copyingFor !== undefined,
+    });
+  }
+
+  /**
+   * Asks the catalog everything that entering these records needs to know, in few calls. Of records that are about to be copied, a whole one whose content
+   * is new is certainly no capture that is known, nor is one whose content is that add's alone, and their URLs need not be looked up.
+   */
+  async prepare(records: readonly RecordFacts[]): Promise<void> {
+    const copyingFor = this.#copyingFor;
+    const captures = records.filter((facts) => facts.kind !== undefined);
+    await this.#draft.load(captures.filter((facts) => facts.type !== 'revisit').map((facts) => this.#digest(facts)));
+    await this.#revisits.load(captures.filter((facts) => facts.type === 'revisit'));
+    if (copyingFor) await this.#askKnown(captures.filter((facts) => !this.#isCertainlyNew(facts, copyingFor)));
+    else await this.#askStanding(captures);
+  }
+
+  async #askKnown(captures: readonly RecordFacts[]): Promise<void> {
+    if (captures.length === 0) return;
+    const found = await findCapturesOf(this.#catalog, captures);
+    for (const same of new Set(found)) for (const capture of same) this.#known.add(capture);
+  }
+
+  async #askStanding(captures: readonly RecordFacts[]): Promise<void> {
+    const found = await findCapturesIn(this.#catalog, this.#segment!, captures);
+    for (const capture of found.flat()) this.#standing.set(capture.place.offset, capture);
+  }
+
+  #isCertainlyNew(facts: RecordFacts, own: OwnCaptures): boolean {
+    if (facts.type === 'revisit' || !facts.isComplete) return false;
+    return own.isNew(facts, this.#draft.blocksOf(this.#digest(facts)));
+  }
+
+  /**
+   * The capture in the archive that this record is, if it is there already, wherever it stands. Careless writers give one id to records of different contents; these are
+   * captures of their own. What is cut short is not.
+   */
+  findKnown(facts: RecordFacts, collection: number): Capture | undefined {
+    const { urlKey: key, time, hash } = facts;
+    if (time === undefined) return undefined;
+    const digest = facts.type === 'revisit' || !facts.isComplete ? undefined : this.#digest(facts);
+    return this.#known.find({ urlKey: key, time, hash, collection }, digest);
+  }
+
+  /** The block that a full record's payload is already held by: same digest and size (I7). */
+  heldBlock(facts: RecordFacts): BlockKey | undefined {
+    const blocks = this.#draft.blocksOf(this.#digest(facts));
+    if (blocks.length === 0) return undefined;
+    if (facts.overflow > 0) return blocks.find((block) => block.key.overflow === facts.overflow)?.key;
+    const first = blocks.find((block) => block.key.overflow === 0);
+    if (first?.size === facts.payloadBytes) return first.key;
+    return blocks.find((block) => block.size === facts.payloadBytes)?.key;
+  }
+
+  /** Enters a record at its place. `isDead`: its capture was deleted, though others may lean on the content. */
+  async enter(facts: RecordFacts, place: Place, collection: number, isDead = false): Promise<Registration> {
+    if (facts.kind !== 'revisit') return this.enterContent(facts, place, collection, isDead);
+    const known = this.#findAt(facts, place, collection);
+    return known ?? this.#enterAs(facts, place, collection, await this.resolve(facts), isDead);
+  }
+
+  /** The same for any record but a revisit, which needs no question to the catalog once it is prepared. */
+  enterContent(facts: RecordFacts, place: Place, collection: number, isDead = false): Registration {
+    assert(facts.kind !== 'revisit', 'a revisit has no content of its own');
+    if (!facts.kind) return { facts, capture: undefined, isKnown: false };
+    const known = this.#findAt(facts, place, collection);
+    return known ?? this.#enterAs(facts, place, collection, this.#holdBlock(facts, place), isDead);
+  }
+
+  /** A record that stands twice is two captures: whoever deletes it means both, and each has its own tombstone. */
+  #findAt(facts: RecordFacts, place: Place, collection: number): Registration | undefined {
+    const capture = this.#standing.get(place.offset);
+    const isSame = capture?.hash === facts.hash && capture.collection === collection;
+    return isSame ? { facts, capture, isKnown: true } : undefined;
+  }
+
+  #enterAs(
+    facts: RecordFacts,
+    place: Place,
+    collection: number,
+    block: BlockKey | undefined,
+    isDead: boolean,
+  ): Registration {
+    const named = block ?? this.#namedByOwn(facts);
+    if (named && facts.alsoDeclared !== '') this.#declare(facts.alsoDeclared, named);
+    if (isDead) {
+      if (named) {
+        this.#putAlias(visitAlias(facts.url, facts.time!), named);
+        this.#putAlias(recordAlias(facts.urlKey, facts.hash), named);
+      }
+      return { facts, capture: undefined, isKnown: false };
+    }
+    const capture = captureOf(facts, facts.kind!, place, collection, block);
+    this.#put(capture);
+    if (facts.kind === 'revisit' && !block) this.#draft.putNote(unresolvedNote(place), formatClues(facts));
+    return { facts, capture, isKnown: false };
+  }
+
+  /**
+   * The content that a revisit of our own names, though the record that holds it may come later: segments are read in the order of their names. Others may know the
+   * content only by what this record says.
+   */
+  #namedByOwn(facts: RecordFacts): BlockKey | undefined {
+    if (!this.#isOwn || facts.type !== 'revisit') return undefined;
+    const content = parseBlockId(facts.content);
+    if (content) return content;
+    const declared = parseDigest(facts.declaredDigest);
+    if (declared?.algorithm !== 'sha256' || isDigestOfNothing(declared)) return undefined;
+    return { digest: copyOf(this.#fingerprint(declared.bytes)), overflow: facts.overflow };
+  }
+
+  /** Enters a capture whose record is a revisit that we write ourselves for a block that is held. `isNamed`: the catalog has what it calls the content. */
+  enterRevisit(facts: RecordFacts, place: Place, collection: number, block: BlockKey, isNamed: boolean): void {
+    this.#put(captureOf(facts, 'revisit', place, collection, block));
+    if (!isNamed) this.#declare(facts.declaredDigest, block);
+  }
+
+  #put(capture: Capture): void {
+    this.#draft.putCapture(capture);
+    this.#revisits.addCapture(capture);
+    if (this.#copyingFor) this.#known.add(capture);
+  }
+
+  /** Whether a foreign revisit that is about to be copied names a capture that is itself a revisit here, since the archive held its content. */
+  namesRevisit(facts: RecordFacts): boolean {
+    return this.#revisits.namesRevisit(facts);
+  }
+
+  /** The content of a revisit, as far as the archive has it. */
+  resolve(facts: RecordFacts): Promise<BlockKey | undefined> {
+    return this.#revisits.resolve(facts);
+  }
+
+  /** The record that holds a block, when it was entered here and may not be readable yet. */
+  freshHolder(block: BlockKey): RecordFacts | undefined {
+    const held = this.#draft.block(block);
+    return held && this.#fresh.get(held.key);
+  }
+
+  freshHolders(): Iterable<readonly [BlockKey, RecordFacts]> {
+    return this.#fresh;
+  }
+
+  /** The record that holds a block cannot be read: the next one that is entered with the content holds it. */
+  loseHolder(block: BlockKey): void {
+    this.#lost.add(block);
+  }
+
+  holderOf(block: BlockKey): Place {
+    const held = this.#draft.block(block);
+    assert(held, 'a content that is held has a holder');
+    return held.holder;
+  }
+
+  #digest(facts: RecordFacts): Uint8Array {
+    return this.#fingerprint(facts.payloadDigest);
+  }
+
+  #holdBlock(facts: RecordFacts, place: Place): BlockKey {
+    const digest = this.#digest(facts);
+    const found = this.heldBlock(facts);
+    // A record that stays as it is and names no overflow is the first content of its digest, in whatever order segments are read at a rebuild.
+    const isFirst = facts.overflow === 0 && !this.#draft.block({ digest, overflow: 0 });
+    const held = found && isFirst && !this.#lost.has(found) ? undefined : found;
+    if (held) {
+      if (this.#lost.delete(held)) {
+        this.#draft.moveHolder(held, place);
+        this.#fresh.set(held, facts);
+      }
+      this.#declareOnce(facts.declaredDigest, held);
+      return held;
+    }
+    const overflow = facts.overflow > 0 ? facts.overflow : isFirst ? 0 : this.#draft.nextOverflow(digest);
+    const key: BlockKey = { digest: copyOf(digest), overflow };
+    this.#draft.addBlock(key, facts.payloadBytes, place);
+    this.#fresh.set(key, facts);
+    this.#declare(facts.declaredDigest, key);
+    return key;
+  }
+
+  /** Remembers what the record's writer called the content, for revisits that call it the same. */
+  #declare(text: string, block: BlockKey): void {
+    const declared = parseDigest(text);
+    if (!declared || (declared.algorithm === 'sha256' && equal(declared.bytes, block.digest))) return;
+    this.#putAlias(declared, block);
+  }
+
+  /** The same for a content that many records here may have, like that of no bytes. */
+  #declareOnce(text: string, block: BlockKey): void {
+    if (this.#declared.get(text) === block) return;
+    this.#declared.set(text, block);
+    this.#declare(text, block);
+  }
+
+  #putAlias(declared: Digest, block: BlockKey): void {
+    this.#revisits.addAlias(declared, block);
+    this.#draft.putAlias({ declared: aliasBytes(declared), block });
+  }
+}
+
+function captureOf(
+  { urlKey: key, time, url, status, mime, hash }: RecordFacts,
+  kind: CaptureKind,
+  place: Place,
+  collection: number,
+  block: BlockKey | undefined,
+): Capture {
+  return { urlKey: key, time: time!, place, url, kind, collection, status, mime, block, hash };
+}

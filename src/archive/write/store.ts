@@ -1,0 +1,527 @@
+/**
+ * Storing: contents come in from many callers at once and are committed in groups, many stores to one sync (I2).
+ *
+ * Each content is spooled and identified first. Then one commit at a time decides, in order of arrival, whether the archive holds it
+ * already: a new content becomes a response or resource record, a held one a revisit that points at its holder (I1, I7). The records go
+ * to their segments, the segments are synced, the catalog takes the batch, and only then are the callers told.
+ *
+ * Of a group of many, the small contents that look new are made into members ahead, all at once on another thread, while the caller goes on. What is found to be held
+ * after all, by one that came earlier in the group, is made anew: the decision is never taken ahead.
+ */
+import { sep } from 'node:path';
+import { bareMime, type EpochMs, formatW3cDate, PinakesError, toHex } from '../../base/index.ts';
+import type { Block, BlockKey, Capture, Place } from '../../catalog/index.ts';
+import { urlKey } from '../../url/index.ts';
+import {
+  type Field,
+  fieldsOf,
+  type HttpHead,
+  headBytes,
+  isWorthRevisit,
+  type LooseRecord,
+  MemberEncoder,
+  MemberThreads,
+  NEVER_SHARED_BYTES,
+  type NewRecord,
+  openHead,
+  RECORD_TRAILER,
+  type RevisitProfile,
+  recordParts,
+} from '../../warc/index.ts';
+import { type ContentKey, formatContentKey } from '../content-key.ts';
+import { CONTENT_FIELD, OVERFLOW_FIELD, recordHash } from '../record-facts.ts';
+import { blockId, type CatalogDraft } from '../revisit/catalog-draft.ts';
+import { type Referent, referentOf } from '../revisit/referent.ts';
+import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
+import type { WritingParts } from '../writing-parts.ts';
+import { Gathering } from './gathering.ts';
+import { revisitDigest } from './referents.ts';
+import { type BlockSource, Spool, sameBytes } from './spool.ts';
+
+/** `regular`: same digest and size; `compare`: same bytes; `force-new`: never. */
+export type StoreMode = 'regular' | 'compare' | 'force-new';
+
+export type StoreInput =
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      readonly time: EpochMs;
+      /** Status line and fields with the empty line, as received. */
+      readonly responseHead: Uint8Array;
+      /** The same, where it has been read. */
+      readonly http?: HttpHead;
+      /** The body as received, transfer coding included. Bytes in memory must stay as they are until they are stored. */
+      readonly body: BlockSource;
+      /** The whole request message. */
+      readonly request?: Uint8Array;
+      /** Further fields of the record: WARC-IP-Address, WARC-Protocol... A function is asked once the body is in, which may turn out truncated. */
+      readonly fields?: readonly Field[] | (() => readonly Field[]);
+      /** The capture whose content the server says is still right, by a 304 to a conditional request. */
+      readonly notModified?: Capture;
+    }
+  | {
+      readonly kind: 'resource';
+      readonly url: string;
+      readonly time: EpochMs;
+      readonly mime: string;
+      readonly body: BlockSource;
+      readonly fields?: readonly Field[];
+    }
+  | { readonly kind: 'bytes'; readonly time: EpochMs; readonly mime?: string; readonly body: BlockSource };
+
+export type StoreOptions = {
+  readonly collection?: string;
+  readonly mode?: StoreMode;
+  readonly volume?: string;
+  /** Whether it may wait some milliseconds for others, to be committed together with them. */
+  readonly isPatient?: boolean;
+};
+
+export type Stored = { readonly key: ContentKey; readonly capture: Capture; readonly isNew: boolean };
+
+/** The record that holds a content. */
+type Holder = {
+  readonly referent: Referent;
+  /** What that record says of its payload, when it is not one of ours. */
+  readonly ownDigest?: string | undefined;
+};
+
+type Waiting = {
+  readonly input: StoreInput;
+  readonly options: StoreOptions;
+  readonly spool: Spool;
+  readonly resolve: (stored: Stored) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** The members of a content that looked new before its turn came. */
+type Ahead = { readonly record: NewRecord; readonly member: Uint8Array; readonly request: Uint8Array | undefined };
+
+const GROUP_MAX = 512;
+const TEXT_LEVEL = 6;
+const PACKED_LEVEL = 0;
+/** Contents up to this are made into members ahead, so many bytes of them at once; fewer are not worth the way to another thread. */
+const AHEAD_BYTES_EACH_MAX = 256 * 1024;
+const AHEAD_BYTES_MAX = 4 * 1024 * 1024;
+const AHEAD_BYTES_MIN = 64 * 1024;
+
+export class StoreQueue {
+  readonly #parts: WritingParts;
+  readonly #text = new MemberEncoder({ coding: 'gzip', level: TEXT_LEVEL });
+  readonly #packed = new MemberEncoder({ coding: 'gzip', level: PACKED_LEVEL });
+  readonly #threads = new MemberThreads();
+  readonly #waiting = new Gathering<Waiting>(({ options }) => options.isPatient ?? false);
+  #running: Promise<void> | undefined;
+  #spools = 0;
+  /** Why nothing is taken any more, once that is so. */
+  #closed: PinakesError | undefined;
+  /** Holders of blocks made in the commit at hand, which cannot be read yet. */
+  readonly #fresh = new Map<string, Holder>();
+
+  constructor(parts: WritingParts) {
+    this.#parts = parts;
+  }
+
+  async store(input: StoreInput, options: StoreOptions): Promise<Stored> {
+    if (this.#closed) throw this.#closed;
+    const path = `${this.#parts.directory}${sep}spool-${process.pid}-${this.#spools++}`;
+    const start = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
+    const kind = {
+      type: input.kind === 'http' ? 'response' : 'resource',
+      url: input.kind === 'bytes' ? 'urn:bytes' : input.url,
+      contentType:
+        input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream'),
+      http: input.kind === 'http' ? input.http : undefined,
+    };
+    const spool = await Spool.take(kind, start, input.body, path);
+    try {
+      // The body may have been long in coming.
+      if (this.#closed) throw this.#closed;
+      const { promise, resolve, reject } = Promise.withResolvers<Stored>();
+      this.#waiting.add({ input, options, spool, resolve, reject });
+      this.#running ??= this.#run();
+      return await promise;
+    } finally {
+      if (!spool.bytes) await spool.discard();
+    }
+  }
+
+  /** Waits until nothing is under way. */
+  async drain(): Promise<void> {
+    while (this.#running) await this.#running.catch(() => {});
+  }
+
+  /** Takes nothing more in, for this reason, and finishes what it has. */
+  async close(reason: PinakesError): Promise<void> {
+    this.#closed = reason;
+    this.#waiting.hurry();
+    await this.drain();
+    await this.#threads.close();
+  }
+
+  async #run(): Promise<void> {
+    // Let what arrives in the same turn join the first group.
+    await Promise.resolve();
+    try {
+      while (this.#waiting.size > 0) {
+        await this.#waiting.gather();
+        let group: Waiting[] = [];
+        try {
+          await this.#parts.exclusive(async () => {
+            group = this.#waiting.take(GROUP_MAX);
+            await this.#commitGroup(group);
+          });
+        } catch (error) {
+          // Without a group, the archive takes nothing in any more.
+          for (const waiting of group.length > 0 ? group : this.#waiting.take(this.#waiting.size))
+            waiting.reject(error);
+        }
+      }
+    } finally {
+      // In the same turn as the last look at what waits: a store that came a turn later would wait for a run that has ended.
+      this.#running = undefined;
+    }
+  }
+
+  async #commitGroup(group: readonly Waiting[]): Promise<void> {
+    let draft = this.#parts.newDraft();
+    let done: { waiting: Waiting; stored: Stored }[] = [];
+    const finish = async () => {
+      await this.#parts.commit(draft);
+      this.#fresh.clear();
+      for (const { waiting, stored } of done) waiting.resolve(stored);
+      done = [];
+      draft = this.#parts.newDraft();
+    };
+    let at = 0;
+    try {
+      await draft.load(group.map((waiting) => this.#fingerprint(waiting)));
+      const choose = await this.#targets(group);
+      const ahead = await this.#encodeAhead(group, draft);
+      for (; at < group.length; at++) {
+        const waiting = group[at]!;
+        const kind = choose(waiting);
+        const open = this.#parts.shelf.findOpen(kind) ?? (await this.#parts.shelf.openFor(kind));
+        if (this.#leansOnUncommitted(waiting, draft, open)) {
+          await finish();
+          await draft.load(group.slice(at).map((later) => this.#fingerprint(later)));
+        }
+        done.push({ waiting, stored: await this.#write(waiting, draft, open, ahead.get(waiting)) });
+        if (this.#parts.shelf.isFull(open)) await this.#parts.shelf.flush(open);
+      }
+      await finish();
+    } catch (error) {
+      this.#fresh.clear();
+      await this.#parts.rollBack();
+      const left = [...done.map(({ waiting }) => waiting), ...group.slice(at)];
+      const isOnesFault = left.length > 1 && !(error instanceof PinakesError && error.retryable);
+      // What is wrong with one store must not cost the others that came with it.
+      if (isOnesFault) for (const waiting of left) await this.#commitGroup([waiting]);
+      else for (const waiting of left) waiting.reject(error);
+    }
+  }
+
+  #fingerprint({ spool }: Waiting): Uint8Array {
+    return this.#parts.fingerprint(spool.facts.payloadDigests[0]!.bytes);
+  }
+
+  /** Makes members of the contents that look new, all at once; of none when they are few. */
+  async #encodeAhead(group: readonly Waiting[], draft: CatalogDraft): Promise<Map<Waiting, Ahead>> {
+    const fresh = this.#freshOf(group, draft);
+    if (fresh.reduce((sum, { spool }) => sum + spool.length, 0) < AHEAD_BYTES_MIN) return new Map();
+    const made: { waiting: Waiting; record: NewRecord; hasRequest: boolean }[] = [];
+    const loose: LooseRecord[] = [];
+    for (const waiting of fresh) {
+      const { input } = waiting;
+      const recordId = this.#parts.newId();
+      const block = waiting.spool.bytes!;
+      const record = this.#newRecord(waiting, recordId, 0);
+      loose.push({ head: openHead(record, block.length), block, level: levelOf(waiting) });
+      const request = this.#requestOf(input, recordId);
+      if (request) loose.push({ ...request, level: TEXT_LEVEL });
+      made.push({ waiting, record, hasRequest: request !== undefined });
+    }
+    // Without the thread it only takes longer.
+    const members = await this.#threads.encode(loose).catch(() => undefined);
+    if (!members) return new Map();
+    let at = 0;
+    return new Map(
+      made.map(({ waiting, record, hasRequest }) => {
+        const member = members[at++]!;
+        return [waiting, { record, member, request: hasRequest ? members[at++] : undefined }];
+      }),
+    );
+  }
+
+  /** Small contents that the catalog does not hold, each once. */
+  #freshOf(group: readonly Waiting[], draft: CatalogDraft): Waiting[] {
+    const seen = new Set<string>();
+    let bytes = 0;
+    return group.filter((waiting) => {
+      const { spool } = waiting;
+      const digest = this.#fingerprint(waiting);
+      if (!spool.bytes || spool.length > AHEAD_BYTES_EACH_MAX || draft.blocksOf(digest).length > 0) return false;
+      const id = toHex(digest);
+      if (seen.has(id) || bytes + spool.length > AHEAD_BYTES_MAX) return false;
+      seen.add(id);
+      bytes += spool.length;
+      return true;
+    });
+  }
+
+  /** A revisit may lean on a record of the same commit only when that stands earlier in the same segment (I1). */
+  #leansOnUncommitted(waiting: Waiting, draft: CatalogDraft, { segment: target }: OpenSegment): boolean {
+    const held = draft.blocksOf(this.#fingerprint(waiting));
+    if (held.length === 0) return false;
+    const committed = new Map(this.#parts.shelf.dirty().map(({ segment }) => [segment.number, segment.bytes]));
+    const fresh = held.filter(
+      ({ holder }) => holder.offset >= (committed.get(holder.segment) ?? Number.POSITIVE_INFINITY),
+    );
+    if (fresh.length === 0) return false;
+    return waiting.options.mode === 'compare' || fresh.some((block) => block.holder.segment !== target.number);
+  }
+
+  /** Says which kind of segment each of the group goes to. */
+  async #targets(group: readonly Waiting[]): Promise<(waiting: Waiting) => SegmentKind> {
+    const { collections } = this.#parts;
+    const numbers = new Map<string, number>();
+    for (const { options } of group) {
+      const name = collectionOf(options);
+      if (!numbers.has(name)) numbers.set(name, collections.find(name) ?? (await collections.number(name)));
+    }
+    const chooses = group.some(({ options }) => options.volume === undefined);
+    const volumeOf = chooses ? await this.#parts.volumeChoice() : undefined;
+    return (waiting) => {
+      const collectionName = collectionOf(waiting.options);
+      const volume = waiting.options.volume ?? volumeOf!(this.#fingerprint(waiting));
+      return { collection: numbers.get(collectionName)!, collectionName, volume, coding: 'gzip' };
+    };
+  }
+
+  async #write(waiting: Waiting, draft: CatalogDraft, open: OpenSegment, ahead: Ahead | undefined): Promise<Stored> {
+    const { spool, input } = waiting;
+    const digest = this.#fingerprint(waiting);
+    const size = spool.facts.payloadBytes;
+    const mode = waiting.options.mode ?? 'regular';
+    const unmodified =
+      input.kind === 'http' && input.notModified ? await this.#findUnmodified(draft, input.notModified) : undefined;
+    const isHeld = draft.blocksOf(digest).length > 0;
+    const held = unmodified ?? (isHeld ? await this.#findHeld(draft, waiting, digest, size, mode) : undefined);
+    const mayBeShared = mode !== 'force-new' && size > NEVER_SHARED_BYTES && size >= this.#parts.dedupBytesMin;
+    const key: BlockKey = held?.key ?? { digest, overflow: draft.nextOverflow(digest) };
+    const holder = held && (unmodified || mayBeShared) ? await this.#holderOf(held, input) : undefined;
+    // What cannot be read any more is not leaned on: the record that comes now holds the content from now on.
+    const isLost = held !== undefined && mayBeShared && holder === undefined;
+    const profile = unmodified ? 'server-not-modified' : 'identical-payload-digest';
+    const revisit = holder && this.#revisitOf(waiting, this.#parts.newId(), key, holder, profile);
+    const isRevisit = revisit !== undefined && (unmodified !== undefined || this.#isWorth(waiting, revisit));
+    const made = isRevisit || key.overflow > 0 ? undefined : ahead;
+    const record =
+      made?.record ??
+      (isRevisit ? revisit : this.#newRecord(waiting, revisit?.recordId ?? this.#parts.newId(), key.overflow));
+    const place = isRevisit
+      ? this.#appendRevisit(open, waiting, record)
+      : spool.bytes
+        ? this.#parts.shelf.append(
+            open,
+            made?.member ?? this.#encoderOf(waiting).encode(recordParts(withDigest(record, spool), spool.bytes)),
+          )
+        : await this.#appendLarge(open, spool, record, this.#encoderOf(waiting));
+    const request = made?.request ?? this.#encodeRequest(input, record.recordId);
+    if (request) this.#parts.shelf.append(open, request);
+    if (!held) draft.addBlock(key, size, place);
+    else if (isLost) draft.moveHolder(key, place);
+    if (!held || isLost) this.#fresh.set(blockId(key), { referent: referentOf(record) });
+    const capture: Capture = {
+      urlKey: urlKey(record.targetUri!),
+      time: input.time,
+      place,
+      url: record.targetUri!,
+      kind: isRevisit ? 'revisit' : input.kind === 'http' ? 'response' : 'resource',
+      collection: open.kind.collection,
+      status: spool.facts.http?.status ?? 0,
+      mime: mimeOf(waiting),
+      block: key,
+      hash: recordHash(record.recordId),
+    };
+    draft.putCapture(capture);
+    return { key: formatContentKey(open.kind.volume, key), capture, isNew: !held };
+  }
+
+  /** The content that a server said is still right, if the archive still has it. */
+  async #findUnmodified(draft: CatalogDraft, { block: key }: Capture): Promise<Block | undefined> {
+    if (!key) return undefined;
+    await draft.load([key.digest]);
+    return draft.block(key);
+  }
+
+  async #findHeld(
+    draft: CatalogDraft,
+    waiting: Waiting,
+    digest: Uint8Array,
+    size: number,
+    mode: StoreMode,
+  ): Promise<Block | undefined> {
+    if (mode === 'force-new') return undefined;
+    for (const block of draft.blocksOf(digest)) {
+      if (block.size !== size) continue;
+      if (mode === 'regular') return block;
+      if (await this.#isSame(block, waiting)) return block;
+    }
+    return undefined;
+  }
+
+  /** What cannot be read cannot be compared, and counts as another content. */
+  async #isSame({ holder }: Block, { spool }: Waiting): Promise<boolean> {
+    try {
+      return await sameBytes((await this.#parts.access.open(holder)).payload, spool.payload());
+    } catch (error) {
+      if (error instanceof PinakesError) return false;
+      throw error;
+    }
+  }
+
+  /** The record of a content that the archive does not hold, but for the digest of its block. */
+  #newRecord(waiting: Waiting, recordId: string, overflow: number): NewRecord {
+    const { input, spool } = waiting;
+    const overflowField = { name: OVERFLOW_FIELD, value: String(overflow) };
+    return {
+      type: input.kind === 'http' ? 'response' : 'resource',
+      recordId,
+      date: formatW3cDate(input.time),
+      targetUri: targetUriOf(waiting),
+      payloadDigest: spool.facts.payloadDigests[0]!,
+      contentType: contentTypeOf(input),
+      fields: overflow > 0 ? [...givenFields(input), overflowField] : givenFields(input),
+    };
+  }
+
+  /** The record that holds a content; undefined when that cannot be read, though of what is unmodified the capture tells all the same. */
+  async #holderOf(held: Block, input: StoreInput): Promise<Holder | undefined> {
+    const fresh = this.#fresh.get(blockId(held.key));
+    if (fresh) return fresh;
+    const [head] = await this.#parts.access.heads([held.holder]);
+    if (head) return { referent: referentOf(head), ownDigest: head.get('warc-payload-digest') };
+    const unmodified = input.kind === 'http' ? input.notModified : undefined;
+    if (!unmodified) return undefined;
+    return { referent: referentOf({ targetUri: unmodified.url, date: formatW3cDate(unmodified.time) }) };
+  }
+
+  /** The record of one that it holds. */
+  #revisitOf(
+    waiting: Waiting,
+    recordId: string,
+    key: BlockKey,
+    { referent, ownDigest = '' }: Holder,
+    profile: RevisitProfile,
+  ): NewRecord {
+    const { input, spool } = waiting;
+    const contentType = contentTypeOf(input);
+    // A revisit leaves the body out anyway, and says so itself.
+    const fields = givenFields(input).filter(({ name }) => name !== 'WARC-Truncated');
+    const isUnmodified = profile === 'server-not-modified';
+    const own = isUnmodified ? { algorithm: 'sha256' as const, bytes: key.digest } : spool.facts.payloadDigests[0]!;
+    const payloadDigest = revisitDigest(own, ownDigest);
+    if (payloadDigest !== own) fields.push({ name: CONTENT_FIELD, value: blockId(key) });
+    if (key.overflow > 0) fields.push({ name: OVERFLOW_FIELD, value: String(key.overflow) });
+    if (input.kind !== 'http') fields.push({ name: 'WARC-Identified-Payload-Type', value: contentType });
+    return {
+      type: 'revisit',
+      recordId,
+      date: formatW3cDate(input.time),
+      targetUri: targetUriOf(waiting),
+      payloadDigest,
+      contentType,
+      fields,
+      revisit: { profile, ...referent, truncated: !isUnmodified },
+    };
+  }
+
+  #isWorth(waiting: Waiting, revisit: NewRecord): boolean {
+    const full = this.#newRecord(waiting, revisit.recordId, 0);
+    const heads = { own: fieldsOf(full, 0), revisit: fieldsOf(revisit, 0) };
+    return isWorthRevisit(waiting.spool.facts.payloadBytes, heads, this.#parts.dedupBytesMin);
+  }
+
+  #encoderOf(waiting: Waiting): MemberEncoder {
+    return levelOf(waiting) === PACKED_LEVEL ? this.#packed : this.#text;
+  }
+
+  #appendRevisit(open: OpenSegment, { input }: Waiting, record: NewRecord): Place {
+    const block = input.kind === 'http' ? input.responseHead : new Uint8Array(0);
+    return this.#parts.shelf.append(open, this.#text.encode(recordParts(record, block)));
+  }
+
+  async #appendLarge(open: OpenSegment, spool: Spool, record: NewRecord, encoder: MemberEncoder): Promise<Place> {
+    const { shelf } = this.#parts;
+    const offset = open.position;
+    const head = headBytes(fieldsOf(withDigest(record, spool), spool.length));
+    const total = head.length + spool.length + RECORD_TRAILER.length;
+    for await (const piece of encoder.encodeStream(whole(head, spool.stream()), total)) {
+      shelf.append(open, piece, 0);
+      if (shelf.isFull(open)) await shelf.flush(open);
+    }
+    open.records++;
+    return { segment: open.segment.number, offset, length: open.position - offset };
+  }
+
+  /** The record of the request that brought a content, if there was one. */
+  #requestOf(input: StoreInput, responseId: string): { head: Uint8Array; block: Uint8Array } | undefined {
+    if (input.kind !== 'http' || !input.request) return undefined;
+    const record: NewRecord = {
+      type: 'request',
+      recordId: this.#parts.newId(),
+      date: formatW3cDate(input.time),
+      targetUri: input.url,
+      contentType: 'application/http; msgtype=request',
+      fields: [{ name: 'WARC-Concurrent-To', value: responseId }],
+    };
+    return { head: headBytes(fieldsOf(record, input.request.length)), block: input.request };
+  }
+
+  #encodeRequest(input: StoreInput, responseId: string): Uint8Array | undefined {
+    const request = this.#requestOf(input, responseId);
+    return request && this.#text.encode([request.head, request.block, RECORD_TRAILER]);
+  }
+}
+
+function withDigest(record: NewRecord, spool: Spool): NewRecord {
+  return { ...record, blockDigest: spool.blockDigest };
+}
+
+async function* whole(head: Uint8Array, block: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* block;
+  yield RECORD_TRAILER;
+}
+
+function collectionOf({ collection = 'default' }: StoreOptions): string {
+  return collection;
+}
+
+function targetUriOf({ input, spool }: Waiting): string {
+  return input.kind === 'bytes' ? `urn:sha256:${toHex(spool.facts.payloadDigests[0]!.bytes)}` : input.url;
+}
+
+function contentTypeOf(input: StoreInput): string {
+  return input.kind === 'http' ? 'application/http; msgtype=response' : (input.mime ?? 'application/octet-stream');
+}
+
+function givenFields(input: StoreInput): Field[] {
+  const given = 'fields' in input ? input.fields : undefined;
+  return [...((typeof given === 'function' ? given() : given) ?? [])];
+}
+
+function mimeOf({ input, spool }: Waiting): string {
+  if (input.kind === 'http') return bareMime(spool.facts.http?.get('content-type') ?? '');
+  return bareMime(input.mime ?? 'application/octet-stream');
+}
+
+const PACKED_MIME =
+  /^(image\/(?!svg|bmp|x-ms-bmp)|video\/|audio\/(?!midi)|font\/woff|application\/(zip|gzip|x-gzip|x-7z|x-rar|x-bzip|x-xz|zstd|vnd\.openxmlformats|epub|java-archive))/;
+
+/** Contents that are compressed already are not compressed again: it would take time and save nothing. */
+function levelOf(waiting: Waiting): number {
+  const isPacked = (waiting.spool.facts.http?.contentCodings.length ?? 0) > 0 || PACKED_MIME.test(mimeOf(waiting));
+  return isPacked ? PACKED_LEVEL : TEXT_LEVEL;
+}

@@ -1,0 +1,134 @@
+/**
+ * Reads a whole index file of any format: CDX with or without header, CDXJ, either of them gzipped (ZipNum data files are gzip members one after
+ * the other). The format is told line by line, so concatenated files with headers in their midst read as well.
+ *
+ * A line that cannot be used becomes a finding with its offset (of the inflated text in gzipped files), and reading goes on (I10).
+ */
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { PinakesError } from '../../base/index.ts';
+import { type CdxLineParser, cdxFormatOf, cdxLineParser, parseCdxHeader } from './cdx.ts';
+import type { CdxEntry } from './cdx-entry.ts';
+import { indexFinding, quoted, type ReportFault, type ReportFinding } from './cdx-finding.ts';
+import { type LineOptions, readLineBatches } from './cdx-line.ts';
+import { parseCdxjLine } from './cdxj.ts';
+
+export type CdxReaderOptions = LineOptions;
+
+/** All entries of an index file, in its order. */
+export async function* readCdx(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: CdxReaderOptions,
+): AsyncGenerator<CdxEntry> {
+  for await (const batch of readCdxBatches(chunks, options)) yield* batch;
+}
+
+/** The same, some thousand entries at a time, for who walks millions: waiting for each costs as much as reading it. */
+async function* readCdxBatches(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: CdxReaderOptions,
+): AsyncGenerator<CdxEntry[]> {
+  const reader = new CdxLineReader(options);
+  for await (const { lines, offsets } of readLineBatches(inflated(chunks, options), options)) {
+    const batch: CdxEntry[] = [];
+    for (let i = 0; i < lines.length; i++) {
+      const entry = reader.read(lines[i]!, offsets[i]!);
+      if (entry) batch.push(entry);
+    }
+    if (batch.length > 0) yield batch;
+  }
+}
+
+/** Parses the lines of one file one by one, remembering the header it saw. */
+export class CdxLineReader {
+  readonly #file: string;
+  readonly #onFinding: ReportFinding;
+  #declared: CdxLineParser | undefined;
+  readonly #byColumns = new Map<number, CdxLineParser>();
+  #offset = 0;
+
+  constructor(options: CdxReaderOptions) {
+    this.#file = options.file;
+    this.#onFinding = options.onFinding;
+  }
+
+  /** The entry of a line; undefined for headers, comments, empty lines, and lines that were reported. */
+  read(line: string, offset: number): CdxEntry | undefined {
+    const first = line.charCodeAt(0);
+    if (Number.isNaN(first) || first === EXCLAMATION_MARK) return undefined;
+    this.#offset = offset;
+    const header = parseCdxHeader(line);
+    if (header) {
+      this.#declared = cdxLineParser(header);
+      return undefined;
+    }
+    if (this.#declared) return this.#declared(line, this.#report);
+    if (isCdxjLine(line)) return parseCdxjLine(line, this.#report);
+    const parse = this.#parserFor(line);
+    if (parse) return parse(line, this.#report);
+    this.#report('cdx-line-unknown', quoted(line));
+    return undefined;
+  }
+
+  #parserFor(line: string): CdxLineParser | undefined {
+    let columns = 1;
+    for (let at = line.indexOf(' '); at >= 0; at = line.indexOf(' ', at + 1)) columns++;
+    const known = this.#byColumns.get(columns);
+    if (known) return known;
+    const format = cdxFormatOf(line);
+    if (!format) return undefined;
+    const parse = cdxLineParser(format);
+    this.#byColumns.set(columns, parse);
+    return parse;
+  }
+
+  readonly #report: ReportFault = (code, detail) => {
+    this.#onFinding(indexFinding(code, this.#file, this.#offset, detail));
+  };
+}
+
+const EXCLAMATION_MARK = 0x21;
+const BRACE = 0x7b;
+
+/** An object stands third, or fourth in the dialect that names the record type before it. */
+function isCdxjLine(line: string): boolean {
+  const second = line.indexOf(' ', line.indexOf(' ') + 1);
+  if (second <= 0) return false;
+  if (line.charCodeAt(second + 1) === BRACE) return true;
+  const third = line.indexOf(' ', second + 1);
+  return third > 0 && line.charCodeAt(third + 1) === BRACE && line.endsWith('}');
+}
+
+/** Inflates what begins like gzip and passes everything else through. Damage ends the file with a finding. */
+async function* inflated(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  { file, onFinding }: LineOptions,
+): AsyncGenerator<Uint8Array> {
+  const iterator = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
+  const rest = (first: Uint8Array) =>
+    (async function* () {
+      try {
+        yield first;
+        for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+      } finally {
+        await iterator.return?.();
+      }
+    })();
+  let first = await iterator.next();
+  while (!first.done && first.value.length === 0) first = await iterator.next();
+  if (first.done) return;
+  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) {
+    yield* rest(first.value);
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: 64 * 1024 });
+  pipeline(Readable.from(rest(first.value)), gunzip, () => {
+    // The failure, if any, is thrown by the loop below.
+  });
+  try {
+    for await (const chunk of gunzip) yield chunk as Uint8Array;
+  } catch (error) {
+    if (error instanceof PinakesError) throw error;
+    onFinding(indexFinding('cdx-gzip-damaged', file, gunzip.bytesWritten, (error as Error).message));
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * Takes content codings off a body, piece by piece, in bounded memory: gzip of one member or several, deflate (with and without its zlib head), br, zstd.
+ *
+ * Codings lie. The first PROBE_BYTES of a body decide: when they do not decode, the body is taken as it stands; when something further on does not,
+ * decoding stops there. Both set `broken`. A body that begins with the magic of its coding is what it says, damaged or not, and gives what can be
+ * decoded of it. `deflate` is tried with its head first, then without, as browsers do.
+ *
+ * A few bytes can decode to gigabytes. Whoever cannot take them all at once asks for them piece by piece; nothing is decoded before it is asked for.
+ */
+import { constants } from 'node:zlib';
+import { startsWith, ZSTD_WINDOW_LOG_MAX } from '../../base/index.ts';
+import {
+  brotliDecompressHandle,
+  type CodecHandle,
+  decodePrefix,
+  inflateHandle,
+  inflateRawHandle,
+  zstdDecompressHandle,
+} from '../member/codec-handle.ts';
+import { GZIP_MAGIC, GZIP_TRAILER_BYTES, gzipHeadLength } from '../member/gzip-member.ts';
+import { ZSTD_MAGIC } from '../member/zstd-frame.ts';
+
+type Emit = (bytes: Uint8Array) => void;
+
+type Engine = 'gzip' | 'zlib' | 'deflate-raw' | 'br' | 'zstd';
+
+/** Decided on always the same bytes, whatever the pieces they come in. */
+const PROBE_BYTES = 4096;
+/** What decodes to so many is what it says; a few bytes can go on for gigabytes. */
+const PROBE_OUTPUT_BYTES_MAX = 1024 * 1024;
+/** Real bodies have one coding, seldom two; each takes memory. */
+const CODINGS_MAX = 5;
+/** How much decoded room is offered to an engine at once. */
+const OUTPUT_BYTES = 64 * 1024;
+const EMPTY_BUFFER = Buffer.alloc(0);
+
+/** What to try for a coding, in order. */
+function enginesOf(coding: string): Engine[] {
+  if (coding === 'gzip' || coding === 'x-gzip') return ['gzip'];
+  if (coding === 'deflate') return ['zlib', 'deflate-raw'];
+  return coding === 'br' || coding === 'zstd' ? [coding] : [];
+}
+
+function openEngine(engine: Engine): CodecHandle {
+  if (engine === 'br') return brotliDecompressHandle();
+  if (engine === 'zlib') return inflateHandle();
+  if (engine === 'zstd') {
+    return zstdDecompressHandle({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } });
+  }
+  return inflateRawHandle();
+}
+
+/** So many bytes tell whether a body begins like its coding. */
+export const CODING_MAGIC_BYTES = ZSTD_MAGIC.length;
+
+/** Whether a body can be in a coding, by its first CODING_MAGIC_BYTES. Codings without a magic of their own are believed. */
+export function beginsLikeCoding(coding: string, start: Uint8Array): boolean {
+  if (start.length === 0) return false;
+  if (coding === 'gzip' || coding === 'x-gzip') return startsWith(start, GZIP_MAGIC);
+  if (coding === 'zstd') return startsWith(start, ZSTD_MAGIC);
+  // RFC 1950: the method is 8, and the first two bytes are a multiple of 31.
+  if (coding === 'deflate') return (start[0]! & 0x0f) === 8 && ((start[0]! << 8) | start[1]!) % 31 === 0;
+  return true;
+}
+
+/** One stage of decoding: bytes go in, decoded bytes come out. */
+class ContentDecoder {
+  broken = false;
+  readonly #engines: readonly Engine[];
+  #engine: Engine | undefined;
+  #handle: CodecHandle | undefined;
+  #state: 'start' | 'stream' | 'ended' | 'identity' = 'start';
+  #isStopped = false;
+  #held: Buffer = EMPTY_BUFFER;
+  #output: Buffer | undefined;
+
+  constructor(coding: string) {
+    this.#engines = enginesOf(coding);
+    if (this.#engines.length === 0) {
+      this.broken = true;
+      this.#state = 'identity';
+    }
+  }
+
+  /** Whether a part of the body was decoded, and the rest cannot be or did not come. Known when it is closed. */
+  get isCut(): boolean {
+    return this.broken && this.#state !== 'identity';
+  }
+
+  /** What these bytes decode to, in pieces that are good until the next is asked for. */
+  *decoded(bytes: Uint8Array): Generator<Uint8Array> {
+    if (this.#state === 'ended') return;
+    if (this.#state === 'identity') {
+      yield bytes;
+    } else if (this.#state === 'stream') {
+      const input = this.#held.length > 0 ? Buffer.concat([this.#held, bytes]) : bytes;
+      this.#held = EMPTY_BUFFER;
+      if ((yield* this.#decode(input)) !== undefined) this.#stop();
+    } else {
+      this.#held = Buffer.concat([this.#held, bytes]);
+      yield* this.#begin(false);
+    }
+  }
+
+  /** Nothing more is wanted, not even of the bytes at hand; to be ended afterwards. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#state = 'ended';
+  }
+
+  /** The same of what was held back until more would come; to be closed afterwards. */
+  *rest(): Generator<Uint8Array> {
+    if (this.#state === 'start' && this.#held.length > 0) yield* this.#begin(true);
+  }
+
+  close(): void {
+    if (this.#state === 'stream' && this.#isUnfinished()) this.broken = true;
+    this.#handle?.close();
+    this.#handle = undefined;
+  }
+
+  *#begin(isWhole: boolean): Generator<Uint8Array> {
+    const held = this.#held;
+    const head = this.#engines[0] === 'gzip' ? gzipHeadLength(held, 0, held.length) : 0;
+    const isHeadCut = this.#engines[0] === 'gzip' && head === 0;
+    if (!isWhole && head >= 0 && (isHeadCut || held.length < head + PROBE_BYTES)) return;
+    this.#held = EMPTY_BUFFER;
+    const probe = held.subarray(Math.max(0, head), Math.max(0, head) + PROBE_BYTES);
+    const engine = head < 0 || isHeadCut ? undefined : this.#engines.find((name) => canDecode(name, probe));
+    if (engine === undefined) {
+      this.broken = true;
+      this.#state = 'identity';
+      yield held;
+      return;
+    }
+    this.#engine = engine;
+    this.#handle = openEngine(engine);
+    this.#output = Buffer.allocUnsafe(OUTPUT_BYTES);
+    this.#state = 'stream';
+    const known = yield* this.#decode(probe);
+    if (known !== undefined) {
+      const prefix: Uint8Array[] = [];
+      decodePrefix(
+        () => openEngine(engine),
+        probe,
+        0,
+        probe.length,
+        known,
+        (bytes) => prefix.push(Buffer.from(bytes)),
+      );
+      this.#stop();
+      yield* prefix;
+      return;
+    }
+    const rest = held.subarray(Math.max(0, head) + probe.length);
+    if (rest.length > 0) yield* this.decoded(rest);
+  }
+
+  /** When these bytes could not be decoded: how many came out of them before; up to a room full of others are lost. */
+  *#decode(bytes: Uint8Array): Generator<Uint8Array, number | undefined> {
+    const handle = this.#handle!;
+    const output = this.#output!;
+    let at = 0;
+    let decoded = 0;
+    for (;;) {
+      handle.write(bytes, at, bytes.length, output, 0, output.length);
+      if (handle.failure !== undefined) return decoded;
+      const { consumed, produced } = handle;
+      at += consumed;
+      decoded += produced;
+      if (produced > 0) yield output.subarray(0, produced);
+      if (this.#isStopped) return undefined;
+      if (produced === output.length) continue;
+      if (at === bytes.length) return undefined;
+      // An engine stops before its input ends only where a stream does; zstd and gzip bodies may hold several.
+      if (this.#engine === 'zstd' && consumed > 0) continue;
+      const next = at + GZIP_TRAILER_BYTES;
+      const head = this.#engine === 'gzip' ? gzipHeadLength(bytes, next, bytes.length) : -1;
+      if (head > 0) {
+        handle.reset();
+        at = next + head;
+        continue;
+      }
+      // More has to come before it can be told.
+      if (head === 0) this.#held = Buffer.from(bytes.subarray(at));
+      else this.#state = 'ended';
+      return undefined;
+    }
+  }
+
+  #stop(): void {
+    this.broken = true;
+    this.#state = 'ended';
+  }
+
+  /** An engine told that nothing more will come complains when its stream is not over. */
+  #isUnfinished(): boolean {
+    const handle = this.#handle!;
+    const isZlib = this.#engine !== 'br' && this.#engine !== 'zstd';
+    const flush = isZlib ? constants.Z_FINISH : constants.BROTLI_OPERATION_FINISH;
+    handle.write(EMPTY_BUFFER, 0, 0, this.#output!, 0, this.#output!.length, flush);
+    return handle.failure !== undefined;
+  }
+}
+
+/** Whether the beginning of a body can be what this engine decodes. */
+function canDecode(engine: Engine, probe: Uint8Array): boolean {
+  if (engine === 'gzip') return true;
+  const handle = openEngine(engine);
+  const sample = new Uint8Array(PROBE_BYTES);
+  let at = 0;
+  for (let produced = 0; produced < PROBE_OUTPUT_BYTES_MAX; produced += sample.length) {
+    handle.write(probe, at, probe.length, sample, 0, sample.length);
+    if (handle.failure !== undefined || handle.produced < sample.length) break;
+    at += handle.consumed;
+  }
+  const isDecoded = handle.failure === undefined;
+  handle.close();
+  return isDecoded || (engine === 'zstd' && startsWith(probe, ZSTD_MAGIC));
+}
+
+/** Takes off all codings of a message, last applied first. */
+export class ContentDecoders {
+  readonly #stages: readonly ContentDecoder[];
+  readonly #emit: Emit;
+  readonly #isTooDeep: boolean;
+
+  /** `emit` takes what `push` and `end` decode. */
+  constructor(codings: readonly string[], emit: Emit = () => {}) {
+    this.#isTooDeep = codings.length > CODINGS_MAX;
+    this.#stages = this.#isTooDeep ? [] : codings.map((coding) => new ContentDecoder(coding)).reverse();
+    this.#emit = emit;
+  }
+
+  get broken(): boolean {
+    return this.#isTooDeep || this.#stages.some((stage) => stage.broken);
+  }
+
+  /** Whether something of the body is missing; not where it is taken as it stands. Known when it is ended. */
+  get isCut(): boolean {
+    return this.#stages.some((stage) => stage.isCut);
+  }
+
+  push(bytes: Uint8Array): void {
+    for (const piece of this.decoded(bytes)) this.#emit(piece);
+  }
+
+  /** What these bytes decode to, in pieces that are good until the next is asked for. Instead of `push`. */
+  decoded(bytes: Uint8Array): Iterable<Uint8Array> {
+    return this.#stages.length === 0 ? [bytes] : this.#decodedFrom(0, bytes);
+  }
+
+  *#decodedFrom(first: number, bytes: Uint8Array): Generator<Uint8Array> {
+    const stage = this.#stages[first];
+    if (!stage) yield bytes;
+    else for (const piece of stage.decoded(bytes)) yield* this.#decodedFrom(first + 1, piece);
+  }
+
+  /** Nothing more is wanted, not even of the bytes at hand: a few of them can decode to more than anybody has time for. To be ended afterwards. */
+  stop(): void {
+    for (const stage of this.#stages) stage.stop();
+  }
+
+  /** What was held back until more would come. Instead of `end`, and to be ended afterwards. */
+  *rest(): Generator<Uint8Array> {
+    for (const [at, stage] of this.#stages.entries())
+      for (const piece of stage.rest()) yield* this.#decodedFrom(at + 1, piece);
+  }
+
+  end(): void {
+    try {
+      for (const piece of this.rest()) this.#emit(piece);
+    } finally {
+      for (const stage of this.#stages) stage.close();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** Reads a record once more, which few need, and hashes everything that its digests may be of: whether one of them is wrong. */
+
+import type { CursorOptions } from '../member/cursor-options.ts';
+import type { FindingCode } from '../record/finding-catalogue.ts';
+import { BlockScanner } from './block-scanner.ts';
+import { digestMismatches, verdictWants } from './digest-verdict.ts';
+import { RecordCursor } from './record-cursor.ts';
+import { FileFeed } from './record-reader.ts';
+
+export class DigestReview {
+  readonly #feed: FileFeed;
+  readonly #cursor: RecordCursor;
+  #scanner: BlockScanner | undefined;
+
+  /** The record stands at the offset. */
+  constructor(path: string, options: CursorOptions & { readonly offset: number }) {
+    this.#feed = new FileFeed(path, options.offset);
+    this.#cursor = new RecordCursor(path, { ...options, lookBackBytes: 0 });
+  }
+
+  close(): void {
+    this.#cursor.close();
+    this.#feed.close();
+  }
+
+  /** What is to be told of the digests; undefined when there is more to read after so many bytes. */
+  next(bytesMax: number): FindingCode[] | undefined {
+    const cursor = this.#cursor;
+    for (let bytes = 0; bytes < bytesMax; ) {
+      switch (cursor.step()) {
+        case 'need-input':
+          this.#feed.feed(cursor);
+          break;
+        case 'record':
+          this.#scanner = new BlockScanner(cursor.head, verdictWants(cursor.head));
+          break;
+        case 'body':
+          this.#scanner!.push(cursor.chunk);
+          bytes += cursor.chunk.length;
+          break;
+        case 'end':
+          return digestMismatches(cursor.head, this.#scanner!.end(), cursor.tail.complete);
+        case 'done':
+          return [];
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Whether a record is what its digests say it is.
+ *
+ * Payload digests in the wild cover one of three things: the payload of the standard, the body with its chunk framing, or the body with its
+ * content coding removed. A verdict says which one matched. Revisits and segmented records declare digests of bytes that are elsewhere, and
+ * truncated ones of bytes that are gone: those are not judged.
+ */
+import { type Digest, type DigestAlgorithm, parseDigest, sameDigest } from '../../base/index.ts';
+import type { FindingCode } from '../record/finding-catalogue.ts';
+import type { RecordHead } from '../record/record-head.ts';
+import type { BlockFacts, ScanWants } from './block-scanner.ts';
+
+export type PayloadMatch = 'payload' | 'framed' | 'decoded' | 'none' | 'malformed' | 'unjudged';
+export type BlockMatch = 'block' | 'none' | 'malformed' | 'unjudged';
+
+export type DigestVerdict = { readonly block: BlockMatch; readonly payload: PayloadMatch };
+
+/** What a scanner must hash so that the record can be judged; `also` is hashed besides. */
+export function verdictWants(head: RecordHead, also: readonly DigestAlgorithm[] = []): ScanWants {
+  const with_ = (digest: Digest | undefined) => [...new Set([...(digest ? [digest.algorithm] : []), ...also])];
+  const block = declared(head, 'warc-block-digest');
+  const payload = declared(head, 'warc-payload-digest');
+  const payloads = with_(payload);
+  const blocks = [...new Set([...with_(block), ...(payload ? [payload.algorithm] : [])])];
+  return { block: blocks, payload: payloads, framed: payloads, decoded: payload ? [payload.algorithm] : [] };
+}
+
+function declared(head: RecordHead, name: string): Digest | undefined {
+  const value = head.get(name);
+  return value === undefined ? undefined : parseDigest(value);
+}
+
+export function judgeDigests(head: RecordHead, facts: BlockFacts, isComplete: boolean): DigestVerdict {
+  return { block: judgeBlock(head, facts, isComplete), payload: judgePayload(head, facts, isComplete) };
+}
+
+/**
+ * Whether a record whose payload alone was hashed, and by one algorithm, declares a digest of that algorithm that does not fit. It may still be right: to tell, all that
+ * `verdictWants` names has to be hashed.
+ */
+export function isDoubtful(head: RecordHead, facts: BlockFacts, isComplete: boolean): boolean {
+  const algorithm = facts.payloadDigests[0]?.algorithm;
+  const wasHashed = (name: string) => declared(head, name)?.algorithm === algorithm;
+  if (wasHashed('warc-payload-digest') && judgePayload(head, facts, isComplete) === 'none') return true;
+  if (facts.payloadBytes !== facts.blockBytes || !wasHashed('warc-block-digest')) return false;
+  return judgeBlock(head, { ...facts, blockDigests: facts.payloadDigests }, isComplete) === 'none';
+}
+
+function judgeBlock(head: RecordHead, facts: BlockFacts, isComplete: boolean): BlockMatch {
+  if (head.get('warc-block-digest') === undefined) return 'unjudged';
+  const digest = declared(head, 'warc-block-digest');
+  if (!digest) return 'malformed';
+  if (!isComplete) return 'unjudged';
+  return holds(facts.blockDigests, digest) ? 'block' : 'none';
+}
+
+function judgePayload(head: RecordHead, facts: BlockFacts, isComplete: boolean): PayloadMatch {
+  if (head.get('warc-payload-digest') === undefined) return 'unjudged';
+  const digest = declared(head, 'warc-payload-digest');
+  if (!digest) return 'malformed';
+  const isElsewhere = head.type === 'revisit' || head.get('warc-segment-number') !== undefined;
+  if (isElsewhere || !isComplete || head.get('warc-truncated') !== undefined) return 'unjudged';
+  if (holds(facts.payloadDigests, digest)) return 'payload';
+  if (holds(facts.framedDigests, digest)) return 'framed';
+  // Heritrix and others give records without an HTTP payload the digest of their whole block.
+  if (holds(facts.blockDigests, digest)) return 'payload';
+  return holds(facts.decodedDigests, digest) ? 'decoded' : 'none';
+}
+
+function holds(digests: readonly Digest[], wanted: Digest): boolean {
+  return digests.some((digest) => sameDigest(digest, wanted));
+}
+
+/** Declared digests that are of other bytes than the record has, as findings. */
+export function digestMismatches(head: RecordHead, facts: BlockFacts, isComplete: boolean): FindingCode[] {
+  const { block, payload } = judgeDigests(head, facts, isComplete);
+  const codes: FindingCode[] = [];
+  if (block === 'none') codes.push('block-digest-mismatch');
+  if (payload === 'none') codes.push('payload-digest-mismatch');
+  return codes;
+}
+
+/** What a verdict has to tell, as findings. */
+export function verdictFindings(verdict: DigestVerdict, facts: BlockFacts): FindingCode[] {
+  const codes: FindingCode[] = [];
+  if (verdict.block === 'none') codes.push('block-digest-mismatch');
+  if (verdict.block === 'malformed') codes.push('block-digest-malformed');
+  if (verdict.payload === 'none') codes.push('payload-digest-mismatch');
+  if (verdict.payload === 'malformed') codes.push('payload-digest-malformed');
+  if (verdict.payload === 'framed' && facts.isChunked) codes.push('payload-digest-framed');
+  if (verdict.payload === 'decoded') codes.push('payload-digest-decoded');
+  if (facts.chunkingBroken) codes.push('chunking-broken');
+  if (facts.codingBroken) codes.push('content-coding-broken');
+  if (facts.httpMissing) codes.push('http-head-missing');
+  return codes;
+}

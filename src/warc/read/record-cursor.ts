@@ -1,0 +1,595 @@
+/**
+ * Walks the records of a file, one step at a time, without doing any I/O: the caller fills the input and asks for the next step.
+ *
+ * ```
+ *   need-input -> reserve(), fill, commit(n) or end()
+ *   finding    -> .finding                                  something is wrong here; reading goes on (I10)
+ *   record     -> .head                                     a record begins
+ *   body       -> .chunk                                    the next bytes of its block; the view is good until the next step
+ *   end        -> .tail                                     the record is over
+ *   skipped    -> .chunk                                    bytes that belong to no record; few can inflate to very many, and others may want their turn
+ *   done                                                    nothing more will come
+ * ```
+ * Memory is bounded whatever the file holds (I9): heads are limited, bodies pass in pieces, and at most RESYNC_WINDOW_BYTES of what was read
+ * is kept to look back into after damage.
+ */
+import { type Finding, fromLatin1, LF, RECORD_HEAD_BYTES_MAX, RESYNC_WINDOW_BYTES } from '../../base/index.ts';
+import type { ByteWindow } from '../member/byte-window.ts';
+import { CodedInput } from '../member/coded-input.ts';
+import type { CursorOptions } from '../member/cursor-options.ts';
+import type { Coding } from '../member/file-coding.ts';
+import { type Member, memberAt, memberBefore } from '../member/member-source.ts';
+import { countedBytes, type FindingCode, findingOf } from '../record/finding-catalogue.ts';
+import { arcHead, type HeadFault, headEnd, parseWarcHead, type RecordHead } from '../record/record-head.ts';
+import { couldBeUrl, findRecord, WARC_MAGIC } from '../record/record-search.ts';
+import {
+  ARC_LINE_BYTES_MAX,
+  type ArcLine,
+  arcVersionOf,
+  isWarcHead,
+  isWarcStart,
+  lineEnds,
+  looksLikeRecord,
+  parseArcLine,
+  RECORD_START_BYTES,
+} from '../record/record-start.ts';
+
+export type Step = 'need-input' | 'finding' | 'record' | 'body' | 'end' | 'skipped' | 'done';
+
+export type RecordTail = {
+  /** Bytes of the block that were there. */
+  readonly bodyBytes: number;
+  /** Whether the whole block was there. */
+  readonly complete: boolean;
+  /** Bytes the record takes in the file, trailer included; undefined when it shares a member with others, its member is damaged, or the file begins in another coding. */
+  readonly length: number | undefined;
+  /** Whether the file ends inside its member: whatever is put behind would be taken for the rest of it. */
+  readonly isTorn: boolean;
+  /** Decoded bytes of the line ends after the block. */
+  readonly trailerBytes: number;
+  /** Whether these are the two that the standard asks for, and nothing else follows in the member. */
+  readonly isTrailerSound: boolean;
+};
+
+const TRAILER_BYTES = 4;
+const ARC_TRAILER_BYTES_MAX = 2;
+/** More line ends than this after a record are not a trailer any more. */
+const TRAILER_BYTES_MAX = 64 * 1024;
+const WARC_START_BYTES = 16;
+/** What may be read again on account of wrong lengths, besides as much as was read: a file made of lies cannot hold a reader up. */
+const REREAD_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
+/**
+ * Bytes of members that belong to no record and are looked through all the same: so many, and so many for each byte of the file. A few bytes can unpack to very
+ * many of them; damage to sound files stays far below.
+ */
+const SKIPPED_BYTES_MIN = 16 * RESYNC_WINDOW_BYTES;
+const SKIPPED_BYTES_EACH = 64;
+
+export class RecordCursor {
+  readonly file: string;
+  finding!: Finding;
+  head!: RecordHead;
+  chunk!: Uint8Array;
+  tail!: RecordTail;
+
+  /** Whether the member in which the record begins has a checksum. */
+  isSummed = false;
+
+  /** Made on the way, for the next steps to tell. */
+  readonly findings: Finding[] = [];
+  readonly #input: CodedInput;
+
+  #state: 'between' | 'head' | 'body' | 'tail' | 'resync' | 'done' = 'between';
+  /** Decoded positions of the record at hand. */
+  #recordAt = 0;
+  #bodyAt = 0;
+  #left = 0;
+  #lengthKnown = true;
+  #isCut = false;
+  #arcVersion: string | undefined;
+  /** Where the block of the last record ended. */
+  #endedAt = -1;
+  #sharedToldOf = false;
+  /** The last border of two members that the record at hand is known to go over. */
+  #crossedAt = 0;
+  #spanToldOf = false;
+  /** Bytes of the head at hand whose lines were looked at. */
+  #headScannedBytes = 0;
+  /** No empty line stands before this position since the beginning of the last head that was given up. */
+  #endlessTo = 0;
+  #rereadBytes = 0;
+  /** Decoded position where the skipped bytes began. */
+  #skippedFrom = 0;
+  #skippedOffset = 0;
+  /** Skipped bytes that were part of a record already told of are not told of again. */
+  #skipIsSilent = false;
+  #skippedAreNul = false;
+  #skippedInMembers = 0;
+
+  constructor(file: string, options: CursorOptions = {}) {
+    this.file = file;
+    this.#input = new CodedInput(options, (code, offset, detail) => this.#report(code, offset, detail));
+    if (options.seek && this.#input.isIdentity) this.#beginResync(this.#out.position, true);
+  }
+
+  close(): void {
+    this.#input.close();
+  }
+
+  /** How the record at hand is compressed; known once the first bytes are. Nearly always all of a file is the same. */
+  get coding(): Coding | undefined {
+    return this.#input.coding;
+  }
+
+  /** Room to put the next bytes of the file into. */
+  reserve(): Uint8Array {
+    return this.#input.reserve();
+  }
+
+  /** That many bytes were put into the room. */
+  commit(bytes: number): void {
+    this.#input.commit(bytes);
+  }
+
+  /** The file has no more bytes. */
+  end(): void {
+    this.#input.end();
+  }
+
+  step(): Step {
+    for (;;) {
+      const finding = this.findings.shift();
+      if (finding) {
+        this.finding = finding;
+        return 'finding';
+      }
+      if (this.#state === 'done') return 'done';
+      if (!this.#input.coding) return 'need-input';
+      const step = this.#advance();
+      if (step === undefined) continue;
+      // Findings made on the way stand before the step they led to, except that a record's own begin and end keep their place.
+      if (step === 'done' && this.findings.length > 0) continue;
+      return step;
+    }
+  }
+
+  #advance(): Step | undefined {
+    switch (this.#state) {
+      case 'between':
+        return this.#between();
+      case 'head':
+        return this.#readHead();
+      case 'body':
+        return this.#readBody();
+      case 'tail':
+        return this.#readTail();
+      case 'resync':
+        return this.#resync();
+      case 'done':
+        return 'done';
+    }
+  }
+
+  #report(code: FindingCode, offset: number, detail?: string): void {
+    this.findings.push(findingOf(code, this.file, offset, detail));
+  }
+
+  get #out(): ByteWindow {
+    return this.#input.out;
+  }
+
+  #memberAt(position: number): Member {
+    return memberAt(this.#input.members, position);
+  }
+
+  #memberBefore(position: number): Member {
+    return memberBefore(this.#input.members, position);
+  }
+
+  #offsetOf(position: number): number {
+    return this.#input.isIdentity ? position : this.#memberAt(position).offset;
+  }
+
+  #dropMembers(position: number): void {
+    const { members } = this.#input;
+    while (members.length > 1 && members[1]!.from <= position) members.shift();
+  }
+
+  #between(): Step | undefined {
+    const out = this.#out;
+    out.retainFrom(out.position, 0);
+    if (!this.#input.fill(1)) {
+      if (this.#input.following) return this.#goOnIn(this.#input.following);
+      return this.#input.isOver ? (this.#state = 'done') : 'need-input';
+    }
+    const blank = lineEnds(out.buffer, out.read, out.end);
+    if (blank === out.available) return this.#skipAll(blank);
+    out.consume(blank);
+    this.#dropMembers(out.position);
+    if (!this.#input.fill(WARC_START_BYTES) && !this.#input.isOver) return 'need-input';
+    this.#recordAt = out.position;
+    this.#crossedAt = out.position;
+    this.#spanToldOf = false;
+    this.#headScannedBytes = Math.max(0, this.#endlessTo - out.position);
+    if (isWarcStart(out.buffer, out.read, out.end)) {
+      this.#state = 'head';
+      return undefined;
+    }
+    const other = this.#input.compressedRecord();
+    if (other === 'short') return 'need-input';
+    return other ? this.#goOnIn(other) : this.#readArcLine();
+  }
+
+  /** The file goes on in another coding. */
+  #goOnIn(coding: Coding): undefined {
+    if (coding !== this.#input.fileCoding && this.#endedAt >= 0)
+      this.#report('coding-changed', this.head.offset, coding);
+    this.#input.goOnIn(coding);
+    this.#endedAt = -1;
+    this.#endlessTo = 0;
+    this.#state = 'between';
+  }
+
+  #readArcLine(): Step | undefined {
+    const out = this.#out;
+    const border = this.#nextBorder();
+    const stop = border === undefined ? out.end : out.indexOfPosition(border);
+    let lineEnd = out.buffer.subarray(0, stop).indexOf(LF, out.read);
+    const isOpen = lineEnd < 0 && border === undefined && out.available < ARC_LINE_BYTES_MAX;
+    if (isOpen && couldBeUrl(out.buffer[out.read]!)) {
+      if (!this.#input.fill(out.available + 1) && !this.#input.isOver) return 'need-input';
+      if (!this.#input.isOver) return undefined;
+      lineEnd = out.end;
+    }
+    const line = lineEnd < 0 ? undefined : parseArcLine(fromLatin1(out.buffer, out.read, lineEnd).replace(/\r$/, ''));
+    if (!line) {
+      this.#beginResync(out.position, false);
+      return undefined;
+    }
+    const lineBytes = Math.min(lineEnd + 1, out.end) - out.read;
+    if (/^filedesc:/i.test(line.url)) {
+      if (!this.#input.fill(lineBytes + 3) && !this.#input.isOver) return 'need-input';
+      const at = out.read + lineBytes;
+      this.#arcVersion = arcVersionOf(fromLatin1(out.buffer, at, Math.min(at + 3, out.end)));
+    }
+    return this.#beginArcRecord(line, lineBytes);
+  }
+
+  #beginArcRecord(line: ArcLine, lineBytes: number): Step {
+    const out = this.#out;
+    const faults: HeadFault[] = [];
+    const bytes = Buffer.from(out.buffer.subarray(out.read, out.read + lineBytes));
+    this.#arcVersion ??= line.version === 2 ? '2' : '1';
+    this.#beginRecord(arcHead(line, this.#arcVersion, bytes, faults), faults, lineBytes);
+    return 'record';
+  }
+
+  #readHead(): Step | undefined {
+    const out = this.#out;
+    const border = this.#nextBorder();
+    const stop = border === undefined ? out.end : out.indexOfPosition(border);
+    const limit = Math.min(stop, out.read + RECORD_HEAD_BYTES_MAX);
+    const end = headEnd(out.buffer, out.read + this.#headScannedBytes, limit);
+    if (end >= 0) return this.#takeHead(end - out.read);
+    const bytes = stop - out.read;
+    if (bytes >= RECORD_HEAD_BYTES_MAX) return this.#giveUpHead(limit);
+    const lineAt = out.buffer.subarray(0, stop).lastIndexOf(LF) + 1;
+    this.#headScannedBytes = Math.max(this.#headScannedBytes, lineAt - out.read);
+    if (border === undefined) {
+      if (this.#input.fill(bytes + 1)) return undefined;
+      if (!this.#input.isOver) return 'need-input';
+    } else {
+      const crossing = this.#cross(border);
+      if (crossing === 'need-input') return crossing;
+      if (crossing === 'crossed') return undefined;
+    }
+    return this.#takeHead(bytes, 'head-truncated');
+  }
+
+  /** What begins like a record inside a head that was given up is tried too, without reading its lines or telling of it again. */
+  #giveUpHead(limit: number): undefined {
+    const out = this.#out;
+    const isTold = this.#recordAt < this.#endlessTo;
+    this.#endlessTo = out.base + out.buffer.subarray(0, limit).lastIndexOf(LF) + 1;
+    const detail = `longer than ${RECORD_HEAD_BYTES_MAX} bytes`;
+    if (!isTold) this.#report('head-unreadable', this.#offsetOf(this.#recordAt), detail);
+    this.#beginResync(this.#recordAt + 1, true);
+    return undefined;
+  }
+
+  #takeHead(bytes: number, fault?: FindingCode): Step | undefined {
+    const out = this.#out;
+    const headBytes = Buffer.from(out.buffer.subarray(out.read, out.read + bytes));
+    if (this.#isStray && this.#input.holdsMember(headBytes)) {
+      this.#beginResync(this.#recordAt + 1, true);
+      return undefined;
+    }
+    if (fault) this.#report(fault, this.#offsetOf(this.#recordAt));
+    const faults: HeadFault[] = [];
+    const head = parseWarcHead(headBytes, faults);
+    this.#beginRecord(head, faults, bytes);
+    return 'record';
+  }
+
+  /** Where the member ends that the record at hand has come to, when that is known. */
+  #nextBorder(): number | undefined {
+    const to = this.#input.isIdentity ? undefined : this.#memberAt(this.#crossedAt).to;
+    return to !== undefined && to > this.#crossedAt ? to : undefined;
+  }
+
+  /** Whether the record at hand goes on past the end of a member; it does not where another record begins. */
+  #cross(border: number): 'crossed' | 'cut' | 'need-input' {
+    const out = this.#out;
+    const before = border - out.position;
+    if (!this.#input.fill(before + RECORD_START_BYTES) && !this.#input.isOver) return 'need-input';
+    if (out.available === before || this.#memberBefore(border).damaged) return 'cut';
+    if (looksLikeRecord(out.buffer, out.read + before, out.end)) return 'cut';
+    this.#crossedAt = border;
+    if (!this.#spanToldOf) this.#report('record-spans-members', this.#offsetOf(this.#recordAt));
+    this.#spanToldOf = true;
+    return 'crossed';
+  }
+
+  #beginRecord(head: RecordHead, faults: readonly HeadFault[], headBytes: number): void {
+    const out = this.#out;
+    const member = this.#memberAt(this.#recordAt);
+    this.isSummed = member.isSummed;
+    head.offset = this.#offsetOf(this.#recordAt);
+    head.innerOffset = this.#input.isIdentity ? 0 : this.#recordAt - member.from;
+    if (head.innerOffset > 0 && !this.#sharedToldOf && this.#endedAt > member.from) {
+      this.#sharedToldOf = true;
+      this.#report('member-shared', head.offset);
+    }
+    for (const fault of faults) this.#report(fault.code, head.offset, fault.detail);
+    out.consume(headBytes);
+    out.retainFrom(this.#recordAt, RESYNC_WINDOW_BYTES);
+    this.head = head;
+    this.#bodyAt = out.position;
+    this.#isCut = false;
+    this.#lengthKnown = head.contentLength !== undefined;
+    // Without a length the block of a compressed record goes to the end of its member; that of an uncompressed one is unknown.
+    this.#left = head.contentLength ?? (this.#input.isIdentity ? 0 : Number.POSITIVE_INFINITY);
+    this.#state = 'body';
+  }
+
+  #readBody(): Step | undefined {
+    const out = this.#out;
+    if (this.#left === 0) {
+      this.#state = 'tail';
+      return undefined;
+    }
+    if (!this.#input.fill(1)) return this.#input.isOver ? this.#cutShort() : 'need-input';
+    const border = this.#nextBorder();
+    if (border === out.position) {
+      const crossing = this.#lengthKnown ? this.#cross(border) : 'cut';
+      if (crossing === 'need-input') return crossing;
+      return crossing === 'cut' ? this.#cutShort() : undefined;
+    }
+    const withinMember = border === undefined ? out.available : Math.min(out.available, border - out.position);
+    const bytes = Math.min(withinMember, this.#left);
+    this.chunk = out.buffer.subarray(out.read, out.read + bytes);
+    this.#left -= bytes;
+    out.consume(bytes);
+    out.retainFrom(this.#bodyAt, this.#input.lookBackBytes);
+    this.#dropMembers(out.keptPosition);
+    return 'body';
+  }
+
+  /** The block ends before its length says so: at the end of its member, of the input, or at damage. */
+  #cutShort(): undefined {
+    this.#isCut = this.#lengthKnown;
+    this.#state = 'tail';
+    return undefined;
+  }
+
+  #readTail(): Step | undefined {
+    if (this.#isCut) return this.#endCut();
+    const out = this.#out;
+    const member = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
+    const isKnown = () => (member ? member.to !== undefined : this.#input.isOver);
+    const stop = () => (member?.to === undefined ? out.end : out.indexOfPosition(member.to));
+    let trailer = lineEnds(out.buffer, out.read, stop());
+    // The whole trailer, and enough of what follows to tell whether a record begins there.
+    while (!isKnown() && trailer <= TRAILER_BYTES_MAX) {
+      const following = out.available - trailer;
+      const isClean = trailer === TRAILER_BYTES && following >= WARC_START_BYTES;
+      if (isClean && isWarcStart(out.buffer, out.read + trailer, out.end)) break;
+      if (following >= RECORD_START_BYTES) break;
+      if (!this.#input.fill(out.available + 1) && !this.#input.isOver) return 'need-input';
+      trailer = lineEnds(out.buffer, out.read, stop());
+    }
+    const at = out.read + trailer;
+    const isOver = at === stop() && isKnown();
+    const isFollowed = !isOver && (looksLikeRecord(out.buffer, at, stop()) || this.#input.isCompressedAt(at));
+    // An ARC record that is followed by another, but not by one line end, may have a wrong length: one too long makes `ttp://` of the next URL.
+    const isDoubtful = this.head.format === 'arc' && (trailer > ARC_TRAILER_BYTES_MAX || out.buffer[at - 1] !== LF);
+    if (isOver || (isFollowed && !isDoubtful)) {
+      const isClean = this.head.format === 'arc' || (trailer === TRAILER_BYTES && out.buffer[out.read] === 0x0d);
+      if (!isClean) this.#report('trailer-missing', this.head.offset);
+      return this.#endRecord(trailer, isOver ? member?.length : undefined, isClean);
+    }
+    if (this.#arcVersion && !this.#input.fill(trailer + ARC_LINE_BYTES_MAX) && !this.#input.isOver) return 'need-input';
+    return this.#endMisplaced(trailer, isFollowed);
+  }
+
+  #endRecord(trailerBytes: number, memberLength: number | undefined, isTrailerSound = false): Step {
+    const out = this.#out;
+    const bodyBytes = out.position - this.#bodyAt;
+    this.#endedAt = out.position;
+    out.consume(trailerBytes);
+    const standsAlone = memberLength !== undefined && this.head.innerOffset === 0;
+    const last = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(out.position, this.#recordAt + 1));
+    // A record that goes over several members takes the bytes of all of them.
+    const length = this.#input.isIdentity
+      ? out.position - this.#recordAt
+      : standsAlone
+        ? last?.length && last.offset + last.length - this.head.offset
+        : undefined;
+    this.tail = {
+      bodyBytes,
+      complete: !this.#isCut && this.#lengthKnown,
+      length: this.coding === this.#input.fileCoding ? length : undefined,
+      isTorn: last?.length !== undefined && last.damaged,
+      trailerBytes,
+      isTrailerSound,
+    };
+    this.#state = 'between';
+    return 'end';
+  }
+
+  /** What follows the block is no record: its length is wrong, or the bytes behind it are. */
+  #endMisplaced(trailerBytes: number, isFollowed: boolean): Step {
+    const out = this.#out;
+    const step = this.#endRecord(0, undefined);
+    if (this.#lengthKnown && this.#goBack()) {
+      this.tail = { ...this.tail, complete: false };
+      return step;
+    }
+    if (isFollowed) {
+      if (trailerBytes === 0) this.#report('trailer-missing', this.head.offset);
+      return step;
+    }
+    const isNul = out.buffer[out.read + trailerBytes] === 0;
+    const isGarbageAfterTrailer = trailerBytes >= TRAILER_BYTES || isNul;
+    if (!isGarbageAfterTrailer && this.#lengthKnown) this.#reportLength('content-length-short');
+    out.consume(trailerBytes);
+    this.#beginResync(out.position, !isGarbageAfterTrailer && this.#lengthKnown);
+    return step;
+  }
+
+  #endCut(): Step {
+    const out = this.#out;
+    const border = out.position;
+    const member = this.#input.isIdentity ? undefined : this.#memberBefore(Math.max(border, this.#recordAt + 1));
+    const step = this.#endRecord(0, member?.length);
+    if (member?.damaged || this.#goBack()) return step;
+    const missing = `${countedBytes(this.#left)} ${this.#left === 1 ? 'is' : 'are'} missing`;
+    if (this.#input.isIdentity) this.#report('record-truncated', this.head.offset, missing);
+    else this.#reportLength('content-length-long', missing);
+    return step;
+  }
+
+  /** Goes back to the first record that begins inside the block just read, if one does: then the length of the block is too long. */
+  #goBack(): boolean {
+    const out = this.#out;
+    const from = out.indexOfPosition(Math.max(this.#bodyAt, out.keptPosition));
+    const found = this.#isStray
+      ? from
+      : findRecord(out.buffer.subarray(0, out.end), from, out.read, this.#arcVersion !== undefined);
+    if (found < 0) return false;
+    const again = out.read - found;
+    if (this.#rereadBytes + again > REREAD_BYTES_MIN + out.position) return false;
+    this.#rereadBytes += again;
+    out.seek(out.base + found);
+    if (this.#isStray) {
+      this.#reportLength(this.#isCut ? 'content-length-long' : 'content-length-short');
+      this.#goOnIn(this.#input.fileCoding!);
+    } else this.#reportLength('content-length-long', `a record begins ${countedBytes(again)} before its end`);
+    return true;
+  }
+
+  /** Whether the record at hand is in no member, in a file of members: at the first damage these count again, and the next is looked for. */
+  get #isStray(): boolean {
+    return this.#input.isIdentity && this.#input.fileCoding !== 'none';
+  }
+
+  /** The lengths of ARC version blocks are so often wrong that it is hardly worth telling. */
+  #reportLength(code: FindingCode, detail?: string): void {
+    this.#report(this.head.type === 'filedesc' ? 'arc-length-adjusted' : code, this.head.offset, detail);
+  }
+
+  #beginResync(from: number, silent: boolean): void {
+    const out = this.#out;
+    this.#skippedFrom = out.position;
+    this.#skippedOffset = silent ? 0 : this.#offsetOf(out.position);
+    this.#skipIsSilent = silent;
+    this.#skippedAreNul = !silent;
+    if (from !== out.position) out.seek(from);
+    this.#state = 'resync';
+    if (this.#isStray) this.#goOnIn(this.#input.fileCoding!);
+  }
+
+  /** Looks for the next record: at the start of each member and of each line. */
+  #resync(): Step | undefined {
+    const out = this.#out;
+    if (!this.#input.fill(RECORD_START_BYTES + 1) && !this.#input.isOver) return 'need-input';
+    if (out.available === 0) return this.#endResync();
+    this.#dropMembers(out.position);
+    const stop = this.#input.isOver ? out.end : out.end - RECORD_START_BYTES;
+    let at = out.read;
+    while (at < stop) {
+      const position = out.base + at;
+      const isMemberStart =
+        !this.#input.isIdentity && this.#memberAt(position).from === position && position > this.#skippedFrom;
+      const isLineStart = at > 0 && out.buffer[at - 1] === LF && position > this.#skippedFrom;
+      const isAfterNul = this.#skippedAreNul && position > this.#skippedFrom;
+      const isLikely = isMemberStart || isLineStart || isAfterNul;
+      if (isLikely ? looksLikeRecord(out.buffer, at, out.end) : isWarcHead(out.buffer, at, out.end)) {
+        this.#skip(at - out.read);
+        return this.#endResync();
+      }
+      if (out.buffer[at] !== 0) this.#skippedAreNul = false;
+      at = this.#nextInteresting(at + 1, stop);
+    }
+    const step = this.#skipAll(Math.min(at, out.end) - out.read);
+    return this.#input.isOver && out.available === 0 ? this.#endResync() : step;
+  }
+
+  /** The next index where a line that is not empty, a member or a WARC head begins; while only NULs were seen, that of another byte. */
+  #nextInteresting(from: number, stop: number): number {
+    const out = this.#out;
+    if (this.#skippedAreNul) {
+      let at = from;
+      while (at < stop && out.buffer[at] === 0) at++;
+      return at;
+    }
+    const region = out.buffer.subarray(0, out.end);
+    if (!this.#input.isIdentity && this.#hasSkippedEnough) return this.#nextMember(from, stop);
+    const lf = region.indexOf(LF, from - 1);
+    const afterLf = lf < 0 ? stop : Math.min(lf + 1, stop);
+    const line = afterLf + lineEnds(out.buffer, afterLf, stop);
+    const magic = region.subarray(0, line + WARC_MAGIC.length).indexOf(WARC_MAGIC, from);
+    const next = magic < 0 ? line : Math.min(magic, line);
+    return this.#input.isIdentity ? next : this.#nextMember(from, next);
+  }
+
+  /** The next index where a member begins, or else `next`. */
+  #nextMember(from: number, next: number): number {
+    const out = this.#out;
+    const member = this.#input.members.find(({ from: start }) => start > out.base + from - 1);
+    return member ? Math.min(next, Math.max(from, out.indexOfPosition(member.from))) : next;
+  }
+
+  /** Whether no more of what belongs to no record is looked through. */
+  get #hasSkippedEnough(): boolean {
+    return this.#skippedInMembers > SKIPPED_BYTES_MIN + SKIPPED_BYTES_EACH * this.#input.decodedBytes;
+  }
+
+  /** Skips bytes in which no record begins. */
+  #skipAll(bytes: number): Step {
+    const step = this.#skip(bytes);
+    const isInside = !this.#input.isIdentity && this.#input.members.at(-1)!.from < this.#out.position;
+    if (isInside && this.#hasSkippedEnough) this.#input.leaveMember();
+    return step;
+  }
+
+  #skip(bytes: number): Step {
+    const out = this.#out;
+    if (!this.#input.isIdentity) this.#skippedInMembers += bytes;
+    this.chunk = out.buffer.subarray(out.read, out.read + bytes);
+    out.consume(bytes);
+    // One byte is kept: whether a line begins at the read position shows in the byte before it.
+    out.retainFrom(out.position - 1, 1);
+    return 'skipped';
+  }
+
+  #endResync(): Step | undefined {
+    const skipped = this.#out.position - this.#skippedFrom;
+    if (skipped > 0 && !this.#skipIsSilent) {
+      const code = this.#skippedAreNul ? 'padding-skipped' : 'garbage-skipped';
+      this.#report(code, this.#skippedOffset, countedBytes(skipped));
+    }
+    this.#state = 'between';
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The head of a record and the first bytes of its block, out of the first bytes of its member: for those who need no more of a record than how it
+ * begins. One engine is kept and used again. What is not a WARC record in a gzip member, or in none, is left to the full reader.
+ */
+import { type CodecHandle, inflateRawHandle } from '../member/codec-handle.ts';
+import { codingOf } from '../member/file-coding.ts';
+import { gzipHeadLength } from '../member/gzip-member.ts';
+import { headEnd, parseWarcHead, type RecordHead } from '../record/record-head.ts';
+import { isWarcStart } from '../record/record-start.ts';
+
+/** Room for the heads of most records; decoding more than is needed costs time. */
+const ROOM_BYTES = 3 * 1024;
+
+export type Opening = { readonly head: RecordHead; readonly blockStart: Buffer };
+
+export class RecordOpening {
+  readonly #room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  #inflater: CodecHandle | undefined;
+
+  close(): void {
+    this.#inflater?.close();
+    this.#inflater = undefined;
+  }
+
+  /** `memberStart` may end anywhere. The block's bytes are good until the next call. Undefined when the head is not all there. */
+  decode(memberStart: Uint8Array): Opening | undefined {
+    const bytes = this.#decoded(memberStart);
+    if (!bytes || !isWarcStart(bytes, 0, bytes.length)) return undefined;
+    const end = headEnd(bytes, 0, bytes.length);
+    if (end < 0) return undefined;
+    return { head: parseWarcHead(Buffer.from(bytes.subarray(0, end)), []), blockStart: bytes.subarray(end) };
+  }
+
+  #decoded(memberStart: Uint8Array): Buffer | undefined {
+    const coding = codingOf(memberStart);
+    if (coding === 'none') {
+      const length = Math.min(memberStart.length, ROOM_BYTES);
+      this.#room.set(memberStart.subarray(0, length));
+      return this.#room.subarray(0, length);
+    }
+    const start = coding === 'gzip' ? gzipHeadLength(memberStart, 0, memberStart.length) : 0;
+    if (start <= 0) return undefined;
+    this.#inflater ??= inflateRawHandle();
+    this.#inflater.reset();
+    this.#inflater.write(memberStart, start, memberStart.length, this.#room, 0, ROOM_BYTES);
+    return this.#inflater.failure === undefined ? this.#room.subarray(0, this.#inflater.produced) : undefined;
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * Records in members without a checksum: uncompressed ones, and zstd frames that were written without one, which is the default of libzstd. A flipped bit in such a
+ * member decodes to wrong bytes without an error, so only the digests that the record declares can show it.
+ */
+import { type DigestAlgorithm, type Finding, view } from '../../base/index.ts';
+import { codingOf } from '../member/file-coding.ts';
+import { parseFrameHead } from '../member/zstd-frame.ts';
+import type { RecordHead } from '../record/record-head.ts';
+import type { BlockFacts, ScanWants } from './block-scanner.ts';
+import { verdictWants } from './digest-verdict.ts';
+
+/** Says what is wrong with the bytes of a record that was read to its end. */
+export type UnsummedCheck = (head: RecordHead, facts: BlockFacts, isComplete: boolean) => Promise<readonly Finding[]>;
+
+const CAPTURE_TYPES = new Set(['response', 'resource', 'conversion']);
+
+/** Whether damage of this member fails its own checksum. */
+export function isSummedMember(member: Uint8Array): boolean {
+  const coding = codingOf(member);
+  if (coding !== 'zstd') return coding === 'gzip';
+  const head = parseFrameHead(view(member), 0, member.length);
+  return typeof head === 'object' && head.hasChecksum;
+}
+
+/**
+ * What to hash of a record in a member without a checksum. The payload of a capture is hashed by `also` too, which is how an archive names it; then the rare
+ * digests of a framed or decoded body need not be tried.
+ */
+export function unsummedWants(head: RecordHead, also: DigestAlgorithm): ScanWants {
+  const { block = [], payload = [], ...others } = verdictWants(head);
+  const wants = { block, payload: [...new Set([also, ...payload])] };
+  return CAPTURE_TYPES.has(head.type) ? wants : { ...wants, ...others };
+}

@@ -1,0 +1,236 @@
+/**
+ * Scans files on several threads and hands the facts over in order: file by file, record by record.
+ *
+ * Files are cut into ranges of RANGE_BYTES. A thread that begins in the middle of a file looks for the next record, and such a search can be fooled by
+ * a record inside a record (an archived `.warc.gz` that did not compress further). Therefore every seam is checked: the range before says
+ * where its successor must begin, because it walked there record by record. A successor that began elsewhere is scanned again from the right place.
+ *
+ * A range comes in pieces of bounded size, and a thread waits when some of its pieces are not taken yet; so memory is bounded, whatever the files hold (I9).
+ */
+import { statSync } from 'node:fs';
+import { type DigestAlgorithm, fileError, PinakesError, ThreadDied, ThreadPool } from '../../base/index.ts';
+import type { Coding } from '../member/file-coding.ts';
+import { readFileStart } from '../read/record-reader.ts';
+import type { ScanJob, ScanPiece } from './scan.ts';
+import { ScanBatch } from './scan-batch.ts';
+import { PiecesHere, PiecesOfThread, type RangePieces, type ScanThreads } from './scan-pieces.ts';
+
+const RANGE_BYTES = 4 * 1024 * 1024;
+
+export type ScanOptions = {
+  /** Threads; 0 scans on the caller's own. */
+  readonly workers?: number;
+  readonly algorithm?: DigestAlgorithm;
+  /** Head fields to tell besides the usual ones, in lower case. */
+  readonly fields?: readonly string[];
+  /** Fields to tell of responses, all of them, in one text; see `ScanBatch.responseFields`. Names in lower case. */
+  readonly responseFields?: readonly string[];
+  /** Whether to hand over the HTTP heads of records. */
+  readonly httpHeads?: boolean;
+  /** Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by. */
+  readonly judgesDigests?: boolean;
+  readonly rangeBytes?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** The threads' script. */
+  readonly script?: URL;
+};
+
+/** The facts of a range or of a part of one, in order; or a file that could not be read. One is empty in which neither records nor anything else was found. */
+export type ScanItem =
+  | { readonly kind: 'batch'; readonly batch: ScanBatch; readonly bytes: number }
+  | { readonly kind: 'file-end'; readonly file: string; readonly records: number; readonly isEmpty: boolean }
+  | { readonly kind: 'file-failed'; readonly file: string; readonly error: PinakesError };
+
+/** Scans the files in order. A file that cannot be read costs only itself. */
+export async function* scanFiles(files: readonly string[], options: ScanOptions = {}): AsyncGenerator<ScanItem> {
+  const pool = new ScanPool(options.workers ?? 0, options.script ?? new URL('./scan-worker.ts', import.meta.url));
+  try {
+    yield* inOrder(pool, files, options);
+  } finally {
+    await pool.close();
+  }
+}
+
+type FileScan = { readonly file: string; readonly jobs: ScanJob[]; readonly failure?: PinakesError };
+
+function planFile(file: string, options: ScanOptions): FileScan {
+  try {
+    const { size } = statSync(file);
+    const { coding, dictionary } = readFileStart(file);
+    const rangeBytes = options.rangeBytes ?? RANGE_BYTES;
+    const jobs: ScanJob[] = [];
+    for (let from = 0; from < size || from === 0; from += rangeBytes) {
+      const to = from + rangeBytes >= size ? Number.POSITIVE_INFINITY : from + rangeBytes;
+      const { algorithm = 'sha256', fields = [], responseFields = [] } = options;
+      const { httpHeads = false, judgesDigests = false } = options;
+      const wants = { algorithm, fields, responseFields, httpHeads, judgesDigests };
+      const inputBytes = size - from;
+      jobs.push({ path: file, ...wants, coding, dictionary, from, to, inputBytes, exact: from === 0 });
+    }
+    return { file, jobs };
+  } catch (cause) {
+    const error = fileError(cause, file);
+    if (!(error instanceof PinakesError)) throw error;
+    return { file, jobs: [], failure: error };
+  }
+}
+
+async function* inOrder(pool: ScanPool, files: readonly string[], options: ScanOptions): AsyncGenerator<ScanItem> {
+  type Ahead = { readonly plan: FileScan; readonly job: ScanJob | undefined; readonly pieces: RangePieces | undefined };
+  const ahead: Ahead[] = [];
+  const source = jobsOf(files, options);
+  const fill = () => {
+    while (ahead.length < pool.ahead) {
+      const next = source.next();
+      if (next.done) return;
+      const { plan, job } = next.value;
+      ahead.push({ plan, job, pieces: job && pool.scan(job) });
+    }
+  };
+  let mustBegin: Seam = { at: 0, coding: undefined };
+  let records = 0;
+  let findings = 0;
+  let failed = false;
+  for (;;) {
+    options.signal?.throwIfAborted();
+    fill();
+    const current = ahead.shift();
+    if (!current) return;
+    const { plan, job } = current;
+    const isFirst = job === undefined || job === plan.jobs[0];
+    const isLast = job === undefined || job === plan.jobs.at(-1);
+    if (isFirst) {
+      mustBegin = { at: 0, coding: undefined };
+      records = 0;
+      findings = 0;
+      failed = false;
+    }
+    if (failed) {
+      current.pieces?.giveUp();
+      continue;
+    }
+    try {
+      if (plan.failure) throw plan.failure;
+      for await (const piece of seamlessPieces(pool, job!, current.pieces!, mustBegin)) {
+        const bytes = piece.reached - mustBegin.at;
+        mustBegin = seamOf(piece);
+        records += piece.columns.count;
+        findings += piece.columns.findings.length;
+        yield { kind: 'batch', batch: new ScanBatch(plan.file, piece.columns), bytes };
+        options.signal?.throwIfAborted();
+      }
+      if (isLast) yield { kind: 'file-end', file: plan.file, records, isEmpty: records + findings === 0 };
+    } catch (error) {
+      if (!(error instanceof PinakesError)) throw error;
+      failed = true;
+      current.pieces?.giveUp();
+      yield { kind: 'file-failed', file: plan.file, error };
+    }
+  }
+}
+
+/** Where a range begins, and in which coding, when the one before has come so far. */
+type Seam = { readonly at: number; readonly coding: Coding | undefined };
+
+function seamOf({ reached: at, coding }: ScanPiece): Seam {
+  return { at, coding };
+}
+
+/**
+ * The pieces of a range from where it must begin; none when a record of an earlier range covers it whole. A range that began in the wrong place is scanned again. So is
+ * what is left of one whose thread died, for it may have died of another range that it had at hand; when that thread dies too, it is the file that is too much.
+ */
+async function* seamlessPieces(
+  pool: ScanPool,
+  job: ScanJob,
+  first: RangePieces,
+  mustBegin: Seam,
+): AsyncGenerator<ScanPiece> {
+  let pieces: RangePieces | undefined = first;
+  let seam = mustBegin;
+  const again = () =>
+    seam.at >= job.to ? undefined : pool.scanAgain({ ...job, from: seam.at, fromCoding: seam.coding, exact: true });
+  for (let deaths = 0; ; ) {
+    try {
+      if (pieces === first && !job.exact && (await first.first()) !== seam.at) {
+        first.giveUp();
+        pieces = again();
+      }
+      for (let piece = await pieces?.next(); piece; piece = piece.isLast ? undefined : await pieces!.next()) {
+        seam = seamOf(piece);
+        yield piece;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof ThreadDied)) throw error;
+      if (++deaths > 1)
+        throw new PinakesError('SCAN_TOO_LARGE', {
+          where: `${job.path}:${seam.at}`,
+          detail: error.message,
+          cause: error,
+        });
+      pieces = again();
+    }
+  }
+}
+
+function* jobsOf(
+  files: readonly string[],
+  options: ScanOptions,
+): Generator<{ plan: FileScan; job: ScanJob | undefined }> {
+  for (const file of files) {
+    const plan = planFile(file, options);
+    if (plan.failure) yield { plan, job: undefined };
+    for (const job of plan.jobs) yield { plan, job };
+  }
+}
+
+/** Scans ranges on threads, or on the caller's own when there are none. */
+class ScanPool {
+  readonly #workers: number;
+  readonly #script: URL;
+  readonly #threads: ScanThreads;
+  #spare: ScanThreads | undefined;
+  /** What is being scanned on the caller's thread. */
+  #here: RangePieces | undefined;
+
+  constructor(workers: number, script: URL) {
+    this.#workers = workers;
+    this.#script = script;
+    this.#threads = newThreads(script, workers);
+  }
+
+  /** How many ranges should be under way or waiting, so that no thread stands idle. */
+  get ahead(): number {
+    return this.#workers === 0 ? 1 : this.#workers * 2 + 1;
+  }
+
+  scan(job: ScanJob): RangePieces {
+    return this.#workers === 0 ? this.#scanHere(job) : new PiecesOfThread(this.#threads, job);
+  }
+
+  /** The same on a thread of its own: the others may all wait until this range was taken. */
+  scanAgain(job: ScanJob): RangePieces {
+    if (this.#workers === 0) return this.#scanHere(job);
+    this.#spare ??= newThreads(this.#script, 1);
+    return new PiecesOfThread(this.#spare, job);
+  }
+
+  #scanHere(job: ScanJob): RangePieces {
+    this.#here = new PiecesHere(job);
+    return this.#here;
+  }
+
+  async close(): Promise<void> {
+    this.#here?.giveUp();
+    await Promise.all([this.#threads.close(), this.#spare?.close()]);
+  }
+}
+
+function newThreads(script: URL, threads: number): ScanThreads {
+  return new ThreadPool(script, {
+    threads,
+    // Several times of what the largest piece takes. With more, garbage would fill it.
+    limits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 64 },
+  });
+}

@@ -1,0 +1,354 @@
+/**
+ * The hot loop: walks the records of a file or a range of it, parses heads and hashes payloads, and gathers the facts in columns. Synchronous, on one
+ * thread; `scan-pool.ts` runs it on many.
+ */
+import { concat, type DigestAlgorithm, digestOf, type Finding } from '../../base/index.ts';
+import type { CursorOptions } from '../member/cursor-options.ts';
+import type { Coding } from '../member/file-coding.ts';
+import { type BlockFacts, BlockScanner, type ScanWants } from '../read/block-scanner.ts';
+import { DigestReview } from '../read/digest-review.ts';
+import { digestMismatches, isDoubtful } from '../read/digest-verdict.ts';
+import { RecordCursor, type RecordTail } from '../read/record-cursor.ts';
+import { FileFeed, gapFinding } from '../read/record-reader.ts';
+import { unsummedWants } from '../read/unsummed-record.ts';
+import { findingOf } from '../record/finding-catalogue.ts';
+import { isNamed, type RecordHead } from '../record/record-head.ts';
+import {
+  RESPONSE_FIELDS,
+  SCAN_ARC,
+  SCAN_CHUNKED,
+  SCAN_COMPLETE,
+  SCAN_HTTP,
+  SCAN_HTTP_MISSING,
+  SCAN_LOOSE,
+  SCAN_NOT_UTF8,
+  SCAN_ODD,
+  SCAN_OTHER_METHOD,
+  SCAN_SEGMENTED,
+  SCAN_TEXTS,
+  SCAN_TORN,
+  type ScanColumns,
+} from './scan-batch.ts';
+
+export type ScanJob = {
+  readonly path: string;
+  readonly algorithm: DigestAlgorithm;
+  /** Head fields to tell besides the usual ones, in lower case. */
+  readonly fields: readonly string[];
+  /** Fields to tell of responses, all of them, in lower case. */
+  readonly responseFields: readonly string[];
+  /** Whether to hand over the HTTP heads. */
+  readonly httpHeads: boolean;
+  /** Whether to tell of records that declare a wrong digest, where it is of the algorithm that payloads are hashed by. */
+  readonly judgesDigests: boolean;
+  readonly coding: Coding;
+  readonly dictionary: Uint8Array | undefined;
+  /** The coding at `from`, where it is known: that of a file that was joined may have changed by then. */
+  readonly fromCoding?: Coding | undefined;
+  /** Records that begin in [from, to) are this job's. */
+  readonly from: number;
+  readonly to: number;
+  /** How much there is in the file from there on. */
+  readonly inputBytes: number;
+  /** Whether `from` is known to be where a record begins. */
+  readonly exact: boolean;
+};
+
+/** What was found in a range, or in the next part of one. */
+export type ScanPiece = {
+  readonly columns: ScanColumns;
+  /** Where the first record at or after `from` begins; the file's end when there is none, and infinity when the search for it was given up. */
+  readonly first: number;
+  /** Up to where the records reach that were found so far, as far as that is known; with the last piece, where the first record at or after `to` begins, or likewise. */
+  readonly reached: number;
+  /** The coding in which the file goes on there. */
+  readonly coding: Coding | undefined;
+  readonly isLast: boolean;
+};
+
+/** How far past its range a job looks for its first record. Inside a very large record every range would else read to that record's end. */
+const SEEK_PAST_BYTES = 1024 * 1024;
+
+/**
+ * A piece ends when so much is held for it. An ordinary range is one piece; but a few bytes of a compressed file can hold very many records, or very long ones, and all
+ * records of a file may share one member.
+ */
+const PIECE_BYTES_MAX = 2.5 * 1024 * 1024;
+/** A piece ends also after so many bytes, of which one record alone may have more: between two pieces a scan can be given up. */
+const UNBROKEN_BYTES_MAX = 64 * 1024 * 1024;
+/** What a record takes beside its heads, about, and what a finding does. */
+const RECORD_BYTES = 512;
+const FINDING_BYTES = 512;
+
+/** Scans one range of a file, piece by piece. Bytes past its end are read as far as its last record and the one after it need. */
+export class RangeScan {
+  readonly #job: ScanJob;
+  readonly #feed: FileFeed;
+  #cursor: RecordCursor;
+  readonly #coded: CursorOptions;
+  readonly #wants: ScanWants;
+  /** Of the last record, when its digests are in doubt. */
+  #review: DigestReview | undefined;
+  #scanner: BlockScanner | undefined;
+  #first: number | undefined;
+  /** Up to where the records reach that were found. */
+  #reached: number;
+
+  constructor(job: ScanJob) {
+    this.#job = job;
+    this.#reached = job.from;
+    this.#wants = { payload: [job.algorithm] };
+    this.#feed = new FileFeed(job.path, job.from);
+    this.#coded = { coding: job.coding, dictionary: job.dictionary && Buffer.from(job.dictionary) };
+    const { from: offset, fromCoding: offsetCoding, exact, inputBytes } = job;
+    this.#cursor = new RecordCursor(job.path, { ...this.#coded, offset, offsetCoding, seek: !exact, inputBytes });
+  }
+
+  close(): void {
+    this.#cursor.close();
+    this.#feed.close();
+    this.#review?.close();
+  }
+
+  /** To be called until a piece is the last. */
+  next(): ScanPiece {
+    const job = this.#job;
+    let cursor = this.#cursor;
+    const feed = this.#feed;
+    const gathered = new Columns(job);
+    let passedBytes = 0;
+    for (;;) {
+      if (this.#review && !this.#judge(this.#review, gathered)) return this.#part(gathered);
+      switch (cursor.step()) {
+        case 'need-input':
+          if (!job.exact && this.#first === undefined && feed.position >= job.to + SEEK_PAST_BYTES) {
+            const nowhere = Number.POSITIVE_INFINITY;
+            const columns = gathered.finish(0, 0);
+            return { columns, first: nowhere, reached: nowhere, coding: undefined, isLast: true };
+          }
+          feed.feed(cursor);
+          break;
+        case 'finding':
+          gathered.addFinding(cursor.finding);
+          break;
+        case 'record':
+          this.#first ??= cursor.head.offset;
+          if (cursor.head.offset >= job.to) return this.#last(gathered, cursor.head.offset, cursor.head.offset);
+          this.#scanner = new BlockScanner(cursor.head, this.#wantsOf(cursor));
+          break;
+        case 'body':
+          this.#scanner!.push(cursor.chunk);
+          passedBytes += cursor.chunk.length;
+          if (passedBytes >= UNBROKEN_BYTES_MAX) return this.#part(gathered);
+          break;
+        case 'skipped':
+          passedBytes += cursor.chunk.length;
+          if (passedBytes >= UNBROKEN_BYTES_MAX && this.#isPlaced) return this.#part(gathered);
+          break;
+        case 'end': {
+          const { head, tail } = cursor;
+          this.#reached = head.offset + (tail.length ?? 0);
+          const facts = this.#scanner!.end();
+          gathered.add(head, tail, facts);
+          if (this.#isInDoubt(facts)) this.#doubt(head, tail);
+          if (gathered.heldBytes >= PIECE_BYTES_MAX) return this.#part(gathered);
+          break;
+        }
+        case 'done':
+          if (!feed.gap) return this.#last(gathered, Number.POSITIVE_INFINITY, feed.position);
+          gathered.addFinding(gapFinding(job.path, feed.gap));
+          feed.passGap();
+          cursor = this.#goOnAt(feed.position);
+          break;
+      }
+    }
+  }
+
+  /** What is behind a gap is read as another file would be, of which the beginning is missing. */
+  #goOnAt(offset: number): RecordCursor {
+    this.#cursor.close();
+    this.#cursor = new RecordCursor(this.#job.path, { ...this.#coded, offset, inputBytes: this.#job.inputBytes });
+    return this.#cursor;
+  }
+
+  /** A frame without a checksum says of damage nothing itself: there the declared digests are judged in every scan, whatever their algorithm. */
+  #wantsOf(cursor: RecordCursor): ScanWants {
+    return isUnsummedFrame(cursor) ? unsummedWants(cursor.head, this.#job.algorithm) : this.#wants;
+  }
+
+  #isInDoubt(facts: BlockFacts): boolean {
+    const cursor = this.#cursor;
+    const { head, tail } = cursor;
+    if (!isUnsummedFrame(cursor)) return this.#job.judgesDigests && isDoubtful(head, facts, tail.complete);
+    return digestMismatches(head, facts, tail.complete).length > 0;
+  }
+
+  /** A record that stands behind others in its member is not judged: with very many of them all would be decoded for each. */
+  #doubt({ offset, innerOffset }: RecordHead, { length, bodyBytes: inputBytes }: RecordTail): void {
+    if (innerOffset > 0) return;
+    const options = { ...this.#coded, offset, offsetCoding: this.#cursor.coding, inputBytes: length ?? inputBytes };
+    this.#review = new DigestReview(this.#job.path, options);
+  }
+
+  /** Whether the record in doubt was read to its end. */
+  #judge(review: DigestReview, gathered: Columns): boolean {
+    const codes = review.next(UNBROKEN_BYTES_MAX);
+    if (!codes) return false;
+    review.close();
+    this.#review = undefined;
+    for (const code of codes) gathered.addFinding(findingOf(code, this.#job.path, this.#cursor.head.offset));
+    return true;
+  }
+
+  /** Whether it is known where the first record begins, or how far the one before it reaches. */
+  get #isPlaced(): boolean {
+    return this.#job.exact || this.#first !== undefined;
+  }
+
+  #part(gathered: Columns): ScanPiece {
+    const columns = gathered.finish(this.#start(this.#reached), Number.POSITIVE_INFINITY);
+    const first = this.#first ?? this.#job.from;
+    return { columns, first, reached: this.#reached, coding: this.#cursor.coding, isLast: false };
+  }
+
+  #last(gathered: Columns, findingsTo: number, reached: number): ScanPiece {
+    const columns = gathered.finish(this.#start(reached), findingsTo);
+    return { columns, first: this.#first ?? reached, reached, coding: this.#cursor.coding, isLast: true };
+  }
+
+  /** From where on findings are this job's. */
+  #start(end: number): number {
+    return this.#job.exact ? this.#job.from : (this.#first ?? end);
+  }
+}
+
+function isUnsummedFrame({ isSummed, coding }: RecordCursor): boolean {
+  return !isSummed && coding === 'zstd';
+}
+
+/** Columns while they grow. */
+class Columns {
+  /** About how much memory it takes. */
+  heldBytes = 0;
+  readonly #findings: Finding[] = [];
+  readonly #offset: number[] = [];
+  readonly #length: number[] = [];
+  readonly #innerOffset: number[] = [];
+  readonly #headBytes: number[] = [];
+  readonly #blockBytes: number[] = [];
+  readonly #httpHeadBytes: number[] = [];
+  readonly #payloadBytes: number[] = [];
+  readonly #status: number[] = [];
+  readonly #flags: number[] = [];
+  readonly #digests: Uint8Array[] = [];
+  readonly #texts: string[] = [];
+  readonly #digestBytes: number;
+  readonly #fields: readonly string[];
+  /** By the length of their names, which tells most other fields from them. */
+  readonly #responseFields: readonly (readonly string[] | undefined)[] | undefined;
+  readonly #keepsHeads: boolean;
+  readonly #httpHeads: Uint8Array[] = [];
+
+  constructor({ algorithm, fields, responseFields, httpHeads }: ScanJob) {
+    this.#fields = fields;
+    this.#responseFields = responseFields.length > 0 ? byLength(responseFields) : undefined;
+    this.#keepsHeads = httpHeads;
+    this.#digestBytes = digestOf(algorithm, new Uint8Array(0)).bytes.length;
+  }
+
+  addFinding(finding: Finding): void {
+    this.heldBytes += FINDING_BYTES;
+    this.#findings.push(finding);
+  }
+
+  add(head: RecordHead, { length, complete, isTorn, isTrailerSound }: RecordTail, facts: BlockFacts): void {
+    this.heldBytes += RECORD_BYTES + head.bytes.length + (facts.http?.bytes.length ?? 0);
+    this.#offset.push(head.offset);
+    this.#length.push(length ?? -1);
+    this.#innerOffset.push(head.innerOffset);
+    this.#headBytes.push(head.bytes.length);
+    this.#blockBytes.push(facts.blockBytes);
+    this.#httpHeadBytes.push(facts.http?.bytes.length ?? 0);
+    if (this.#keepsHeads && facts.http) this.#httpHeads.push(facts.http.bytes);
+    this.#payloadBytes.push(facts.payloadBytes);
+    this.#status.push(facts.http?.status ?? 0);
+    this.#digests.push(facts.payloadDigests[0]!.bytes);
+    let flags = complete ? SCAN_COMPLETE : 0;
+    if (facts.http) flags |= SCAN_HTTP;
+    if (facts.httpMissing) flags |= SCAN_HTTP_MISSING;
+    if (facts.isChunked) flags |= SCAN_CHUNKED;
+    if (head.format === 'arc') flags |= SCAN_ARC;
+    if (head.get('warc-segment-number')) flags |= SCAN_SEGMENTED;
+    if (head.type === 'request' && (facts.http?.method ?? 'GET') !== 'GET') flags |= SCAN_OTHER_METHOD;
+    if (!head.isUtf8) flags |= SCAN_NOT_UTF8;
+    if (isTorn) flags |= SCAN_TORN;
+    if (head.form === 'odd') flags |= SCAN_ODD;
+    if (head.form === 'loose' || !isTrailerSound) flags |= SCAN_LOOSE;
+    this.#flags.push(flags);
+    const mime = facts.http ? facts.http.get('content-type') : (head.get('arc-mime') ?? head.contentType);
+    this.#texts.push(
+      head.type,
+      head.targetUri ?? '',
+      head.date ?? '',
+      head.recordId ?? '',
+      head.contentType ?? '',
+      mime ?? '',
+      head.get('warc-payload-digest') ?? '',
+      head.get('warc-refers-to') ?? '',
+      head.get('warc-refers-to-target-uri') ?? '',
+      head.get('warc-refers-to-date') ?? '',
+      head.get('warc-profile') ?? '',
+      head.get('warc-concurrent-to') ?? '',
+    );
+    for (const field of this.#fields) this.#texts.push(head.get(field) ?? '');
+    if (this.#responseFields) this.#texts.push(head.type === 'response' ? linesOf(head, this.#responseFields) : '');
+  }
+
+  /** Of the findings only those between the first record of this range and the first of the next, so that each is told once. */
+  finish(from: number, to: number): ScanColumns {
+    const count = this.#offset.length;
+    const textNames = [...SCAN_TEXTS, ...this.#fields, ...(this.#responseFields ? [RESPONSE_FIELDS] : [])];
+    const digests = new Uint8Array(count * this.#digestBytes);
+    for (let i = 0; i < count; i++) digests.set(this.#digests[i]!, i * this.#digestBytes);
+    const textEnds = new Uint32Array(count * textNames.length);
+    let end = 0;
+    for (let i = 0; i < textEnds.length; i++) {
+      end += this.#texts[i]!.length;
+      textEnds[i] = end;
+    }
+    return {
+      count,
+      offset: new Float64Array(this.#offset),
+      length: new Float64Array(this.#length),
+      innerOffset: new Float64Array(this.#innerOffset),
+      headBytes: new Uint32Array(this.#headBytes),
+      blockBytes: new Float64Array(this.#blockBytes),
+      httpHeadBytes: new Uint32Array(this.#httpHeadBytes),
+      payloadBytes: new Float64Array(this.#payloadBytes),
+      status: new Uint16Array(this.#status),
+      flags: new Uint16Array(this.#flags),
+      digestBytes: this.#digestBytes,
+      digests,
+      textNames,
+      text: this.#texts.join(''),
+      textEnds,
+      httpHeads: concat(this.#httpHeads),
+      findings: this.#findings.filter(({ offset }) => offset >= from && offset < to),
+    };
+  }
+}
+
+function byLength(names: readonly string[]): (readonly string[] | undefined)[] {
+  const lists: string[][] = [];
+  for (const name of names) (lists[name.length] ??= []).push(name);
+  return lists;
+}
+
+/** The fields of these names as they stand in the head, a line each. */
+function linesOf(head: RecordHead, names: readonly (readonly string[] | undefined)[]): string {
+  let lines = '';
+  for (const field of head.fields) {
+    if (names[field.name.length]?.some((name) => isNamed(field, name))) lines += `${field.name}: ${field.value}\n`;
+  }
+  return lines;
+}

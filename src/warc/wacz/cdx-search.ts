@@ -1,0 +1,97 @@
+/**
+ * Finds lines in a byte-sorted text file by binary search, without reading it whole: CDX and CDXJ files, and the secondary index of ZipNum.
+ *
+ * Ranges are half open and compare as bytes: a line is in [start, end) when start <= line < end. Nothing here notices that a file is not sorted;
+ * lines out of order may then be missed.
+ */
+import { indexOf, LF } from '../../base/index.ts';
+import { type LineOptions, readLineBatches, toByteText } from '../cdx/cdx-line.ts';
+import { type ByteSource, streamSource } from './wacz-source.ts';
+
+export type LineRange = { readonly start: string; readonly end?: string };
+
+/** The captures of exactly one key: the blank after the key and the character after the blank bound it. */
+export function exactRange(urlKey: string): LineRange {
+  return { start: `${urlKey} `, end: `${urlKey}!` };
+}
+
+/** The captures of all keys that begin with a text. */
+export function prefixRange(prefix: string): LineRange {
+  const last = prefix.codePointAt(prefix.length - 1);
+  if (last === undefined) return { start: '' };
+  // Keys are ASCII; for a last character beyond it the end stays open, which costs reading and loses nothing.
+  return last < 0x7f ? { start: prefix, end: prefix.slice(0, -1) + String.fromCharCode(last + 1) } : { start: prefix };
+}
+
+/** A line with its place, in a sorted file. */
+export type PlacedLine = { readonly line: string; readonly offset: number };
+
+/** The lines of a range. */
+export async function* searchLines(
+  source: ByteSource,
+  range: LineRange,
+  options: LineOptions,
+): AsyncGenerator<PlacedLine> {
+  const start = toByteText(range.start);
+  const end = range.end === undefined ? undefined : toByteText(range.end);
+  for await (const placed of linesAround(source, range.start, options)) {
+    const text = toByteText(placed.line);
+    if (text < start) continue;
+    if (end !== undefined && text >= end) return;
+    yield placed;
+  }
+}
+
+/** How close the search closes in before lines are read one after the other. */
+const WINDOW_BYTES = 16 * 1024;
+const PROBE_BYTES = 4 * 1024;
+
+/** All lines from a place shortly before the first one that is not below `start`; the first one given is below it, unless the file begins there. */
+export async function* linesAround(
+  source: ByteSource,
+  start: string,
+  options: LineOptions,
+): AsyncGenerator<PlacedLine> {
+  const from = await lowerBound(source, toByteText(start));
+  for await (const { lines, offsets } of readLineBatches(streamSource(source, from), options)) {
+    for (let i = 0; i < lines.length; i++) {
+      if (lines[i] !== '') yield { line: lines[i]!, offset: from + offsets[i]! };
+    }
+  }
+}
+
+/** The beginning of a line that is below `start`, not more than a window before the first that is not; or 0. */
+async function lowerBound(source: ByteSource, start: string): Promise<number> {
+  let low = 0;
+  let high = source.size;
+  while (high - low > WINDOW_BYTES) {
+    const middle = low + Math.floor((high - low) / 2);
+    const probe = await lineAfter(source, middle, high, start.length);
+    if (probe === undefined || probe.text >= start) high = middle;
+    else low = probe.offset;
+  }
+  return low;
+}
+
+/** The first line that begins after a position and before `limit`, as far as it must be known to compare it. */
+async function lineAfter(
+  source: ByteSource,
+  position: number,
+  limit: number,
+  compared: number,
+): Promise<{ text: string; offset: number } | undefined> {
+  let at = position;
+  for (;;) {
+    const bytes = await source.read(at, PROBE_BYTES);
+    const found = indexOf(bytes, LF);
+    if (found >= 0) {
+      const offset = at + found + 1;
+      if (offset >= limit) return undefined;
+      const head = Buffer.from(await source.read(offset, compared + 1)).toString('latin1');
+      const end = head.indexOf('\n');
+      return { text: end < 0 ? head : head.slice(0, end), offset };
+    }
+    at += bytes.length;
+    if (bytes.length === 0 || at >= limit) return undefined;
+  }
+}

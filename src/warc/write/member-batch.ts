@@ -1,0 +1,73 @@
+/** Many records, or the members they became, as one piece of memory that can be handed from thread to thread. */
+
+import { closeHead, type OpenHead, RECORD_TRAILER } from '../record/new-record.ts';
+import { MemberEncoder } from './member-encoder.ts';
+
+/** Records, one behind the other. */
+export type RecordBatch = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Of each record four: lengths of its head and its block, how hard it is to be compressed, and where in its head its block digest belongs, 0 when nowhere. */
+  readonly numbers: readonly number[];
+};
+
+/** Members, one behind the other. */
+export type MemberBatch = { readonly bytes: Uint8Array<ArrayBuffer>; readonly lengths: readonly number[] };
+
+/** A record to be put into a member. */
+export type LooseRecord = {
+  readonly head: Uint8Array | OpenHead;
+  readonly block: Uint8Array;
+  readonly level: number;
+};
+
+export function packRecords(records: readonly LooseRecord[]): RecordBatch {
+  const numbers: number[] = [];
+  const parts: Uint8Array[] = [];
+  for (const { head, block, level } of records) {
+    const [bytes, digestAt] = head instanceof Uint8Array ? [head, 0] : [head.bytes, head.digestAt];
+    numbers.push(bytes.length, block.length, level, digestAt);
+    parts.push(bytes, block, RECORD_TRAILER);
+  }
+  return { bytes: joined(parts), numbers };
+}
+
+export function unpackMembers({ bytes, lengths }: MemberBatch): Uint8Array[] {
+  let at = 0;
+  return lengths.map((length) => bytes.subarray(at, (at += length)));
+}
+
+const encoders = new Map<number, MemberEncoder>();
+
+/** Puts each record into a gzip member, with the digest of its block where that was left open. */
+export function encodeBatch({ bytes, numbers }: RecordBatch): MemberBatch {
+  const members: Uint8Array[] = [];
+  let at = 0;
+  for (let index = 0; index < numbers.length; ) {
+    const blockAt = at + numbers[index++]!;
+    const blockEnd = blockAt + numbers[index++]!;
+    const level = numbers[index++]!;
+    const digestAt = numbers[index++]!;
+    if (digestAt > 0) closeHead({ bytes: bytes.subarray(at, blockAt), digestAt }, bytes.subarray(blockAt, blockEnd));
+    const end = blockEnd + RECORD_TRAILER.length;
+    members.push(encoderOf(level).encode([bytes.subarray(at, end)]));
+    at = end;
+  }
+  return { bytes: joined(members), lengths: members.map(({ length }) => length) };
+}
+
+function encoderOf(level: number): MemberEncoder {
+  let encoder = encoders.get(level);
+  if (!encoder) encoders.set(level, (encoder = new MemberEncoder({ coding: 'gzip', level })));
+  return encoder;
+}
+
+/** In memory of its own: what is handed over must not be part of a pool. */
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,155 @@
+/**
+ * Writes a WARC file: under a temporary name, synced, and only then under its own, so that a half-written file is never taken for a whole one.
+ */
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { assert, fileError, refuseExisting, syncDirectory } from '../../base/index.ts';
+import { fieldsOf, headBytes, type NewRecord, RECORD_TRAILER, recordParts } from '../record/new-record.ts';
+import { type EncoderOptions, MemberEncoder } from './member-encoder.ts';
+
+const BUFFER_BYTES = 1024 * 1024;
+
+export type WrittenRecord = { readonly offset: number; readonly length: number };
+
+/** A block given in pieces; `length` is exactly their sum. */
+export type StreamedBlock = { readonly length: number; readonly pieces: AsyncIterable<Uint8Array> };
+
+export class WarcFileWriter {
+  readonly path: string;
+  readonly #temporary: string;
+  readonly #encoder: MemberEncoder;
+  readonly #handle: FileHandle;
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  #written = 0;
+  #isFinished = false;
+
+  static async create(path: string, options: EncoderOptions & { force?: boolean }): Promise<WarcFileWriter> {
+    const temporary = `${path}.tmp`;
+    let isReserved = false;
+    await refuseExisting(path, options.force);
+    try {
+      if (!options.force) await (await open(path, 'wx')).close();
+      isReserved = !options.force;
+      return new WarcFileWriter(path, temporary, new MemberEncoder(options), await open(temporary, 'w'));
+    } catch (cause) {
+      if (isReserved) await unlink(path).catch(() => {});
+      throw fileError(cause, path, 'writing');
+    }
+  }
+
+  private constructor(path: string, temporary: string, encoder: MemberEncoder, handle: FileHandle) {
+    this.path = path;
+    this.#temporary = temporary;
+    this.#encoder = encoder;
+    this.#handle = handle;
+    this.#queue(encoder.fileStart());
+  }
+
+  /** Bytes written so far: where the next record will begin. */
+  get offset(): number {
+    return this.#written + this.#pendingBytes;
+  }
+
+  /** Where the bytes are until the file is closed. */
+  get temporaryPath(): string {
+    return this.#temporary;
+  }
+
+  async write(record: NewRecord, block: Uint8Array): Promise<WrittenRecord> {
+    return this.writeParts(recordParts(record, block));
+  }
+
+  async writeStream(record: NewRecord, block: StreamedBlock): Promise<WrittenRecord> {
+    return this.writeStreamParts(headBytes(fieldsOf(record, block.length)), block);
+  }
+
+  /** Writes a record whose head and trailer the caller made. */
+  async writeParts(parts: readonly Uint8Array[]): Promise<WrittenRecord> {
+    const offset = this.offset;
+    this.#queue(this.#encoder.encode(parts));
+    if (this.#pendingBytes >= BUFFER_BYTES) await this.#flush();
+    return { offset, length: this.offset - offset };
+  }
+
+  async writeStreamParts(head: Uint8Array, block: StreamedBlock): Promise<WrittenRecord> {
+    const offset = this.offset;
+    const total = head.length + block.length + RECORD_TRAILER.length;
+    for await (const piece of this.#encoder.encodeStream(wholeRecord(head, block), total)) {
+      this.#queue(piece);
+      if (this.#pendingBytes >= BUFFER_BYTES) await this.#flush();
+    }
+    return { offset, length: this.offset - offset };
+  }
+
+  /** Puts bytes of a member that is encoded already into the file. */
+  async writeMember(member: Uint8Array): Promise<WrittenRecord> {
+    const offset = this.offset;
+    this.#queue(Buffer.from(member));
+    if (this.#pendingBytes >= BUFFER_BYTES) await this.#flush();
+    return { offset, length: member.length };
+  }
+
+  /** Makes everything durable under the temporary name; the file can be read back before `finish`. */
+  async sync(): Promise<void> {
+    await this.#flush();
+    await this.#guarded(() => this.#handle.sync());
+  }
+
+  /** Makes the file durable under its own name. */
+  async finish(): Promise<void> {
+    await this.sync();
+    await this.#guarded(() => this.#handle.close());
+    this.#encoder.close();
+    await this.#guarded(() => rename(this.#temporary, this.path));
+    this.#isFinished = true;
+    await syncDirectory(dirname(this.path));
+  }
+
+  /** Leaves nothing behind, unless the file was finished: then it stays. */
+  async discard(options: { force?: boolean } = {}): Promise<void> {
+    if (this.#isFinished) return;
+    await this.#handle.close().catch(() => {});
+    this.#encoder.close();
+    await unlink(this.#temporary).catch(() => {});
+    if (!options.force) await unlink(this.path).catch(() => {});
+  }
+
+  #queue(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#pendingBytes === 0) return;
+    const bytes = Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    await this.#guarded(async () => {
+      for (let at = 0; at < bytes.length; ) {
+        at += (await this.#handle.write(bytes, at, bytes.length - at)).bytesWritten;
+      }
+    });
+    this.#written += bytes.length;
+  }
+
+  async #guarded(operation: () => Promise<void>): Promise<void> {
+    try {
+      await operation();
+    } catch (cause) {
+      throw fileError(cause, this.path, 'writing');
+    }
+  }
+}
+
+async function* wholeRecord(head: Uint8Array, block: StreamedBlock): AsyncGenerator<Uint8Array> {
+  yield head;
+  let left = block.length;
+  for await (const piece of block.pieces) {
+    left -= piece.length;
+    yield piece;
+  }
+  assert(left === 0, `a block was announced with ${block.length} bytes and came with ${block.length - left}`);
+  yield RECORD_TRAILER;
+}
