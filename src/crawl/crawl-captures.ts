@@ -3,10 +3,10 @@ import { type Archive, type Capture, rangeOfKey, type Stored } from '../archive/
 import type { EpochMs } from '../base/index.ts';
 import { urlKey } from '../url/index.ts';
 import type { Field, HttpHead } from '../warc/index.ts';
-import type { Exchange } from './exchange.ts';
-import type { QueuedUrl } from './known-url.ts';
-import { type Content, contentOf, READ_BYTES_MAX } from './page-links.ts';
-import type { ReceivedBody } from './received-body.ts';
+import type { Exchange } from './fetch/exchange.ts';
+import type { ReceivedBody } from './fetch/received-body.ts';
+import type { QueuedUrl } from './frontier/known-url.ts';
+import { type Content, contentOf, READ_BYTES_MAX } from './links/page-links.ts';
 import type { CrawlSettings } from './settings.ts';
 
 /** A response to read links from. */

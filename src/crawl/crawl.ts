@@ -1,15 +1,17 @@
 /** Crawls: from seeds along links, again over what is known, or on from where one was interrupted. */
 import type { Archive } from '../archive/index.ts';
 import { type EpochMs, formatW3cDate, PinakesError, utf8 } from '../base/index.ts';
-import { findBrowser } from './browser-path.ts';
-import { BrowserPool } from './browser-pool.ts';
-import { viewUrl } from './browser-renderer.ts';
+import { findBrowser } from './browser/browser-path.ts';
+import { BrowserPool } from './browser/browser-pool.ts';
+import { viewUrl } from './browser/browser-renderer.ts';
 import { Engine } from './engine.ts';
+import { HttpFetcher } from './fetch/http-fetcher.ts';
 import { FETCH_DEFAULTS } from './fetch-settings.ts';
-import { frontierUrl } from './frontier-url.ts';
-import { HttpFetcher } from './http-fetcher.ts';
-import { LinkReader } from './link-reader.ts';
-import { goneUrls, planRecrawl } from './recrawl-plan.ts';
+import { frontierUrl } from './frontier/frontier-url.ts';
+import { goneUrls, planRecrawl } from './frontier/recrawl-plan.ts';
+import { Scope } from './frontier/scope.ts';
+import { CrawlState } from './frontier/state.ts';
+import { LinkReader } from './links/link-reader.ts';
 import type { CrawlReport } from './report.ts';
 import {
   beginRun,
@@ -22,9 +24,7 @@ import {
   resumeRun,
   unfinishedRun,
 } from './run.ts';
-import { Scope } from './scope.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
-import { CrawlState } from './state.ts';
 
 /** Collections that are being crawled, by the archive's directory. */
 const under = new Set<string>();

@@ -3,21 +3,21 @@
  * queued, or done with its links taken in. To be told of a visit only after its captures were acknowledged.
  */
 import type { Clock, EpochMs } from '../base/index.ts';
-import type { ActiveHost, Taken } from './active-host.ts';
-import type { ActiveHosts } from './active-hosts.ts';
-import type { Frontier } from './frontier.ts';
-import { frontierUrl, hostName } from './frontier-url.ts';
-import type { QueuedUrl } from './known-url.ts';
-import { type ChoiceParts, offerLinks, offerSitemap, REDIRECTS_MAX } from './link-choice.ts';
+import type { Frontier } from './frontier/frontier.ts';
+import { frontierUrl, hostName } from './frontier/frontier-url.ts';
+import type { QueuedUrl } from './frontier/known-url.ts';
+import { type ChoiceParts, offerLinks, offerSitemap, REDIRECTS_MAX } from './frontier/link-choice.ts';
+import { Scope } from './frontier/scope.ts';
+import { SitemapBounds } from './frontier/sitemap-bounds.ts';
+import { SitemapNeeds } from './frontier/sitemap-needs.ts';
+import type { CrawlState } from './frontier/state.ts';
 import type { Learned, Settled, Visited } from './outcome.ts';
+import type { ActiveHost, Taken } from './politeness/active-host.ts';
+import type { ActiveHosts } from './politeness/active-hosts.ts';
+import type { RobotsRules } from './politeness/robots-rules.ts';
+import type { WallCookies } from './politeness/wall-cookies.ts';
 import type { Tally } from './report.ts';
-import type { RobotsRules } from './robots-rules.ts';
 import { noteCounts, noteGrownSeeds, type Run } from './run.ts';
-import { Scope } from './scope.ts';
-import { SitemapBounds } from './sitemap-bounds.ts';
-import { SitemapNeeds } from './sitemap-needs.ts';
-import type { CrawlState } from './state.ts';
-import type { WallCookies } from './wall-cookies.ts';
 
 /** Outcomes that may wait to be noted, and the links they bring. */
 const UNNOTED_MAX = 256;

@@ -1,8 +1,14 @@
 /** How visits end: what they brought, and what becomes of URLs that were not visited. */
 import type { Capture } from '../archive/index.ts';
-import type { FailureReason, Truncation } from './exchange.ts';
-import { type QueuedUrl, type Settlement, STATE_DROPPED, STATE_FORBIDDEN, STATE_UNVERIFIED } from './known-url.ts';
-import type { Reading, SitemapReading } from './page-links.ts';
+import type { FailureReason, Truncation } from './fetch/exchange.ts';
+import {
+  type QueuedUrl,
+  type Settlement,
+  STATE_DROPPED,
+  STATE_FORBIDDEN,
+  STATE_UNVERIFIED,
+} from './frontier/known-url.ts';
+import type { Reading, SitemapReading } from './links/page-links.ts';
 
 /** What a capture brought, in the words of the report. */
 export type Novelty = 'new' | 'duplicate' | 'unchanged';

@@ -1,7 +1,7 @@
 /** What a crawl did: counted while it runs, told while it runs and at its end, and kept with the collection. */
 import type { EpochMs } from '../base/index.ts';
-import type { Frontier } from './frontier.ts';
-import { isGone, isPageRole, STATE_FORBIDDEN } from './known-url.ts';
+import type { Frontier } from './frontier/frontier.ts';
+import { isGone, isPageRole, STATE_FORBIDDEN } from './frontier/known-url.ts';
 import type { Learned, Settled, Visited } from './outcome.ts';
 import type { CrawlProgress } from './settings.ts';
 

@@ -1,9 +1,9 @@
 /** The runs of crawls: begun, resumed, ended, and what is known of each. */
 import { type EpochMs, PinakesError } from '../base/index.ts';
-import { Frontier } from './frontier.ts';
+import { Frontier } from './frontier/frontier.ts';
+import type { CrawlState } from './frontier/state.ts';
 import type { CrawlCounts, CrawlReport } from './report.ts';
 import { CRAWL_DEFAULTS, type CrawlSettings } from './settings.ts';
-import type { CrawlState } from './state.ts';
 
 /** `first`: from seeds along links. `again`: what is known, and new links on changed pages. */
 export type RunKind = 'first' | 'again';

@@ -5,12 +5,12 @@
 import type { Archive } from '../archive/index.ts';
 import type { EpochMs } from '../base/index.ts';
 import { crawl, recrawl, seedUrls } from './crawl.ts';
-import { nextTime } from './recurrence.ts';
+import { nextTime } from './frontier/recurrence.ts';
+import { Scope } from './frontier/scope.ts';
+import { CrawlState } from './frontier/state.ts';
 import { type CrawlReport, hasReachedNothing } from './report.ts';
 import { lastFirstRun, runsOf } from './run.ts';
-import { Scope } from './scope.ts';
 import { CRAWL_DEFAULTS, type CrawlOptions, type CrawlSettings } from './settings.ts';
-import { CrawlState } from './state.ts';
 
 /** When a crawl that reached nothing is tried again: a laptop that was woken up has its network by then. */
 const TRY_AGAIN_MS = 60 * 60 * 1000;

@@ -18,7 +18,8 @@ import {
   isPassing,
   redirectOf,
   type Truncation,
-} from './exchange.ts';
+} from './fetch/exchange.ts';
+import { ReceivedBody } from './fetch/received-body.ts';
 import {
   isGone,
   isPageRole,
@@ -29,15 +30,14 @@ import {
   STATE_DROPPED,
   STATE_GONE,
   STATE_UNVERIFIED,
-} from './known-url.ts';
-import type { UnreadPage } from './link-batch.ts';
-import type { LinkReader } from './link-reader.ts';
+} from './frontier/known-url.ts';
+import type { UnreadPage } from './links/link-batch.ts';
+import type { LinkReader } from './links/link-reader.ts';
+import { mayHaveLinks, mimeOf } from './links/page-links.ts';
 import { failedSettlement, type Learned, type Outcome, type Visited } from './outcome.ts';
-import { LATER, retryAfterMs } from './pace.ts';
-import { mayHaveLinks, mimeOf } from './page-links.ts';
-import { ReceivedBody } from './received-body.ts';
+import { LATER, retryAfterMs } from './politeness/pace.ts';
+import type { WallCookies } from './politeness/wall-cookies.ts';
 import { type CrawlSettings, heedsDepth } from './settings.ts';
-import type { WallCookies } from './wall-cookies.ts';
 
 type Unread = Pick<UnreadPage, 'head' | 'bytes' | 'isDecoded' | 'isWhole'>;
 

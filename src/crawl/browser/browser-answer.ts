@@ -1,0 +1,58 @@
+/** What a browser is answered with: always what the archive holds, so that a page is rendered from nothing but captures. */
+import { type Archive, type Capture, releasePayload } from '../../archive/index.ts';
+import { DecodedStart, type HttpHead } from '../../warc/index.ts';
+import type { HeldAnswer } from './browser-process.ts';
+
+/** Longer bodies are captured, and the page that asked for them goes without. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Of the connection and the coding, which the browser does not see here. */
+const LEFT_OUT = new Set([
+  'alt-svc',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The answer that a capture is; undefined when it is too long to be one. */
+export async function answerOf(archive: Archive, capture: Capture, isHead = false): Promise<HeldAnswer | undefined> {
+  const { http, holderHttp, payload } = await archive.open(capture);
+  // The server said that what is held is still right: that is what the page gets.
+  const isUnmodified = capture.kind === 'revisit' && capture.status === 304;
+  const head = isUnmodified ? holderHttp : http;
+  if (!head || isHead) {
+    await releasePayload(payload);
+    return head && { status: head.status ?? 200, fields: fieldsOf(head), body: new Uint8Array(0) };
+  }
+  const body = await decoded(payload, (holderHttp ?? head).contentCodings);
+  return body && { status: head.status ?? 200, fields: fieldsOf(head), body };
+}
+
+function fieldsOf({ fields }: HttpHead): [string, string][] {
+  return fields
+    .filter(({ name, value }) => !LEFT_OUT.has(name.trim().toLowerCase()) && isSayable(name, value))
+    .map(({ name, value }) => [name.trim(), value]);
+}
+
+/** What the browser's protocol takes. Servers send other things too. */
+function isSayable(name: string, value: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name.trim()) && !/[\0\r\n]/.test(value);
+}
+
+async function decoded(
+  payload: AsyncIterable<Uint8Array>,
+  codings: readonly string[],
+): Promise<Uint8Array | undefined> {
+  const start = new DecodedStart(codings, ANSWER_BYTES_MAX);
+  for await (const piece of payload) {
+    start.push(piece);
+    if (start.isCut) break;
+  }
+  const bytes = start.end();
+  return start.isCut ? undefined : bytes;
+}

@@ -1,0 +1,41 @@
+/** Which pages are rendered: those of HTML, all or only where the HTML is the shell of an application that scripts fill. */
+import { readPage } from '../../page/index.ts';
+import type { Source } from '../crawl-captures.ts';
+import { isPageRole } from '../frontier/known-url.ts';
+import { mimeOf } from '../links/page-links.ts';
+import type { Visited } from '../outcome.ts';
+import type { BrowserUse } from '../settings.ts';
+
+/** A page with fewer characters of text than this, and with scripts, is taken for a shell. */
+const SHELL_TEXT_LENGTH_MAX = 200;
+
+const HTML = new Set(['text/html', 'application/xhtml+xml']);
+
+/** Whether a page is to be rendered. `open` reads what was captured. */
+export async function needsBrowser(
+  use: BrowserUse,
+  { settlement, mime, redirect, capture }: Visited,
+  open: () => Promise<Source | undefined>,
+): Promise<boolean> {
+  const { item, status } = settlement;
+  if (use === 'none' || !isPageRole(item.role) || status !== 200 || redirect !== undefined || !capture.block)
+    return false;
+  // A 304 need not say of what kind the page is.
+  if (mime !== '' && !HTML.has(mime)) return false;
+  if (mime !== '' && use === 'all') return true;
+  const source = await open();
+  if (!source || !isHtml(source)) return false;
+  return use === 'all' || isShell(source, item.url);
+}
+
+function isHtml({ head }: Source): boolean {
+  return HTML.has(mimeOf(head));
+}
+
+async function isShell({ head, content: { bytes } }: Source, url: string): Promise<boolean> {
+  const markup = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  if (!/<script[\s>]/i.test(markup)) return false;
+  const contentType = head.get('content-type') ?? '';
+  const page = await readPage({ bytes, mime: 'text/html', contentType, url }, { links: false });
+  return (page?.text.replace(/\s+/g, ' ').trim().length ?? 0) < SHELL_TEXT_LENGTH_MAX;
+}

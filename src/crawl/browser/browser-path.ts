@@ -1,0 +1,55 @@
+/** Finds the browser: where the settings say, where PINAKES_BROWSER says, or at the usual places of Chromium and Chrome. */
+import { access, constants } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { PinakesError } from '../../base/index.ts';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'microsoft-edge-stable'];
+
+const MAC_APPLICATIONS = ['Chromium', 'Google Chrome', 'Microsoft Edge'];
+const WINDOWS_PROGRAMS = ['Google\\Chrome', 'Chromium', 'Microsoft\\Edge'];
+
+type Surroundings = {
+  readonly platform: NodeJS.Platform;
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+/** The program file. What is named has to be there; nothing else is taken in its place. */
+export async function findBrowser(
+  named: string,
+  { platform, env }: Surroundings = { platform: process.platform, env: process.env },
+): Promise<string> {
+  const wanted = named !== '' ? named : (env.PINAKES_BROWSER ?? '');
+  if (wanted !== '') {
+    if (await isProgram(wanted)) return wanted;
+    throw new PinakesError('BROWSER_MISSING', { where: wanted, detail: 'there is no program of this name' });
+  }
+  for (const path of usualPlaces({ platform, env })) if (await isProgram(path)) return path;
+  throw new PinakesError('BROWSER_MISSING');
+}
+
+export function usualPlaces({ platform, env }: Surroundings): string[] {
+  if (platform === 'win32') {
+    const roots = [env.PROGRAMFILES, env['PROGRAMFILES(X86)'], env.LOCALAPPDATA].filter((root) => root !== undefined);
+    return WINDOWS_PROGRAMS.flatMap((program) =>
+      roots.map((root) => {
+        const file = program.endsWith('Edge') ? 'msedge.exe' : 'chrome.exe';
+        return `${root}\\${program}\\Application\\${file}`;
+      }),
+    );
+  }
+  const onPath = (env.PATH ?? '').split(delimiter).filter((directory) => directory !== '');
+  const places = NAMES.flatMap((name) => onPath.map((directory) => join(directory, name)));
+  if (platform !== 'darwin') return [...places, '/snap/bin/chromium', '/opt/google/chrome/chrome'];
+  const roots = ['/Applications', ...(env.HOME === undefined ? [] : [`${env.HOME}/Applications`])];
+  return [
+    ...MAC_APPLICATIONS.flatMap((name) => roots.map((root) => `${root}/${name}.app/Contents/MacOS/${name}`)),
+    ...places,
+  ];
+}
+
+function isProgram(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,88 @@
+/** The browsers of a crawl: started when they are needed, used for one page at a time, renewed after many pages and when one has come to grief. */
+
+import type { CrawlSettings } from '../settings.ts';
+import { removeLeftovers } from './browser-leftovers.ts';
+import { findBrowser } from './browser-path.ts';
+import { type BrowserOptions, BrowserProcess } from './browser-process.ts';
+
+/** Browsers grow with use. */
+const USES_MAX = 200;
+
+export class BrowserPool {
+  readonly #options: BrowserOptions;
+  readonly #most: number;
+  #idle: BrowserProcess[] = [];
+  #used = 0;
+  readonly #waiting: (() => void)[] = [];
+  #isClosed = false;
+  readonly #all = new Set<BrowserProcess>();
+
+  private constructor(options: BrowserOptions, most: number) {
+    this.#options = options;
+    this.#most = most;
+  }
+
+  /** Starts the first browser, so that a machine that cannot is found out before anything is fetched. */
+  static async open({ browserPath, browserSandbox, browserBytesMax, browsers }: CrawlSettings): Promise<BrowserPool> {
+    const path = await findBrowser(browserPath);
+    await removeLeftovers();
+    const isSandboxed = browserSandbox && process.env.PINAKES_BROWSER_SANDBOX !== 'off';
+    const pool = new BrowserPool({ path, isSandboxed, bytesMax: browserBytesMax }, Math.max(1, browsers));
+    pool.#idle.push(await pool.#start());
+    return pool;
+  }
+
+  async use<T>(signal: AbortSignal, work: (browser: BrowserProcess) => Promise<T>): Promise<T> {
+    while (this.#used >= this.#most) {
+      await new Promise<void>((resolve) => {
+        const go = () => {
+          signal.removeEventListener('abort', go);
+          resolve();
+        };
+        this.#waiting.push(go);
+        signal.addEventListener('abort', go, { once: true });
+      });
+      signal.throwIfAborted();
+    }
+    this.#used++;
+    let browser: BrowserProcess | undefined;
+    try {
+      browser = this.#idle.pop();
+      if (!browser?.isAlive) {
+        if (browser) this.#end(browser);
+        browser = await this.#start();
+      }
+      browser.uses++;
+      return await work(browser);
+    } finally {
+      if (browser) this.#giveBack(browser);
+      this.#used--;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #start(): Promise<BrowserProcess> {
+    const browser = await BrowserProcess.start(this.#options);
+    this.#all.add(browser);
+    return browser;
+  }
+
+  #giveBack(browser: BrowserProcess): void {
+    browser.onRequest = undefined;
+    if (browser.isAlive && browser.uses < USES_MAX && !this.#isClosed) this.#idle.push(browser);
+    else this.#end(browser);
+  }
+
+  #end(browser: BrowserProcess): void {
+    this.#all.delete(browser);
+    void browser.end();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const all = [...this.#all];
+    this.#all.clear();
+    this.#idle = [];
+    await Promise.all(all.map((browser) => browser.end()));
+  }
+}

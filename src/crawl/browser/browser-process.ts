@@ -1,0 +1,216 @@
+/**
+ * A browser: one process of Chromium, without a window, that renders one page at a time.
+ *
+ * It has no way out of its own. Every request that any page, frame or worker in it makes is held and handed to `onRequest`, whose answer it gets; what is not
+ * held, such as sockets, goes to a proxy that does not exist, and names do not resolve. It is driven over a pipe: when this process dies, however it
+ * dies, the pipe closes and the browser ends.
+ */
+import { rm } from 'node:fs/promises';
+import type { Browser, CDPSession } from 'playwright-core';
+import { PinakesError } from '../../base/index.ts';
+import { makeBrowserDirectory, markProfile } from './browser-leftovers.ts';
+import { MemoryWatch } from './browser-memory.ts';
+
+/** What a held request says of itself (`Fetch.requestPaused`). */
+export type HeldRequest = {
+  readonly id: string;
+  readonly url: string;
+  readonly method: string;
+  readonly fields: Readonly<Record<string, string>>;
+  /** What it sends; undefined when it sends nothing, or something that cannot be had. */
+  readonly body: Uint8Array | undefined;
+  readonly hasBody: boolean;
+  /** In the protocol's own words: Document, Image, XHR... */
+  readonly type: string;
+  readonly frame: string;
+};
+
+export type HeldAnswer = {
+  readonly status: number;
+  readonly fields: readonly (readonly [string, string])[];
+  readonly body: Uint8Array;
+};
+
+/** Answers a held request; undefined when it fails. */
+export type OnRequest = (request: HeldRequest) => Promise<HeldAnswer | undefined>;
+
+export type BrowserOptions = {
+  readonly path: string;
+  readonly isSandboxed: boolean;
+  /** Memory that it may take with its page. */
+  readonly bytesMax: number;
+};
+
+const START_MS_MAX = 60_000;
+const END_MS_MAX = 5_000;
+
+const FLAGS = [
+  '--proxy-server=http://nowhere.invalid:1',
+  '--proxy-bypass-list=<-loopback>',
+  '--host-resolver-rules=MAP * ~NOTFOUND',
+  // Datagrams of WebRTC would heed neither proxy nor names.
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--disable-quic',
+  '--block-new-web-contents',
+  '--disable-gpu',
+  '--no-pings',
+  '--disable-domain-reliability',
+];
+
+const SANDBOX_TROUBLE = /no usable sandbox|sandboxing failed|without --no-sandbox|setuid sandbox|namespace/i;
+
+export class BrowserProcess {
+  readonly browser: Browser;
+  readonly #session: CDPSession;
+  readonly #pid: number | undefined;
+  readonly #directory: string;
+  readonly #watch: MemoryWatch;
+  /** Pages that are open, by target: the one that is rendered, and what it opened. */
+  readonly windows = new Set<string>();
+  /** Asked for every request; without it all fail. */
+  onRequest: OnRequest | undefined;
+  /** Pages that were rendered. */
+  uses = 0;
+  /** Whether it was ended since it took too much memory. */
+  isOverfull = false;
+
+  private constructor(
+    browser: Browser,
+    session: CDPSession,
+    pid: number | undefined,
+    directory: string,
+    bytesMax: number,
+  ) {
+    this.browser = browser;
+    this.#session = session;
+    this.#pid = pid;
+    this.#directory = directory;
+    const processes = async () => (await session.send('SystemInfo.getProcessInfo')).processInfo.map(({ id }) => id);
+    this.#watch = new MemoryWatch(processes, bytesMax, () => {
+      this.isOverfull = true;
+      this.kill();
+    });
+    browser.on('disconnected', () => this.#watch.stop());
+  }
+
+  static async start({ path, isSandboxed, bytesMax }: BrowserOptions): Promise<BrowserProcess> {
+    // Loaded when it is needed: nobody else shall pay for it.
+    const { chromium } = await import('playwright-core');
+    let browser: Browser | undefined;
+    let directory: string | undefined;
+    try {
+      directory = await makeBrowserDirectory();
+      browser = await chromium.launch({
+        executablePath: path,
+        chromiumSandbox: isSandboxed,
+        args: FLAGS,
+        artifactsDir: directory,
+        // Nobody has clicked: what opens windows all the same is blocked, as it is for readers.
+        ignoreDefaultArgs: ['--disable-popup-blocking'],
+        timeout: START_MS_MAX,
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
+      });
+      const session = await browser.newBrowserCDPSession();
+      const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+      const pid = processInfo.find(({ type }) => type === 'browser')?.id;
+      await markProfile((await session.send('SystemInfo.getInfo')).commandLine, directory);
+      const process = new BrowserProcess(browser, session, pid, directory, bytesMax);
+      await process.#hold();
+      return process;
+    } catch (cause) {
+      await browser?.close().catch(() => {});
+      if (directory !== undefined) await removeDirectory(directory);
+      const said = cause instanceof Error ? cause.message : String(cause);
+      const code = isSandboxed && SANDBOX_TROUBLE.test(said) ? 'BROWSER_SANDBOX' : 'BROWSER_FAILED';
+      throw new PinakesError(code, { where: path, detail: lastWords(said), cause });
+    }
+  }
+
+  async #hold(): Promise<void> {
+    const session = this.#session;
+    session.on('Target.targetCreated', ({ targetInfo }) => {
+      if (targetInfo.type === 'page') this.windows.add(targetInfo.targetId);
+    });
+    session.on('Target.targetDestroyed', ({ targetId }) => this.windows.delete(targetId));
+    await session.send('Target.setDiscoverTargets', { discover: true });
+    session.on('Fetch.requestPaused', ({ requestId, request, resourceType, frameId }) => {
+      const { url, method, headers, hasPostData = false, postDataEntries } = request;
+      const pieces = (postDataEntries ?? []).map(({ bytes }) => bytes);
+      const isThere = pieces.length > 0 && pieces.every((piece) => piece !== undefined);
+      const body = isThere ? Buffer.concat(pieces.map((piece) => Buffer.from(piece!, 'base64'))) : undefined;
+      void this.#answer({
+        id: requestId,
+        url: url.replace(/#.*$/s, ''),
+        method: method.toUpperCase(),
+        fields: headers,
+        body: hasPostData ? body : undefined,
+        hasBody: hasPostData,
+        type: resourceType,
+        frame: frameId,
+      });
+    });
+    await session.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
+  }
+
+  /** Never throws: a browser that is gone, or has given the request up, needs no answer. */
+  async #answer(request: HeldRequest): Promise<void> {
+    try {
+      const answer = await this.onRequest?.(request).catch(() => undefined);
+      if (!answer) return await this.#fail(request);
+      const { status, fields, body } = answer;
+      await this.#session
+        .send('Fetch.fulfillRequest', {
+          requestId: request.id,
+          responseCode: status,
+          responseHeaders: fields.map(([name, value]) => ({ name, value })),
+          body: Buffer.from(body.buffer, body.byteOffset, body.length).toString('base64'),
+        })
+        .catch(() => this.#fail(request));
+    } catch {
+      // There is nobody left to be told.
+    }
+  }
+
+  async #fail({ id }: HeldRequest): Promise<void> {
+    await this.#session.send('Fetch.failRequest', { requestId: id, errorReason: 'Aborted' });
+  }
+
+  get isAlive(): boolean {
+    return this.browser.isConnected();
+  }
+
+  /** Ends the browser; by force, when it does not go by itself. */
+  async end(): Promise<void> {
+    this.onRequest = undefined;
+    const closing = this.browser.close().catch(() => {});
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, END_MS_MAX);
+    await Promise.race([closing, late]);
+    clearTimeout(timer);
+    if (this.browser.isConnected()) this.kill();
+    await removeDirectory(this.#directory);
+  }
+
+  kill(): void {
+    try {
+      if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
+    } catch {
+      // It was gone already.
+    }
+  }
+}
+
+function removeDirectory(directory: string): Promise<void> {
+  return rm(directory, { recursive: true, force: true }).catch(() => {});
+}
+
+const FRAMING = /^[\s=|-]*$|<launching>|Call log|Browser logs|^browserType\.launch: Target page/;
+
+/** What a browser that did not start wrote last, without the call log around it. */
+function lastWords(said: string): string {
+  const lines = said.split('\n').filter((line) => /\S/.test(line) && !FRAMING.test(line));
+  return lines.slice(0, 3).join(' ').slice(0, 400);
+}

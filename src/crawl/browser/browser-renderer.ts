@@ -1,0 +1,168 @@
+/**
+ * Renders pages that were visited, and keeps what comes of it: all that they ask for as captures, what they have become as links, how they look as a resource
+ * record of `urn:view:<URL>`, the name that the field's crawlers with browsers use.
+ *
+ * A page whose browser ends or crashes is tried once more. A page that cannot be rendered is still a page that was visited: it says so in the report, and is asked
+ * for first the next time.
+ */
+import type { Archive } from '../../archive/index.ts';
+import { PinakesError, utf8 } from '../../base/index.ts';
+import { type Link, readPage } from '../../page/index.ts';
+import { STATE_UNVERIFIED } from '../frontier/known-url.ts';
+import type { Learned, Visited } from '../outcome.ts';
+import type { CrawlSettings } from '../settings.ts';
+import { needsBrowser } from './browser-need.ts';
+import { PageIsFile, PageLost, type PageView, renderPage } from './browser-page.ts';
+import type { BrowserPool } from './browser-pool.ts';
+import type { BrowserProcess } from './browser-process.ts';
+import { PageRequests, type RequestParts } from './browser-requests.ts';
+
+const TRIES = 2;
+
+export type Rendered = {
+  /** The visit, with what the rendering says of it. */
+  readonly visited: Visited;
+  /** Adds what the page has become to what its HTML names. To be called once; its result can be large. */
+  readonly learn: () => Promise<Learned>;
+};
+
+export type RendererParts = RequestParts & { readonly settings: CrawlSettings; readonly pool: BrowserPool };
+
+export class Renderer {
+  readonly #parts: RendererParts;
+  /** Pages that wait for a browser or have one. */
+  backlog = 0;
+
+  constructor(parts: RendererParts) {
+    this.#parts = parts;
+  }
+
+  get isFull(): boolean {
+    return this.backlog >= 2 * this.#parts.settings.browsers;
+  }
+
+  /** Renders a page, when it is one that is to be rendered. Throws when the crawl is stopped, and when the archive fails. */
+  async render(visited: Visited): Promise<Rendered> {
+    const { settings, captures, signal } = this.#parts;
+    if (!(await needsBrowser(settings.browser, visited, () => captures.stored(visited.capture))))
+      return { visited, learn: visited.learn };
+    for (let tries = 1; ; tries++) {
+      const requests = new PageRequests(this.#parts, visited.settlement.item, visited.capture);
+      try {
+        const view = await this.#view(visited, requests);
+        return { visited, learn: () => learn(visited, view, requests.links) };
+      } catch (error) {
+        if (error instanceof PageIsFile) return { visited, learn: visited.learn };
+        const reason = reasonOf(error);
+        if (reason === undefined || signal.aborted) throw error;
+        if (tries >= TRIES || !isWorthAnother(error)) return unrendered(visited, reason, requests.links);
+      }
+    }
+  }
+
+  async #view(visited: Visited, requests: PageRequests): Promise<PageView> {
+    const { pool, signal, tally } = this.#parts;
+    let view: PageView;
+    this.backlog++;
+    try {
+      view = await pool.use(signal, (browser) => this.#viewIn(browser, visited, requests));
+    } finally {
+      // What has begun may take long; the browser does not wait for it.
+      this.backlog--;
+      await requests.finish();
+    }
+    tally.counts.rendered++;
+    if (view.screenshot) await this.#keepScreenshot(visited, view.screenshot);
+    return view;
+  }
+
+  #viewIn(browser: BrowserProcess, { settlement }: Visited, requests: PageRequests): Promise<PageView> {
+    const { settings, signal, tally } = this.#parts;
+    browser.onRequest = (request) => requests.answer(request);
+    return renderPage(browser, {
+      url: settlement.item.url,
+      userAgent: settings.userAgent,
+      takesScreenshot: settings.screenshots,
+      msMax: settings.renderMsMax,
+      signal,
+      quiet: requests.quiet,
+      onFrame: (frame) => {
+        requests.mainFrame = frame;
+        requests.isWindow = (other) => other !== frame && browser.windows.has(other);
+      },
+      onSocket: () => tally.counts.refused++,
+    });
+  }
+
+  async #keepScreenshot({ capture, settlement }: Visited, body: Uint8Array): Promise<void> {
+    const { archive, settings, tally } = this.#parts;
+    const recordId = await recordIdOf(archive, capture.place);
+    await archive.store(
+      {
+        kind: 'resource',
+        url: viewUrl(settlement.item.url),
+        time: archive.clock(),
+        mime: 'image/png',
+        body,
+        fields: recordId === undefined ? [] : [{ name: 'WARC-Concurrent-To', value: recordId }],
+      },
+      { collection: settings.collection },
+    );
+    tally.counts.screenshots++;
+  }
+}
+
+/** What the picture of a page is kept as. */
+export function viewUrl(url: string): string {
+  return `urn:view:${url}`;
+}
+
+async function recordIdOf(archive: Archive, place: Visited['capture']['place']): Promise<string | undefined> {
+  const [head] = await archive.access.heads([place]);
+  return head?.recordId;
+}
+
+function isWorthAnother(error: unknown): boolean {
+  return error instanceof PinakesError || (error instanceof PageLost && error.isWorthAnother);
+}
+
+/** Why a page was not rendered; undefined when it is no fault of the page or the browser. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof PageLost) return error.message;
+  return error instanceof PinakesError && error.code.startsWith('BROWSER_') ? error.message : undefined;
+}
+
+function unrendered(visited: Visited, reason: string, links: readonly Link[]): Rendered {
+  return {
+    visited: { ...visited, settlement: { ...visited.settlement, state: STATE_UNVERIFIED } },
+    learn: async () => ({ ...joined(await visited.learn(), links), unread: `not rendered: ${reason}` }),
+  };
+}
+
+async function learn(visited: Visited, view: PageView, asked: readonly Link[]): Promise<Learned> {
+  const plain = await visited.learn();
+  const { url } = visited.settlement.item;
+  // Scripts may say that the page is elsewhere, but only within its origin.
+  const base = URL.parse(view.url)?.origin === new URL(url).origin ? view.url : url;
+  const contentType = 'text/html; charset=utf-8';
+  const source = { bytes: utf8(view.html), mime: 'text/html', contentType, url: base, linkCharset: view.charset };
+  const page = await readPage(source, { text: false });
+  const learned = joined(plain, [...(page?.links ?? []), ...asked], page?.robots.nofollow);
+  if (learned.unread !== undefined) return learned;
+  if (view.isCut) return { ...learned, unread: 'the time to render it was over before it came to rest' };
+  if (view.isEndless) return { ...learned, unread: 'it goes on further down than it is scrolled' };
+  const isWhole = view.isWhole && page?.isTruncated !== true;
+  return isWhole ? learned : { ...learned, unread: 'there is more in it than is read' };
+}
+
+function joined(plain: Learned, links: readonly Link[], isNofollow = false): Learned {
+  const { reading } = plain;
+  return {
+    ...plain,
+    reading: {
+      links: [...(reading?.links ?? []), ...links],
+      isNofollow: (reading?.isNofollow ?? false) || isNofollow,
+      isWhole: reading?.isWhole ?? true,
+    },
+  };
+}

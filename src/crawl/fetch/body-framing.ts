@@ -1,0 +1,140 @@
+/**
+ * Finds where the body of an HTTP/1.1 response ends in the bytes of a connection (RFC 9112 section 6.3), without changing a byte of it.
+ *
+ * ```
+ *   1xx, 204, 304               no body
+ *   Transfer-Encoding: chunked  up to the empty line behind the last chunk and its trailer fields
+ *   Content-Length              so many bytes
+ *   neither                     until the connection closes; so too lengths that differ
+ * ```
+ * Servers lie. A body that only claims to be chunked runs until the connection closes. Trailer fields beyond TRAILER_BYTES_MAX end the body: they are not
+ * payload, and a server could send them for ever.
+ */
+import { CR, LF } from '../../base/index.ts';
+import { type HttpHead, hexDigit } from '../../warc/index.ts';
+
+type Framing = 'none' | 'length' | 'chunked' | 'close';
+
+const LINE_BYTES_MAX = 16 * 1024;
+const TRAILER_BYTES_MAX = 64 * 1024;
+const SIZE_DIGITS_MAX = 8;
+
+export class BodyFraming {
+  readonly #framing: Framing;
+  /** Whether the body has ended. */
+  isComplete: boolean;
+  /** Whether there are more trailer fields than are read. */
+  isOverlong = false;
+  #left = 0;
+  #trailerBytes = 0;
+  #isBroken = false;
+
+  constructor(head: HttpHead) {
+    const length = contentLength(head);
+    this.#framing = hasNoBody(head) ? 'none' : head.isChunked ? 'chunked' : length === undefined ? 'close' : 'length';
+    if (this.#framing === 'length') this.#left = length!;
+    this.isComplete = this.#framing === 'none' || (this.#framing === 'length' && length === 0);
+  }
+
+  /** Whether the end of the connection is an end of the body, and not a loss of its rest. */
+  get endsWithConnection(): boolean {
+    return this.#framing === 'close' || this.#isBroken;
+  }
+
+  /** How many of these bytes belong to the body. Sets `isComplete` when the last of it is among them. */
+  take(bytes: Uint8Array): number {
+    if (this.isComplete) return 0;
+    if (this.endsWithConnection) return bytes.length;
+    return this.#framing === 'chunked' ? this.#takeChunks(bytes) : this.#takeLength(bytes);
+  }
+
+  #takeLength(bytes: Uint8Array): number {
+    const taken = Math.min(this.#left, bytes.length);
+    this.#left -= taken;
+    this.isComplete = this.#left === 0;
+    return taken;
+  }
+
+  #state: 'size' | 'data' | 'data-end' | 'trailer' = 'size';
+  #line = '';
+
+  #takeChunks(bytes: Uint8Array): number {
+    let at = 0;
+    while (at < bytes.length && !this.isComplete && !this.isOverlong && !this.#isBroken) {
+      if (this.#state === 'data') {
+        const taken = Math.min(this.#left, bytes.length - at);
+        this.#left -= taken;
+        at += taken;
+        if (this.#left === 0) this.#state = 'data-end';
+      } else at = this.#takeLine(bytes, at);
+    }
+    return this.#isBroken ? bytes.length : at;
+  }
+
+  #takeLine(bytes: Uint8Array, from: number): number {
+    const usual = this.#line === '' ? this.#takeUsual(bytes, from) : 0;
+    if (usual > 0) return usual;
+    const found = bytes.indexOf(LF, from);
+    const end = found < 0 ? bytes.length : found + 1;
+    if (this.#state === 'trailer') {
+      this.#trailerBytes += end - from;
+      this.isOverlong = this.#trailerBytes > TRAILER_BYTES_MAX;
+      if (this.isOverlong) return end;
+    }
+    this.#line += String.fromCharCode(...bytes.subarray(from, Math.min(end, from + LINE_BYTES_MAX)));
+    if (end - from > LINE_BYTES_MAX || this.#line.length > LINE_BYTES_MAX) this.#isBroken = true;
+    else if (found >= 0) this.#endLine();
+    return end;
+  }
+
+  /** Takes a line as nearly all are, CR LF alone or a size and CR LF, without making a text of it. Gives where it ends, and 0 for all others. */
+  #takeUsual(bytes: Uint8Array, from: number): number {
+    let at = from;
+    let size = 0;
+    for (; at < from + SIZE_DIGITS_MAX; at++) {
+      const digit = hexDigit(bytes[at] ?? 0);
+      if (digit < 0) break;
+      size = size * 16 + digit;
+    }
+    const isSize = at > from;
+    if (bytes[at] !== CR || bytes[at + 1] !== LF || isSize !== (this.#state === 'size')) return 0;
+    if (isSize) {
+      this.#left = size;
+      this.#state = size === 0 ? 'trailer' : 'data';
+    } else if (this.#state === 'data-end') this.#state = 'size';
+    else this.isComplete = true;
+    return at + 2;
+  }
+
+  #endLine(): void {
+    const line = this.#line.trim();
+    this.#line = '';
+    if (this.#state === 'trailer') {
+      this.isComplete = line === '';
+    } else if (this.#state === 'data-end') {
+      if (line === '') this.#state = 'size';
+      else this.#isBroken = true;
+    } else {
+      const size = /^(0*[0-9a-f]{1,12})[ \t]*(;.*)?$/i.exec(line)?.[1];
+      if (size === undefined) this.#isBroken = true;
+      else {
+        this.#left = Number.parseInt(size, 16);
+        this.#state = this.#left === 0 ? 'trailer' : 'data';
+      }
+    }
+  }
+}
+
+/** Whether a response never has a body, whatever it announces. */
+export function hasNoBody({ status = 0 }: HttpHead): boolean {
+  return status < 200 || status === 204 || status === 304;
+}
+
+/** The length that a response announces. Lengths that differ are as good as none (RFC 9112 section 6.3): whichever was taken, the rest of the body could be lost. */
+export function contentLength(head: HttpHead): number | undefined {
+  const values = head.fields
+    .filter(({ name }) => name.toLowerCase() === 'content-length')
+    .flatMap(({ value }) => value.split(','));
+  const [first, ...others] = values.map((value) => (/^\s*\d{1,15}\s*$/.test(value) ? Number(value) : undefined));
+  return others.every((other) => other === first) ? first : undefined;
+}

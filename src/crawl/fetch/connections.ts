@@ -1,0 +1,238 @@
+/**
+ * Connections to servers: opened when needed, kept while they may serve again, judged by the address they really lead to before a byte is sent.
+ */
+import { constants } from 'node:crypto';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { EpochMs } from '../../base/index.ts';
+import type { Field } from '../../warc/index.ts';
+import type { FetchSettings } from '../fetch-settings.ts';
+import { AddressPolicy, AddressRefused } from './address-policy.ts';
+import { Deadline } from './deadline.ts';
+import { FetchError, wordsOf } from './exchange.ts';
+import { Wire } from './wire.ts';
+
+/** No more are used at a time than a crawl may have requests to one host; those all come back at once. */
+const IDLE_PER_ORIGIN_MAX = 64;
+const IDLE_MS_MAX = 15_000;
+/** Of a host with several addresses one after the other is tried, each but the last for so much of the time. The platform's own bound, a quarter of a second, gives up servers that are merely far away. */
+const ATTEMPTS = 8;
+
+const VERIFIED = { rejectUnauthorized: true } as const;
+/** Who does not ask who is there needs no better secrecy than the server has: old ones speak TLS 1.0 with short keys, and know of no safe renegotiation. */
+const UNVERIFIED = {
+  rejectUnauthorized: false,
+  minVersion: 'TLSv1',
+  ciphers: 'DEFAULT:@SECLEVEL=0',
+  secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+} as const;
+
+export type Http1Connection = { readonly kind: 'http1'; readonly wire: Wire; readonly facts: readonly Field[] };
+export type Http2Connection = {
+  readonly kind: 'http2';
+  readonly session: ClientHttp2Session;
+  readonly facts: readonly Field[];
+};
+export type Connection = Http1Connection | Http2Connection;
+
+type Idle = { readonly connection: Http1Connection; readonly since: EpochMs };
+
+export class Connections {
+  readonly #settings: FetchSettings;
+  readonly #addresses: AddressPolicy;
+  readonly #idle = new Map<string, Idle[]>();
+  readonly #sessions = new Map<string, Http2Connection>();
+  /** HTTP/2 connections that are being made, so that all who want one wait for the same. */
+  readonly #opening = new Map<string, Promise<Connection>>();
+  /** Origins that want HTTP/1.1. */
+  readonly #http1Only = new Set<string>();
+  readonly #open = new Set<Socket>();
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor(settings: FetchSettings) {
+    this.#settings = settings;
+    this.#addresses = new AddressPolicy(settings);
+  }
+
+  /** A connection that is open already and free. */
+  reuse(origin: string): Connection | undefined {
+    const session = this.#sessions.get(origin);
+    if (session && !session.session.closed && !session.session.destroyed) return session;
+    const idle = this.#idle.get(origin);
+    for (let next = idle?.pop(); next; next = idle?.pop()) {
+      if (next.connection.wire.isUsable) return next.connection;
+      next.connection.wire.destroy();
+    }
+    return undefined;
+  }
+
+  /** From now on an origin is asked over HTTP/1.1. */
+  avoidHttp2(origin: string): void {
+    this.#http1Only.add(origin);
+    this.#sessions.get(origin)?.session.close();
+    this.#sessions.delete(origin);
+  }
+
+  /** A new connection. */
+  async open(target: URL, signal?: AbortSignal): Promise<Connection> {
+    const origin = target.origin;
+    if (!this.#offersHttp2(target)) return this.#connect(target, signal);
+    const opening = this.#opening.get(origin);
+    const shared = await opening?.catch(() => undefined);
+    if (shared?.kind === 'http2' && !shared.session.closed) return shared;
+    const connecting = this.#connect(target, signal);
+    this.#opening.set(origin, connecting);
+    try {
+      return await connecting;
+    } finally {
+      if (this.#opening.get(origin) === connecting) this.#opening.delete(origin);
+    }
+  }
+
+  /** Gives a connection back. */
+  release(origin: string, connection: Http1Connection, isReusable: boolean): void {
+    const idle = this.#idle.get(origin) ?? [];
+    if (!isReusable || idle.length >= IDLE_PER_ORIGIN_MAX) {
+      connection.wire.destroy();
+      return;
+    }
+    idle.push({ connection, since: this.#settings.clock() });
+    this.#idle.set(origin, idle);
+    this.#expiry ??= setInterval(() => this.#expire(), IDLE_MS_MAX / 4).unref();
+  }
+
+  /** Those that lay idle for longest stand first. */
+  #expire(): void {
+    const before = this.#settings.clock() - IDLE_MS_MAX;
+    for (const [origin, idle] of this.#idle) {
+      while (idle.length > 0 && idle[0]!.since <= before) idle.shift()!.connection.wire.destroy();
+      if (idle.length === 0) this.#idle.delete(origin);
+    }
+    if (this.#idle.size > 0) return;
+    clearInterval(this.#expiry);
+    this.#expiry = undefined;
+  }
+
+  async #connect(target: URL, signal: AbortSignal | undefined): Promise<Connection> {
+    const socket = await this.#socket(target, signal);
+    const facts = factsOf(socket);
+    if ((socket as Partial<TLSSocket>).alpnProtocol !== 'h2') {
+      socket.setNoDelay(true);
+      return { kind: 'http1', wire: new Wire(socket), facts: [...facts, ...protocolFacts(socket, 'http/1.1')] };
+    }
+    const session = connectHttp2(target.origin, {
+      createConnection: () => socket,
+      settings: { enablePush: false, maxHeaderListSize: this.#settings.headBytesMax },
+      // The length of a head is bound enough.
+      maxHeaderListPairs: this.#settings.headBytesMax,
+    });
+    const connection: Http2Connection = { kind: 'http2', session, facts: [...facts, ...protocolFacts(socket, 'h2')] };
+    const { origin } = target;
+    session.setTimeout(IDLE_MS_MAX, () => session.close());
+    session.on('error', () => {});
+    session.on('goaway', () => this.#forget(origin, connection));
+    session.on('close', () => this.#forget(origin, connection));
+    this.#sessions.set(origin, connection);
+    return connection;
+  }
+
+  #offersHttp2({ protocol, origin }: URL): boolean {
+    return protocol === 'https:' && this.#settings.http2 && !this.#http1Only.has(origin);
+  }
+
+  #forget(origin: string, connection: Http2Connection): void {
+    if (this.#sessions.get(origin) === connection) this.#sessions.delete(origin);
+  }
+
+  #socket(target: URL, signal: AbortSignal | undefined): Promise<Socket> {
+    const { anyCertificate, connectTimeoutMs, resolve } = this.#settings;
+    const isSecure = target.protocol === 'https:';
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !this.#addresses.allows(host))
+      return Promise.reject(failureOf(new AddressRefused(host, host)));
+    const where = {
+      host,
+      port: Number(target.port) || (isSecure ? 443 : 80),
+      lookup: this.#addresses.lookup(resolve),
+      autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / ATTEMPTS),
+    };
+    return new Promise((done, fail) => {
+      const secure = {
+        ALPNProtocols: this.#offersHttp2(target) ? ['h2', 'http/1.1'] : ['http/1.1'],
+        ...(anyCertificate ? UNVERIFIED : VERIFIED),
+        ...(isIP(host) === 0 && { servername: host }),
+      };
+      const socket = isSecure ? connectTls({ ...where, ...secure }) : connectTcp(where);
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
+      const stop = (error: unknown) => {
+        settle();
+        socket.on('error', () => {});
+        socket.destroy();
+        fail(failureOf(error, Boolean((socket as Partial<TLSSocket>).authorizationError)));
+      };
+      const onAbort = () => stop(signal!.reason);
+      const deadline = new Deadline(() =>
+        stop(new FetchError('timeout', `no connection within ${connectTimeoutMs} ms`)),
+      );
+      deadline.start(connectTimeoutMs);
+      const settle = () => {
+        deadline.end();
+        signal?.removeEventListener('abort', onAbort);
+        socket.removeListener('error', stop);
+      };
+      // The address that is really connected to has the last word, whatever a look-up said.
+      socket.once('connect', () => {
+        const address = socket.remoteAddress ?? '';
+        if (!this.#addresses.allows(address)) stop(new AddressRefused(host, address));
+      });
+      socket.once('error', stop);
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+        if (socket.destroyed) return;
+        settle();
+        done(socket);
+      });
+      if (signal?.aborted) onAbort();
+      else signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#expiry);
+    this.#expiry = undefined;
+    this.#idle.clear();
+    for (const { session } of this.#sessions.values()) session.destroy();
+    this.#sessions.clear();
+    for (const socket of this.#open) socket.destroy();
+  }
+}
+
+function factsOf(socket: Socket): Field[] {
+  const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '');
+  return address === '' ? [] : [{ name: 'WARC-IP-Address', value: address }];
+}
+
+function protocolFacts(socket: Socket, protocol: string): Field[] {
+  const fields: Field[] = [{ name: 'WARC-Protocol', value: protocol }];
+  if (!('getCipher' in socket)) return fields;
+  const secure = socket as TLSSocket;
+  const version = /^TLSv(.+)$/.exec(secure.getProtocol() ?? '')?.[1];
+  if (version) fields.push({ name: 'WARC-Protocol', value: `tls/${version === '1' ? '1.0' : version}` });
+  const cipher = secure.getCipher()?.standardName;
+  if (cipher) fields.push({ name: 'WARC-Cipher-Suite', value: cipher });
+  return fields;
+}
+
+const DNS_CODES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME', 'ENODATA', 'ESERVFAIL']);
+
+/** `isUnverified`: whether the certificate was found to be wrong. */
+export function failureOf(error: unknown, isUnverified = false): unknown {
+  if (error instanceof FetchError || !(error instanceof Error) || error.name === 'AbortError') return error;
+  // Of what a signal gives as its reason it may be a number.
+  const code = String((error as { code?: unknown }).code ?? '');
+  if (error instanceof AddressRefused) return new FetchError('address-refused', error.message, error);
+  const isTls = code.startsWith('ERR_SSL_');
+  const reason = isUnverified ? 'certificate' : DNS_CODES.has(code) ? 'dns' : isTls ? 'tls' : 'connection';
+  return new FetchError(reason, wordsOf(error), error);
+}

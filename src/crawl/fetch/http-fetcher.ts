@@ -1,0 +1,107 @@
+/** Fetches from the web: HTTP/1.1 and HTTP/2, over connections that are kept. One request leads to one exchange; redirects are not followed. */
+
+import { ACCEPT_FIELDS, type FetchSettings } from '../fetch-settings.ts';
+import { steadyClock } from '../steady-clock.ts';
+import { type Connection, Connections, failureOf } from './connections.ts';
+import {
+  type Exchange,
+  FetchError,
+  type Fetcher,
+  type FetchFailure,
+  type FetchRequest,
+  Http1Wanted,
+  RequestUnseen,
+} from './exchange.ts';
+import { fieldLines, http1Exchange, isStale, requestMessage } from './http1-exchange.ts';
+import { http2Exchange } from './http2-exchange.ts';
+import { type Target, Targets } from './target.ts';
+
+/** Some servers say so, to nobody, before they close a connection that lies idle (RFC 9110, 15.5.9). Over HTTP/2 every answer is one to a request. */
+const REQUEST_TIMEOUT = 408;
+/** How often what a server has not looked at is sent, each time on another connection. */
+const UNSEEN_TRIES = 4;
+const KEEP_ALIVE = ['Connection', 'keep-alive'] as const;
+
+export class HttpFetcher implements Fetcher {
+  readonly #settings: FetchSettings;
+  readonly #connections: Connections;
+  readonly #targets = new Targets();
+  readonly #fields: readonly (readonly [string, string])[];
+  /** The lines of these, as nearly all requests have them. */
+  readonly #usualLines: string;
+
+  constructor(settings: FetchSettings) {
+    this.#settings = settings;
+    this.#connections = new Connections(settings);
+    this.#fields = [['User-Agent', settings.userAgent.replace(/[^\x20-\x7e]/g, '')], ...ACCEPT_FIELDS];
+    this.#usualLines = fieldLines([...this.#fields, KEEP_ALIVE]);
+  }
+
+  async fetch(request: FetchRequest, options: { signal?: AbortSignal } = {}): Promise<Exchange | FetchFailure> {
+    const { url } = request;
+    const time = this.#settings.clock();
+    const { signal } = options;
+    let isUnconnected = false;
+    try {
+      const target = this.#targets.of(url);
+      signal?.throwIfAborted();
+      // What was sent twice may have been done twice; so what carries something never goes out on a connection that may be stale.
+      const idle = request.body ? undefined : this.#connections.reuse(target.origin);
+      if (idle) {
+        try {
+          const exchange = await this.#exchange(idle, target, request, signal);
+          if (exchange.status !== REQUEST_TIMEOUT || idle.kind === 'http2') return exchange;
+          exchange.abandon();
+        } catch (error) {
+          // A server may close a connection that lies idle at the very moment it is used again; that says nothing about the page.
+          if (!isStale(error)) throw error;
+        }
+      }
+      for (let tries = 1; ; tries++) {
+        try {
+          isUnconnected = true;
+          const connection = await this.#connections.open(new URL(url), signal);
+          isUnconnected = false;
+          return await this.#exchange(connection, target, request, signal);
+        } catch (error) {
+          if (!(error instanceof RequestUnseen) || tries >= UNSEEN_TRIES) throw error;
+        }
+      }
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      const failure = failureOf(error);
+      if (failure instanceof FetchError)
+        return { kind: 'failure', url, time, reason: failure.reason, detail: failure.message, isUnconnected };
+      throw error;
+    }
+  }
+
+  #exchange(connection: Connection, target: Target, request: FetchRequest, signal?: AbortSignal): Promise<Exchange> {
+    const { facts } = connection;
+    const settings = this.#settings;
+    // No wait is longer than this one.
+    const clock = steadyClock(settings.clock, settings.idleTimeoutMs);
+    const options = { settings, clock, signal, facts };
+    if (connection.kind === 'http2')
+      return http2Exchange(connection.session, request, target, this.#fieldsOf(request), options).catch((error) => {
+        if (error instanceof Http1Wanted) this.#connections.avoidHttp2(target.origin);
+        throw error;
+      });
+    const lines = request.fields?.length ? fieldLines([...this.#fieldsOf(request), KEEP_ALIVE]) : this.#usualLines;
+    const onRelease = (isReusable: boolean) => this.#connections.release(target.origin, connection, isReusable);
+    return http1Exchange(connection.wire, request.url, requestMessage(target, lines, request), {
+      ...options,
+      onRelease,
+    });
+  }
+
+  #fieldsOf(request: FetchRequest): (readonly [string, string])[] {
+    const further = (request.fields ?? []).map(({ name, value }) => [name, value] as const);
+    const given = new Set(further.map(([name]) => name.toLowerCase()));
+    return [...this.#fields.filter(([name]) => !given.has(name.toLowerCase())), ...further];
+  }
+
+  async close(): Promise<void> {
+    this.#connections.close();
+  }
+}

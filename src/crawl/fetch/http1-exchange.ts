@@ -1,0 +1,116 @@
+/**
+ * One exchange over an HTTP/1.1 connection: writes the request, reads the head, and hands the body out as it comes, framing and all.
+ *
+ * The connection is free for the next exchange once the body has been read to an end that its framing gives.
+ */
+import { CR, LF } from '../../base/index.ts';
+import { type HttpHead, httpHeadLength, parseHttpHead } from '../../warc/index.ts';
+import { BodyFraming } from './body-framing.ts';
+import { type Exchange, FetchError, type FetchRequest, wordsOf } from './exchange.ts';
+import { type ExchangeOptions, ReceivedExchange } from './received-exchange.ts';
+import type { Target } from './target.ts';
+import type { Wire } from './wire.ts';
+
+export type Http1Options = ExchangeOptions & {
+  /** Called once, when nothing more will be read: with the connection's fitness for another exchange. */
+  readonly onRelease: (isReusable: boolean) => void;
+};
+
+const INTERIM_MAX = 20;
+const BLANK_BYTES_MAX = 16;
+
+export async function http1Exchange(
+  wire: Wire,
+  url: string,
+  request: Uint8Array,
+  options: Http1Options,
+): Promise<Exchange> {
+  const time = options.clock();
+  wire.socket.write(request);
+  try {
+    const head = await readHead(wire, time, options);
+    const framing = new BodyFraming(head);
+    const onRelease = (isComplete: boolean) => options.onRelease(isComplete && isReusable(wire, head));
+    return new ReceivedExchange({ url, time, request, head, wire, framing, onRelease }, options);
+  } catch (error) {
+    options.onRelease(false);
+    throw error;
+  }
+}
+
+/** Whether a failure can be blamed on a connection that the server had closed while it lay idle, or on which more came than belonged to the answer before. */
+export function isStale(error: unknown): boolean {
+  if (error instanceof FetchError) return error.reason === 'no-response' || error.reason === 'not-http';
+  return String((error as { code?: unknown } | null)?.code).startsWith('ERR_HTTP2');
+}
+
+async function readHead(wire: Wire, startMs: number, { settings, clock, signal }: Http1Options): Promise<HttpHead> {
+  let held: Buffer = Buffer.alloc(0);
+  let blank = 0;
+  for (let interim = 0; interim < INTERIM_MAX; ) {
+    const skipped = blankBytes(held, BLANK_BYTES_MAX - blank);
+    blank += skipped;
+    held = held.subarray(skipped);
+    const isNothing = held.length === 0 || (held.length === 1 && held[0] === CR);
+    const length = isNothing ? -1 : httpHeadLength(held, 'response', false);
+    if (length === 0) throw new FetchError('not-http', 'what came back is no HTTP response');
+    if (length > settings.headBytesMax || (length < 0 && held.length > settings.headBytesMax))
+      throw new FetchError('head-too-large', `the head is longer than ${settings.headBytesMax} bytes`);
+    if (length > 0) {
+      const head = parseHttpHead(held.subarray(0, length));
+      held = held.subarray(length);
+      const status = head.status;
+      if (status === undefined) throw new FetchError('not-http', `the status line is ${head.startLine.slice(0, 80)}`);
+      if (status >= 200 || status === 101) {
+        wire.unread(held);
+        return head;
+      }
+      interim++;
+      continue;
+    }
+    // What has come by now is taken, however late it is looked at.
+    const leftMs = Math.max(1, startMs + settings.headTimeoutMs - clock());
+    const piece = await wire.read(Math.min(leftMs, settings.idleTimeoutMs), signal);
+    if (piece) held = held.length === 0 ? piece : Buffer.concat([held, piece]);
+    else {
+      const said = wire.failure && wordsOf(wire.failure);
+      if (held.length > 0)
+        throw new FetchError('connection', said ?? 'the server closed the connection within the head');
+      throw new FetchError('no-response', said ?? 'the server closed the connection without a word');
+    }
+  }
+  throw new FetchError('not-http', 'interim responses without an end');
+}
+
+/** How many bytes the empty lines take that some servers send before a head, up to a bound. */
+function blankBytes(held: Buffer, bytesMax: number): number {
+  let at = 0;
+  while (at < bytesMax) {
+    const length = held[at] === LF ? 1 : held[at] === CR && held[at + 1] === LF ? 2 : 0;
+    if (length === 0) break;
+    at += length;
+  }
+  return at;
+}
+
+/** Bytes behind the body that nobody asked for make a connection useless: they would be taken for the next answer. */
+function isReusable(wire: Wire, head: HttpHead): boolean {
+  const says = head.get('connection')?.toLowerCase() ?? '';
+  const persists = /^http\/1\.1\b/i.test(head.startLine) ? !says.includes('close') : says.includes('keep-alive');
+  return persists && wire.isUsable;
+}
+
+export function fieldLines(fields: readonly (readonly [string, string])[]): string {
+  return fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+}
+
+/** The request message; `lines` are those of its fields but for the host and the length. */
+export function requestMessage(
+  { host, path }: Target,
+  lines: string,
+  { method = 'GET', body }: Pick<FetchRequest, 'method' | 'body'>,
+): Uint8Array {
+  const length = body ? `Content-Length: ${body.length}\r\n` : '';
+  const head = Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${lines}${length}\r\n`, 'latin1');
+  return body ? Buffer.concat([head, body]) : head;
+}

@@ -1,0 +1,463 @@
+/**
+ * The frontier: which URLs of a collection are known, and which are still to be fetched, host by host and in order of rank.
+ *
+ * A URL is known by its normal form, found by the hash of its key: forms that differ only in scheme, `www.`, letter case, session id or a trailing slash
+ * lie side by side, and beyond a few of them in one run the rest is a trap. A URL is queued once a run. It leaves the queue only by `settle`, after its captures were
+ * acknowledged; whatever was under way when a process died is still queued (see `CrawlState`).
+ *
+ * Which way to a page is found first is a matter of chance; which is the shortest is not. Where depth is heeded, a page that is named at a smaller depth than before has that from
+ * then on, and with `readsAgain` one that was visited by then is queued once more, to be read again and not fetched: what it names is nearer too.
+ *
+ * What a URL is wanted for is a matter of chance likewise: one that waits as a page, and that a visited page turns out to need, takes the place of what is needed. A seed stays one.
+ */
+import type { EpochMs } from '../../base/index.ts';
+import { RecentTexts } from '../links/recent-texts.ts';
+import { hostName, keyHash, pageHash } from './frontier-url.ts';
+import { type HostRow, HostRows } from './host-rows.ts';
+import {
+  isPageRole,
+  isSeed,
+  itemOf,
+  type Offer,
+  type QueuedUrl,
+  READ_AGAIN,
+  ROLES,
+  type Settlement,
+  STATE_DONE,
+  STATE_DROPPED,
+  STATE_GONE,
+  STATE_QUEUED,
+  type UrlRow,
+} from './known-url.ts';
+import type { CrawlState } from './state.ts';
+
+export type Verdict = 'queued' | 'known' | 'host-full' | 'variant';
+
+export type WaitingHost = { readonly id: number; readonly name: string; readonly queued: number };
+
+/** URLs of one key in a run; more are session ids or the like. */
+const VARIANTS_MAX = 16;
+const SEEN_REMEMBERED_MAX = 64_000;
+/** A rank is a band, counted in these, and a number within it. */
+export const RANK_STEP = 2 ** 40;
+
+// Made once: a text that is made for every URL is also hashed for every URL.
+const INSERT_URL = `INSERT INTO url (host, key, page, url, run, state, role, depth, hops, rank) VALUES (?, ?, ?, ?, ?, ${STATE_QUEUED}, ?, ?, ?, ?)
+  ON CONFLICT DO NOTHING`;
+
+const RENEW_ANY = `UPDATE url SET run = ?, state = ${STATE_QUEUED}, role = ?, depth = ?, hops = ?, rank = ?, tries = 0
+  WHERE host = ? AND key = ? AND page = ? AND run < ?`;
+const RENEW_GONE = `${RENEW_ANY} AND state = ${STATE_GONE}`;
+
+const COUNT_VARIANTS = `SELECT count(*) AS count FROM url WHERE host = ? AND key = ? AND run = ? AND state <> ${STATE_DROPPED}`;
+const NEARER = `UPDATE url SET depth = ? WHERE host = ? AND key = ? AND page = ? AND depth > ? AND role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})
+  RETURNING run, state`;
+const DEPTH_OF = 'SELECT depth FROM url WHERE host = ? AND key = ? AND page = ?';
+const REQUEUE = `UPDATE url SET state = ${STATE_QUEUED}, rank = ?, tries = ${READ_AGAIN} WHERE host = ? AND key = ? AND page = ?`;
+const ASK_AGAIN = `UPDATE url SET state = ${STATE_QUEUED}, hops = ?, tries = 0
+  WHERE host = ? AND key = ? AND page = ? AND run = ? AND state = ${STATE_DONE} AND status BETWEEN 300 AND 399 AND verified <= ?
+  RETURNING role, depth`;
+const SET_RANK = 'UPDATE url SET rank = ? WHERE host = ? AND key = ? AND page = ?';
+const WAITING_PAGE = `SELECT rank FROM url WHERE host = ? AND key = ? AND page = ? AND run = ? AND state = ${STATE_QUEUED} AND tries <> ${READ_AGAIN}
+  AND depth > 0 AND role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
+const MAKE_NEED = `UPDATE url SET role = ${ROLES.indexOf('embed')}, depth = min(depth, ?), hops = ?, rank = ? WHERE host = ? AND key = ? AND page = ?`;
+const DROP_URL = `UPDATE url SET state = ${STATE_DROPPED} WHERE host = ? AND key = ? AND page = ?`;
+
+const QUEUE_COLUMNS = 4;
+const ENQUEUED_TOGETHER = 16;
+const ENQUEUE_ONE = 'INSERT INTO queue (host, rank, key, page) VALUES (?, ?, ?, ?)';
+const ENQUEUE_MANY = ENQUEUE_ONE + ', (?, ?, ?, ?)'.repeat(ENQUEUED_TOGETHER - 1);
+
+const DEQUEUE = `DELETE FROM queue WHERE host = ? AND (rank, key, page) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))`;
+const LAST_NUMBER = `SELECT max(rank % ${RANK_STEP}) AS last FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ? AND queued > 0)`;
+
+const SEED_RANK_END = 3 * RANK_STEP;
+/** Pages of depth 0 that are queued, all of which have a rank of those first ones. */
+const SEEDS_LEFT = `SELECT count(*) AS count FROM queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page
+  WHERE queue.host IN (SELECT id FROM host WHERE collection = ? AND queued > 0) AND queue.rank < ${SEED_RANK_END} AND url.depth = 0 AND url.role IN (${ROLES.indexOf('page')}, ${ROLES.indexOf('frame')})`;
+
+const NEED_RANK_END = 2 * RANK_STEP;
+/** Of the queue: what pages that were visited need to be shown, in its bands of ranks. */
+const IS_NEED = `queue.rank < ${NEED_RANK_END} AND url.role = ${ROLES.indexOf('embed')}`;
+const QUEUED_URL = 'queue JOIN url ON url.host = queue.host AND url.key = queue.key AND url.page = queue.page';
+const peekQueue = (condition: string) =>
+  `SELECT queue.rank, url.host, url.key, url.page, url.url, url.role, url.depth, url.hops, url.tries, url.status, url.captured, url.verified,
+     url.etag, url.modified, url.digest
+   FROM ${QUEUED_URL} WHERE queue.host = ? AND queue.rank > ? ${condition} ORDER BY queue.rank LIMIT ?`;
+const PEEK_ALL = peekQueue('');
+const PEEK_NEEDS = peekQueue(`AND ${IS_NEED}`);
+const waitingFrom = (condition: string) =>
+  `SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 AND id > ? ${condition} ORDER BY id LIMIT ?`;
+const WAITING_ALL = waitingFrom('');
+const WAITING_NEEDS = waitingFrom(`AND EXISTS (SELECT 1 FROM ${QUEUED_URL} WHERE queue.host = host.id AND ${IS_NEED})`);
+
+export class Frontier {
+  readonly #state: CrawlState;
+  readonly #collection: string;
+  readonly #run: number;
+  readonly #urlsPerHostMax: number;
+  readonly #heedsDepth: boolean;
+  readonly #hosts: HostRows;
+  /** URLs offered lately, as pages and as what pages need, so that the links every page of a site has in common cost next to nothing. */
+  readonly #seen = new RecentTexts(SEEN_REMEMBERED_MAX);
+  readonly #seenEmbeds = new RecentTexts(SEEN_REMEMBERED_MAX / 4);
+  /** Rows of the queue that are not written yet, within a transaction: their columns one behind the other. */
+  #enqueued: number[] = [];
+  /** The last number of a rank; undefined before the first. */
+  #lastNumber: number | undefined;
+  /** Of the URL that was queued last. */
+  lastRank = 0;
+  /** The rank that it had until then, when it was queued already. */
+  movedFrom: number | undefined;
+  /** Whether nothing is given out of the queue but what visited pages need: there are pages enough. */
+  onlyNeeds = false;
+  /** Whether pages that turn out to be nearer than they seemed are read again. */
+  readsAgain = false;
+  /** Pages of depth 0 that are queued; undefined when nobody has asked. */
+  #seedsLeft: number | undefined;
+  /** Rank, key and page, by host, of what is to leave the queue, within a transaction. */
+  readonly #settled = new Map<number, (readonly [number, number, number])[]>();
+
+  constructor(state: CrawlState, collection: string, run: number, urlsPerHostMax: number, heedsDepth = true) {
+    this.#state = state;
+    this.#collection = collection;
+    this.#hosts = new HostRows(state, collection);
+    this.#run = run;
+    this.#urlsPerHostMax = urlsPerHostMax;
+    this.#heedsDepth = heedsDepth;
+  }
+
+  /** Whether this URL was remembered a moment ago, at this depth or a smaller one. What pages need has the distance that `needDistance` gives. */
+  remembers(url: string, isEmbed: boolean, depth: number): boolean {
+    return isEmbed ? this.#seenEmbeds.has(url, depth) : this.#seen.has(url, this.#heedsDepth ? depth : 0);
+  }
+
+  /** Remembers a URL for a while: that it was offered at a depth, or need not be. */
+  remember(url: string, isEmbed: boolean, depth: number): void {
+    if (isEmbed) this.#seenEmbeds.add(url, depth);
+    else this.#seen.add(url, this.#heedsDepth ? depth : 0);
+  }
+
+  /** Whether a page is queued that may be a seed, or what one led to: what it brings may yet widen the scope. */
+  get hasSeedsLeft(): boolean {
+    this.#seedsLeft ??= this.#state.get<{ count: number }>(SEEDS_LEFT, this.#collection)!.count;
+    return this.#seedsLeft > 0;
+  }
+
+  /** Forgets all that: when a transaction failed, or the scope grew. */
+  forget(): void {
+    this.#seen.clear();
+    this.#seenEmbeds.clear();
+    this.#hosts.forget();
+  }
+
+  /**
+   * Takes a URL in, unless the run has it. `onlyNew`: unless the collection has it; `orGone`: what it has and was gone is taken all the same. To be called within `transaction`.
+   */
+  offer(offer: Offer, onlyNew: boolean, orGone = false): Verdict {
+    const name = hostName(offer.url);
+    const host = this.#hosts.get(name);
+    const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
+    const role = ROLES.indexOf(offer.role);
+    const rank = this.#nextRank(offer);
+    const isFull = host.known >= this.#urlsPerHostMax;
+    const inserted = isFull
+      ? 0
+      : this.#state.run(INSERT_URL, host.id, key, page, offer.url, this.#run, role, offer.depth, offer.hops, rank);
+    if (inserted === 1) {
+      this.#hosts.countKnown(host);
+    } else {
+      if (this.#isNearerAndDone(offer, host.id, key, page) && this.readsAgain) {
+        this.#readAgain(host, offer, key, page);
+        return 'queued';
+      }
+      if (isNeed(offer) && this.#moveUp(host, offer, key, page)) return 'queued';
+      if (onlyNew && !orGone) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
+      const renewed = this.#state.run(
+        onlyNew ? RENEW_GONE : RENEW_ANY,
+        this.#run,
+        role,
+        offer.depth,
+        offer.hops,
+        rank,
+        host.id,
+        key,
+        page,
+        this.#run,
+      );
+      if (renewed === 0) return isFull && !this.#isKnown(host.id, key, page) ? 'host-full' : 'known';
+    }
+    if (this.#variants(host.id, key) > VARIANTS_MAX) {
+      this.#state.run(DROP_URL, host.id, key, page);
+      return 'variant';
+    }
+    this.#enqueue(host, offer, key, page);
+    return 'queued';
+  }
+
+  /** Notes the depth of a page that is known, where it is smaller than the one it had. Says whether it did so with one that this run has visited. */
+  #isNearerAndDone({ role, depth }: Offer, host: number, key: number, page: number): boolean {
+    if (!this.#heedsDepth || !isPageRole(role)) return false;
+    const row = this.#state.get<{ run: number; state: number }>(NEARER, depth, host, key, page, depth);
+    return row?.run === this.#run && row.state === STATE_DONE;
+  }
+
+  #readAgain(host: HostRow, offer: Offer, key: number, page: number): void {
+    this.#state.run(REQUEUE, this.#nextRank(offer), host.id, key, page);
+    this.#enqueue(host, offer, key, page);
+  }
+
+  /** Gives a URL that waits as a page the place of what visited pages need. Says whether it has another rank since then. */
+  #moveUp(host: HostRow, offer: Offer, key: number, page: number): boolean {
+    const waiting = this.#state.get<{ rank: number }>(WAITING_PAGE, host.id, key, page, this.#run);
+    if (!waiting) return false;
+    // What a page that is queued led to stands among what is needed already.
+    const isMoved = waiting.rank >= NEED_RANK_END;
+    const rank = isMoved ? this.#nextRank(offer) : waiting.rank;
+    this.#state.run(MAKE_NEED, offer.depth, offer.hops, rank, host.id, key, page);
+    if (!isMoved) return false;
+    this.#dequeue({ host: host.id, key, page }, waiting.rank);
+    this.#enqueue(host, offer, key, page);
+    this.movedFrom = waiting.rank;
+    return true;
+  }
+
+  /** Queues a URL that led elsewhere again, to be asked for again, unless this run did so after a time. To be called within `transaction`. Says whether it is queued. */
+  askAgain(url: string, hops: number, time: EpochMs): boolean {
+    const host = this.#hosts.get(hostName(url));
+    const [key, page] = [keyHash(url), pageHash(url)];
+    const row = this.#state.get<{ role: number; depth: number }>(ASK_AGAIN, hops, host.id, key, page, this.#run, time);
+    if (!row) return false;
+    this.#enqueue(host, { url, role: ROLES[row.role]!, depth: row.depth, hops }, key, page);
+    this.#state.run(SET_RANK, this.lastRank, host.id, key, page);
+    return true;
+  }
+
+  #row(url: string, key = keyHash(url), page = pageHash(url)): (UrlRow & { run: number; state: number }) | undefined {
+    return this.#state.get(
+      `SELECT url.* FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND host.name = ? AND url.key = ? AND url.page = ?`,
+      this.#collection,
+      hostName(url),
+      key,
+      page,
+    );
+  }
+
+  /** What is known of a URL, if this run took it in, or with `orEarlier` any, and whether it was visited and is not to be visited again. Nothing, when it is gone or was dropped. */
+  find(url: string, orEarlier: boolean): (QueuedUrl & { readonly isDone: boolean }) | undefined {
+    const row = this.#row(url);
+    if (row?.state === STATE_GONE || row?.state === STATE_DROPPED) return undefined;
+    return row && (orEarlier || row.run === this.#run)
+      ? { ...itemOf(row), isDone: row.state === STATE_DONE }
+      : undefined;
+  }
+
+  /** What is known of a URL that a page asks for, as if for the first time when that is nothing, and whether this run is done with it. */
+  lookUp(offer: Offer): QueuedUrl & { readonly isSettled: boolean } {
+    const [key, page] = [keyHash(offer.url), pageHash(offer.url)];
+    const row = this.#row(offer.url, key, page);
+    if (row) return { ...itemOf(row), ...offer, isSettled: row.run === this.#run && row.state !== STATE_QUEUED };
+    const none = { captured: undefined, verified: undefined, etag: undefined, modified: undefined, digest: undefined };
+    return { ...offer, ...none, host: 0, key, page, tries: 0, status: 0, isSettled: false };
+  }
+
+  /** Makes a URL known that a page asked for, without queueing it. To be called within `transaction`, and followed by `settle`. */
+  admit(item: QueuedUrl): QueuedUrl {
+    const host = this.#hosts.get(hostName(item.url));
+    const role = ROLES.indexOf(item.role);
+    const inserted = this.#state.run(
+      `INSERT INTO url (host, key, page, url, run, state, role, depth, hops) VALUES (?, ?, ?, ?, ?, ${STATE_DONE}, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET run = excluded.run WHERE run < excluded.run`,
+      host.id,
+      item.key,
+      item.page,
+      item.url,
+      this.#run,
+      role,
+      item.depth,
+      item.hops,
+    );
+    if (inserted === 1 && item.host === 0) {
+      this.#hosts.countKnown(host);
+    }
+    return { ...item, host: host.id };
+  }
+
+  /** URLs of a key that this run took in. What earlier ones knew does not count: a site may give out other session ids each time. */
+  #variants(host: number, key: number): number {
+    return this.#state.get<{ count: number }>(COUNT_VARIANTS, host, key, this.#run)!.count;
+  }
+
+  #isKnown(host: number, key: number, page: number): boolean {
+    return this.#state.get('SELECT 1 FROM url WHERE host = ? AND key = ? AND page = ?', host, key, page) !== undefined;
+  }
+
+  /** No two ranks are the same. Asked for when it is needed: a recrawl fills the queue by itself before that. */
+  #nextRank(offer: Offer): number {
+    this.#lastNumber ??= this.#state.get<{ last: number | null }>(LAST_NUMBER, this.#collection)!.last ?? 0;
+    return rankOf(offer) * RANK_STEP + this.#lastNumber + 1;
+  }
+
+  #enqueue(host: HostRow, offer: Offer, key: number, page: number): void {
+    this.lastRank = this.#nextRank(offer);
+    this.#lastNumber!++;
+    this.movedFrom = undefined;
+    if (this.#seedsLeft !== undefined && isSeed(offer)) this.#seedsLeft++;
+    this.#enqueued.push(host.id, this.lastRank, key, page);
+    if (this.#enqueued.length >= ENQUEUED_TOGETHER * QUEUE_COLUMNS) this.#flushQueue();
+    this.#hosts.countQueued(host);
+  }
+
+  #dequeue({ host, key, page }: Pick<QueuedUrl, 'host' | 'key' | 'page'>, rank: number): void {
+    let rows = this.#settled.get(host);
+    if (!rows) this.#settled.set(host, (rows = []));
+    rows.push([rank, key, page]);
+  }
+
+  /** Takes out of the queue what was settled, that of a host at once. */
+  #flushSettled(): void {
+    for (const [host, rows] of this.#settled) {
+      const removed = this.#state.run(DEQUEUE, host, JSON.stringify(rows));
+      this.#state.run('UPDATE host SET queued = queued - ? WHERE id = ?', removed, host);
+    }
+    this.#settled.clear();
+  }
+
+  /** Puts into the queue what is to be there: many rows at a time, since the way to the database costs more than a row. */
+  #flushQueue(): void {
+    const values = this.#enqueued;
+    this.#enqueued = [];
+    if (values.length === ENQUEUED_TOGETHER * QUEUE_COLUMNS) {
+      this.#state.run(ENQUEUE_MANY, ...values);
+      return;
+    }
+    for (let at = 0; at < values.length; at += QUEUE_COLUMNS)
+      this.#state.run(ENQUEUE_ONE, ...values.slice(at, at + QUEUE_COLUMNS));
+  }
+
+  /** Runs offers and settlements whose changes are made together or not at all. */
+  transaction(work: () => void): void {
+    try {
+      this.#state.transaction(() => {
+        work();
+        this.#flushQueue();
+        this.#hosts.write();
+        this.#flushSettled();
+      });
+    } catch (error) {
+      this.#hosts.revert();
+      this.#settled.clear();
+      this.#enqueued = [];
+      this.#seedsLeft = undefined;
+      this.forget();
+      throw error;
+    }
+  }
+
+  /** The next URLs of a host behind a rank, in order. Those under way are still among them. */
+  peek(host: number, after: number, count: number): (QueuedUrl & { readonly rank: number })[] {
+    const sql = this.onlyNeeds ? PEEK_NEEDS : PEEK_ALL;
+    const rows = this.#state.all<UrlRow & { rank: number }>(sql, host, after, count);
+    return rows.map((row) => ({ ...itemOf(row), rank: row.rank }));
+  }
+
+  /**
+   * Takes a visited URL out of the queue, where it stood at `rank` when it was taken, if it did, and stands at `movedTo`, if it has moved since. To be called within `transaction`, once its captures are acknowledged. Says whether it is queued
+   * again, to be read again: it was named at a smaller depth while it was under way.
+   */
+  settle(settlement: Settlement, rank: number | undefined, movedTo?: number): boolean {
+    const { item, state, status, verified, captured, etag, modified, digest, isChanged } = settlement;
+    if (rank !== undefined) {
+      this.#dequeue(item, rank);
+      if (movedTo !== undefined) this.#dequeue(item, movedTo);
+      if (this.#seedsLeft !== undefined && isSeed(item) && rank < SEED_RANK_END) this.#seedsLeft--;
+    }
+    const watched =
+      isChanged !== undefined && item.verified !== undefined && verified !== undefined ? verified - item.verified : 0;
+    this.#state.run(
+      `UPDATE url SET state = ?, role = coalesce(?, role), hops = coalesce(?, hops), status = ?, verified = coalesce(?, verified), captured = coalesce(?, captured), etag = ?, modified = ?,
+         digest = coalesce(?, digest), visits = visits + ?, changes = changes + ?, watched = watched + ?
+       WHERE host = ? AND key = ? AND page = ?`,
+      state,
+      // A page that something turned out to need while it was under way was visited as the page that it is.
+      rank === undefined ? null : ROLES.indexOf(item.role),
+      rank === undefined ? null : item.hops,
+      status,
+      verified ?? null,
+      captured ?? null,
+      etag ?? null,
+      modified ?? null,
+      digest ?? null,
+      isChanged === undefined ? 0 : 1,
+      isChanged ? 1 : 0,
+      Math.max(0, watched),
+      item.host,
+      item.key,
+      item.page,
+    );
+    return rank !== undefined && state === STATE_DONE && this.#readIfNearer(item);
+  }
+
+  /** Queues a page that was visited again, to be read again, where it turned out to be nearer meanwhile. */
+  #readIfNearer(item: QueuedUrl): boolean {
+    if (!this.#heedsDepth || !this.readsAgain) return false;
+    const { depth } = this.#state.get<{ depth: number }>(DEPTH_OF, item.host, item.key, item.page)!;
+    if (depth >= item.depth) return false;
+    this.#readAgain(this.#hosts.get(hostName(item.url)), { ...item, depth }, item.key, item.page);
+    return true;
+  }
+
+  /** Remembers that a visit failed and will be tried again. */
+  countTry(item: QueuedUrl): void {
+    this.#state.run(
+      'UPDATE url SET tries = tries + 1 WHERE host = ? AND key = ? AND page = ?',
+      item.host,
+      item.key,
+      item.page,
+    );
+  }
+
+  /** Hosts with something queued, from one on. */
+  waitingHosts(after: number, count: number): WaitingHost[] {
+    const sql = this.onlyNeeds ? WAITING_NEEDS : WAITING_ALL;
+    return this.#state.all<WaitingHost>(sql, this.#collection, after, count);
+  }
+
+  /** The hosts with most to do. */
+  fullestHosts(count: number): WaitingHost[] {
+    return this.#state.all<WaitingHost>(
+      'SELECT id, name, queued FROM host WHERE collection = ? AND queued > 0 ORDER BY queued DESC LIMIT ?',
+      this.#collection,
+      count,
+    );
+  }
+
+  totals(): { known: number; queued: number } {
+    return this.#state.get<{ known: number; queued: number }>(
+      'SELECT coalesce(sum(known), 0) AS known, coalesce(sum(queued), 0) AS queued FROM host WHERE collection = ?',
+      this.#collection,
+    )!;
+  }
+
+  /** Drops everything that is queued. */
+  clearQueue(): void {
+    this.#state.transaction(() => {
+      this.#state.run('DELETE FROM queue WHERE host IN (SELECT id FROM host WHERE collection = ?)', this.#collection);
+      this.#state.run('UPDATE host SET queued = 0 WHERE collection = ?', this.#collection);
+    });
+    this.#seedsLeft = undefined;
+    this.forget();
+  }
+}
+
+/** Whether a visited page needs this to be shown. What it only names, such as a picture for those who link to it, has no hops. */
+function isNeed({ role, hops, isHint }: Offer): boolean {
+  return role === 'embed' && hops > 0 && !isHint;
+}
+
+/** Sitemaps first, then what a page needs to be shown, then pages, breadth first. */
+function rankOf({ role, depth, hops }: Offer): number {
+  if (role === 'sitemap') return 0;
+  if (role === 'embed' || hops > 0) return 1;
+  return 2 + Math.min(depth, 1000);
+}

@@ -1,0 +1,134 @@
+/**
+ * What a recrawl visits, of all that a collection knows.
+ *
+ * First what could not be verified the last time or was left over by a limit, and seeds that are gone, since all else hangs on them; then what is about to
+ * outlive its allowed lifetime, whatever the budget; then, within the budget, pages by how likely they have changed. With `fixed` everything is visited.
+ * URLs that the settings of this run leave out are not visited and keep what is known of them. What else is gone stays gone until a crawl from seeds comes by it again, or a page names it that was gone too and is back.
+ */
+import type { EpochMs } from '../../base/index.ts';
+import { noCounts } from '../report.ts';
+import { allSeeds, lastFirstRun, noteCounts, type Run } from '../run.ts';
+import { UNBOUNDED } from '../settings.ts';
+import { changeLikelihood } from './change-rate.ts';
+import { RANK_STEP } from './frontier.ts';
+import {
+  ROLES,
+  STATE_DONE,
+  STATE_DROPPED,
+  STATE_FORBIDDEN,
+  STATE_GONE,
+  STATE_QUEUED,
+  STATE_UNVERIFIED,
+} from './known-url.ts';
+import { type KnownUrl, Scope } from './scope.ts';
+import type { CrawlState } from './state.ts';
+
+/** A page counts as expiring when less than this share of its lifetime is left: it would outlive it before the next crawl. */
+const EXPIRING_SHARE = 0.1;
+
+export type RecrawlPlan = {
+  readonly unverified: number;
+  readonly expiring: number;
+  readonly likely: number;
+  /** What is known and the settings leave out. */
+  readonly outOfScope: number;
+};
+
+/** Queues the pages of a recrawl, in the order in which they shall be visited. */
+export function planRecrawl(state: CrawlState, run: Run, now: EpochMs): RecrawlPlan {
+  const { settings, collection, number } = run;
+  state.define<number>('change_likelihood', (visits, changes, watched, since) =>
+    changeLikelihood(visits, changes, watched, since),
+  );
+  const isWanted = wantedOfKnown(state, run);
+  state.define<number | string>('in_scope', (url, role, depth) =>
+    isWanted({ url: String(url), role: ROLES[Number(role)]!, depth: Number(depth) }) ? 1 : 0,
+  );
+  const isInScope = 'in_scope(url.url, url.role, url.depth)';
+  return state.transaction(() => {
+    const queue = (
+      band: number,
+      where: string,
+      order: string,
+      limit: number,
+      ...values: (number | string)[]
+    ): number => {
+      const count = state.run(
+        `INSERT INTO queue (host, rank, key, page)
+         SELECT url.host, ${band} * ${RANK_STEP} + row_number() OVER (ORDER BY ${order}), url.key, url.page
+         FROM url JOIN host ON host.id = url.host
+         WHERE host.collection = ? AND url.run < ? AND (${where}) AND ${isInScope} ORDER BY ${order} LIMIT ?`,
+        collection,
+        number,
+        ...values,
+        Math.min(limit, UNBOUNDED),
+      );
+      state.run(
+        `UPDATE url SET run = ?, state = ${STATE_QUEUED}, rank = queue.rank, tries = 0 FROM queue
+         WHERE queue.host = url.host AND queue.key = url.key AND queue.page = url.page AND url.run < ?
+           AND url.host IN (SELECT id FROM host WHERE collection = ?)`,
+        number,
+        number,
+        collection,
+      );
+      return count;
+    };
+    const oldest = 'coalesce(url.verified, 0), url.host, url.key, url.page';
+    const unverified = queue(
+      0,
+      `url.state IN (${STATE_UNVERIFIED}, ${STATE_FORBIDDEN}, ${STATE_QUEUED})
+         OR url.state IN (${STATE_GONE}, ${STATE_DROPPED}) AND url.url IN (SELECT value FROM json_each(?))`,
+      oldest,
+      UNBOUNDED,
+      JSON.stringify([...run.seeds, ...run.grownSeeds]),
+    );
+    // By the lifetime that is allowed now, whatever it was when the page was seen.
+    const old = now - settings.lifetimeMs * (1 - EXPIRING_SHARE);
+    const expiring = queue(1, `url.state = ${STATE_DONE} AND url.verified <= ?`, oldest, UNBOUNDED, old);
+    const likelihood = `change_likelihood(url.visits, url.changes, url.watched, ${now} - coalesce(url.verified, 0)) DESC`;
+    const budget = settings.fixed ? UNBOUNDED : Math.max(0, settings.budget);
+    const likely = queue(
+      2,
+      `url.state NOT IN (${STATE_GONE}, ${STATE_DROPPED}, ${STATE_QUEUED})`,
+      settings.fixed ? oldest : `${likelihood}, ${oldest}`,
+      budget,
+    );
+    state.run(
+      'UPDATE host SET queued = (SELECT count(*) FROM queue WHERE queue.host = host.id) WHERE collection = ?',
+      collection,
+    );
+    noteCounts(state, run, noCounts());
+    const { outOfScope } = state.get<{ outOfScope: number }>(
+      `SELECT count(*) AS outOfScope FROM url JOIN host ON host.id = url.host
+       WHERE host.collection = ? AND url.run < ? AND url.state NOT IN (${STATE_GONE}, ${STATE_DROPPED}) AND NOT ${isInScope}`,
+      collection,
+      number,
+    )!;
+    return { unverified, expiring, likely, outOfScope };
+  });
+}
+
+/** Settings that say how far from its seeds a crawl goes. */
+const REACH = ['scope', 'include', 'depthMax'] as const;
+
+/**
+ * Which of the URLs that a collection knows a recrawl wants. The reach of the last crawl from seeds says nothing of them: other crawls of the collection found pages that it would not come
+ * to. A reach that only this recrawl was given holds, from the seeds of all crawls.
+ */
+export function wantedOfKnown(state: CrawlState, run: Run): (known: KnownUrl) => boolean {
+  const { settings, collection } = run;
+  const last = lastFirstRun(state, collection).settings;
+  const isNear = REACH.some((name) => JSON.stringify(settings[name]) !== JSON.stringify(last[name]));
+  const scope = new Scope(settings, [...run.grownSeeds, ...allSeeds(state, collection)]);
+  return (known) => scope.hasKnown(known, isNear);
+}
+
+/** URLs that a run found gone. */
+export function goneUrls(state: CrawlState, run: Run): string[] {
+  const rows = state.all<{ url: string }>(
+    `SELECT url.url FROM url JOIN host ON host.id = url.host WHERE host.collection = ? AND url.run = ? AND url.state = ${STATE_GONE}`,
+    run.collection,
+    run.number,
+  );
+  return rows.map(({ url }) => url);
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Frontier } from '../frontier/frontier.ts';
+import { CrawlState } from '../frontier/state.ts';
+import { CRAWL_DEFAULTS } from '../settings.ts';
+import { ActiveHosts } from './active-hosts.ts';
+import { Paces } from './paces.ts';
+
+const COUNT = 16_384 + 256;
+const MINUTE_MS = 60_000;
+
+/** A frontier with a URL on each of so many hosts. */
+function frontierOf(t: TestContext, count: number): Frontier {
+  const directory = mkdtempSync(join(tmpdir(), 'pinakes-hosts-'));
+  const state = CrawlState.open(directory);
+  t.after(() => {
+    state.close();
+    rmSync(directory, { recursive: true });
+  });
+  const frontier = new Frontier(state, 'default', 1, 1000);
+  const names = Array.from({ length: count }, (_, number) => `${number}.test`);
+  frontier.transaction(() => {
+    for (const name of names) frontier.offer({ url: `http://${name}/`, role: 'page', depth: 0, hops: 0 }, false);
+  });
+  return frontier;
+}
+
+test('of more hosts than can rest, each that may be asked again has its turn', (t) => {
+  const frontier = frontierOf(t, COUNT);
+  let now = 0;
+  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new Paces(CRAWL_DEFAULTS, () => now));
+  const asked = new Set<string>();
+  const askAll = () => {
+    asked.clear();
+    while (hosts.fill(now) || asked.size === 0)
+      for (const host of hosts.inTurn()) {
+        if (host.readyAt <= now) {
+          asked.add(host.name);
+          host.pace.refuse(now, MINUTE_MS);
+        }
+        hosts.rest(host, now);
+      }
+    return asked.size;
+  };
+  assert.equal(askAll(), COUNT);
+  now += 2 * MINUTE_MS;
+  assert.equal(askAll(), COUNT);
+});
+
+test('hosts whose names lead nowhere keep no place, however many they are', (t) => {
+  const frontier = frontierOf(t, COUNT);
+  const hosts = new ActiveHosts(frontier, CRAWL_DEFAULTS, new Paces(CRAWL_DEFAULTS, () => 0));
+  while (hosts.fill(0))
+    for (const host of hosts.inTurn()) {
+      host.pace.missName(0);
+      hosts.setAside(host);
+    }
+  const left = [...hosts.inTurn()];
+  assert.ok(left.length > 0 && left.every(({ pace }) => !pace.isAside), 'without room they are looked up again');
+  for (const { pace } of left) pace.missName(0);
+  assert.ok(left.every(({ pace }) => pace.isMissing && pace.isGivenUp));
+});
+
+test('a host that was set aside and answered another request is asked on', (t) => {
+  const hosts = new ActiveHosts(frontierOf(t, 1), CRAWL_DEFAULTS, new Paces(CRAWL_DEFAULTS, () => 0));
+  hosts.fill(0);
+  const [host] = hosts.inTurn();
+  host!.pace.missName(0);
+  hosts.setAside(host!);
+  assert.ok(!hosts.hasWork(0));
+  host!.pace.accept('http://0.test');
+  assert.ok(hosts.hasWork(10_000) && [...hosts.inTurn()].includes(host!));
+});

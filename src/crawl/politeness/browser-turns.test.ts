@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Exchange } from '../fetch/exchange.ts';
+import { CRAWL_DEFAULTS } from '../settings.ts';
+import { Turns } from './browser-turns.ts';
+import { Pace } from './pace.ts';
+import { RobotsRules } from './robots-rules.ts';
+
+const HOUR_MS = 3600_000;
+const PICTURE = 'https://a.test/picture.png';
+
+/** Turns at one host, by a clock that stands still until it is moved. */
+function turnsAt(pace: Pace, rules: RobotsRules | undefined) {
+  const time = { now: 0 };
+  const turns: Turns = new Turns({
+    clock: () => time.now,
+    paceOf: () => pace,
+    rulesOf: () => rules,
+    fetchRules: async (_, turn) => turn.refuse(10 * 24 * HOUR_MS) as undefined,
+    wake: () => setImmediate(() => turns.start(16)),
+  });
+  return { turns, time };
+}
+
+test('nobody waits for a host that is given up while its rules are asked for', async () => {
+  const pace = new Pace(CRAWL_DEFAULTS);
+  const { turns } = turnsAt(pace, undefined);
+  assert.equal(await turns.take(PICTURE, AbortSignal.timeout(5000)), undefined);
+  assert.equal(turns.start(16), Number.POSITIVE_INFINITY);
+});
+
+test('nobody waits for a host that is given up while others have their turns', async () => {
+  const pace = new Pace(CRAWL_DEFAULTS);
+  const { turns } = turnsAt(pace, RobotsRules.allowing());
+  const first = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
+  const second = turns.take(PICTURE, AbortSignal.timeout(5000));
+  first.refuse(2 * HOUR_MS);
+  first.end(undefined);
+  assert.equal(await second, undefined);
+});
+
+test('a host that has answers for pages between its refusals is not given up', async () => {
+  const pace = new Pace(CRAWL_DEFAULTS);
+  const { turns, time } = turnsAt(pace, RobotsRules.allowing());
+  for (let count = 0; count < 3; count++) {
+    const refused = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
+    refused.refuse(HOUR_MS / 2);
+    refused.end({ status: 429, time: time.now, latencyMs: 1 } as Exchange);
+    time.now += HOUR_MS;
+    const answered = (await turns.take(PICTURE, AbortSignal.timeout(5000)))!;
+    answered.end({ url: PICTURE, status: 200, time: time.now, latencyMs: 1 } as Exchange);
+    time.now += HOUR_MS;
+  }
+  assert.ok(!pace.isGivenUp);
+});

@@ -1,0 +1,146 @@
+/**
+ * Turns at hosts: what a page asks for while it is rendered goes out no faster than what the crawl itself asks for. A request waits until robots.txt is known
+ * and allows it, and until its host may be asked again; turns are given in the order in which they were asked for, host by host.
+ */
+import type { EpochMs } from '../../base/index.ts';
+import type { Exchange } from '../fetch/exchange.ts';
+import { hostName, originOf } from '../frontier/frontier-url.ts';
+import { LATER, type Pace } from './pace.ts';
+import type { RobotsRules } from './robots-rules.ts';
+
+/** Leave to ask a host once. */
+export type Turn = {
+  /** The answer is in, or there is none. Only the first call counts. */
+  end(exchange: Exchange | undefined): void;
+  /** The host asked to be left alone. */
+  refuse(retryAfterMs: number | undefined): void;
+};
+
+export type TurnParts = {
+  readonly clock: () => EpochMs;
+  readonly paceOf: (host: string) => Pace;
+  /** The rules of an origin, when they are known. */
+  readonly rulesOf: (origin: string) => RobotsRules | undefined;
+  /** Fetches the rules of an origin within a turn, after so many tries; undefined when they could not be had, and the host was left alone for another. */
+  readonly fetchRules: (origin: string, turn: Turn, tries: number) => Promise<RobotsRules | undefined>;
+  /** Something changed that may let others go. */
+  readonly wake: () => void;
+};
+
+type Waiting = { readonly give: (turn: Turn | undefined) => void };
+
+export class Turns {
+  readonly #parts: TurnParts;
+  readonly #waiting = new Map<string, Set<Waiting>>();
+  readonly #rules = new Map<string, Promise<RobotsRules | undefined>>();
+  /** Turns that have not ended. */
+  under = 0;
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts;
+  }
+
+  /** Waits for a turn; undefined when robots.txt forbids the URL, or its host is given up. Throws when the signal is aborted before. */
+  async take(url: string, signal: AbortSignal): Promise<Turn | undefined> {
+    const { origin } = new URL(url);
+    const rules = this.#parts.rulesOf(origin) ?? (await unless(signal, this.#fetchedRules(origin)));
+    if (!rules?.isAllowed(url)) return undefined;
+    this.#parts.paceOf(hostName(url)).heedCrawlDelay(rules.crawlDelayMs);
+    return this.next(hostName(url), signal);
+  }
+
+  /** Gives turns to those who may go now, at most so many, and says when more may. Of a host that is given up, or set aside, there is nothing to wait for. */
+  start(room: number): EpochMs {
+    const now = this.#parts.clock();
+    let nextAt = Number.POSITIVE_INFINITY;
+    for (const [host, waiting] of this.#waiting) {
+      const pace = this.#parts.paceOf(host);
+      for (const one of waiting) {
+        if (this.under >= room) return Number.POSITIVE_INFINITY;
+        const isClosed = pace.isGivenUp || pace.isAside;
+        if (pace.readyAt > now && !isClosed) break;
+        waiting.delete(one);
+        one.give(isClosed ? undefined : this.#begin(pace, now));
+      }
+      if (waiting.size === 0) this.#waiting.delete(host);
+      else nextAt = Math.min(nextAt, pace.readyAt);
+    }
+    return nextAt;
+  }
+
+  #begin(pace: Pace, now: EpochMs): Turn {
+    const { clock, wake } = this.#parts;
+    pace.begin(now);
+    this.under++;
+    let isOver = false;
+    return {
+      end: (exchange) => {
+        if (isOver) return;
+        isOver = true;
+        this.under--;
+        if (exchange && !LATER.has(exchange.status)) pace.accept(originOf(exchange.url));
+        pace.end(clock(), exchange);
+        wake();
+      },
+      refuse: (retryAfterMs) => pace.refuse(clock(), retryAfterMs),
+    };
+  }
+
+  /** Waits until a host may be asked, whatever its rules are; undefined when it is given up. */
+  next(host: string, signal: AbortSignal): Promise<Turn | undefined> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      const queue = this.#waiting.get(host) ?? new Set();
+      this.#waiting.set(host, queue);
+      const waiting = {
+        give: (turn: Turn | undefined) => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(turn);
+        },
+      };
+      const onAbort = () => {
+        queue.delete(waiting);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      queue.add(waiting);
+      this.#parts.wake();
+    });
+  }
+
+  /** All who need the rules of an origin wait for the same fetch. It goes on when one of them gives up. */
+  #fetchedRules(origin: string): Promise<RobotsRules | undefined> {
+    let fetching = this.#rules.get(origin);
+    if (!fetching) {
+      fetching = this.#fetchRules(origin).finally(() => this.#rules.delete(origin));
+      this.#rules.set(origin, fetching);
+    }
+    return fetching;
+  }
+
+  async #fetchRules(origin: string): Promise<RobotsRules | undefined> {
+    for (let tries = 0; ; tries++) {
+      const turn = await this.next(hostName(`${origin}/`), new AbortController().signal);
+      if (!turn) return undefined;
+      try {
+        const rules = await this.#parts.fetchRules(origin, turn, tries);
+        if (rules) return rules;
+      } finally {
+        turn.end(undefined);
+      }
+    }
+  }
+}
+
+async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason as Error);
+  work.catch(() => {});
+  if (signal.aborted) throw signal.reason;
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

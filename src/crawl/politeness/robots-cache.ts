@@ -1,0 +1,106 @@
+/**
+ * The robots.txt files of origins: fetched when first needed, kept for a day (RFC 9309, 2.4), and captured like everything else.
+ *
+ * 2xx is read; redirects are followed, up to five, across hosts; other 3xx and 4xx allow everything; 408, 429, 5xx, silence and a cut file forbid everything
+ * until the file can be had.
+ */
+import type { EpochMs } from '../../base/index.ts';
+import type { CrawlState } from '../frontier/state.ts';
+import type { Unreachable } from '../outcome.ts';
+import { isFresh, ROBOTS_BYTES_MAX, ROBOTS_FRESH_MS, RobotsRules } from './robots-rules.ts';
+import type { RobotsOutcome, RobotsVerdict } from './robots-visit.ts';
+
+const ORIGINS_REMEMBERED_MAX = 1000;
+/** Of the files themselves; what is made of one takes several times as much. Most have a few kilobytes. */
+const BYTES_REMEMBERED_MAX = 16 * ROBOTS_BYTES_MAX;
+
+/** Of the next few origins, those whose files do not hold any more. So all of them go in time, without a look through all there are. */
+const FORGET_SOME = `DELETE FROM robots WHERE origin IN
+  (SELECT origin FROM (SELECT origin, fetched FROM robots WHERE origin > ? ORDER BY origin LIMIT 4) WHERE abs(fetched - ?) > ${ROBOTS_FRESH_MS})`;
+
+type Remembered = {
+  readonly rules: RobotsRules;
+  /** Of the file. */
+  readonly bytes: number;
+  readonly fetched: EpochMs;
+  readonly unreachable?: Unreachable;
+};
+
+export class RobotsCache {
+  readonly #state: CrawlState;
+  readonly #productToken: string;
+  readonly #memory = new Map<string, Remembered>();
+  #bytes = 0;
+
+  constructor(state: CrawlState, productToken: string) {
+    this.#state = state;
+    this.#productToken = productToken;
+  }
+
+  /** Rules for those who heed none. */
+  readonly everything = RobotsRules.allowing();
+
+  /** Why the rules of an origin forbid everything, when they could not be had. */
+  unreachable(origin: string): Unreachable | undefined {
+    return this.#memory.get(origin)?.unreachable;
+  }
+
+  /** The rules of an origin, when they are known and fresh. `now`: by the clock that says when they were fetched. */
+  get(origin: string, now: EpochMs): RobotsRules | undefined {
+    const known = this.#memory.get(origin) ?? this.#load(origin);
+    return known && isFresh(known.fetched, now) ? known.rules : undefined;
+  }
+
+  /** Takes in what was fetched. That rules could not be had is remembered, but not kept: the next crawl tries anew. */
+  put(origin: string, { verdict, body, time, unreachable }: RobotsOutcome): RobotsRules {
+    if (unreachable) return this.#remember(origin, verdict, body, time, unreachable);
+    const kept = Buffer.from(body.subarray(0, ROBOTS_BYTES_MAX));
+    this.#state.run(
+      'INSERT OR REPLACE INTO robots (origin, fetched, verdict, body) VALUES (?, ?, ?, ?)',
+      origin,
+      time,
+      verdict,
+      kept,
+    );
+    this.#state.run(FORGET_SOME, origin, time);
+    return this.#remember(origin, verdict, kept, time);
+  }
+
+  #load(origin: string): Remembered | undefined {
+    const row = this.#state.get<{ fetched: number; verdict: RobotsVerdict; body: Uint8Array }>(
+      'SELECT fetched, verdict, body FROM robots WHERE origin = ?',
+      origin,
+    );
+    if (!row) return undefined;
+    this.#remember(origin, row.verdict, row.body, row.fetched);
+    return this.#memory.get(origin);
+  }
+
+  #remember(
+    origin: string,
+    verdict: RobotsVerdict,
+    body: Uint8Array,
+    fetched: EpochMs,
+    unreachable?: Unreachable,
+  ): RobotsRules {
+    const rules =
+      verdict === 'rules'
+        ? RobotsRules.parse(body, this.#productToken)
+        : verdict === 'allow'
+          ? RobotsRules.allowing()
+          : RobotsRules.forbidding();
+    this.#forget(origin);
+    this.#memory.set(origin, { rules, bytes: body.length, fetched, ...(unreachable && { unreachable }) });
+    this.#bytes += body.length;
+    for (const oldest of this.#memory.keys()) {
+      if (this.#memory.size <= ORIGINS_REMEMBERED_MAX && this.#bytes <= BYTES_REMEMBERED_MAX) break;
+      this.#forget(oldest);
+    }
+    return rules;
+  }
+
+  #forget(origin: string): void {
+    this.#bytes -= this.#memory.get(origin)?.bytes ?? 0;
+    this.#memory.delete(origin);
+  }
+}

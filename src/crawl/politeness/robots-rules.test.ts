@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { utf8 } from '../../base/index.ts';
+import { RobotsRules } from './robots-rules.ts';
+
+const rulesOf = (text: string, token = 'pinakes') => RobotsRules.parse(utf8(text), token);
+const allows = (rules: RobotsRules, path: string) => rules.isAllowed(`http://a.test${path}`);
+
+test('groups that name the crawler are one, and the others do not count then', () => {
+  const rules = rulesOf(
+    'User-agent: *\nDisallow: /\n\nUser-agent: Pinakes/2.0\nDisallow: /a\n\nuser-agent: other\nuser-agent: pinakes\nDisallow: /b',
+  );
+  assert.deepEqual(
+    ['/a', '/b', '/c'].map((path) => allows(rules, path)),
+    [false, false, true],
+  );
+  assert.equal(allows(rulesOf('User-agent: *\nDisallow: /x'), '/x'), false);
+  assert.equal(allows(rulesOf('User-agent: other\nDisallow: /x'), '/x'), true);
+});
+
+test('the longest pattern decides, and of two of one length the one that allows', () => {
+  const rules = rulesOf(
+    'User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /a/b/c$\nAllow: /t\nDisallow: /t\nDisallow: /*.gif$',
+  );
+  const judged = ['/a', '/a/b', '/a/b/c', '/a/b/cd', '/t', '/x/y.gif', '/x/y.gif?z'].map((path) => allows(rules, path));
+  assert.deepEqual(judged, [false, true, false, true, true, false, true]);
+});
+
+test('escapes are compared in one form', () => {
+  const rules = rulesOf('User-agent: *\nDisallow: /caf\u00e9\nDisallow: /%7ejoe\nDisallow: /a%2fb');
+  const judged = ['/caf%C3%A9', '/~joe', '/a%2Fb', '/a/b'].map((path) => allows(rules, path));
+  assert.deepEqual(judged, [false, false, false, true]);
+});
+
+test('the file itself may always be fetched, and sitemaps and delays are read along', () => {
+  const rules = rulesOf('User-agent: *\nCrawl-delay: 2.5\nDisallow: /\nSitemap: /map.xml');
+  assert.equal(allows(rules, '/robots.txt'), true);
+  assert.equal(rules.crawlDelayMs, 2500);
+  assert.deepEqual(rules.sitemaps, ['/map.xml']);
+  const delays = ['.5', '3', '1e9', '-1', 'soon', '10 # s'].map(
+    (delay) => rulesOf(`User-agent: *\nCrawl-delay: ${delay}`).crawlDelayMs,
+  );
+  assert.deepEqual(delays, [500, 3000, 1000, undefined, undefined, 10_000]);
+});
+
+test('nothing that a server can send takes long or throws', () => {
+  const hostile = `User-agent: *\n${`Disallow: ${'*a'.repeat(5000)}$\n`.repeat(20)}`;
+  allows(rulesOf(hostile), `/${'a'.repeat(2000)}b`);
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), fc.webPath(), (bytes, path) => {
+      RobotsRules.parse(bytes, 'pinakes').isAllowed(`http://a.test${path}`);
+    }),
+  );
+});
+
+test('thousands of patterns are all held against a long path, but not when all of them nearly match', () => {
+  const fileOf = (pattern: (number: string) => string) =>
+    `User-agent: *\n${Array.from({ length: 20_000 }, (_, at) => `Disallow: ${pattern(String(at))}\n`).join('')}Allow: *c\n`;
+  const filler = 'b'.repeat(1900);
+  const meant = rulesOf(fileOf((number) => `/*?id=${number}&`));
+  assert.deepEqual(
+    ['', '&id=7&', 'id=7', 'id=7&', 'id=19999&c', 'id=20000&'].map((end) => allows(meant, `/${filler}?${end}`)),
+    [true, true, true, false, false, true],
+  );
+  // Of these the path has every three octets in a row, but not four.
+  const hostile = rulesOf(fileOf((number) => `*abcd*${number}`));
+  assert.deepEqual(
+    ['/abcbcd/19999', '/abcd/19999', `/abcbcd/0123456789${filler}`].map((path) => allows(hostile, path)),
+    [true, false, false],
+  );
+});

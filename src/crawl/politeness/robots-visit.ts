@@ -1,0 +1,176 @@
+/**
+ * Visits of robots.txt files: fetched, followed where they lead, kept like everything else, and judged.
+ *
+ * Of many hosts the files may lead to a single one. That is asked at its own pace, and for each file once.
+ */
+import type { Archive } from '../../archive/index.ts';
+import { EMPTY, type EpochMs } from '../../base/index.ts';
+import type { HttpHead } from '../../warc/index.ts';
+import type { CrawlCaptures } from '../crawl-captures.ts';
+import { type Fetcher, isLost, isPassing, redirectOf } from '../fetch/exchange.ts';
+import { ReceivedBody } from '../fetch/received-body.ts';
+import { hostName } from '../frontier/frontier-url.ts';
+import { contentOf } from '../links/page-links.ts';
+import type { Retry, Unreachable } from '../outcome.ts';
+import type { VisitOptions } from '../visit.ts';
+import type { Turn } from './browser-turns.ts';
+import { retryAfterMs } from './pace.ts';
+import { isFresh } from './robots-rules.ts';
+
+const REDIRECTS_MAX = 5;
+
+export type RobotsVerdict = 'rules' | 'allow' | 'forbid';
+
+export type RobotsOutcome = {
+  readonly kind: 'robots';
+  /** Set when the verdict is `forbid`. */
+  readonly unreachable?: Unreachable;
+  readonly verdict: RobotsVerdict;
+  readonly body: Uint8Array;
+  readonly time: EpochMs;
+  readonly captures: number;
+  readonly bytes: number;
+};
+
+/** Rules could not be had, and are worth another try. */
+export type RobotsRetry = Omit<Retry, 'isBusy'>;
+
+type RobotsAnswer = {
+  readonly status: number;
+  readonly head: HttpHead;
+  readonly bytes: number;
+  readonly content: Uint8Array;
+  readonly time: EpochMs;
+  readonly isCut: boolean;
+  /** Whether another visit fetched it. */
+  readonly isHeld: boolean;
+};
+
+type RobotsFetch = RobotsAnswer | Unreachable | RobotsRetry;
+
+export class RobotsVisitor {
+  readonly #archive: Archive;
+  readonly #fetcher: Fetcher;
+  readonly #captures: CrawlCaptures;
+  readonly #turnAt: (host: string) => Promise<Turn | undefined>;
+  /** Files that others lead to and that are being fetched. */
+  readonly #underWay = new Map<string, Promise<RobotsFetch>>();
+
+  /** `turnAt` waits until a host may be asked; undefined when it is given up. */
+  constructor(
+    archive: Archive,
+    fetcher: Fetcher,
+    captures: CrawlCaptures,
+    turnAt: (host: string) => Promise<Turn | undefined>,
+  ) {
+    this.#archive = archive;
+    this.#fetcher = fetcher;
+    this.#captures = captures;
+    this.#turnAt = turnAt;
+  }
+
+  /** Fetches and keeps the robots.txt of an origin. */
+  async visit(origin: string, options: VisitOptions): Promise<RobotsOutcome | RobotsRetry> {
+    let url = `${origin}/robots.txt`;
+    let captures = 0;
+    let bytes = 0;
+    const forbid = (unreachable: Unreachable): RobotsOutcome => ({
+      ...forbidsAll(unreachable, this.#archive.clock()),
+      captures,
+      bytes,
+    });
+    for (let redirects = 0; ; redirects++) {
+      const done = options.maybeDone || redirects > 0 ? await this.#stored(url) : undefined;
+      const answer = done ?? (await (redirects > 0 ? this.#fetchElsewhere(url, options) : this.#fetch(url, options)));
+      if ('kind' in answer) return answer;
+      if ('reason' in answer) return forbid(answer);
+      captures += answer.isHeld ? 0 : 1;
+      bytes += answer.bytes;
+      const next = redirectOf(url, answer.status, answer.head);
+      if (next !== undefined && redirects < REDIRECTS_MAX) {
+        url = next;
+        continue;
+      }
+      const hasRules = answer.status >= 200 && answer.status < 300;
+      const fault = isNoAnswer(answer.status) ? `answered ${answer.status}` : answer.isCut ? 'was cut' : undefined;
+      if (fault !== undefined) return forbid({ reason: 'robots-unreachable', detail: `${url} ${fault}` });
+      const body = hasRules ? answer.content : EMPTY;
+      const { time } = answer;
+      return { kind: 'robots', verdict: hasRules ? 'rules' : 'allow', body, time, captures, bytes };
+    }
+  }
+
+  async #fetchElsewhere(url: string, options: VisitOptions): Promise<RobotsFetch> {
+    // Nobody waits for a turn while it holds one; where the file that led here was stored before, that is not over yet.
+    options.onReceived(undefined, 0);
+    // Who has tries left is not given up with one who has none.
+    const shared = `${options.isLastTry} ${url}`;
+    const underWay = this.#underWay.get(shared);
+    if (underWay) {
+      const answer = await underWay;
+      return 'status' in answer ? { ...answer, bytes: 0, isHeld: true } : answer;
+    }
+    const fetching = this.#fetchInTurn(url, options).finally(() => this.#underWay.delete(shared));
+    this.#underWay.set(shared, fetching);
+    return fetching;
+  }
+
+  async #fetchInTurn(url: string, options: VisitOptions): Promise<RobotsFetch> {
+    const turn = await this.#turnAt(hostName(url));
+    if (!turn) return { reason: 'busy', detail: `${url}: the host is left alone` };
+    try {
+      const answer = await this.#fetch(url, { ...options, onReceived: (exchange) => turn.end(exchange) });
+      // It is this host that asks for a pause, and not only the one that led here that has to make it.
+      if ('kind' in answer && answer.waitMs !== undefined) turn.refuse(answer.waitMs);
+      return answer;
+    } finally {
+      turn.end(undefined);
+    }
+  }
+
+  async #fetch(url: string, options: VisitOptions): Promise<RobotsFetch> {
+    const fetched = await this.#fetcher.fetch({ url }, options.signal && { signal: options.signal });
+    if (fetched.kind === 'failure') {
+      const { reason } = fetched;
+      const detail = `${url}: ${fetched.detail}`;
+      if (!isPassing(reason) || options.isLastTry) return { reason, detail };
+      return { kind: 'retry', waitMs: undefined, why: `${reason}: ${detail}`, failure: { reason, detail } };
+    }
+    const { status, head, time } = fetched;
+    if (isNoAnswer(status) && !options.isLastTry) {
+      fetched.abandon();
+      const waitMs = retryAfterMs(head.get('retry-after'), this.#archive.clock());
+      return { kind: 'retry', waitMs, why: `${url} answered ${status}` };
+    }
+    const body = await ReceivedBody.receive(fetched, (bytes) => options.onReceived(fetched, bytes));
+    // Rules without their end may lack those that forbid. Of a long file it is known only when it is stored.
+    const isCut = () => status >= 200 && status < 300 && isLost(fetched.truncated());
+    const again: RobotsRetry = { kind: 'retry', waitMs: undefined, why: `${url} was cut` };
+    if (isCut() && !options.isLastTry) return again;
+    const { capture } = await this.#captures.store(fetched, body, undefined);
+    if (isCut() && !options.isLastTry) return again;
+    const content = body.whole ? contentOf(body.whole, head, true) : (await this.#captures.stored(capture))?.content;
+    return { status, head, bytes: body.bytes, content: content?.bytes ?? EMPTY, time, isCut: isCut(), isHeld: false };
+  }
+
+  /** What this very crawl captured; days ago, or cut, or when the host had no answer, it does not hold any more. */
+  async #stored(url: string): Promise<RobotsAnswer | undefined> {
+    const capture = await this.#captures.findDone(url);
+    if (!capture || !isFresh(capture.time, this.#archive.clock()) || isNoAnswer(capture.status)) return undefined;
+    const stored = await this.#captures.stored(capture);
+    const { http, head } = await this.#archive.open(capture);
+    if (!http || isLost(head.get('warc-truncated'))) return undefined;
+    const content = stored?.content.bytes ?? EMPTY;
+    return { status: capture.status, head: http, bytes: 0, content, time: capture.time, isCut: false, isHeld: true };
+  }
+}
+
+/** What comes of rules that could not be had. */
+export function forbidsAll(unreachable: Unreachable, time: EpochMs): RobotsOutcome {
+  return { kind: 'robots', verdict: 'forbid', unreachable, body: EMPTY, time, captures: 0, bytes: 0 };
+}
+
+/** Whether what came for a robots.txt says nothing of its rules: the host failed, or has no time now, which it says by a status of those that mean that there are none. */
+function isNoAnswer(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}
