@@ -1,8 +1,8 @@
 /** The scripts that replayed pages run with, served under `/static/` of the replay origin. */
 import { readFileSync } from 'node:fs';
 import { utf8 } from '../base/index.ts';
-import { PAGE_SCRIPT } from './page-script.ts';
-import { MODULE_WORKER_SCRIPT, WORKER_MENDS } from './worker-script.ts';
+import { PAGE_SCRIPT } from './in-page/page-script.ts';
+import { MODULE_WORKER_SCRIPT, WORKER_MENDS } from './in-page/worker-script.ts';
 
 export type Asset = { readonly mime: string; readonly bytes: Uint8Array };
 

@@ -4,9 +4,9 @@
  */
 import { bareMime } from '../base/index.ts';
 import type { HttpHead } from '../warc/index.ts';
-import { encodeAttribute } from './attribute-text.ts';
 import { linkTarget, type Memento } from './memento.ts';
 import { replayPath } from './replay-path.ts';
+import { encodeAttribute } from './rewrite/attribute-text.ts';
 
 /** Whether an answer is such a document, to be shown where it is; one that the server gave to be saved is not. */
 export function isViewed(contentType: string, status: number, head: HttpHead | undefined): boolean {

@@ -5,8 +5,8 @@
 import type { EpochMs } from '../base/index.ts';
 import { formatTimestamp } from '../base/index.ts';
 import type { ReplayOrigins } from './memento.ts';
-import type { Modifier } from './modifier.ts';
 import { REPLAY_ROOT } from './replay-path.ts';
+import type { Modifier } from './rewrite/modifier.ts';
 
 /** The name of the frame in which the web page shows a capture. Links that ask for a new window or the topmost one open here. */
 export const REPLAY_FRAME_NAME = 'pinakes-replay';

@@ -10,7 +10,7 @@
  * Nothing throws, whatever the path.
  */
 import { type EpochMs, formatTimestamp, parseTimestamp, parseTimestampEnd } from '../base/index.ts';
-import { type Modifier, modifierOf } from './modifier.ts';
+import { type Modifier, modifierOf } from './rewrite/modifier.ts';
 
 export const REPLAY_ROOT = '/web/';
 

@@ -9,13 +9,12 @@ import { bareMime, concat, EMPTY, type EpochMs, formatTimestamp, PinakesError, t
 import { mayBeUtf8, sniffCharset } from '../page/index.ts';
 import { requestKey, urlKey } from '../url/index.ts';
 import { beginsLikeCoding, byteRange, CODING_MAGIC_BYTES, type HttpHead } from '../warc/index.ts';
-import { callingBack, captureBesideBuster } from './cache-buster.ts';
-import type { Capture } from './capture.ts';
-import { askedOf, type Chosen, chooseCapture, type Held, heldOf, isWhole } from './capture-choice.ts';
-import { contentKind } from './content-kind.ts';
+import { callingBack, captureBesideBuster } from './choose/cache-buster.ts';
+import type { Capture } from './choose/capture.ts';
+import { askedOf, type Chosen, chooseCapture, type Held, heldOf, isWhole } from './choose/capture-choice.ts';
+import type { Exchange } from './choose/exchange-key.ts';
+import { type Alternatives, alternativesTo, neighboursOf } from './choose/neighbours.ts';
 import { documentPage, isViewed } from './document-page.ts';
-import type { Exchange } from './exchange-key.ts';
-import { LinkRewriter } from './link-rewriter.ts';
 import {
   httpDate,
   linkTarget,
@@ -24,13 +23,14 @@ import {
   type ReplayOrigins,
   resourceLinks,
 } from './memento.ts';
-import { isPageModifier, type Modifier } from './modifier.ts';
-import { type Alternatives, alternativesTo, neighboursOf } from './neighbours.ts';
 import { pageHead } from './page-head.ts';
 import { type Body, decodedBody, gather, partOf, releaseBody } from './payload-body.ts';
 import { parseReplayPath, REPLAY_ROOT, replayPath } from './replay-path.ts';
-import { type FieldList, originalFields, originalLinks, safeValue } from './response-head.ts';
-import { rewrittenBody, rewrittenType } from './rewriting.ts';
+import { contentKind } from './rewrite/content-kind.ts';
+import { LinkRewriter } from './rewrite/link-rewriter.ts';
+import { isPageModifier, type Modifier } from './rewrite/modifier.ts';
+import { type FieldList, originalFields, originalLinks, safeValue } from './rewrite/response-head.ts';
+import { rewrittenBody, rewrittenType } from './rewrite/rewriting.ts';
 import { SecurityFields } from './security-fields.ts';
 
 export type ReplayRequest = {

@@ -2,10 +2,10 @@
  * Finds the answer to a form or a script that sent something. The catalog files such answers under the key of their URL, like all others; what was sent
  * stands in the request record behind the answer, as nearly all crawlers write it. So the candidates are few, and their requests tell which is meant.
  */
-import type { Archive } from '../archive/index.ts';
-import { concat, copyOf, Recent } from '../base/index.ts';
-import { requestKey, type UrlKey } from '../url/index.ts';
-import { BlockScanner } from '../warc/index.ts';
+import type { Archive } from '../../archive/index.ts';
+import { concat, copyOf, Recent } from '../../base/index.ts';
+import { requestKey, type UrlKey } from '../../url/index.ts';
+import { BlockScanner } from '../../warc/index.ts';
 import type { Capture } from './capture.ts';
 
 /** How far behind an answer its request is looked for, and how much of a request is read. */

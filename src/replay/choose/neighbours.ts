@@ -1,7 +1,7 @@
 /** What surrounds a capture: the others of its URL, and, where there is none, what a reader may have meant. */
-import { type Archive, rangeOfKey } from '../archive/index.ts';
-import type { EpochMs } from '../base/index.ts';
-import { keyRange, urlKey } from '../url/index.ts';
+import { type Archive, rangeOfKey } from '../../archive/index.ts';
+import type { EpochMs } from '../../base/index.ts';
+import { keyRange, urlKey } from '../../url/index.ts';
 import { isOfScheme } from './candidates.ts';
 import type { Capture, CaptureRange } from './capture.ts';
 import { captureAt, isKnownByRecord, isShown } from './capture-choice.ts';

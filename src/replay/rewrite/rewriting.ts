@@ -1,11 +1,11 @@
 /** Rewrites the body of an answer: decodes its charset, lets the rewriter of its kind at it, and writes it as UTF-8. */
-import { fromLatin1, utf8 } from '../base/index.ts';
-import { decodeText, sniffCharset } from '../page/index.ts';
+import { fromLatin1, utf8 } from '../../base/index.ts';
+import { decodeText, sniffCharset } from '../../page/index.ts';
+import type { Body } from '../payload-body.ts';
 import type { ContentKind } from './content-kind.ts';
 import { rewriteCss } from './css-rewriter.ts';
 import { HtmlRewriter } from './html-rewriter.ts';
 import type { LinkRewriter } from './link-rewriter.ts';
-import type { Body } from './payload-body.ts';
 import { rewriteDash, rewriteHls } from './playlist-rewriter.ts';
 import { rewriteScript, workerPrelude } from './script-rewriter.ts';
 import { type TextRewriter, WholeText } from './text-rewriter.ts';

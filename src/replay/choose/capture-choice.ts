@@ -8,15 +8,15 @@
  * which share a key with what they lead to, and circles over other URLs, which on the web ended because a cookie was set on the way. A redirection of the asked
  * URL to itself in the asked second is named beside the next best: a client that asks for this very memento gets it, and is led on from there.
  */
-import { type Archive, isRedirection, lacksAnswer, type Retrieved } from '../archive/index.ts';
-import { PinakesError } from '../base/index.ts';
-import { urlKey } from '../url/index.ts';
-import { byteRange } from '../warc/index.ts';
+import { type Archive, isRedirection, lacksAnswer, type Retrieved } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import { urlKey } from '../../url/index.ts';
+import { byteRange } from '../../warc/index.ts';
+import { linkTarget } from '../memento.ts';
+import { releaseBody } from '../payload-body.ts';
 import { candidatesFor, isOfSecond, isSame, nearestFirst, type Wanted } from './candidates.ts';
 import type { Capture } from './capture.ts';
 import { type Exchange, relationTo } from './exchange-key.ts';
-import { linkTarget } from './memento.ts';
-import { releaseBody } from './payload-body.ts';
 
 /** How many captures are looked at before the best of those seen is taken. */
 const CANDIDATES_MAX = 64;

@@ -4,7 +4,7 @@
  * Browsers say what they want a resource for (`Sec-Fetch-Dest`); where they do not, the modifier of the URL does. What a script fetched for itself
  * is handed over as it is: wombat rewrites it when the script puts it into the page.
  */
-import { fromLatin1 } from '../base/index.ts';
+import { fromLatin1 } from '../../base/index.ts';
 import type { Modifier } from './modifier.ts';
 
 export type ContentKind =

@@ -2,7 +2,7 @@
  * Code that scripts make from text: in script elements, with `eval` and with `Function`. It is to see the stand-ins that other scripts see, not what is behind
  * them. Text of functions for the script of pages.
  */
-import { CHECK_LOCATION, PLACE, STAND_INS } from './script-rewriter.ts';
+import { CHECK_LOCATION, PLACE, STAND_INS } from '../rewrite/script-rewriter.ts';
 
 export const CODE_MENDS = `
   function mendCode(methods) {

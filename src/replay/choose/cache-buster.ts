@@ -7,9 +7,9 @@
  * Neither do names that scripts make up for a function to be called with the data, `?callback=jQuery1102_1583020800123` (JSONP): the captured script calls the
  * function of its own day, and is made to call the one that waits.
  */
-import type { Archive } from '../archive/index.ts';
-import type { EpochMs } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
+import type { Archive } from '../../archive/index.ts';
+import type { EpochMs } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
 import type { Capture } from './capture.ts';
 
 const NAMES: ReadonlySet<string> = new Set(

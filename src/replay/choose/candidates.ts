@@ -4,9 +4,9 @@
  * Keys do not tell `/a` from `/A` or `/a//b` from `/a/b`, as everywhere in the field; servers may. So of the captures of one visit those of the very URL
  * come first, whatever the minute; over longer spans the time counts, since one page may be written either way.
  */
-import { type Archive, rangeOfKey, VISIT_MS } from '../archive/index.ts';
-import { type EpochMs, equal } from '../base/index.ts';
-import { type UrlKey, urlKey } from '../url/index.ts';
+import { type Archive, rangeOfKey, VISIT_MS } from '../../archive/index.ts';
+import { type EpochMs, equal } from '../../base/index.ts';
+import { type UrlKey, urlKey } from '../../url/index.ts';
 import type { Capture } from './capture.ts';
 import { answersReading, type Exchange } from './exchange-key.ts';
 

@@ -8,10 +8,10 @@
  * The output is UTF-8 whatever the page was, and browsers write characters of a query in the charset of the page; so those are escaped here,
  * in the charset that the page had.
  */
-import { type EpochMs, formatTimestamp } from '../base/index.ts';
-import { CharsetEncoder } from '../page/index.ts';
+import { type EpochMs, formatTimestamp } from '../../base/index.ts';
+import { CharsetEncoder } from '../../page/index.ts';
+import { REPLAY_ROOT } from '../replay-path.ts';
 import type { Modifier } from './modifier.ts';
-import { REPLAY_ROOT } from './replay-path.ts';
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const ARCHIVED_SCHEME = /^(?:https?|ftp):/i;

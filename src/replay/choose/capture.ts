@@ -1,5 +1,5 @@
 /** Captures as the archive hands them out. */
-import type { Archive, Retrieved } from '../archive/index.ts';
+import type { Archive, Retrieved } from '../../archive/index.ts';
 
 export type Capture = Retrieved['capture'];
 
