@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { concat, PinakesError, type Random, seededRandom, utf8 } from '../base/index.ts';
-import { createDirectoryVolume, openDirectoryVolume } from './directory-volume.ts';
+import { createDirectoryVolume, openDirectoryVolume } from './directory/directory-volume.ts';
 import { CHANGES, type Effect, type Fault, FaultyVolume } from './faulty-volume.ts';
 import { openMemoryVolume } from './memory-volume.ts';
 import type { Volume } from './volume.ts';

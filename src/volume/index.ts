@@ -1,7 +1,7 @@
 /** volume: where segments rest. Imports base only; knows nothing of records. */
-export * from './directory-volume.ts';
+export * from './directory/directory-volume.ts';
 export * from './faulty-volume.ts';
-export * from './linked-volume.ts';
+export * from './linked/linked-volume.ts';
 export * from './memory-volume.ts';
 export { isObjectName } from './object-name.ts';
 export * from './volume.ts';

@@ -13,17 +13,17 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fileError, PinakesError } from '../base/index.ts';
-import type { DirectoryVolumeOptions } from './directory-volume.ts';
+import { fileError, PinakesError } from '../../base/index.ts';
+import type { DirectoryVolumeOptions } from '../directory/directory-volume.ts';
+import { type CachedHandle, HandleCache } from '../directory/handle-cache.ts';
+import { PromptReads } from '../directory/prompt-reads.ts';
+import { readRange, streamRange } from '../file-range.ts';
+import { assertObjectName, assertOffset, assertPrefix, compareNames } from '../object-name.ts';
+import { mapLimited, OperationCount, OperationQueue } from '../operation-queue.ts';
+import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from '../volume.ts';
+import { closedError, whereIn } from '../volume-error.ts';
 import { areSameEnds, readEnds } from './file-ends.ts';
-import { readRange, streamRange } from './file-range.ts';
-import { type CachedHandle, HandleCache } from './handle-cache.ts';
 import { createManifest, type LinkedFile, LinkedManifest } from './linked-manifest.ts';
-import { assertObjectName, assertOffset, assertPrefix, compareNames } from './object-name.ts';
-import { mapLimited, OperationCount, OperationQueue } from './operation-queue.ts';
-import { PromptReads } from './prompt-reads.ts';
-import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
-import { closedError, whereIn } from './volume-error.ts';
 
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;

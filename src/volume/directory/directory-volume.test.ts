@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, unlin
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { concat, PinakesError, utf8 } from '../base/index.ts';
+import { concat, PinakesError, utf8 } from '../../base/index.ts';
+import type { Volume } from '../volume.ts';
 import { createDirectoryVolume, openDirectoryVolume } from './directory-volume.ts';
-import type { Volume } from './volume.ts';
 
 async function inDirectory(body: (directory: string) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'pinakes-directory-'));

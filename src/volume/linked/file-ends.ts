@@ -8,8 +8,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { isEio, RunningDigest, SECTOR_BYTES, toHex } from '../base/index.ts';
-import { readRange } from './file-range.ts';
+import { isEio, RunningDigest, SECTOR_BYTES, toHex } from '../../base/index.ts';
+import { readRange } from '../file-range.ts';
 
 export const FINGERPRINT_BYTES = 64 * 1024;
 const SECTORS_MAX = FINGERPRINT_BYTES / SECTOR_BYTES;

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { PinakesError } from '../base/index.ts';
+import { PinakesError } from '../../base/index.ts';
 import { FINGERPRINT_BYTES } from './file-ends.ts';
 import { createLinkedVolume, type LinkedVolume, openLinkedVolume } from './linked-volume.ts';
 

@@ -10,7 +10,11 @@
  */
 import { type FileHandle, mkdir, open, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PinakesError, syncDirectory } from '../base/index.ts';
+import { PinakesError, syncDirectory } from '../../base/index.ts';
+import { compareNames } from '../object-name.ts';
+import { mapLimited, OperationQueue } from '../operation-queue.ts';
+import type { ObjectInfo } from '../volume.ts';
+import { whereIn } from '../volume-error.ts';
 import {
   counting,
   finishRename,
@@ -23,10 +27,6 @@ import {
   unlessGone,
   walk,
 } from './directory-layout.ts';
-import { compareNames } from './object-name.ts';
-import { mapLimited, OperationQueue } from './operation-queue.ts';
-import type { ObjectInfo } from './volume.ts';
-import { whereIn } from './volume-error.ts';
 
 const FILES_AT_ONCE = 16;
 const KEY = 'names';

@@ -11,11 +11,11 @@
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { fromUtf8, LF, PinakesError, syncDirectory, utf8 } from '../base/index.ts';
-import { isGone } from './directory-layout.ts';
+import { fromUtf8, LF, PinakesError, syncDirectory, utf8 } from '../../base/index.ts';
+import { isGone } from '../directory/directory-layout.ts';
+import { isObjectName } from '../object-name.ts';
+import { volumeError, whereIn } from '../volume-error.ts';
 import { areSectors, type FileEnds } from './file-ends.ts';
-import { isObjectName } from './object-name.ts';
-import { volumeError, whereIn } from './volume-error.ts';
 
 /** One has at least one of the two that tell its ends; older lines have no sectors. */
 export type LinkedFile = FileEnds & {

@@ -14,18 +14,18 @@
  */
 import { type FileHandle, open, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { makeDirectories, PinakesError, syncDirectory } from '../base/index.ts';
+import { makeDirectories, PinakesError, syncDirectory } from '../../base/index.ts';
+import { readRange, streamRange, writeParts } from '../file-range.ts';
+import { assertObjectName, assertOffset, assertPrefix } from '../object-name.ts';
+import { ObjectTrust } from '../object-trust.ts';
+import { mapLimited, OperationCount, OperationQueue } from '../operation-queue.ts';
+import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from '../volume.ts';
+import { closedError, type Doing, systemCode, volumeError, whereIn } from '../volume-error.ts';
 import { isGone } from './directory-layout.ts';
 import { isEmptyDirectory, readMark, removeMark, writeMark } from './directory-mark.ts';
 import { DirectoryNames } from './directory-names.ts';
-import { readRange, streamRange, writeParts } from './file-range.ts';
 import { type CachedHandle, HandleCache } from './handle-cache.ts';
-import { assertObjectName, assertOffset, assertPrefix } from './object-name.ts';
-import { ObjectTrust } from './object-trust.ts';
-import { mapLimited, OperationCount, OperationQueue } from './operation-queue.ts';
 import { PromptReads } from './prompt-reads.ts';
-import type { ObjectInfo, ReadRange, Volume, VolumeSpace } from './volume.ts';
-import { closedError, type Doing, systemCode, volumeError, whereIn } from './volume-error.ts';
 
 const HANDLES_MAX = 64;
 const READS_AT_ONCE = 16;

@@ -8,7 +8,7 @@
  */
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { VOLUME_MARK } from '../base/index.ts';
+import { VOLUME_MARK } from '../../base/index.ts';
 
 export type Mark = { readonly name: string | undefined };
 
