@@ -22,7 +22,7 @@ import type { UrlKey } from '../url/index.ts';
 import { BLOCK_PREFIX_BYTES, type BlockReference } from './block-codec.ts';
 import type { BlockKey, Capture, CaptureKind } from './catalog.ts';
 import { isCaptureTime, isLongKey, readCaptureKey } from './key-order.ts';
-import { type MimeDictionary, WRITTEN_OUT } from './mime-dictionary.ts';
+import { type MimeDictionary, WRITTEN_OUT } from './level/mime-dictionary.ts';
 import { DamagedRow, RowReader, type RowWriter } from './row-bytes.ts';
 import { readUrl, urlDifference, writeUrlRest } from './url-difference.ts';
 

@@ -23,6 +23,6 @@ export {
   type Segment,
   type Totals,
 } from './catalog.ts';
-export { openLevelCatalog, removeLevelCatalog } from './level-catalog.ts';
-export { checkDatabaseFiles } from './level-files.ts';
+export { openLevelCatalog, removeLevelCatalog } from './level/level-catalog.ts';
+export { checkDatabaseFiles } from './level/level-files.ts';
 export { MemoryCatalog } from './memory-catalog.ts';

@@ -4,10 +4,8 @@
  */
 import { compare, copyOf, type EpochMs, toHex, utf8 } from '../base/index.ts';
 import type { UrlKey } from '../url/index.ts';
-import { ALIAS_CANDIDATES_MAX, aliasStart } from './alias-key.ts';
 import { assertBlockKey } from './block-codec.ts';
 import { compareBlockKeys } from './block-order.ts';
-import { sideOf } from './capture-bounds.ts';
 import { assertCapture } from './capture-codec.ts';
 import {
   type Alias,
@@ -26,6 +24,8 @@ import {
   type Totals,
 } from './catalog.ts';
 import { compareRowsOfKeys } from './key-order.ts';
+import { ALIAS_CANDIDATES_MAX, aliasStart } from './level/alias-key.ts';
+import { sideOf } from './level/capture-bounds.ts';
 
 const PAGE_SIZE = 1000;
 

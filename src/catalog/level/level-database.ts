@@ -20,13 +20,13 @@ import { existsSync } from 'node:fs';
 import { open as openFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ClassicLevel, type Snapshot } from 'classic-level';
-import { PinakesError } from '../base/index.ts';
-import { URL_KEY_VERSION } from '../url/index.ts';
-import type { Totals } from './catalog.ts';
+import { PinakesError } from '../../base/index.ts';
+import { URL_KEY_VERSION } from '../../url/index.ts';
+import type { Totals } from '../catalog.ts';
+import { DamagedRow, RowReader, RowWriter } from '../row-bytes.ts';
+import { TABLE, tableKey, tableRange } from '../table.ts';
 import { levelError } from './level-error.ts';
 import { MimeDictionary, numberOfMimeKey } from './mime-dictionary.ts';
-import { DamagedRow, RowReader, RowWriter } from './row-bytes.ts';
-import { TABLE, tableKey, tableRange } from './table.ts';
 
 export type Database = ClassicLevel<Buffer, Buffer>;
 

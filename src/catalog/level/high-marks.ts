@@ -6,10 +6,10 @@
  *
  * A mark is written in the same batch as the captures that raised it, and never falls, whatever is removed.
  */
-import type { Place } from './catalog.ts';
+import type { Place } from '../catalog.ts';
+import { RowReader, RowWriter } from '../row-bytes.ts';
+import { TABLE } from '../table.ts';
 import type { Operations } from './level-database.ts';
-import { RowReader, RowWriter } from './row-bytes.ts';
-import { TABLE } from './table.ts';
 
 export class HighMarks {
   readonly #read: (key: Buffer) => Buffer | undefined;

@@ -1,6 +1,6 @@
 /** Failures of LevelDB as errors that say what to do. What is neither LevelDB's nor the file system's passes through unchanged. */
-import { fileError, PinakesError } from '../base/index.ts';
-import { DamagedRow } from './row-bytes.ts';
+import { fileError, PinakesError } from '../../base/index.ts';
+import { DamagedRow } from '../row-bytes.ts';
 
 type Failure = { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown };
 

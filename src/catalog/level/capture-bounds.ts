@@ -2,9 +2,9 @@
  * What a question for captures means in keys: where the scan begins and ends, which times it keeps, and how it leaps over the times that it does
  * not. A row past the wanted times of its URL key lets the scan leap to the next key, so that years of captures are not read to find a day.
  */
-import type { EpochMs } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
-import { type CaptureRange, onlyKeyOf } from './catalog.ts';
+import type { EpochMs } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { type CaptureRange, onlyKeyOf } from '../catalog.ts';
 import {
   afterUrlKeyOf,
   atTimeOf,
@@ -18,9 +18,9 @@ import {
   writeKeyAndTime,
   writeKeyStart,
   writePastKey,
-} from './key-order.ts';
-import { RowWriter } from './row-bytes.ts';
-import { TABLE, tableRange } from './table.ts';
+} from '../key-order.ts';
+import { RowWriter } from '../row-bytes.ts';
+import { TABLE, tableRange } from '../table.ts';
 
 export type CaptureBounds = {
   readonly from: Buffer;

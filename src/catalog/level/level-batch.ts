@@ -4,19 +4,19 @@
  * Removals come first, then what is put; of two puts of one thing the last counts. The rows that the changes touch are read before, because a capture
  * that replaces another must not count twice, one that is not there must not count at all, and blocks count what names them.
  */
-import { assert, fromLatin1 } from '../base/index.ts';
+import { assert, fromLatin1 } from '../../base/index.ts';
+import { type BlockReference, prefixOf } from '../block-codec.ts';
+import { assertCapture, type CaptureLink, readCaptureLink, writeCapture } from '../capture-codec.ts';
+import type { Alias, BlockKey, Capture, CatalogBatch, Totals } from '../catalog.ts';
+import { writeCaptureKey } from '../key-order.ts';
+import { RowWriter } from '../row-bytes.ts';
+import { TABLE, tableKey } from '../table.ts';
 import { writeAliasKey } from './alias-key.ts';
-import { type BlockReference, prefixOf } from './block-codec.ts';
 import { BlockRows, findEntry, findOrAddEntry, type TouchedRow } from './block-rows.ts';
-import { assertCapture, type CaptureLink, readCaptureLink, writeCapture } from './capture-codec.ts';
-import type { Alias, BlockKey, Capture, CatalogBatch, Totals } from './catalog.ts';
 import { HighMarks } from './high-marks.ts';
-import { writeCaptureKey } from './key-order.ts';
 import { type Database, type DatabaseState, type Operations, putBatchRows, readRows } from './level-database.ts';
 import { isWorthNumber, mimeKey, WRITTEN_OUT } from './mime-dictionary.ts';
-import { RowWriter } from './row-bytes.ts';
 import { segmentKey, writeSegment } from './segment-codec.ts';
-import { TABLE, tableKey } from './table.ts';
 
 type Read = (keys: Buffer[]) => Promise<(Buffer | undefined)[]>;
 

@@ -5,10 +5,10 @@
  *
  * Eight bytes of a digest find the candidates; a declared digest proves nothing anyway, and who relies on one reads the content.
  */
-import { assert } from '../base/index.ts';
-import { BLOCK_PREFIX_BYTES, type BlockReference } from './block-codec.ts';
-import { RowReader, type RowWriter } from './row-bytes.ts';
-import { TABLE } from './table.ts';
+import { assert } from '../../base/index.ts';
+import { BLOCK_PREFIX_BYTES, type BlockReference } from '../block-codec.ts';
+import { RowReader, type RowWriter } from '../row-bytes.ts';
+import { TABLE } from '../table.ts';
 
 const DECLARED_BYTES = 8;
 

@@ -1,5 +1,5 @@
 /** Reads bytes of LevelDB's files one after another: varints and slices. What does not fit is a DamagedRow. */
-import { DamagedRow } from './row-bytes.ts';
+import { DamagedRow } from '../row-bytes.ts';
 
 export class LevelBytes {
   readonly #bytes: Buffer;

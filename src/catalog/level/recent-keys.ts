@@ -5,10 +5,10 @@
  * What is held is always what the catalog holds: a change forgets its keys when it is made, and an answer that was under way meanwhile is not kept, because
  * it may tell of the time before.
  */
-import { Recent } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
-import type { Capture, CatalogBatch } from './catalog.ts';
-import { isLongKey } from './key-order.ts';
+import { Recent } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import type { Capture, CatalogBatch } from '../catalog.ts';
+import { isLongKey } from '../key-order.ts';
 
 /** So many captures are held, and keys without any count as one; about 20 MB. Long URLs count as several captures, and long keys are not held. */
 const CAPTURES_MAX = 32 * 1024;

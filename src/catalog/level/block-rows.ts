@@ -2,12 +2,12 @@
  * The rows of the blocks table that a batch touches: read once, changed in memory, written once. What they change in the totals is the difference
  * between what they add up to before and after, so it is right for any order of changes.
  */
-import { assert } from '../base/index.ts';
-import { type BlockEntry, type BlockReference, blockRowKey, readBlockRow, writeBlockRow } from './block-codec.ts';
-import { compareBlockKeys } from './block-order.ts';
-import type { BlockKey } from './catalog.ts';
+import { assert } from '../../base/index.ts';
+import { type BlockEntry, type BlockReference, blockRowKey, readBlockRow, writeBlockRow } from '../block-codec.ts';
+import { compareBlockKeys } from '../block-order.ts';
+import type { BlockKey } from '../catalog.ts';
+import { DamagedRow, type RowWriter } from '../row-bytes.ts';
 import type { Operations } from './level-database.ts';
-import { DamagedRow, type RowWriter } from './row-bytes.ts';
 
 export type BlockSums = { blocks: number; payloadBytes: number; uniquePayloadBytes: number };
 

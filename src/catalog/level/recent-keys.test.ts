@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { UrlKey } from '../url/index.ts';
-import type { Capture } from './catalog.ts';
+import type { UrlKey } from '../../url/index.ts';
+import type { Capture } from '../catalog.ts';
 import { RecentKeys } from './recent-keys.ts';
 
 const key = (text: string) => text as UrlKey;

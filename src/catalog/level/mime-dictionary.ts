@@ -6,8 +6,8 @@
  *
  * Servers send anything as a media type, so the dictionary is bounded: what is long, or comes when it is full, is written out.
  */
-import { RowReader, RowWriter } from './row-bytes.ts';
-import { TABLE } from './table.ts';
+import { RowReader, RowWriter } from '../row-bytes.ts';
+import { TABLE } from '../table.ts';
 
 const ENTRIES_MAX = 16_000;
 const CHARACTERS_MAX = 100;

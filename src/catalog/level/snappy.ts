@@ -8,8 +8,9 @@
  *   10  copy      length-1 in 6 bits, offset in 2 bytes        11  the same, offset in 4 bytes
  * ```
  */
+
+import { DamagedRow } from '../row-bytes.ts';
 import { LevelBytes } from './level-bytes.ts';
-import { DamagedRow } from './row-bytes.ts';
 
 export function decodeSnappy(packed: Buffer, bytesMax: number): Buffer {
   const reader = new LevelBytes(packed);

@@ -10,10 +10,10 @@
  *            volume      its length in bytes as a varint, then UTF-8
  *            name        UTF-8, the rest
  */
-import { assert } from '../base/index.ts';
-import type { Segment } from './catalog.ts';
-import { DamagedRow, RowReader, RowWriter } from './row-bytes.ts';
-import { TABLE } from './table.ts';
+import { assert } from '../../base/index.ts';
+import type { Segment } from '../catalog.ts';
+import { DamagedRow, RowReader, RowWriter } from '../row-bytes.ts';
+import { TABLE } from '../table.ts';
 
 const SEALED = 1;
 

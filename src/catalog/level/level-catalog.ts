@@ -7,8 +7,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Snapshot } from 'classic-level';
-import { assert, type EpochMs, PinakesError } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
+import { assert, type EpochMs, PinakesError } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
 import {
   type Block,
   type BlockKey,
@@ -22,7 +22,7 @@ import {
   onlyKeyOf,
   type Segment,
   type Totals,
-} from './catalog.ts';
+} from '../catalog.ts';
 import { planBatch } from './level-batch.ts';
 import {
   clearDatabase,

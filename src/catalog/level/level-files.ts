@@ -13,11 +13,11 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FileDamage } from './catalog.ts';
+import type { FileDamage } from '../catalog.ts';
+import { DamagedRow } from '../row-bytes.ts';
 import { LevelBytes } from './level-bytes.ts';
 import { levelError } from './level-error.ts';
 import { levelSum } from './level-sum.ts';
-import { DamagedRow } from './row-bytes.ts';
 import { decodeSnappy } from './snappy.ts';
 
 const FOOTER_BYTES = 48;

@@ -4,9 +4,8 @@
  * Rows that cannot be read are thrown as DamagedRow; the catalog names the place.
  */
 import type { Snapshot } from 'classic-level';
-import { assert, type EpochMs, equal } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
-import { ALIAS_CANDIDATES_MAX, aliasStart, referenceOfAlias } from './alias-key.ts';
+import { assert, type EpochMs, equal } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
 import {
   type BlockEntry,
   type BlockReference,
@@ -15,10 +14,9 @@ import {
   prefixOf,
   prefixOfRowKey,
   readBlockRow,
-} from './block-codec.ts';
-import { compareBlockKeys } from './block-order.ts';
-import { captureBounds } from './capture-bounds.ts';
-import { type LinkedCapture, readCapture, readCaptureHash, withBlock } from './capture-codec.ts';
+} from '../block-codec.ts';
+import { compareBlockKeys } from '../block-order.ts';
+import { type LinkedCapture, readCapture, readCaptureHash, withBlock } from '../capture-codec.ts';
 import {
   type Block,
   type BlockKey,
@@ -30,7 +28,7 @@ import {
   FEW_CAPTURES,
   type Segment,
   type Totals,
-} from './catalog.ts';
+} from '../catalog.ts';
 import {
   atTimeOf,
   clampTime,
@@ -38,12 +36,14 @@ import {
   writeCaptureKey,
   writeKeyAndEnd,
   writeKeyAndTime,
-} from './key-order.ts';
+} from '../key-order.ts';
+import { DamagedRow, RowWriter } from '../row-bytes.ts';
+import { nameRange, TABLE, tableRange } from '../table.ts';
+import { ALIAS_CANDIDATES_MAX, aliasStart, referenceOfAlias } from './alias-key.ts';
+import { captureBounds } from './capture-bounds.ts';
 import { type Database, readRows, TOTALS_KEY, totalsOf } from './level-database.ts';
 import type { MimeDictionary } from './mime-dictionary.ts';
-import { DamagedRow, RowWriter } from './row-bytes.ts';
 import { readSegment } from './segment-codec.ts';
-import { nameRange, TABLE, tableRange } from './table.ts';
 
 export const PAGE_SIZE = 1000;
 
