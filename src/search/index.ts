@@ -1,17 +1,11 @@
 /** search: text and links out of the archive's pages, a query language over them, link graph and ranks. A client of the archive's stream. */
-export { SEARCH_FILE } from './database.ts';
-export { databaseProblems } from './database-check.ts';
-export { dropIndex } from './drop-index.ts';
-export { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from './edge-list.ts';
+
 export type { IndexTally } from './index-entry.ts';
 export { Indexer, type IndexOptions, type IndexProgress, type IndexReport } from './indexer.ts';
-export type { LinkEnd, LinkList, LinkOptions } from './link-graph.ts';
-export { collectionsOf, type Query, type QueryProblem, wordsOf } from './query.ts';
-export { type ParsedQuery, parseQuery } from './query-parser.ts';
-export type { RankOptions, RankReport } from './rank.ts';
-export type { RankingName } from './ranking-copy.ts';
-export { RankingShelf } from './ranking-shelf.ts';
-export { type Appearances, type IndexStatus, openSearch, queryError, Search } from './search.ts';
+export type { LinkEnd, LinkList, LinkOptions } from './query/link-graph.ts';
+export { collectionsOf, type Query, type QueryProblem, wordsOf } from './query/query.ts';
+export { type ParsedQuery, parseQuery } from './query/query-parser.ts';
+export { type Appearances, type IndexStatus, openSearch, queryError, Search } from './query/search.ts';
 export type {
   Facet,
   FacetName,
@@ -21,7 +15,14 @@ export type {
   SearchPage,
   SearchResult,
   SearchSort,
-} from './search-result.ts';
-export { SearchThread } from './search-thread.ts';
-export { type Snippet, snippetOf } from './snippet.ts';
+} from './query/search-result.ts';
+export { SearchThread } from './query/search-thread.ts';
+export { type Snippet, snippetOf } from './query/snippet.ts';
+export { SEARCH_FILE } from './sqlite/database.ts';
+export { databaseProblems } from './sqlite/database-check.ts';
+export { dropIndex } from './sqlite/drop-index.ts';
+export { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from './sqlite/edge-list.ts';
+export type { RankOptions, RankReport } from './sqlite/rank.ts';
+export type { RankingName } from './sqlite/ranking-copy.ts';
+export { RankingShelf } from './sqlite/ranking-shelf.ts';
 export { type PageParts, pageExtension } from './stream-page.ts';

@@ -17,16 +17,16 @@ import { type Finding, PinakesError } from '../base/index.ts';
 import { DOCUMENT_BYTES_MAX, isPageMime, type Link, PAGE_BYTES_MAX, pageKind, redirectOf } from '../page/index.ts';
 import { type UrlKey, urlKey } from '../url/index.ts';
 import { findingOf } from '../warc/index.ts';
-import { indexError, SEARCH_FILE } from './database.ts';
 import { addTally, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
-import { dropIndexFile, NEW_SEARCH_FILE } from './index-exchange.ts';
-import { exchangeIndexAside } from './index-exchange-thread.ts';
-import { type IndexTarget, IndexThread } from './index-thread.ts';
-import { isIndexTaken, takeIndexTurn } from './index-turn.ts';
-import { IndexView } from './index-view.ts';
-import { IndexWriter } from './index-writer.ts';
-import { edgesFile, type RankOptions, type RankReport } from './rank.ts';
-import { RankingShelf } from './ranking-shelf.ts';
+import { indexError, SEARCH_FILE } from './sqlite/database.ts';
+import { dropIndexFile, NEW_SEARCH_FILE } from './sqlite/index-exchange.ts';
+import { exchangeIndexAside } from './sqlite/index-exchange-thread.ts';
+import { type IndexTarget, IndexThread } from './sqlite/index-thread.ts';
+import { isIndexTaken, takeIndexTurn } from './sqlite/index-turn.ts';
+import { IndexView } from './sqlite/index-view.ts';
+import { IndexWriter } from './sqlite/index-writer.ts';
+import { edgesFile, type RankOptions, type RankReport } from './sqlite/rank.ts';
+import { RankingShelf } from './sqlite/ranking-shelf.ts';
 
 type Capture = Retrieved['capture'];
 

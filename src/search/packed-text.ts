@@ -2,7 +2,7 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { utf8 } from '../base/index.ts';
 import { MemberEncoder } from '../warc/index.ts';
-import { damaged } from './database.ts';
+import { damaged } from './sqlite/database.ts';
 
 /** Kept, because making an engine costs more than packing a page; made when the first text is packed, because most of us only read. */
 let encoder: MemberEncoder | undefined;

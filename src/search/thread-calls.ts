@@ -4,7 +4,7 @@
  */
 import { parentPort, type Worker } from 'node:worker_threads';
 import { failureOf, revived, startThread, type ThreadFailure } from '../base/index.ts';
-import { indexError } from './database.ts';
+import { indexError } from './sqlite/database.ts';
 
 type Call = { readonly method: string; readonly values: readonly unknown[] };
 type Reply = { readonly value: unknown } | { readonly failure: ThreadFailure };

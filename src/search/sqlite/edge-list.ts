@@ -1,8 +1,8 @@
 /** All links of the index, one by one: for tables of edges that other tools read. */
 import { join } from 'node:path';
-import { type EpochMs, formatW3cDate } from '../base/index.ts';
+import { type EpochMs, formatW3cDate } from '../../base/index.ts';
+import { unpackLinks } from '../document-links.ts';
 import { indexError, openForReading, SEARCH_FILE } from './database.ts';
-import { unpackLinks } from './document-links.ts';
 
 export const EDGE_COLUMNS = [
   'source',

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { utf8 } from '../base/index.ts';
-import { urlKey } from '../url/index.ts';
-import { SEARCH_FILE } from './database.ts';
-import type { IndexEntry } from './index-entry.ts';
-import { IndexWriter } from './index-writer.ts';
+import { utf8 } from '../../base/index.ts';
+import { urlKey } from '../../url/index.ts';
+import type { IndexEntry } from '../index-entry.ts';
+import { SEARCH_FILE } from '../sqlite/database.ts';
+import { IndexWriter } from '../sqlite/index-writer.ts';
 import { openSearch, type Search } from './search.ts';
 
 const PAGES = 20_100;

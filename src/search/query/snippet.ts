@@ -2,7 +2,7 @@
  * The piece of a text that shows best why it was found, with the places of the words in it. Words are found again by their folded form; in scripts without blanks
  * by the characters themselves.
  */
-import { foldedForm, plainForm, unsegmentedRuns } from './token-form.ts';
+import { foldedForm, plainForm, unsegmentedRuns } from '../token-form.ts';
 
 export type Snippet = {
   readonly text: string;

@@ -1,5 +1,5 @@
 /** Puts a new index into the place of the old one, for a program that has others to answer meanwhile. */
-import { ThreadPool } from '../base/index.ts';
+import { ThreadPool } from '../../base/index.ts';
 
 /** Does so on a thread of its own: SQLite copies the whole index, and carries its log over, in one go. */
 export async function exchangeIndexAside(directory: string): Promise<void> {

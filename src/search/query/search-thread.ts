@@ -1,6 +1,7 @@
 /** A reader of the index on a thread of its own: a search over many pages takes the processor for tenths of a second, which a server must not notice. */
+
+import { ThreadCalls } from '../thread-calls.ts';
 import type { Search } from './search.ts';
-import { ThreadCalls } from './thread-calls.ts';
 
 export class SearchThread {
   readonly #calls: ThreadCalls;

@@ -1,7 +1,7 @@
 /** What the indexer asks the index: where it stands, and what it holds. A reader beside the writer, which sees whole batches only. */
 import type { DatabaseSync } from 'node:sqlite';
+import type { CaptureName } from '../index-entry.ts';
 import { openForReading } from './database.ts';
-import type { CaptureName } from './index-entry.ts';
 
 const GROUP_CAPTURES = 500;
 

@@ -1,5 +1,5 @@
 /** What a search gives. */
-import type { EpochMs } from '../base/index.ts';
+import type { EpochMs } from '../../base/index.ts';
 
 export type SearchSort = 'relevance' | 'date' | 'oldest' | 'inlinks' | 'rank';
 export type SearchGroup = 'url' | 'capture';

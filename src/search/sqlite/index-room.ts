@@ -8,7 +8,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { PinakesError } from '../base/index.ts';
+import { PinakesError } from '../../base/index.ts';
 
 const MIB = 1024 * 1024;
 /** For the next group of entries, and for pages of the index that change and are not new. */

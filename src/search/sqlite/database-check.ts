@@ -1,8 +1,8 @@
 /** Verifies the SQLite files of an archive: the index, the orders of URLs made from it, and the state of crawls. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Problem, problemOf } from '../archive/index.ts';
-import { ThreadPool } from '../base/index.ts';
+import { type Problem, problemOf } from '../../archive/index.ts';
+import { ThreadPool } from '../../base/index.ts';
 import { SEARCH_FILE } from './database.ts';
 import { RANKINGS_DIRECTORY } from './ranking-shelf.ts';
 

@@ -2,12 +2,12 @@
  * A query as SQL. Words that must all hold become one question to the full-text table, which gives the relevance; everything else becomes a condition on documents (d),
  * URLs (u), versions (v) and captures (c). A query over captures asks each capture; one over URLs asks whether a version has a capture that fits.
  */
-import { mediaTypesOf } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
-import { type KeyRange, keyRange, parseUrlPattern, typedUrl, urlKey } from '../url/index.ts';
+import { mediaTypesOf } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { type KeyRange, keyRange, parseUrlPattern, typedUrl, urlKey } from '../../url/index.ts';
+import { matchForm } from '../token-form.ts';
+import { targetWord } from '../url-hash.ts';
 import type { NumberField, Query, WordField } from './query.ts';
-import { matchForm } from './token-form.ts';
-import { targetWord } from './url-hash.ts';
 
 export type Value = string | number;
 

@@ -1,5 +1,5 @@
 /** A query as it was understood: a tree of words, filters and what joins them. Places are offsets into the text of the query. */
-import type { EpochMs } from '../base/index.ts';
+import type { EpochMs } from '../../base/index.ts';
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<=';
 

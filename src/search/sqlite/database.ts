@@ -18,7 +18,7 @@
  * indexer goes on behind the last batch that is whole.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { fileError, PinakesError } from '../base/index.ts';
+import { fileError, PinakesError } from '../../base/index.ts';
 
 export const SEARCH_FILE = 'search.sqlite';
 

@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type EpochMs, fileError } from '../base/index.ts';
+import { type EpochMs, fileError } from '../../base/index.ts';
 
 const DAMPING = 0.85;
 const ITERATIONS_MAX = 100;

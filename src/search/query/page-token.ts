@@ -7,7 +7,7 @@
  * ```
  */
 import { hash } from 'node:crypto';
-import { PinakesError } from '../base/index.ts';
+import { PinakesError } from '../../base/index.ts';
 
 const VERSION = 1;
 const QUESTION_LENGTH = 8;

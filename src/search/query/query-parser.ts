@@ -9,10 +9,10 @@
  * ```
  * What cannot be read is told with its place; nothing is thrown and nothing is guessed.
  */
-import { MEDIA_KIND_ADVICE, mediaTypesOf, parseAskedTime } from '../base/index.ts';
+import { MEDIA_KIND_ADVICE, mediaTypesOf, parseAskedTime } from '../../base/index.ts';
+import { matchForm, withoutInvisible } from '../token-form.ts';
 import type { Comparison, NumberField, Query, QueryProblem, WordField } from './query.ts';
 import { type FieldName, lexQuery, type Token } from './query-lexer.ts';
-import { matchForm, withoutInvisible } from './token-form.ts';
 
 const QUERY_LENGTH_MAX = 4000;
 const DEPTH_MAX = 32;

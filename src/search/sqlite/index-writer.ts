@@ -3,16 +3,16 @@
  * up. One writer at a time; the archive's owner file sees to that.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { type Link, type Page, readPageAside } from '../page/index.ts';
-import type { UrlKey } from '../url/index.ts';
+import { type Link, type Page, readPageAside } from '../../page/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { packLinks, unpackLinks } from '../document-links.ts';
+import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from '../index-entry.ts';
+import { packText } from '../packed-text.ts';
+import { bodyForm, indexForm } from '../token-form.ts';
+import { hashOfKey, TargetHashes, targetWords } from '../url-hash.ts';
 import { openForWriting } from './database.ts';
-import { packLinks, unpackLinks } from './document-links.ts';
-import { type CaptureName, type EntryContent, emptyTally, type IndexEntry, type IndexTally } from './index-entry.ts';
 import { carryOver, emptyLog, expectRoom } from './index-room.ts';
-import { packText } from './packed-text.ts';
 import { edgesFile, type RankOptions, type RankReport, rankPages } from './rank.ts';
-import { bodyForm, indexForm } from './token-form.ts';
-import { hashOfKey, TargetHashes, targetWords } from './url-hash.ts';
 import { statementsOf, type WriterStatements } from './writer-statements.ts';
 
 export type IndexWriterOptions = {

@@ -1,6 +1,6 @@
 /** How results divide by site, type, language, year and collection; counted by results, the largest first. */
 import type { DatabaseSync } from 'node:sqlite';
-import { hostOfKey, type UrlKey } from '../url/index.ts';
+import { hostOfKey, type UrlKey } from '../../url/index.ts';
 import type { Candidate } from './candidates.ts';
 import { type CapturePlan, fittingCaptures } from './query-plan.ts';
 import type { Facets, SearchPage } from './search-result.ts';

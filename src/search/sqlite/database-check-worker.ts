@@ -1,6 +1,6 @@
 /** A thread that has SQLite read every page of a database, which takes as long as reading the file. */
 import { DatabaseSync } from 'node:sqlite';
-import { answerJobs } from '../base/index.ts';
+import { answerJobs } from '../../base/index.ts';
 
 /** More faults of one file say nothing new. */
 const FAULTS_MAX = 20;

@@ -10,14 +10,14 @@
  */
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Archive, UrlRanking } from '../archive/index.ts';
-import { PinakesError } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
+import type { Archive, UrlRanking } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { ThreadCalls } from '../thread-calls.ts';
 import { indexError } from './database.ts';
 import { takeIndexTurn } from './index-turn.ts';
 import { RankingCopy, type RankingName } from './ranking-copy.ts';
 import { forgetRanked, isWholeRanking, RankingFile } from './ranking-file.ts';
-import { ThreadCalls } from './thread-calls.ts';
 
 export const RANKINGS_DIRECTORY = 'rankings';
 const SUFFIX = '.sqlite';

@@ -1,10 +1,10 @@
 /** The links between pages: from a URL, as a capture of it has them, and to a URL, from every page that has one. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { EpochMs } from '../base/index.ts';
-import type { Link } from '../page/index.ts';
-import { typedUrl, type UrlKey, urlKey } from '../url/index.ts';
-import { unpackLinks } from './document-links.ts';
-import { hashOfKey, targetWord } from './url-hash.ts';
+import type { EpochMs } from '../../base/index.ts';
+import type { Link } from '../../page/index.ts';
+import { typedUrl, type UrlKey, urlKey } from '../../url/index.ts';
+import { unpackLinks } from '../document-links.ts';
+import { hashOfKey, targetWord } from '../url-hash.ts';
 
 export type LinkOptions = {
   readonly direction?: 'in' | 'out';

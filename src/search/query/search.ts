@@ -4,8 +4,11 @@
  */
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { type EpochMs, PinakesError, toHex } from '../base/index.ts';
-import type { UrlKey } from '../url/index.ts';
+import { type EpochMs, PinakesError, toHex } from '../../base/index.ts';
+import type { UrlKey } from '../../url/index.ts';
+import { unpackText } from '../packed-text.ts';
+import { damaged, indexError, openForReading, SEARCH_FILE } from '../sqlite/database.ts';
+import { hashOfKey } from '../url-hash.ts';
 import {
   CANDIDATES_MAX,
   type Candidate,
@@ -13,17 +16,14 @@ import {
   findCandidates,
   sampleCandidates,
 } from './candidates.ts';
-import { damaged, indexError, openForReading, SEARCH_FILE } from './database.ts';
 import { facetsOf } from './facets.ts';
 import { LinkGraph, type LinkList, type LinkOptions } from './link-graph.ts';
-import { unpackText } from './packed-text.ts';
 import { formatPageToken, parsePageToken, questionDigest } from './page-token.ts';
 import { type Query, type QueryProblem, wordsOf } from './query.ts';
 import { parseQuery } from './query-parser.ts';
 import { fittingCaptures, planQuery, type QueryPlan, type Value } from './query-plan.ts';
 import type { SearchOptions, SearchPage, SearchResult } from './search-result.ts';
 import { snippetOf } from './snippet.ts';
-import { hashOfKey } from './url-hash.ts';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 500;

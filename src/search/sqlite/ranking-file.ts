@@ -10,8 +10,8 @@
  */
 import { createHash, hash } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { KeptRanking } from '../archive/index.ts';
-import type { UrlKey } from '../url/index.ts';
+import type { KeptRanking } from '../../archive/index.ts';
+import type { UrlKey } from '../../url/index.ts';
 
 const WHOLE = 1;
 const FORGETFUL = 2;

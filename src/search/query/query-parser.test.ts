@@ -184,7 +184,7 @@ test('any text gives a query or a problem within it', () => {
 });
 
 test('every search that the guide shows can be read, and is bounded by all of its fields', () => {
-  const guide = readFileSync(resolve(import.meta.dirname, '../../docs/search.md'), 'utf8');
+  const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/search.md'), 'utf8');
   const shown = Array.from(guide.matchAll(/^pinakes search '([^']+)'/gm), (match) => match[1]!);
   assert.ok(shown.length >= 2);
   for (const text of shown) {

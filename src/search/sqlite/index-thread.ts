@@ -2,9 +2,9 @@
  * The writer of the index on a thread of its own: reading HTML and filling the full-text tables takes the processor for seconds on end, which a server must not
  * notice.
  */
-import type { IndexEntry } from './index-entry.ts';
+import type { IndexEntry } from '../index-entry.ts';
+import { ThreadCalls } from '../thread-calls.ts';
 import type { IndexWriter } from './index-writer.ts';
-import { ThreadCalls } from './thread-calls.ts';
 
 /** What the indexer asks of a writer, wherever that lives. */
 export type IndexTarget = { readonly [Method in keyof IndexWriter]: IndexWriter[Method] };

@@ -1,7 +1,7 @@
 /** Copies the order that the index gives to URLs now into a file of its own. */
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { PinakesError } from '../base/index.ts';
+import { PinakesError } from '../../base/index.ts';
 import { openForReading, SEARCH_FILE } from './database.ts';
 import { writeRanking } from './ranking-file.ts';
 
