@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LineFiles } from './line-files.ts';
-import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from './manifest-lines-file.ts';
+import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from './manifest/manifest-lines-file.ts';
 
 function inDirectory(body: (directory: string) => void): void {
   const directory = mkdtempSync(join(tmpdir(), 'pinakes-lines-'));

@@ -1,9 +1,9 @@
 /** A thread that does the heavy work of slimming: checks originals, compares payloads, rewrites files. One task at a time. */
 import { answerJobs } from '../base/index.ts';
-import { type ArcRewriteJob, rewriteArcFile } from './arc-rewrite.ts';
-import { checkOriginals, type OriginalCheck, type OriginalVerdict } from './original-check.ts';
-import { type ComparisonVerdict, comparePayloads, type PayloadComparison } from './payload-comparison.ts';
-import { type RewriteJob, type RewriteReport, rewriteFile } from './rewrite.ts';
+import { checkOriginals, type OriginalCheck, type OriginalVerdict } from './plan/original-check.ts';
+import { type ComparisonVerdict, comparePayloads, type PayloadComparison } from './plan/payload-comparison.ts';
+import { type ArcRewriteJob, rewriteArcFile } from './rewrite/arc-rewrite.ts';
+import { type RewriteJob, type RewriteReport, rewriteFile } from './rewrite/rewrite.ts';
 
 export type SlimTask =
   | { readonly kind: 'check'; readonly check: OriginalCheck }

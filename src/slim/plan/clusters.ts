@@ -1,0 +1,269 @@
+/**
+ * Clusters of equal records, found by SQL (see resolve-statement.ts). When bytes decide, every record of a cluster is compared with its original;
+ * those that differ get the next extension and form clusters among themselves, until none differs any more.
+ */
+import type { Finding } from '../../base/index.ts';
+import { type Database, PARQUET, quoted } from '../database.ts';
+import { slimFinding } from '../finding-catalogue.ts';
+import { inOrder, type SlimPool } from '../slim-pool.ts';
+import { LEANED_MARK } from './leaning-notes.ts';
+import type { PayloadComparison, PayloadPlace } from './payload-comparison.ts';
+import { REFERENCED_STATEMENT, RESOLVE_STATEMENT } from './resolve-statement.ts';
+
+/** A record that is to become a revisit, with its original. */
+export type Duplicate = {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly uri: string;
+  readonly date: string;
+  readonly digest: string;
+  readonly payloadBytes: number | null;
+  /** Empty when the manifest does not say. */
+  readonly originalFile: string;
+  readonly originalOffset: number;
+  readonly originalLength: number;
+  readonly originalUri: string;
+  readonly originalDate: string;
+  readonly originalRecordId: string;
+  readonly originalDeclaredDigest: string;
+};
+
+type RowOf<Length extends number, Row extends string[] = []> = Row['length'] extends Length
+  ? Row
+  : RowOf<Length, [...Row, string]>;
+
+const PAIRS_AT_ONCE = 64;
+const KEYS_AT_ONCE = 1_000_000;
+
+/** Rows of records that have a content of their own. */
+const HAS_CONTENT = "type IN ('response', 'resource', 'conversion')";
+
+export class Clusters {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Makes the tables that `turnTo` reads: files put aside, what cannot be pointed at, what others refer to, and extensions found so far.
+   */
+  async prepare(): Promise<void> {
+    await this.#database.run('CREATE OR REPLACE TEMP TABLE aside (file VARCHAR)');
+    await prepareReferenced(this.#database);
+    await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_place (place UBIGINT)');
+    await this.#database.run('CREATE OR REPLACE TEMP TABLE ambiguous_id (id UBIGINT)');
+    await this.#database.run(
+      'CREATE OR REPLACE TEMP TABLE collision (file VARCHAR, record_offset BIGINT, extension INTEGER)',
+    );
+  }
+
+  /** Files whose records count for nothing. */
+  async setAside(files: readonly string[]): Promise<void> {
+    for (let at = 0; at < files.length; at += 1000) {
+      const values = files.slice(at, at + 1000).map((file) => `(${quoted(file)})`);
+      await this.#database.run(`INSERT INTO aside VALUES ${values.join(', ')}`);
+    }
+  }
+
+  /**
+   * Finds what cannot be pointed at: a URI and second under which several contents stand, a record id that several contents have. The keys are
+   * hashed and gone through in parts, so that memory stays bounded; two keys with one hash only make something ambiguous that is not.
+   */
+  async findAmbiguous(source: string, keysPath: string): Promise<void> {
+    await this.#database.run(`COPY (
+      SELECT hash(uri, time_ms // 1000) AS place, hash(record_id) AS id, record_id IS NOT NULL AS has_id,
+        time_ms IS NOT NULL AS has_place, hash(digest, payload_bytes) AS content
+      FROM ${source} WHERE ${HAS_CONTENT}
+    ) TO ${quoted(keysPath)} (${PARQUET})`);
+    const keys = `read_parquet(${quoted(keysPath)})`;
+    const parts = Math.ceil(((await this.#database.count(keys)) + 1) / KEYS_AT_ONCE);
+    for (let part = 0; part < parts; part++) {
+      for (const key of ['place', 'id']) {
+        await this.#database.run(`INSERT INTO ambiguous_${key} SELECT ${key} FROM ${keys}
+          WHERE has_${key} AND ${key} % ${parts} = ${part} GROUP BY ${key} HAVING min(content) <> max(content)`);
+      }
+    }
+  }
+
+  /** The rows of `source`, of which those that cannot be pointed at hold and yield nothing. */
+  withoutAmbiguous(source: string): string {
+    const isAmbiguous = `(hash(uri, time_ms // 1000) IN (SELECT place FROM ambiguous_place) OR hash(record_id) IN (SELECT id FROM ambiguous_id))`;
+    return `(SELECT * REPLACE (holds AND NOT ${isAmbiguous} AS holds, yields AND NOT ${isAmbiguous} AS yields) FROM ${source})`;
+  }
+
+  /** Finds the records that must stay because others lean on them; `source` and `pointers` are what SQL can read from. */
+  async findReferenced(source: string, pointers: string): Promise<void> {
+    await findReferenced(this.#database, source, pointers);
+  }
+
+  /** Adds the records that files elsewhere lean on, by the notes of earlier runs (see leaning-notes.ts). */
+  async findLeaned(source: string, leaned: string): Promise<void> {
+    await this.#database.run(`INSERT INTO referenced
+      SELECT m.file, m.record_offset, m.digest, false FROM ${source} AS m SEMI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK} WHERE m.yields`);
+  }
+
+  /** Turns to one part of the manifest, which becomes the view `manifest`; no cluster goes beyond it. */
+  async turnTo(source: string): Promise<void> {
+    await this.#database.run('DELETE FROM collision');
+    await this.#database.run(`CREATE OR REPLACE TEMP VIEW manifest AS
+      SELECT m.* REPLACE (
+        m.yields AND NOT EXISTS (
+          SELECT 1 FROM referenced AS r WHERE r.file = m.file AND r.record_offset = m.record_offset
+        ) AS yields,
+        m.holds AND NOT EXISTS (
+          SELECT 1 FROM referenced AS r WHERE r.is_answer AND r.file = m.file AND r.record_offset = m.record_offset
+        ) AS holds,
+        coalesce(c.extension, m.extension, 0) AS extension
+      )
+      FROM ${source} AS m
+      ANTI JOIN aside AS a ON a.file = m.file
+      ANTI JOIN ambiguous_place AS p ON p.place = hash(m.uri, m.time_ms // 1000)
+      ANTI JOIN ambiguous_id AS i ON i.id = hash(m.record_id)
+      LEFT JOIN collision AS c ON c.file = m.file AND c.record_offset = m.record_offset`);
+  }
+
+  /** Compares payloads until every cluster holds one content. Says how many records had the digest of another content. */
+  async compare(pool: SlimPool, onFinding: (finding: Finding) => void): Promise<number> {
+    let [collisions, unreadable] = [0, 0];
+    for (let extension = 0; ; extension++) {
+      const different: { place: PayloadPlace; extension: number }[] = [];
+      for await (const { item, result } of inOrder(this.#comparisons(extension), pool.ahead, (comparisons) =>
+        pool.run({ kind: 'compare', comparisons }),
+      )) {
+        for (const [index, verdicts] of result.entries()) {
+          for (const [at, verdict] of verdicts.entries()) {
+            const place = item[index]!.duplicates[at]!;
+            if (verdict === 'same') continue;
+            const isUnreadable = verdict === 'unreadable';
+            // One that cannot be read joins no cluster: it gets a number that is nobody else's.
+            different.push({ place, extension: isUnreadable ? -++unreadable : extension + 1 });
+            const code = isUnreadable ? 'slim-original-unusable' : 'slim-collision';
+            onFinding(slimFinding(code, place.file, place.offset));
+            if (!isUnreadable) collisions++;
+          }
+        }
+      }
+      if (different.length === 0) return collisions;
+      await this.#extend(different);
+    }
+  }
+
+  async *#comparisons(extension: number): AsyncGenerator<PayloadComparison[]> {
+    let batch: PayloadComparison[] = [];
+    let pairs = 0;
+    let current: (PayloadComparison & { duplicates: PayloadPlace[] }) | undefined;
+    const rows = this.#database.rows(
+      [...PLACE_COLUMNS, 'payload_bytes', 'original_file', 'original_offset', 'original_length'],
+      `(${RESOLVE_STATEMENT}) WHERE copy_number > 1 AND extension = ${extension}
+        ORDER BY original_file, original_offset, file, record_offset`,
+    );
+    for await (const row of rows) {
+      const [file, offset, length, payloadText, originalFile, originalOffset, originalLength] = row as RowOf<7>;
+      const payloadBytes = payloadText === '' ? null : Number(payloadText);
+      const original = placeOf(originalFile, originalOffset, originalLength);
+      if (
+        current?.original.file !== original.file ||
+        current.original.offset !== original.offset ||
+        pairs >= PAIRS_AT_ONCE
+      ) {
+        if (pairs >= PAIRS_AT_ONCE) {
+          yield batch;
+          batch = [];
+          pairs = 0;
+        }
+        current = { original, payloadBytes, duplicates: [] };
+        batch.push(current);
+      }
+      current.duplicates.push(placeOf(file, offset, length));
+      pairs++;
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  async #extend(different: readonly { place: PayloadPlace; extension: number }[]): Promise<void> {
+    for (let at = 0; at < different.length; at += 1000) {
+      const part = different.slice(at, at + 1000);
+      const values = part.map(({ place, extension }) => `(${quoted(place.file)}, ${place.offset}, ${extension})`);
+      const keys = part.map(({ place }) => `(${quoted(place.file)}, ${place.offset})`);
+      await this.#database.run(
+        `DELETE FROM collision WHERE (file, record_offset) IN (${keys.map((key) => `ROW${key}`).join(', ')})`,
+      );
+      await this.#database.run(`INSERT INTO collision VALUES ${values.join(', ')}`);
+    }
+  }
+
+  /** The duplicates of the part turned to, by original. */
+  async *duplicates(): AsyncGenerator<Duplicate> {
+    yield* duplicatesIn(this.#database, `(${RESOLVE_STATEMENT})`);
+  }
+}
+
+/** Makes the table `referenced`, without rows. */
+export async function prepareReferenced(database: Database): Promise<void> {
+  await database.run(
+    'CREATE OR REPLACE TEMP TABLE referenced (file VARCHAR, record_offset BIGINT, digest VARCHAR, is_answer BOOLEAN)',
+  );
+}
+
+/** Adds to the table `referenced` the records of `source` that must stay because others lean on them. */
+export async function findReferenced(database: Database, source: string, pointers: string): Promise<void> {
+  await database.run(`CREATE OR REPLACE TEMP VIEW pointer AS SELECT * FROM ${pointers}`);
+  await database.run(`CREATE OR REPLACE TEMP VIEW manifest AS SELECT * FROM ${source} WHERE yields`);
+  await database.run(`INSERT INTO referenced ${REFERENCED_STATEMENT}`);
+}
+
+/** The rows of `source` that point at others. */
+export function pointersIn(source: string): string {
+  return `(SELECT * FROM ${source} WHERE type IN ('revisit', 'request'))`;
+}
+
+/** The duplicates of resolved rows, by original. */
+export async function* duplicatesIn(database: Database, source: string): AsyncGenerator<Duplicate> {
+  const rows = database.rows(
+    DUPLICATE_COLUMNS,
+    `${source} WHERE copy_number > 1 AND yields ORDER BY original_file, original_offset, file, record_offset`,
+  );
+  for await (const row of rows) {
+    const [file, offset, length, uri, date, digest, payloadBytes, ...original] = row as RowOf<14>;
+    const [originalFile, originalOffset, originalLength, originalUri, originalDate, originalRecordId] = original;
+    yield {
+      file,
+      offset: Number(offset),
+      length: Number(length),
+      uri,
+      date,
+      digest,
+      payloadBytes: payloadBytes === '' ? null : Number(payloadBytes),
+      originalFile,
+      originalOffset: Number(originalOffset),
+      originalLength: Number(originalLength),
+      originalUri,
+      originalDate,
+      originalRecordId,
+      originalDeclaredDigest: original[6],
+    };
+  }
+}
+
+const PLACE_COLUMNS = ['file', 'record_offset', 'record_length'];
+
+const DUPLICATE_COLUMNS = [
+  ...PLACE_COLUMNS,
+  'uri',
+  'date',
+  'digest',
+  'payload_bytes',
+  'original_file',
+  'original_offset',
+  'original_length',
+  'original_uri',
+  'original_date',
+  'original_record_id',
+  'original_declared_digest',
+];
+
+function placeOf(file: string, offset: string, length: string): PayloadPlace {
+  return { file, offset: Number(offset), length: Number(length) };
+}

@@ -1,0 +1,207 @@
+/**
+ * What files lean on that a later run may not see. A run notes its originals beside the files that hold them, so that every run that names such a file leaves
+ * them what they are, whether it names the files with the revisits or not; else a revisit would come to refer to a revisit.
+ *
+ * ```
+ *   .pinakes-slim/leaned-<run>.txt     a line for each original: MD5 of its URI, a tab and its date, in hexadecimal
+ * ```
+ * A run heeds the notes that are there when it plans, and looks for those of others that have come since before it exchanges a file. A directory that cannot be written to
+ * gets no notes, which is told: this user cannot exchange its files either, but another one might.
+ */
+import {
+  accessSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { digestOf, type Finding, fileError, PinakesError, syncDirectory, toHex, utf8 } from '../../base/index.ts';
+import type { CollectionFile } from '../collection.ts';
+import { quoted } from '../database.ts';
+import { FileWindow } from '../file-window.ts';
+import { slimFinding } from '../finding-catalogue.ts';
+import { LineFiles } from '../line-files.ts';
+import { WORK_DIRECTORY } from '../work-directory.ts';
+import { readPlan } from './plan-line.ts';
+
+const NOTES = /^leaned-[0-9a-f]{16}\.txt$/;
+const MARK = /^[0-9a-f]{32}$/;
+const DRAFT = /^leaned-\d+\.txt$/;
+const LINES_HELD_MAX = 100_000;
+const LINE_BYTES = 33;
+const LINES_AT_ONCE = 8192;
+const DUPLICATES_AT_ONCE = 1024;
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS']);
+
+/** Which run it is: its directory can be that of another one, once that is removed. */
+export type RunMark = { readonly directory: string; readonly startMs: number };
+
+/** A record that others lean on: where its file is or will be, its URI and its date as it is written. */
+export type LeanedRecord = { readonly path: string; readonly uri: string; readonly date: string };
+
+/**
+ * Makes the notes, durably, and says beside the files of which directories. `run.directory` takes them while they are gathered. Files that go elsewhere take along what is
+ * noted beside them.
+ */
+export async function noteLeaned(
+  records: AsyncIterable<LeanedRecord>,
+  files: readonly CollectionFile[],
+  run: RunMark,
+  onFinding: (finding: Finding) => void,
+): Promise<string[]> {
+  const directories: string[] = [];
+  const numbers = new Map<string, number>();
+  const draft = new LineFiles(run.directory, DRAFT);
+  let lines = 0;
+  const add = (directory: string, mark: string) => {
+    let number = numbers.get(directory);
+    if (number === undefined) {
+      number = directories.push(directory) - 1;
+      numbers.set(directory, number);
+    }
+    draft.add(`leaned-${number}.txt`, `${mark}\n`);
+    if (++lines % LINES_HELD_MAX === 0) draft.flush();
+  };
+  for await (const { path, uri, date } of records) add(dirname(path), markOf(uri, date));
+  for (const [from, to] of movesOf(files))
+    for (const path of notesIn(from)) for (const marks of marksIn(path)) for (const mark of marks) add(to, mark);
+  draft.flush();
+  for (const [number, directory] of directories.entries()) {
+    const isNoted = await putDurably(join(run.directory, `leaned-${number}.txt`), notesOf(directory, run));
+    if (!isNoted) onFinding(slimFinding('slim-lean-unnoted', directory, 0));
+  }
+  return directories;
+}
+
+/** The directories that files leave, each with those they go to. */
+function movesOf(files: readonly CollectionFile[]): [from: string, to: string][] {
+  const moves = new Map<string, [string, string]>();
+  for (const { path, target } of files) {
+    const [from, to] = [dirname(path), dirname(target)];
+    if (from !== to) moves.set(`${from}\n${to}`, [from, to]);
+  }
+  return [...moves.values()];
+}
+
+/** The notes beside the files, all of which can be read. */
+export function notesBeside(files: readonly CollectionFile[]): string[] {
+  const notes = [...new Set(files.map(({ path }) => dirname(path)))].flatMap(notesIn);
+  for (const path of notes) for (const _ of marksIn(path));
+  return notes;
+}
+
+/** What SQL can read notes from, with the column `mark`; undefined when there are none. */
+export function leanedSource(notes: readonly string[]): string | undefined {
+  if (notes.length === 0) return undefined;
+  return `read_csv([${notes.map(quoted).join(', ')}], header=false, auto_detect=false, columns={'mark': 'VARCHAR'})`;
+}
+
+/** Notes of another run that came after those that were heeded, and that name one of the duplicates planned of a file. */
+export function leanedSince(path: string, plan: string, heeded: ReadonlySet<string>, run: RunMark): string | undefined {
+  const directory = dirname(path);
+  const own = notesOf(directory, run);
+  const notes = notesIn(directory).filter((note) => note !== own && !heeded.has(note));
+  if (notes.length === 0) return undefined;
+  const planned = new Set<string>();
+  for (const duplicates of readPlan(plan, DUPLICATES_AT_ONCE))
+    for (const { uri, date } of duplicates) planned.add(markOf(uri, date));
+  return notes.find((note) => {
+    for (const marks of marksIn(note)) if (marks.some((mark) => planned.has(mark))) return true;
+    return false;
+  });
+}
+
+function markOf(uri: string, date: string): string {
+  return toHex(digestOf('md5', utf8(`${uri}\t${date}`)).bytes);
+}
+
+/** The mark of a row of a manifest, in SQL. */
+export const LEANED_MARK = 'md5(m.uri || chr(9) || m.date)';
+
+/** Takes back what a run noted beside the files of these directories. */
+export function forgetLeaned(directories: ReadonlySet<string>, run: RunMark): void {
+  for (const directory of directories) {
+    rmSync(notesOf(directory, run), { force: true });
+    try {
+      rmdirSync(join(directory, WORK_DIRECTORY));
+    } catch {
+      // It is not there, or others have something in it.
+    }
+  }
+}
+
+function notesOf(directory: string, { directory: runDirectory, startMs }: RunMark): string {
+  const run = toHex(digestOf('sha256', utf8(`${resolve(runDirectory)}\n${startMs}`)).bytes).slice(0, 16);
+  return join(directory, WORK_DIRECTORY, `leaned-${run}.txt`);
+}
+
+/** The notes beside the files of a directory. */
+function notesIn(directory: string): string[] {
+  const place = join(directory, WORK_DIRECTORY);
+  try {
+    return readdirSync(place)
+      .filter((name) => NOTES.test(name))
+      .map((name) => join(place, name));
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    throw fileError(cause, place);
+  }
+}
+
+/** Some marks at a time. Notes that are not what a run wrote might have named anything. */
+function* marksIn(path: string): Generator<string[]> {
+  const window = new FileWindow(path);
+  try {
+    for (let at = 0; ; ) {
+      const bytes = window.all(at, LINE_BYTES * LINES_AT_ONCE);
+      if (bytes.length === 0) return;
+      const marks = bytes.toString('latin1').split('\n');
+      if (marks.pop() !== '' || !marks.every((mark) => MARK.test(mark)))
+        throw new PinakesError('SLIM_NOTES', { where: path });
+      at += bytes.length;
+      yield marks;
+    }
+  } finally {
+    window.close();
+  }
+}
+
+/** False where the files beside it cannot be exchanged either. */
+async function putDurably(from: string, to: string): Promise<boolean> {
+  const place = dirname(to);
+  try {
+    mkdirSync(place, { recursive: true });
+    copyFileSync(from, `${to}.tmp`);
+    const descriptor = openSync(`${to}.tmp`, 'r+');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(`${to}.tmp`, to);
+    await syncDirectory(place);
+    await syncDirectory(dirname(place));
+    return true;
+  } catch (cause) {
+    const isUnwritable = UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '');
+    if (!isUnwritable || isWritable(dirname(place))) throw fileError(cause, to, 'writing');
+    return false;
+  }
+}
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

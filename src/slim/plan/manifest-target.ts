@@ -1,0 +1,73 @@
+/** Writes rows as a manifest: Parquet, or text in the layout of warcsum. It gets its name when it is whole. */
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileError, syncDirectory } from '../../base/index.ts';
+import { type Database, PARQUET, quoted } from '../database.ts';
+import { WARCSUM_COLUMNS, WARCSUM_RESOLVED_COLUMNS, warcsumLine } from '../manifest/warcsum-text.ts';
+import { findReferenced, pointersIn, prepareReferenced } from './clusters.ts';
+
+export type ManifestFormat = 'parquet' | 'warcsum';
+
+export const MANIFEST_FORMATS: readonly ManifestFormat[] = ['parquet', 'warcsum'];
+
+/** `rows` is a query with the columns of a manifest; resolved ones when `isResolved`. `path` is for `putManifest` to name. */
+export async function writeManifest(
+  database: Database,
+  rows: string,
+  path: string,
+  format: ManifestFormat,
+  isResolved: boolean,
+): Promise<void> {
+  if (format === 'parquet') {
+    await database.run(`COPY (${rows}) TO ${quoted(path)} (${PARQUET}, COMPRESSION zstd)`);
+  } else {
+    await writeText(database, rows, path, isResolved);
+  }
+}
+
+/** Gives a manifest that was written on the same disk its name, durably. */
+export async function putManifest(written: string, path: string): Promise<void> {
+  try {
+    const descriptor = openSync(written, 'r+');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(written, path);
+    await syncDirectory(dirname(path));
+  } catch (cause) {
+    throw fileError(cause, path, 'writing');
+  }
+}
+
+/** A line cannot say that a record has to stay, so one that has to and is no original gets none. */
+function resolvedRows(rows: string): string {
+  return `(${rows}) WHERE type = 'response' AND (copy_number = 1 OR yields)`;
+}
+
+/** Nor can it point at others: the records that others lean on get none, and are never taken for duplicates. */
+async function plainRows(database: Database, rows: string): Promise<string> {
+  await prepareReferenced(database);
+  await findReferenced(database, `(${rows})`, pointersIn(`(${rows})`));
+  return `(${rows}) AS m ANTI JOIN referenced AS r ON r.file = m.file AND r.record_offset = m.record_offset
+    WHERE m.type = 'response' AND m.holds`;
+}
+
+async function writeText(database: Database, rows: string, path: string, isResolved: boolean): Promise<void> {
+  const columns = isResolved ? WARCSUM_RESOLVED_COLUMNS : WARCSUM_COLUMNS;
+  const source = `${isResolved ? resolvedRows(rows) : await plainRows(database, rows)} ORDER BY file, record_offset`;
+  const descriptor = openSync(path, 'w');
+  try {
+    let pending = '';
+    for await (const row of database.rows(columns, source)) {
+      pending += warcsumLine(row);
+      if (pending.length < 1024 * 1024) continue;
+      writeFileSync(descriptor, pending);
+      pending = '';
+    }
+    writeFileSync(descriptor, pending);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Compares payloads byte by byte: the last word on whether two records with one digest hold one content (I7). An original of ordinary size is
+ * held in memory while its duplicates pass by; a larger one is read anew for each of them, in step, so that memory stays bounded (I9).
+ */
+import { closeSync, readSync } from 'node:fs';
+import { equal, fileError, openToRead, PinakesError } from '../../base/index.ts';
+import { BlockScanner, RecordCursor, readFileStart } from '../../warc/index.ts';
+import { type Span, SpanReader } from './span-reader.ts';
+
+const MEMORY_BYTES_MAX = 16 * 1024 * 1024;
+
+export type PayloadPlace = Span & { readonly file: string };
+
+export type PayloadComparison = {
+  readonly original: PayloadPlace;
+  readonly payloadBytes: number | null;
+  readonly duplicates: readonly PayloadPlace[];
+};
+
+/** `unreadable`: one of the two is not there as a whole record any more. */
+export type ComparisonVerdict = 'same' | 'different' | 'unreadable';
+
+export function comparePayloads({ original, payloadBytes, duplicates }: PayloadComparison): ComparisonVerdict[] {
+  let held: Uint8Array | undefined;
+  try {
+    if (payloadBytes === null || payloadBytes <= MEMORY_BYTES_MAX) held = payloadOf(original, MEMORY_BYTES_MAX);
+  } catch (error) {
+    if (!(error instanceof PinakesError)) throw error;
+    return duplicates.map(() => 'unreadable');
+  }
+  return duplicates.map((duplicate) => {
+    try {
+      return held ? compareWith(held, duplicate) : compareInStep(original, duplicate);
+    } catch (error) {
+      if (error instanceof PinakesError) return 'unreadable';
+      throw error;
+    }
+  });
+}
+
+function payloadOf(place: PayloadPlace, bytesMax: number): Uint8Array | undefined {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  const isWhole = readPayload(place, (bytes) => {
+    total += bytes.length;
+    if (total <= bytesMax) parts.push(Buffer.from(bytes));
+  });
+  return isWhole && total <= bytesMax ? Buffer.concat(parts) : undefined;
+}
+
+function compareWith(held: Uint8Array, place: PayloadPlace): ComparisonVerdict {
+  let at = 0;
+  let isSame = true;
+  const isWhole = readPayload(place, (bytes) => {
+    isSame &&= equal(held.subarray(at, at + bytes.length), bytes);
+    at += bytes.length;
+  });
+  if (!isWhole) return 'unreadable';
+  return isSame && at === held.length ? 'same' : 'different';
+}
+
+/** Hands the payload over as it comes, and says whether the record was there as a whole. */
+function readPayload(place: PayloadPlace, onPayload: (bytes: Uint8Array) => void): boolean {
+  const reader = new SpanReader(place.file);
+  let isWhole = false;
+  try {
+    reader.read([place], {
+      wants: () => ({ onPayload }),
+      onRecord: (_, record) => {
+        isWhole = record !== undefined;
+      },
+    });
+  } finally {
+    reader.close();
+  }
+  return isWhole;
+}
+
+function compareInStep(original: PayloadPlace, duplicate: PayloadPlace): ComparisonVerdict {
+  const [left, right] = [new PayloadPuller(original), new PayloadPuller(duplicate)];
+  try {
+    let [a, b] = [left.next(), right.next()];
+    while (a && b) {
+      const bytes = Math.min(a.length, b.length);
+      if (!equal(a.subarray(0, bytes), b.subarray(0, bytes))) return 'different';
+      a = bytes < a.length ? a.subarray(bytes) : left.next();
+      b = bytes < b.length ? b.subarray(bytes) : right.next();
+    }
+    if (!left.isFine || !right.isFine) return 'unreadable';
+    return a === b ? 'same' : 'different';
+  } finally {
+    left.close();
+    right.close();
+  }
+}
+
+/** A payload, piece by piece, as it is asked for. */
+class PayloadPuller {
+  /** Whether everything read so far was in order. */
+  isFine = true;
+  readonly #descriptor: number;
+  readonly #place: PayloadPlace;
+  readonly #cursor: RecordCursor;
+  #position: number;
+  #scanner: BlockScanner | undefined;
+  #pieces: Uint8Array[] = [];
+  #isOver = false;
+
+  constructor(place: PayloadPlace) {
+    this.#place = place;
+    this.#position = place.offset;
+    const { coding, dictionary } = readFileStart(place.file);
+    this.#descriptor = openToRead(place.file);
+    this.#cursor = new RecordCursor(place.file, { offset: place.offset, coding, dictionary });
+  }
+
+  close(): void {
+    this.#cursor.close();
+    closeSync(this.#descriptor);
+  }
+
+  next(): Uint8Array | undefined {
+    while (this.#pieces.length === 0 && !this.#isOver) this.#step();
+    return this.#pieces.shift();
+  }
+
+  #step(): void {
+    const cursor = this.#cursor;
+    switch (cursor.step()) {
+      case 'need-input':
+        this.#feed();
+        break;
+      case 'finding':
+        if (cursor.finding.level === 'error') this.isFine = false;
+        break;
+      case 'record':
+        this.#isOver = this.#scanner !== undefined;
+        this.#scanner ??= new BlockScanner(cursor.head, {
+          onPayload: (bytes) => this.#pieces.push(Buffer.from(bytes)),
+        });
+        break;
+      case 'body':
+        this.#scanner?.push(cursor.chunk);
+        break;
+      case 'end':
+        this.#scanner?.end();
+        if (!cursor.tail.complete) this.isFine = false;
+        break;
+      case 'done':
+        this.#isOver = true;
+        break;
+    }
+  }
+
+  #feed(): void {
+    const room = this.#cursor.reserve();
+    const wanted = Math.min(room.length, this.#place.offset + this.#place.length - this.#position);
+    try {
+      const bytes = wanted > 0 ? readSync(this.#descriptor, room, 0, wanted, this.#position) : 0;
+      this.#position += bytes;
+      if (bytes > 0) this.#cursor.commit(bytes);
+      else this.#cursor.end();
+    } catch (cause) {
+      throw fileError(cause, this.#place.file);
+    }
+  }
+}

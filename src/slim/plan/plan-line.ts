@@ -1,0 +1,89 @@
+/** What is to be done with one duplicate: where it lies, what it must prove to be, and what its revisit will point at. */
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { openToRead } from '../../base/index.ts';
+
+export type PlannedDuplicate = {
+  readonly offset: number;
+  readonly length: number;
+  readonly uri: string;
+  readonly date: string;
+  /** `algorithm:hex`, as in the manifest. */
+  readonly digest: string;
+  readonly payloadBytes: number | null;
+  readonly original: PlannedOriginal;
+};
+
+export type PlannedOriginal = {
+  readonly uri: string;
+  readonly date: string;
+  /** Empty when the record has none. */
+  readonly recordId: string;
+  readonly digestText: string;
+  /** Content codings and chunking, joined; null when nobody looked. */
+  readonly codings: string | null;
+  /** Where its file lies, when that is none of the run's files and was looked at. */
+  readonly path?: string | undefined;
+};
+
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * The duplicates of one file in the order of their offsets, each once, a few at a time. The plan has them in any order, one a line: `offset TAB JSON LF`. Only
+ * offsets and places of lines are held in memory and sorted; the lines are read again as their turn comes.
+ */
+export function* readPlan(path: string, countMax: number): Generator<PlannedDuplicate[]> {
+  const descriptor = openToRead(path);
+  try {
+    const { offsets, places } = indexOf(descriptor);
+    const sorted = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a]! - offsets[b]!);
+    const order = sorted.filter((line, at) => at === 0 || offsets[line] !== offsets[sorted[at - 1]!]);
+    for (let at = 0; at < order.length; at += countMax) {
+      yield Array.from(order.subarray(at, at + countMax), (line) => readLine(descriptor, places, line));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Offset of every line's duplicate, and where every line begins; one place more, for the end. */
+function indexOf(descriptor: number): { offsets: Float64Array; places: Float64Array } {
+  const { size } = fstatSync(descriptor);
+  let offsets = new Float64Array(1024);
+  let places = new Float64Array(1025);
+  let count = 0;
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  let rest = Buffer.alloc(0);
+  for (let position = 0; position < size; ) {
+    const bytes = readSync(descriptor, chunk, 0, chunk.length, position);
+    if (bytes === 0) break;
+    const whole = Buffer.concat([rest, chunk.subarray(0, bytes)]);
+    const from = position - rest.length;
+    let line = 0;
+    for (let end = whole.indexOf(0x0a); end >= 0; end = whole.indexOf(0x0a, line)) {
+      if (count === offsets.length) {
+        offsets = grown(offsets, 2 * count);
+        places = grown(places, 2 * count + 1);
+      }
+      offsets[count] = Number(whole.toString('latin1', line, whole.indexOf(0x09, line)));
+      places[count] = from + line;
+      count++;
+      line = end + 1;
+      places[count] = from + line;
+    }
+    rest = Buffer.from(whole.subarray(line));
+    position += bytes;
+  }
+  return { offsets: offsets.subarray(0, count), places: places.subarray(0, count + 1) };
+}
+
+function grown(numbers: Float64Array<ArrayBuffer>, length: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(length);
+  larger.set(numbers);
+  return larger;
+}
+
+function readLine(descriptor: number, places: Float64Array, line: number): PlannedDuplicate {
+  const bytes = Buffer.alloc(places[line + 1]! - places[line]!);
+  readSync(descriptor, bytes, 0, bytes.length, places[line]!);
+  return JSON.parse(bytes.toString('utf8', bytes.indexOf(0x09) + 1)) as PlannedDuplicate;
+}

@@ -1,0 +1,236 @@
+/**
+ * The plan of a run: a line for every duplicate whose original was looked at and found fine. Lines stand in files by the number of the duplicate's
+ * file, many files to one plan file, and are handed out file by file for the second pass; a run that is resumed goes on from the last
+ * checkpoint.
+ *
+ * ```
+ *   plan-0.tsv ...     number of the file TAB number of the original's file TAB offset TAB the planned duplicate as JSON LF
+ * ```
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { assert, type Finding } from '../../base/index.ts';
+import { type CollectionFile, realPath } from '../collection.ts';
+import type { Database } from '../database.ts';
+import { slimFinding } from '../finding-catalogue.ts';
+import { type LineFileLengths, LineFiles } from '../line-files.ts';
+import { linesSource } from '../manifest/manifest-column.ts';
+import { inOrder, type SlimPool } from '../slim-pool.ts';
+import { linesOf } from '../text-lines.ts';
+import type { Duplicate } from './clusters.ts';
+import type { LeanedRecord } from './leaning-notes.ts';
+import type { CheckedOriginal, OriginalVerdict } from './original-check.ts';
+import type { PlannedDuplicate, PlannedOriginal } from './plan-line.ts';
+
+const PLAN_FILE = /^plan-\d+\.tsv$/;
+const FILE_PLAN = /^duplicates-\d+\.tsv$/;
+/** So many plan files at most; the plan of some collection files each is held apart by them. */
+const PLAN_FILES_MAX = 256;
+const ORIGINALS_AT_ONCE = 128;
+const PLAN_COLUMNS = [
+  { name: 'file', type: 'INTEGER' },
+  { name: 'original_file', type: 'INTEGER' },
+  { name: 'record_offset', type: 'BIGINT' },
+  { name: 'planned', type: 'VARCHAR' },
+];
+
+export type PlanOptions = {
+  readonly pool: SlimPool;
+  /** Number of a file in the collection; undefined for one that is not part of it. */
+  readonly numberOf: (file: string) => number | undefined;
+  /** Where a file of the manifest lies. */
+  readonly pathOf: (file: string) => string;
+  /** Why nothing may lean on the records of a file, when nothing may. */
+  readonly refusalOf?: ((file: string) => string | undefined) | undefined;
+  /** Id that the original will have, when it is not the one in the manifest. */
+  readonly originalId: (file: string, offset: number) => string | undefined;
+  readonly digestBytes?: number | undefined;
+  /** Takes originals that are out of reach as the manifest describes them. */
+  readonly trustOriginals?: boolean | undefined;
+  readonly onFinding: (finding: Finding) => void;
+};
+
+export class Plan {
+  readonly #directory: string;
+  readonly #filesTogether: number;
+  readonly #lines: LineFiles;
+  #lengths: LineFileLengths;
+
+  /** Goes on from a checkpoint, or begins anew. */
+  constructor(directory: string, files: number, lengths: LineFileLengths = {}) {
+    this.#directory = directory;
+    this.#filesTogether = Math.max(1, Math.ceil(files / PLAN_FILES_MAX));
+    this.#lines = new LineFiles(directory, PLAN_FILE, lengths);
+    this.#lengths = lengths;
+  }
+
+  /** Adds the duplicates whose originals are fine. `duplicates` come by original. */
+  async add(
+    duplicates: AsyncIterable<Duplicate>,
+    options: PlanOptions,
+  ): Promise<{ duplicates: number; unusable: number }> {
+    let [count, unusable] = [0, 0];
+    const checked = inOrder(groupsOf(duplicates), options.pool.ahead, (group) => check(group, options));
+    for await (const { item: group, result: verdicts } of checked) {
+      for (const [index, cluster] of group.clusters.entries()) {
+        const verdict = verdicts[index]!;
+        const { originalFile, originalOffset } = cluster[0]!;
+        count += cluster.length;
+        if (!verdict.isFine) {
+          unusable += cluster.length;
+          const path = options.pathOf(originalFile);
+          options.onFinding(slimFinding('slim-original-unusable', path, originalOffset, verdict.reason));
+          continue;
+        }
+        for (const duplicate of cluster) this.#put(duplicate, verdict, options);
+      }
+    }
+    return { duplicates: count, unusable };
+  }
+
+  checkpoint(): LineFileLengths {
+    this.#lengths = this.#lines.checkpoint();
+    return this.#lengths;
+  }
+
+  /** How many records the plan has duplicates for, each once, as of the last checkpoint. */
+  async count(database: Database): Promise<number> {
+    const paths = Object.keys(this.#lengths).map((name) => join(this.#directory, name));
+    if (paths.length === 0) return 0;
+    return database.count(`(SELECT DISTINCT file, record_offset FROM ${linesSource(paths, PLAN_COLUMNS)})`);
+  }
+
+  #put(duplicate: Duplicate, verdict: Extract<OriginalVerdict, { isFine: true }>, options: PlanOptions): void {
+    const file = options.numberOf(duplicate.file);
+    if (file === undefined) return;
+    const originalFile = options.numberOf(duplicate.originalFile) ?? -1;
+    const planned = JSON.stringify(plannedOf(duplicate, verdict, options));
+    const line = `${file}\t${originalFile}\t${duplicate.offset}\t${planned}\n`;
+    this.#lines.add(`plan-${Math.floor(file / this.#filesTogether)}.tsv`, line);
+  }
+
+  /** The plan, file by file in the order of their numbers; files that are not wanted are left out. */
+  async *byFile(isWanted: (file: number) => boolean): AsyncGenerator<FilePlan> {
+    const apart = new LineFiles(this.#directory, FILE_PLAN);
+    for (const part of this.#parts()) {
+      /** The files of the originals, by the file of their duplicates. */
+      const originals = new Map<number, Set<number>>();
+      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
+        if (!isWanted(file)) continue;
+        const known = originals.get(file);
+        if (known) known.add(originalFile);
+        else originals.set(file, new Set([originalFile]));
+        apart.add(`duplicates-${file}.tsv`, `${rest}\n`);
+      }
+      apart.flush();
+      for (const [file, originalFiles] of [...originals].sort(([a], [b]) => a - b)) {
+        assert(Math.floor(file / this.#filesTogether) === part, 'a plan file holds the plans of its own files');
+        yield { file, path: join(this.#directory, `duplicates-${file}.tsv`), originalFiles };
+      }
+    }
+  }
+
+  /**
+   * The originals that duplicates will refer to; one may come several times. Those in the file of the duplicate are among them: a run by manifests that are older does
+   * not see what became of it. One of which it is not known where it lies comes with the path of the duplicate, beside which it may.
+   */
+  async *originals(files: readonly CollectionFile[]): AsyncGenerator<LeanedRecord> {
+    for (const part of this.#parts()) {
+      let last = '';
+      for await (const { file, originalFile, rest } of this.#linesOf(part)) {
+        const { original } = JSON.parse(rest.slice(rest.indexOf('\t') + 1)) as PlannedDuplicate;
+        const path = files[originalFile]?.target ?? original.path ?? files[file]!.target;
+        const place = `${path}\t${original.uri}\t${original.date}`;
+        if (place !== last) yield { path, uri: original.uri, date: original.date };
+        last = place;
+      }
+    }
+  }
+
+  #parts(): number[] {
+    const parts = Object.keys(this.#lengths).map((name) => Number(/\d+/.exec(name)![0]));
+    return parts.sort((a, b) => a - b);
+  }
+
+  async *#linesOf(part: number): AsyncGenerator<{ file: number; originalFile: number; rest: string }> {
+    for await (const line of linesOf(join(this.#directory, `plan-${part}.tsv`))) {
+      const first = line.indexOf('\t');
+      const second = line.indexOf('\t', first + 1);
+      const [file, originalFile] = [Number(line.slice(0, first)), Number(line.slice(first + 1, second))];
+      yield { file, originalFile, rest: line.slice(second + 1) };
+    }
+  }
+}
+
+export type FilePlan = {
+  readonly file: number;
+  /** Where the duplicates of the file are listed, in the form that `readPlan` reads. */
+  readonly path: string;
+  /** Numbers of the files that hold the originals. */
+  readonly originalFiles: ReadonlySet<number>;
+};
+
+type Group = { readonly file: string; readonly clusters: Duplicate[][] };
+
+/** Duplicates of the same original together, and originals of one file together, a bounded number at a time. */
+async function* groupsOf(duplicates: AsyncIterable<Duplicate>): AsyncGenerator<Group> {
+  let group: Group | undefined;
+  let rows = 0;
+  for await (const duplicate of duplicates) {
+    const last = group?.clusters.at(-1)?.[0];
+    const isSame = last?.originalFile === duplicate.originalFile && last.originalOffset === duplicate.originalOffset;
+    if (isSame && rows < ORIGINALS_AT_ONCE * 64) {
+      group!.clusters.at(-1)!.push(duplicate);
+      rows++;
+      continue;
+    }
+    const isFull = rows >= ORIGINALS_AT_ONCE * 64 || (group?.clusters.length ?? 0) >= ORIGINALS_AT_ONCE;
+    if (!group || group.file !== duplicate.originalFile || isFull) {
+      if (group) yield group;
+      group = { file: duplicate.originalFile, clusters: [] };
+      rows = 0;
+    }
+    group.clusters.push([duplicate]);
+    rows++;
+  }
+  if (group) yield group;
+}
+
+async function check(group: Group, options: PlanOptions): Promise<OriginalVerdict[]> {
+  const originals = group.clusters.map(([duplicate]): CheckedOriginal => {
+    const { originalOffset, originalLength, originalUri, originalDate, digest, payloadBytes } = duplicate!;
+    const place = { offset: originalOffset, length: originalLength };
+    return { ...place, uri: originalUri, date: originalDate, digest, payloadBytes };
+  });
+  const refusal = options.refusalOf?.(group.file);
+  if (refusal !== undefined) return originals.map(() => ({ isFine: false, reason: refusal }));
+  if (options.trustOriginals && (group.file === '' || !existsSync(options.pathOf(group.file)))) {
+    return group.clusters.map(([duplicate]) => {
+      const { originalDeclaredDigest, digest } = duplicate!;
+      return { isFine: true, digestText: originalDeclaredDigest || digest, codings: null };
+    });
+  }
+  if (group.file === '')
+    return originals.map(() => ({ isFine: false, reason: 'the manifest does not say where it is' }));
+  const { digestBytes } = options;
+  const file = options.pathOf(group.file);
+  return options.pool.run({ kind: 'check', check: { file, originals, digestBytes } });
+}
+
+function plannedOf(
+  duplicate: Duplicate,
+  verdict: Extract<OriginalVerdict, { isFine: true }>,
+  options: PlanOptions,
+): PlannedDuplicate {
+  const { offset, length, uri, date, digest, payloadBytes } = duplicate;
+  const isOutside = verdict.codings !== null && options.numberOf(duplicate.originalFile) === undefined;
+  const original: PlannedOriginal = {
+    uri: duplicate.originalUri,
+    date: duplicate.originalDate,
+    recordId: options.originalId(duplicate.originalFile, duplicate.originalOffset) ?? duplicate.originalRecordId,
+    digestText: verdict.digestText,
+    codings: verdict.codings,
+    ...(isOutside && { path: realPath(options.pathOf(duplicate.originalFile)) }),
+  };
+  return { offset, length, uri, date, digest, payloadBytes, original };
+}

@@ -1,0 +1,52 @@
+/**
+ * Reads a rewritten file back before it takes the place of the old one: every byte that was kept is compared with the old file, and every revisit
+ * must be the member that was written and decode to the record that was meant.
+ */
+import { crc32 } from 'node:zlib';
+import { PinakesError } from '../../base/index.ts';
+import { RecordDecoder, readFileStart } from '../../warc/index.ts';
+import { FileWindow } from '../file-window.ts';
+import type { ReplacementLog } from './replacement-log.ts';
+
+/** Throws SLIM_READ_BACK at the first difference. */
+export function readBack(oldPath: string, oldBytes: number, newPath: string, log: ReplacementLog): void {
+  const { dictionary } = readFileStart(newPath);
+  const decoder = new RecordDecoder();
+  const [before, after] = [new FileWindow(oldPath), new FileWindow(newPath)];
+  try {
+    let oldAt = 0;
+    let newAt = 0;
+    for (const entries of log.read()) {
+      for (const { oldOffset, oldLength, newLength, memberCrc, recordCrc } of entries) {
+        compare(before, oldAt, after, newAt, oldOffset - oldAt);
+        newAt += oldOffset - oldAt;
+        const member = after.all(newAt, newLength);
+        const record = crc32(member) === memberCrc ? decoder.decodeMember(member, dictionary) : undefined;
+        if (!record || crc32(record) !== recordCrc) throw readBackError(newPath, newAt);
+        newAt += newLength;
+        oldAt = oldOffset + oldLength;
+      }
+    }
+    compare(before, oldAt, after, newAt, oldBytes - oldAt);
+    const end = newAt + oldBytes - oldAt;
+    if (after.some(end, 1).length > 0) throw readBackError(newPath, end);
+  } finally {
+    decoder.close();
+    before.close();
+    after.close();
+  }
+}
+
+function compare(before: FileWindow, oldOffset: number, after: FileWindow, newOffset: number, length: number): void {
+  for (let at = 0; at < length; ) {
+    const old = before.some(oldOffset + at, length - at);
+    const bytes = after.some(newOffset + at, old.length);
+    if (bytes.length === 0 || !bytes.equals(old.subarray(0, bytes.length)))
+      throw readBackError(after.path, newOffset + at);
+    at += bytes.length;
+  }
+}
+
+function readBackError(path: string, offset: number): PinakesError {
+  return new PinakesError('SLIM_READ_BACK', { where: `${path}:${offset}` });
+}

@@ -1,0 +1,96 @@
+/**
+ * The revisit that takes the place of a duplicate: its own date, URI, address and HTTP head; the original's URI, date and id as pointers.
+ *
+ * The id is derived from those of the two records and from the place of the duplicate, so that a run that was killed and resumed writes the
+ * same bytes as one that was not. The record that was there is named in WARC-Previous-Record-ID (I4).
+ */
+import { digestOf, toHex, utf8 } from '../../base/index.ts';
+import {
+  fieldsOf,
+  type HttpHead,
+  isWorthRevisit,
+  type NewRecord,
+  type RecordHead,
+  recordParts,
+} from '../../warc/index.ts';
+import type { PlannedOriginal } from '../plan/plan-line.ts';
+
+/** Fields that a revisit has of its own; all others are taken over. */
+const OWN_FIELDS = new Set([
+  'warc-type',
+  'warc-record-id',
+  'warc-date',
+  'warc-target-uri',
+  'warc-profile',
+  'warc-refers-to',
+  'warc-refers-to-target-uri',
+  'warc-refers-to-date',
+  'warc-payload-digest',
+  'warc-block-digest',
+  'warc-truncated',
+  'content-type',
+  'content-length',
+]);
+
+/** A line end inside a name or a value cannot be written as it was read. */
+const UNREPEATABLE = /[\r\n]/;
+
+export type RevisitSource = {
+  readonly head: RecordHead;
+  readonly http: HttpHead;
+  readonly payloadBytes: number;
+  /** Of the duplicate's file within the collection. */
+  readonly name: string;
+  readonly offset: number;
+  /** The record that is written when it stays, where it is not the duplicate as it is. */
+  readonly converted?: NewRecord;
+};
+
+/**
+ * The parts of the revisit, ready for an encoder. `unrepeatable` when the duplicate's head cannot be repeated letter for letter, `small` when its payload is not
+ * worth a revisit.
+ */
+export function revisitParts(
+  duplicate: RevisitSource,
+  original: PlannedOriginal,
+): Uint8Array[] | 'unrepeatable' | 'small' {
+  const { head, http, converted, payloadBytes } = duplicate;
+  if (!head.isUtf8 || head.form === 'odd') return 'unrepeatable';
+  const fields = (converted ? (converted.fields ?? []) : head.fields).filter(
+    (field) => !OWN_FIELDS.has(field.name.toLowerCase()),
+  );
+  if (head.recordId) fields.push({ name: 'WARC-Previous-Record-ID', value: head.recordId });
+  if (fields.some(({ name, value }) => UNREPEATABLE.test(name) || UNREPEATABLE.test(value))) return 'unrepeatable';
+  const record: NewRecord = {
+    type: 'revisit',
+    recordId: revisitId(duplicate, original),
+    date: head.date!,
+    targetUri: head.targetUri,
+    contentType: head.contentType ?? 'application/http; msgtype=response',
+    payloadDigest: original.digestText,
+    blockDigest: digestOf('sha256', http.bytes),
+    revisit: {
+      profile: 'identical-payload-digest',
+      refersTo: original.recordId || undefined,
+      refersToTargetUri: original.uri,
+      refersToDate: original.date,
+      truncated: true,
+    },
+    fields,
+  };
+  const own = converted ? fieldsOf(converted, http.bytes.length + payloadBytes) : head.fields;
+  if (!isWorthRevisit(payloadBytes, { own, revisit: fieldsOf(record, http.bytes.length) })) return 'small';
+  return recordParts(record, http.bytes);
+}
+
+function revisitId({ head, name, offset }: RevisitSource, original: PlannedOriginal): string {
+  return derivedId(['revisit', name, offset, head.recordId, original.recordId, original.uri, original.date]);
+}
+
+/** A record id that is the same whenever it is made of the same parts. */
+export function derivedId(parts: readonly unknown[]): string {
+  const hex = toHex(digestOf('sha256', utf8(JSON.stringify(parts))).bytes);
+  // Version 8 and variant 1 of RFC 9562: a UUID whose other bits the maker chooses.
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
+  return `<urn:uuid:${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}>`;
+}

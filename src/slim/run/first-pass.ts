@@ -1,0 +1,100 @@
+/**
+ * The first pass: scans and hashes all files on several threads and writes a manifest line for every record that has a part in deduplication.
+ * Files that cannot take part are put aside, each for a reason; what was written of their records counts for nothing.
+ */
+import type { DigestAlgorithm, Finding, PinakesError } from '../../base/index.ts';
+import { SCAN_ARC, type ScanBatch, scanFiles } from '../../warc/index.ts';
+import { type FileIdentity, identityIfThere, sameIdentity } from '../file-identity.ts';
+import { slimFinding } from '../finding-catalogue.ts';
+import { type LineOptions, ManifestLines } from '../manifest/manifest-line.ts';
+import type { ScannedFile } from './journal.ts';
+
+export type FirstPassOptions = LineOptions & {
+  readonly algorithm: DigestAlgorithm;
+  readonly workers: number;
+  readonly onFinding: (finding: Finding) => void;
+  readonly onFailure: (error: PinakesError) => void;
+  readonly onProgress?: ((bytes: number, file: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type FirstPassSink = {
+  readonly add: (line: string, digestHex: string) => void;
+  /** A file is over; what was added for it can be made durable. */
+  readonly onFile: (index: number, scanned: Omit<ScannedFile, 'file'>, bytes: number) => void;
+};
+
+/** `names` are the paths as the manifest shall have them. */
+export async function firstPass(
+  paths: readonly string[],
+  names: readonly string[],
+  sink: FirstPassSink,
+  options: FirstPassOptions,
+): Promise<void> {
+  const before = paths.map(identityIfThere);
+  const lines = new ManifestLines(options);
+  const { workers, algorithm, signal } = options;
+  let index = 0;
+  let watch = new FileWatch();
+  let bytes = 0;
+  for await (const item of scanFiles(paths, { workers, algorithm, ...(signal && { signal }) })) {
+    if (item.kind === 'batch') {
+      watch.see(item.batch, options.onFinding);
+      addLines(item.batch, names[index]!, lines, sink);
+      bytes += item.bytes;
+      options.onProgress?.(bytes, item.batch.file);
+      continue;
+    }
+    if (item.kind === 'file-failed') options.onFailure(item.error);
+    const identity = before[index];
+    const after = identityIfThere(paths[index]!);
+    let aside = item.kind === 'file-failed' ? 'failed' : watch.aside(options.withArc === true);
+    if (!identity || !after || !sameIdentity(identity, after)) aside = aside === 'failed' ? aside : 'busy';
+    tellAside(aside, paths[index]!, options.onFinding);
+    sink.onFile(index, { identity: identity ?? NO_FILE, records: watch.records, aside }, identity?.size ?? 0);
+    index++;
+    watch = new FileWatch();
+  }
+}
+
+const NO_FILE: FileIdentity = { size: 0, modifiedNs: '', inode: '' };
+
+function addLines(batch: ScanBatch, name: string, lines: ManifestLines, sink: FirstPassSink): void {
+  for (let record = 0; record < batch.count; record++) {
+    const line = lines.of(batch, record, name);
+    if (line) sink.add(line.line, line.digestHex);
+  }
+}
+
+function tellAside(aside: string, path: string, onFinding: (finding: Finding) => void): void {
+  if (aside === 'damaged') onFinding(slimFinding('slim-file-damaged', path, 0));
+  if (aside === 'busy') onFinding(slimFinding('slim-file-busy', path, 0));
+  if (aside === 'shared') onFinding(slimFinding('slim-member-shared', path, 0));
+  if (aside === 'arc') onFinding(slimFinding('slim-arc-in-place', path, 0));
+}
+
+/** What one file turned out to be. */
+class FileWatch {
+  records = 0;
+  #errors = 0;
+  #shared = 0;
+  #arc = 0;
+
+  see(batch: ScanBatch, onFinding: (finding: Finding) => void): void {
+    for (const finding of batch.findings) {
+      if (finding.level === 'error') this.#errors++;
+      onFinding(finding);
+    }
+    for (let record = 0; record < batch.count; record++) {
+      if (batch.columns.length[record]! < 0) this.#shared++;
+      if (batch.has(record, SCAN_ARC)) this.#arc++;
+    }
+    this.records += batch.count;
+  }
+
+  aside(withArc: boolean): string {
+    if (this.#errors > 0) return 'damaged';
+    if (this.#shared > 0) return 'shared';
+    return this.#arc > 0 && !withArc ? 'arc' : '';
+  }
+}

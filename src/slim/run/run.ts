@@ -1,0 +1,460 @@
+/**
+ * `slim run`: a whole collection, from scan to rewritten files, resumable at any point.
+ *
+ * ```
+ *   begin -> scanned* -> heeded -> planned* -> noted -> (written -> kept -> installed)* -> finished           the journal's entries
+ * ```
+ * Order makes it safe: nothing is rewritten before all originals are chosen and looked at; an original stays in its file byte for byte, whether that
+ * file is rewritten or not; and a file takes its place only when it was read back. So a crash at any moment leaves every content on the disk, and the
+ * next run with the same arguments goes on from the journal.
+ */
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Clock, type DigestAlgorithm, type Finding, isCollisionProne, PinakesError } from '../../base/index.ts';
+import {
+  ARC_NAME,
+  type CollectionFile,
+  type CollectionInput,
+  collectionOf,
+  expectApart,
+  expectRoom,
+  loadCollection,
+  realPath,
+  saveCollection,
+} from '../collection.ts';
+import { Database } from '../database.ts';
+import { filesOpenForWriting, identityIfThere, identityOf, namesOfOneFile } from '../file-identity.ts';
+import { FilePlaces } from '../file-places.ts';
+import { slimFinding } from '../finding-catalogue.ts';
+import { linesSource, MANIFEST_COLUMNS, RESOLVED_COLUMNS } from '../manifest/manifest-column.ts';
+import { clusterFiles, ManifestLinesFile, pointerFile, prefixDigitsFor } from '../manifest/manifest-lines-file.ts';
+import { manifestSource } from '../manifest/manifest-source.ts';
+import { Clusters, duplicatesIn } from '../plan/clusters.ts';
+import { distinctDuplicates, filesNamed } from '../plan/distinct-duplicates.ts';
+import { LEANED_MARK, leanedSource, noteLeaned, notesBeside } from '../plan/leaning-notes.ts';
+import { NOT_CONVERTED } from '../plan/original-check.ts';
+import { Plan } from '../plan/plan.ts';
+import { arcRecordId } from '../rewrite/arc-rewrite.ts';
+import { SlimPool } from '../slim-pool.ts';
+import { clearRun, WorkDirectory } from '../work-directory.ts';
+import { firstPass } from './first-pass.ts';
+import { JOURNAL_VERSION, Journal, type RunTerms, type ScannedFile } from './journal.ts';
+import { RunState, sameTerms } from './run-state.ts';
+import { type RunSummary, summaryOf } from './run-summary.ts';
+import { SecondPass } from './second-pass.ts';
+
+export type Verify = 'bytes' | 'digest';
+
+export type SlimPhase = 'scan' | 'resolve' | 'rewrite';
+
+export type SlimWatch = {
+  readonly onFinding: (finding: Finding) => void;
+  /** A file could not be read or written; the others go on. */
+  readonly onFailure: (error: PinakesError) => void;
+  readonly onProgress?: ((phase: SlimPhase, bytes: number, note: string) => void) | undefined;
+};
+
+export type SlimRunOptions = SlimWatch & {
+  readonly inputs: readonly CollectionInput[];
+  /** Where the slimmed collection goes; rewritten in place when not given. */
+  readonly target?: string | undefined;
+  /** Where old files are kept, when rewriting in place. */
+  readonly keptDirectory?: string | undefined;
+  readonly workDirectory: string;
+  readonly algorithm: DigestAlgorithm;
+  readonly verify: Verify;
+  readonly minSavingBytes: number;
+  readonly workers: number;
+  readonly clock: Clock;
+  readonly software: string;
+  /** Resolved manifests to work from, instead of scanning and resolving. */
+  readonly resolved?: ResolvedInput | undefined;
+  /** Finds out what would be done, and does not do it. */
+  readonly dryRun?: boolean | undefined;
+  /** How many leading bytes of digests count: makes them collide, in tests. */
+  readonly digestBytes?: number | undefined;
+  /** So much is scanned between two checkpoints: what a killed run does again at most, files being scanned whole. */
+  readonly checkpointBytes?: number | undefined;
+  /** How many digits of the digest choose the part that a record is resolved in; by the size of the collection when not given. */
+  readonly prefixDigits?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type ResolvedInput = {
+  readonly manifests: readonly string[];
+  /** Originals that are out of reach, on another machine, are taken as the manifests describe them. */
+  readonly trustOriginals: boolean;
+};
+
+const CHECKPOINT_BYTES = 256 * 1024 * 1024;
+
+export async function slimRun(options: SlimRunOptions): Promise<RunSummary> {
+  if (options.verify === 'digest' && isCollisionProne(options.algorithm)) {
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: '--verify digest',
+      detail: `${options.algorithm} has known collisions, so bytes are compared`,
+    });
+  }
+  const work = WorkDirectory.lock(options.workDirectory);
+  try {
+    const run = openRun(work, options);
+    try {
+      return await run.go();
+    } finally {
+      run.close();
+    }
+  } finally {
+    work.unlock();
+  }
+}
+
+function termsOf(options: SlimRunOptions): RunTerms {
+  return {
+    mode: options.target === undefined ? 'in-place' : 'to',
+    target: options.target === undefined ? '' : resolve(options.target),
+    keptDirectory: options.keptDirectory === undefined ? '' : resolve(options.keptDirectory),
+    algorithm: options.algorithm,
+    verify: options.verify,
+    minSavingBytes: options.minSavingBytes,
+    manifests: options.resolved?.manifests.map((path) => resolve(path)).join('\n') ?? '',
+  };
+}
+
+/** The unfinished run of the same terms, or a new one. */
+function openRun(work: WorkDirectory, options: SlimRunOptions): Run {
+  const terms = termsOf(options);
+  const last = options.dryRun ? undefined : work.runs().at(-1);
+  if (last !== undefined && existsSync(join(last, 'journal.jsonl'))) {
+    const journal = new Journal(join(last, 'journal.jsonl'));
+    const state = new RunState(journal);
+    if (state.begin && !state.isFinished && !state.isUndone) {
+      try {
+        if (!sameTerms(state.begin.terms, terms)) throw new PinakesError('SLIM_UNFINISHED', { where: last });
+        const files = loadCollection(join(last, 'files.jsonl'));
+        expectSameFiles(files, state, last, options);
+        return new Run(last, files, journal, state, options);
+      } catch (error) {
+        journal.close();
+        throw error;
+      }
+    }
+    journal.close();
+    // Killed before it had begun: nothing is known of it that could be needed.
+    if (!state.begin) rmSync(last, { recursive: true });
+  }
+  const files = collectionOf(options.inputs, options.target);
+  if (options.target !== undefined) expectApart(options.target, options.inputs, '--to');
+  if (options.keptDirectory !== undefined) {
+    expectApart(options.keptDirectory, options.inputs, '--keep-originals');
+    expectRoom(options.keptDirectory, files);
+  }
+  const directory = options.dryRun ? work.dryRun() : work.newRun();
+  saveCollection(join(directory, 'files.jsonl'), files);
+  const journal = new Journal(join(directory, 'journal.jsonl'));
+  return new Run(directory, files, journal, new RunState(journal), options);
+}
+
+/** A run that goes on rewrites no file that is not named this time, and takes in none that came since it was begun; those are told. */
+function expectSameFiles(
+  files: readonly CollectionFile[],
+  state: RunState,
+  directory: string,
+  { inputs, onFinding }: SlimRunOptions,
+): void {
+  const named = new Set(inputs.map(({ path }) => realPath(path)));
+  for (const [number, { path }] of files.entries()) {
+    if (named.delete(path) || state.isSettled(number) || !existsSync(path)) continue;
+    throw new PinakesError('SLIM_UNFINISHED', { where: directory, detail: `${path} is a part of it` });
+  }
+  for (const path of named) onFinding(slimFinding('slim-file-later', path, 0));
+}
+
+class Run {
+  readonly #directory: string;
+  readonly #files: readonly CollectionFile[];
+  readonly #journal: Journal;
+  readonly #state: RunState;
+  readonly #options: SlimRunOptions;
+  readonly #pool: SlimPool;
+
+  constructor(
+    directory: string,
+    files: readonly CollectionFile[],
+    journal: Journal,
+    state: RunState,
+    options: SlimRunOptions,
+  ) {
+    this.#directory = directory;
+    this.#files = files;
+    this.#journal = journal;
+    this.#state = state;
+    this.#options = options;
+    this.#pool = new SlimPool(options.workers);
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+
+  async go(): Promise<RunSummary> {
+    try {
+      if (!this.#state.begin) this.#begin();
+      await this.#scan();
+      const plan = await this.#plan();
+      if (!this.#options.dryRun) {
+        const run = { directory: this.#directory, startMs: this.#state.begin!.startMs };
+        const originals = plan.originals(this.#files);
+        const directories = await noteLeaned(originals, this.#files, run, this.#options.onFinding);
+        this.#note({ kind: 'noted', directories });
+      }
+      const failures = await this.#rewrite(plan);
+      const summary = summaryOf(this.#files, this.#state);
+      if (!this.#options.dryRun && failures === 0) this.#note({ kind: 'finished' });
+      return summary;
+    } finally {
+      await this.#pool.close();
+      if (this.#options.dryRun) rmSync(this.#directory, { recursive: true, force: true });
+      else if (this.#state.isFinished) clearRun(this.#directory);
+    }
+  }
+
+  #note(entry: Parameters<Journal['add']>[0]): void {
+    this.#journal.add(entry);
+    this.#state.see(entry);
+  }
+
+  #begin(): void {
+    const bytes = this.#files.reduce((sum, file) => sum + sizeOf(file), 0);
+    this.#note({
+      kind: 'begin',
+      version: JOURNAL_VERSION,
+      terms: termsOf(this.#options),
+      startMs: this.#options.clock(),
+      prefixDigits: this.#options.prefixDigits ?? prefixDigitsFor(bytes),
+    });
+  }
+
+  async #scan(): Promise<void> {
+    const from = this.#state.scanned.length;
+    if (from === this.#files.length && from > 0) return;
+    if (this.#options.resolved) {
+      await this.#takeAsTheyAre();
+      return;
+    }
+    const { algorithm, workers, digestBytes, onFailure, signal } = this.#options;
+    const lines = new ManifestLinesFile(this.#directory, this.#state.begin!.prefixDigits, this.#state.lines);
+    const asideOf = this.#lookAround();
+    const onFinding = (finding: Finding) => this.#options.onFinding(finding);
+    const paths = this.#files.slice(from).map((file) => file.path);
+    let pending: ScannedFile[] = [];
+    let pendingBytes = 0;
+    const checkpoint = () => {
+      this.#note({ kind: 'scanned', files: pending, lines: lines.checkpoint() });
+      pending = [];
+      pendingBytes = 0;
+    };
+    await firstPass(
+      paths,
+      paths,
+      {
+        add: (line, digestHex) => lines.add(line, digestHex),
+        onFile: (index, scanned, bytes) => {
+          pending.push({ file: from + index, ...scanned, aside: scanned.aside || asideOf(paths[index]!) });
+          pendingBytes += bytes;
+          if (pendingBytes >= (this.#options.checkpointBytes ?? CHECKPOINT_BYTES)) checkpoint();
+        },
+      },
+      {
+        algorithm,
+        workers,
+        digestBytes,
+        keepEmpty: true,
+        withArc: this.#options.target !== undefined,
+        onFinding,
+        onFailure,
+        onProgress: (bytes, file) => this.#options.onProgress?.('scan', bytes, file),
+        signal,
+      },
+    );
+    checkpoint();
+  }
+
+  /** Without a scan there is only what the files are now: every record is proved when its turn comes. */
+  async #takeAsTheyAre(): Promise<void> {
+    const asideOf = this.#lookAround();
+    const faulty = await this.#faultyArcs();
+    const files = this.#files.map(({ path, isArc }, file): ScannedFile => {
+      const left = isArc && this.#options.target === undefined ? 'arc' : (faulty.get(path) ?? '');
+      return { file, identity: identityOf(path), records: 0, aside: asideOf(path) || left };
+    });
+    this.#note({ kind: 'scanned', files, lines: {} });
+  }
+
+  /** Of ARC files to be converted, why those are not that cannot be: what cannot be read in them would be lost. */
+  async #faultyArcs(): Promise<Map<string, string>> {
+    const faulty = new Map<string, string>();
+    if (this.#options.target === undefined) return faulty;
+    const paths = this.#files.filter(({ isArc }) => isArc).map(({ path }) => path);
+    const onFile = (index: number, { aside }: { aside: string }) => {
+      if (aside !== '') faulty.set(paths[index]!, aside);
+    };
+    const { algorithm, workers, onFinding, onFailure, signal } = this.#options;
+    const how = { algorithm, workers, withArc: true, brief: true, onFinding, onFailure, signal };
+    await firstPass(paths, paths, { add: () => {}, onFile }, how);
+    return faulty;
+  }
+
+  /**
+   * What tells, and says, why a file that can be read is left: it is being written to, or it has several names and is to be rewritten in place. That would make two files of one, or,
+   * where a disk is mounted twice, put revisits in the place of what they lean on.
+   */
+  #lookAround(): (path: string) => '' | 'busy' | 'linked' {
+    const openFiles = filesOpenForWriting();
+    const linked = namesOfOneFile(this.#options.target === undefined ? this.#files.map(({ path }) => path) : []);
+    return (path) => {
+      const aside = openFiles.has(path) || path.endsWith('.open') ? 'busy' : linked.has(path) ? 'linked' : '';
+      if (aside !== '') this.#options.onFinding(slimFinding(`slim-file-${aside}`, path, 0));
+      return aside;
+    };
+  }
+
+  async #plan(): Promise<Plan> {
+    const plan = new Plan(this.#directory, this.#files.length, this.#state.plan);
+    const database = await Database.open(join(this.#directory, 'spill'), this.#options.signal);
+    try {
+      if (this.#options.resolved) await this.#planFrom(database, plan, this.#options.resolved);
+      else await this.#planParts(database, plan);
+    } finally {
+      database.close();
+    }
+    return plan;
+  }
+
+  async #planParts(database: Database, plan: Plan): Promise<void> {
+    const sources = clusterFiles(this.#directory).filter((path) => !this.#state.planned.has(path));
+    if (sources.length === 0) return;
+    const clusters = new Clusters(database);
+    await clusters.prepare();
+    await clusters.setAside(
+      this.#state.scanned.filter(({ aside }) => aside !== '').map(({ file }) => this.#files[file]!.path),
+    );
+    const everything = linesSource(clusterFiles(this.#directory), MANIFEST_COLUMNS);
+    await clusters.findAmbiguous(everything, join(this.#directory, 'keys.parquet'));
+    const pointers = pointerFile(this.#directory);
+    if (pointers) {
+      await clusters.findReferenced(everything, linesSource([pointers], MANIFEST_COLUMNS));
+    }
+    const leaned = this.#leaned();
+    if (leaned !== undefined) await clusters.findLeaned(everything, leaned);
+    const numbers = new Map(this.#files.map((file, number) => [file.path, number]));
+    for (const [index, source] of sources.entries()) {
+      this.#options.signal?.throwIfAborted();
+      this.#options.onProgress?.('resolve', index, source);
+      await clusters.turnTo(linesSource([source], MANIFEST_COLUMNS));
+      const { onFinding, verify, digestBytes } = this.#options;
+      const collisions = verify === 'bytes' ? await clusters.compare(this.#pool, onFinding) : 0;
+      const found = await plan.add(clusters.duplicates(), {
+        pool: this.#pool,
+        numberOf: (file) => numbers.get(file),
+        pathOf: (file) => file,
+        originalId: (file, offset) => this.#arcId(numbers.get(file)!, offset),
+        digestBytes,
+        onFinding,
+      });
+      this.#note({ kind: 'planned', source, plan: plan.checkpoint(), tally: { ...found, collisions } });
+    }
+  }
+
+  async #planFrom(database: Database, plan: Plan, resolved: ResolvedInput): Promise<void> {
+    if (this.#state.planned.has('manifests')) return;
+    const source = await manifestSource(database, resolved.manifests, this.#directory, RESOLVED_COLUMNS);
+    const leaned = this.#leaned();
+    const free =
+      leaned === undefined
+        ? source.sql
+        : `(SELECT m.* FROM ${source.sql} AS m ANTI JOIN ${leaned} AS l ON l.mark = ${LEANED_MARK})`;
+    const named = await filesNamed(database, source.sql);
+    const places = new FilePlaces(this.#files, resolved.trustOriginals ? named : []);
+    const numberOf = (file: string) => {
+      const number = places.numberOf(file);
+      return number !== undefined && this.#state.scanned[number]!.aside === '' ? number : undefined;
+    };
+    const markOf = (file: string) => places.markOf(file);
+    const distinct = await distinctDuplicates(database, free, named, { markOf, numberOf });
+    await plan.add(duplicatesIn(database, distinct), {
+      pool: this.#pool,
+      numberOf,
+      pathOf: (file) => places.pathOf(file),
+      refusalOf: (file) => this.#refusalOf(file, places, resolved.trustOriginals),
+      originalId: (file, offset) => {
+        const number = places.numberOf(file);
+        return number === undefined ? undefined : this.#arcId(number, offset);
+      },
+      digestBytes: this.#options.digestBytes,
+      trustOriginals: resolved.trustOriginals,
+      onFinding: this.#options.onFinding,
+    });
+    const lengths = plan.checkpoint();
+    // Several lines may name one record.
+    const duplicates = await database.count(`(SELECT DISTINCT file_number, record_offset FROM ${distinct})`);
+    const unusable = duplicates - (await plan.count(database));
+    this.#note({ kind: 'planned', source: 'manifests', plan: lengths, tally: { duplicates, unusable, collisions: 0 } });
+  }
+
+  /** Why nothing may lean on the records of a file that manifests name. Of ARC files elsewhere it is taken on trust that they are converted as those here are. */
+  #refusalOf(file: string, places: FilePlaces, isTrusting: boolean): string | undefined {
+    const number = places.numberOf(file);
+    if (number !== undefined) {
+      return this.#state.scanned[number]!.aside === '' ? undefined : 'its file has no part in the run';
+    }
+    const isElsewhere = isTrusting && !existsSync(places.pathOf(file));
+    return ARC_NAME.test(file) && !(isElsewhere && this.#options.target !== undefined) ? NOT_CONVERTED : undefined;
+  }
+
+  /** What SQL can read from of the records that files elsewhere lean on. */
+  #leaned(): string | undefined {
+    const notes = notesBeside(this.#files);
+    if (!this.#state.heeded) this.#note({ kind: 'heeded', notes });
+    return leanedSource(notes);
+  }
+
+  #arcId(number: number, offset: number): string | undefined {
+    const file = this.#files[number]!;
+    return file.isArc ? arcRecordId(file.name, offset) : undefined;
+  }
+
+  /** An ARC file that is put aside stays one, also elsewhere, and has its own name there. */
+  #filesAsWritten(): CollectionFile[] {
+    const { mode, target } = this.#state.begin!.terms;
+    return this.#files.map((file, number) => {
+      const isKept = mode === 'to' && file.isArc && this.#state.scanned[number]!.aside !== '';
+      return isKept ? { ...file, target: join(target, file.name) } : file;
+    });
+  }
+
+  async #rewrite(plan: Plan): Promise<number> {
+    const { keptDirectory, software, digestBytes, dryRun, onFinding, onFailure, signal } = this.#options;
+    const { startMs, terms } = this.#state.begin!;
+    const pass = new SecondPass(this.#filesAsWritten(), this.#state, this.#journal, {
+      pool: this.#pool,
+      directory: this.#directory,
+      software,
+      startMs,
+      minSavingBytes: terms.minSavingBytes,
+      keptDirectory: keptDirectory === undefined ? '' : terms.keptDirectory,
+      prove: this.#options.resolved !== undefined,
+      dryRun,
+      digestBytes,
+      onFinding,
+      onFailure,
+      onProgress: (bytes, file) => this.#options.onProgress?.('rewrite', bytes, file),
+      signal,
+    });
+    await pass.run(plan);
+    return pass.failures;
+  }
+}
+
+function sizeOf(file: CollectionFile): number {
+  return identityIfThere(file.path)?.size ?? 0;
+}

@@ -1,0 +1,255 @@
+/**
+ * The second pass: rewrites every file that has duplicates, on several threads, and puts each in its place when it was read back. With a target,
+ * the other files are copied as they are, so that the target holds the whole collection.
+ *
+ * A file is left as it is when it, or a file that holds one of its originals, is not what it was when the run looked at it.
+ */
+import { mkdirSync, unlinkSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { digestOf, type EpochMs, type Finding, fileError, PinakesError, toHex, utf8 } from '../../base/index.ts';
+import { readFileStart } from '../../warc/index.ts';
+import type { CollectionFile } from '../collection.ts';
+import { filesOpenForWriting, identityIfThere, sameIdentity } from '../file-identity.ts';
+import { slimFinding } from '../finding-catalogue.ts';
+import { leanedSince } from '../plan/leaning-notes.ts';
+import type { Plan } from '../plan/plan.ts';
+import { install, keep } from '../rewrite/installation.ts';
+import type { RewriteReport } from '../rewrite/rewrite.ts';
+import { inOrder, type SlimPool } from '../slim-pool.ts';
+import type { Journal, JournalEntry } from './journal.ts';
+import type { RunState } from './run-state.ts';
+
+export type SecondPassOptions = {
+  readonly pool: SlimPool;
+  /** Where the run has its journal. */
+  readonly directory: string;
+  readonly software: string;
+  readonly startMs: EpochMs;
+  readonly minSavingBytes: number;
+  /** Empty when old files are not kept. */
+  readonly keptDirectory: string;
+  /** Whether duplicates must be proved, because they were not scanned. */
+  readonly prove?: boolean | undefined;
+  /** Finds out what every file would become, and puts nothing anywhere but into `directory`. */
+  readonly dryRun?: boolean | undefined;
+  readonly digestBytes?: number | undefined;
+  readonly onFinding: (finding: Finding) => void;
+  readonly onFailure: (error: PinakesError) => void;
+  readonly onProgress?: ((bytes: number, file: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+const FILES_A_LOOK = 16;
+
+/** A file to be rewritten by its plan, or copied when it has none. */
+type Work = { readonly file: number; readonly plan: string | undefined; readonly originalFiles: ReadonlySet<number> };
+
+export class SecondPass {
+  readonly #files: readonly CollectionFile[];
+  readonly #state: RunState;
+  readonly #journal: Journal;
+  readonly #options: SecondPassOptions;
+  #doneBytes = 0;
+  #openFiles: ReadonlySet<string> = new Set();
+  #looksLeft = 0;
+  failures = 0;
+
+  constructor(files: readonly CollectionFile[], state: RunState, journal: Journal, options: SecondPassOptions) {
+    this.#files = files;
+    this.#state = state;
+    this.#journal = journal;
+    this.#options = options;
+  }
+
+  async run(plan: Plan): Promise<void> {
+    const { pool, signal } = this.#options;
+    for await (const { item, result } of inOrder(this.#works(plan), pool.ahead, (work) => this.#rewrite(work))) {
+      signal?.throwIfAborted();
+      const { file } = item;
+      try {
+        if (result instanceof PinakesError) throw result;
+        await this.#settle(item, result);
+      } catch (error) {
+        if (!(error instanceof PinakesError)) throw error;
+        this.#leave(file, error);
+      } finally {
+        if (item.plan !== undefined) removeIfThere(item.plan);
+      }
+      this.#doneBytes += this.#state.scanned[file]?.identity.size ?? 0;
+      this.#options.onProgress?.(this.#doneBytes, this.#files[file]!.path);
+    }
+  }
+
+  /** Files to be rewritten or copied, in order; those that were settled before a crash are not among them. */
+  async *#works(plan: Plan): AsyncGenerator<Work> {
+    const isCopying = this.#state.begin!.terms.mode === 'to';
+    let next = 0;
+    const copies = function* (this: SecondPass, before: number): Generator<Work> {
+      for (; next < before; next++) {
+        if (!isCopying || this.#state.isSettled(next)) continue;
+        yield { file: next, plan: undefined, originalFiles: new Set() };
+      }
+    }.bind(this);
+    for await (const { file, path, originalFiles } of plan.byFile((number) => !this.#state.isSettled(number))) {
+      yield* copies(file);
+      next = file + 1;
+      yield { file, plan: path, originalFiles };
+    }
+    yield* copies(this.#files.length);
+  }
+
+  /** A failure is a result here: one file costs only itself. */
+  async #rewrite({ file, plan }: Work): Promise<RewriteReport | PinakesError | undefined> {
+    try {
+      return await this.#rewritten(file, plan);
+    } catch (error) {
+      if (error instanceof PinakesError) return error;
+      throw error;
+    }
+  }
+
+  async #rewritten(number: number, plan: string | undefined): Promise<RewriteReport | undefined> {
+    const file = this.#files[number]!;
+    const scanned = this.#state.scanned[number]!;
+    const { directory, dryRun } = this.#options;
+    const temporary = dryRun ? join(directory, `file-${number}`) : temporaryOf(file, directory);
+    const written = this.#state.written.get(number);
+    if (written) {
+      const found = [file.target, temporary].map(identityIfThere);
+      if (found.some((identity) => identity && sameIdentity(identity, written.identity))) return undefined;
+    }
+    const { pool, minSavingBytes, digestBytes, prove, software, startMs } = this.#options;
+    this.#prepareTarget(file);
+    const { path, name } = file;
+    const isInPlace = file.target === path;
+    const { identity } = scanned;
+    const job = { path, name, identity, temporary, isInPlace, plan, minSavingBytes, digestBytes, prove, dryRun };
+    if (!file.isArc || scanned.aside !== '' || isInPlace) return pool.run({ kind: 'rewrite', job });
+    const { coding } = readFileStart(path);
+    const targetName = basename(file.target);
+    try {
+      return await pool.run({ kind: 'rewrite-arc', job: { ...job, coding, software, startMs, targetName } });
+    } finally {
+      if (dryRun) removeIfThere(temporary);
+    }
+  }
+
+  #prepareTarget(file: CollectionFile): void {
+    if (file.target === file.path) return;
+    if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
+    if (this.#options.dryRun) return;
+    try {
+      mkdirSync(dirname(file.target), { recursive: true });
+    } catch (cause) {
+      throw fileError(cause, file.target, 'writing');
+    }
+  }
+
+  /** From written to installed, step by step, each in the journal. Everything here can be done again. */
+  async #settle(work: Work, report: RewriteReport | undefined): Promise<void> {
+    const { file: number } = work;
+    if (report) {
+      for (const finding of report.findings) this.#options.onFinding(finding);
+      const { identity, replaced, payloadBytesSaved, stayed } = report;
+      this.#note({ kind: 'written', file: number, identity, replaced, payloadBytesSaved, stayed });
+    }
+    if (!this.#options.dryRun) await this.#putWritten(work);
+    // Lost in a crash, it shows all the same: the file in place is the one that was written.
+    this.#journal.addLazily({ kind: 'installed', file: number });
+    this.#state.see({ kind: 'installed', file: number });
+  }
+
+  async #putWritten(work: Work): Promise<void> {
+    const { file: number } = work;
+    const file = this.#files[number]!;
+    const written = this.#state.written.get(number)!;
+    const temporary = temporaryOf(file, this.#options.directory);
+    const isInPlace = file.target === file.path;
+    const there = identityIfThere(file.target);
+    if (there && sameIdentity(there, written.identity)) return;
+    if (isInPlace && written.replaced === 0) removeIfThere(temporary);
+    else await this.#putInPlace(work, file, temporary);
+  }
+
+  async #putInPlace(work: Work, file: CollectionFile, temporary: string): Promise<void> {
+    try {
+      this.#expectStill(work, file);
+      if (file.target === file.path && this.#options.keptDirectory !== '') {
+        await keep(file.path, join(this.#options.keptDirectory, file.name));
+        // A copy to another device can take its time.
+        this.#expectStill(work, file);
+        this.#note({ kind: 'kept', file: work.file });
+      }
+    } catch (error) {
+      removeIfThere(temporary);
+      throw error;
+    }
+    await install(temporary, file.target);
+  }
+
+  /** Everything is as the plan has it: the file, those with its originals, and what others lean on. */
+  #expectStill({ file: number, plan, originalFiles }: Work, file: CollectionFile): void {
+    this.#expectUntouched(number);
+    for (const original of originalFiles) this.#expectUntouched(original);
+    if (file.target !== file.path) {
+      if (identityIfThere(file.target)) throw new PinakesError('FILE_EXISTS', { where: file.target });
+      return;
+    }
+    if (this.#isOpenForWriting(file.path)) throw new PinakesError('FILE_BUSY', { where: file.path });
+    if (plan === undefined) return;
+    const { directory, startMs } = this.#options;
+    const note = leanedSince(file.path, plan, this.#state.heeded ?? new Set(), { directory, startMs });
+    if (note !== undefined) throw new PinakesError('FILE_CHANGED', { where: note });
+  }
+
+  /** Looking through all processes takes a while, so one look serves for some files that follow one another. */
+  #isOpenForWriting(path: string): boolean {
+    if (this.#looksLeft-- <= 0) {
+      this.#openFiles = filesOpenForWriting();
+      this.#looksLeft = FILES_A_LOOK;
+    }
+    return this.#openFiles.has(path);
+  }
+
+  #expectUntouched(number: number): void {
+    const file = this.#files[number];
+    const known = this.#state.knownIdentity(number);
+    if (!file || !known) return;
+    const now = identityIfThere(file.path);
+    if (!now || !sameIdentity(now, known)) throw new PinakesError('FILE_CHANGED', { where: file.path });
+  }
+
+  /** A file that changed under the run is not tried again: what is known of it holds no more. Other failures can be mended, and resumed. */
+  #leave(number: number, error: PinakesError): void {
+    if (error.code === 'FILE_CHANGED' || error.code === 'FILE_BUSY') {
+      const { path } = this.#files[number]!;
+      this.#options.onFinding(slimFinding('slim-file-busy', path, 0, error.where === path ? undefined : error.where));
+      this.#note({ kind: 'left', file: number });
+      return;
+    }
+    this.failures++;
+    this.#options.onFailure(error);
+  }
+
+  #note(entry: JournalEntry): void {
+    this.#journal.add(entry);
+    this.#state.see(entry);
+  }
+}
+
+/**
+ * Where the new version of a file is written: beside its place, under a name that no tool takes for a WARC file. It is of this run alone: another one over the
+ * same files, which has its journal elsewhere, would put in place what this one is still writing.
+ */
+export function temporaryOf(file: CollectionFile, runDirectory: string): string {
+  const run = toHex(digestOf('sha256', utf8(resolve(runDirectory))).bytes).slice(0, 8);
+  return join(dirname(file.target), `.${basename(file.target)}.${run}.slim-new`);
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It is not there, which is what was wanted.
+  }
+}

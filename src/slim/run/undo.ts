@@ -1,0 +1,129 @@
+/** `slim undo`: puts back the old files that the last run kept. Every file is whole at any moment, so undoing can be interrupted and repeated. */
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Finding, PinakesError } from '../../base/index.ts';
+import { type CollectionFile, loadCollection } from '../collection.ts';
+import { compareFiles } from '../file-comparison.ts';
+import { identityIfThere, sameIdentity, sameOrCopy } from '../file-identity.ts';
+import { slimFinding } from '../finding-catalogue.ts';
+import { forgetLeaned } from '../plan/leaning-notes.ts';
+import { forget, removeEmptied, removeRemains, restore } from '../rewrite/installation.ts';
+import { logOf } from '../rewrite/rewrite.ts';
+import { clearRun, WorkDirectory } from '../work-directory.ts';
+import { Journal } from './journal.ts';
+import { RunState } from './run-state.ts';
+import { temporaryOf } from './second-pass.ts';
+
+export type UndoOptions = {
+  readonly workDirectory: string;
+  /** Nothing is put back; the report says what would be. */
+  readonly dryRun?: boolean;
+  readonly onFinding: (finding: Finding) => void;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type UndoReport = { readonly restored: number; readonly left: number };
+
+export async function slimUndo(options: UndoOptions): Promise<UndoReport> {
+  const { workDirectory } = options;
+  if (!existsSync(workDirectory)) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
+  const work = WorkDirectory.lock(workDirectory);
+  try {
+    const directory = lastRun(work);
+    if (directory === undefined) throw new PinakesError('SLIM_NOT_KEPT', { where: workDirectory });
+    const journal = new Journal(join(directory, 'journal.jsonl'));
+    try {
+      return await undo(directory, journal, options);
+    } finally {
+      journal.close();
+    }
+  } finally {
+    work.unlock();
+  }
+}
+
+/** The latest run that is not undone yet. */
+function lastRun(work: WorkDirectory): string | undefined {
+  return work.runs().findLast((directory) => {
+    if (!existsSync(join(directory, 'journal.jsonl'))) return false;
+    const journal = new Journal(join(directory, 'journal.jsonl'));
+    journal.close();
+    return (
+      journal.entries.some(({ kind }) => kind === 'begin') && !journal.entries.some(({ kind }) => kind === 'undone')
+    );
+  });
+}
+
+async function undo(
+  directory: string,
+  journal: Journal,
+  { dryRun = false, onFinding, signal }: UndoOptions,
+): Promise<UndoReport> {
+  const state = new RunState(journal);
+  const { keptDirectory } = state.begin!.terms;
+  if (keptDirectory === '') throw new PinakesError('SLIM_NOT_KEPT', { where: directory });
+  const files = loadCollection(join(directory, 'files.jsonl'));
+  let [restored, left] = [state.restored.size, 0];
+  for (const number of state.kept) {
+    signal?.throwIfAborted();
+    const { path, name } = files[number]!;
+    const kept = join(keptDirectory, name);
+    if (state.restored.has(number)) {
+      if (identityIfThere(kept) && !dryRun) await forget(kept);
+      continue;
+    }
+    const { isBack, isKept, mayReplace } = standOf(path, kept, state, number);
+    if (!isBack && !(isKept && mayReplace)) {
+      onFinding(slimFinding('slim-file-busy', path, 0, isKept ? 'it is not what the run left' : `${kept} is missing`));
+      left++;
+      continue;
+    }
+    restored++;
+    if (dryRun) continue;
+    if (!isBack) await restore(kept, path);
+    journal.add({ kind: 'restored', file: number });
+    if (isKept) await forget(kept);
+  }
+  if (left === 0 && !dryRun) finish(directory, journal, state, files);
+  return { restored, left };
+}
+
+type Stand = {
+  /** Whether the old file is in its place. */
+  readonly isBack: boolean;
+  /** Whether the old file is where it was kept. */
+  readonly isKept: boolean;
+  /** Whether its place is empty, or has what the run put there. */
+  readonly mayReplace: boolean;
+};
+
+function standOf(path: string, kept: string, state: RunState, number: number): Stand {
+  const found = identityIfThere(kept);
+  const now = identityIfThere(path);
+  if (!now) return { isBack: false, isKept: found !== undefined, mayReplace: true };
+  const written = state.written.get(number);
+  // A copy, where a later run rewrote it again and was undone from another device.
+  const isOurs = written !== undefined && sameOrCopy(now, written.identity);
+  const isCopy = !isOurs && found?.size === now.size && compareFiles(path, kept);
+  return {
+    isBack: isCopy || sameIdentity(now, state.scanned[number]!.identity),
+    // Under both names the new file: putting it back would remove it.
+    isKept: found !== undefined && !(isOurs && sameIdentity(found, now)),
+    mayReplace: isOurs,
+  };
+}
+
+/** Removes what the run left behind, now that every old file is back. */
+function finish(directory: string, journal: Journal, state: RunState, files: readonly CollectionFile[]): void {
+  const { startMs, terms } = state.begin!;
+  for (const file of files) {
+    const temporary = temporaryOf(file, directory);
+    for (const remains of [temporary, logOf(temporary)]) rmSync(remains, { force: true });
+    removeRemains(file.path, join(terms.keptDirectory, file.name));
+    removeEmptied(terms.keptDirectory, file.name);
+  }
+  const directories = new Set([...state.noted, ...files.map(({ target }) => dirname(target))]);
+  forgetLeaned(directories, { directory, startMs });
+  journal.add({ kind: 'undone' });
+  clearRun(directory);
+}
