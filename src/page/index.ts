@@ -1,12 +1,13 @@
 /** page: reads HTML, style sheets, scripts, feeds, manifests of web applications, sitemaps, PDF and office documents: links, text, language, dates. Pure: no sockets, no files, no state but loaded tables. */
-export { isAppManifest, linksOfManifest } from './app-manifest.ts';
+
 export { decodeText, sniffCharset } from './charset.ts';
 export { CharsetEncoder } from './charset-encoder.ts';
 export { mayBeUtf8 } from './charset-guess.ts';
-export { linksOfHeaders, redirectOf } from './header-links.ts';
+export { isAppManifest, linksOfManifest } from './feeds/app-manifest.ts';
+export { readSitemap } from './feeds/sitemap.ts';
+export { linksOfHeaders, redirectOf } from './html/header-links.ts';
+export { isScriptMime, linksOfScript } from './html/module-links.ts';
 export { type Link, LinkBase, type LinkKind } from './link.ts';
-export { isScriptMime, linksOfScript } from './module-links.ts';
 export { DOCUMENT_BYTES_MAX, isPageMime, PAGE_BYTES_MAX, type Page, pageKind } from './page.ts';
 export { documentProcessId, readPage, readPageAside } from './page-process.ts';
 export { robotsTagDirectives } from './robots-directives.ts';
-export { readSitemap } from './sitemap.ts';

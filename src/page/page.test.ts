@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { linksOfHeaders } from './header-links.ts';
+import { readSitemap, type Sitemap } from './feeds/sitemap.ts';
+import { linksOfHeaders } from './html/header-links.ts';
 import { PAGE_BYTES_MAX, pageKind, readPageHere } from './page.ts';
-import { readSitemap, type Sitemap } from './sitemap.ts';
 
 const url = 'http://example.org/dir/doc';
 

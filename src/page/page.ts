@@ -6,16 +6,16 @@
  */
 import { bareMime, type EpochMs, OFFICE_MIMES } from '../base/index.ts';
 import { decodeText } from './charset.ts';
-import { collectCssLinks } from './css-links.ts';
-import { isFeed, readFeed } from './feed.ts';
-import { HtmlReader } from './html-reader.ts';
-import { collectJsonFeed } from './json-feed.ts';
+import { isFeed, readFeed } from './feeds/feed.ts';
+import { collectJsonFeed } from './feeds/json-feed.ts';
+import { readSitemap } from './feeds/sitemap.ts';
+import { collectCssLinks } from './html/css-links.ts';
+import { HtmlReader } from './html/html-reader.ts';
+import { MetaReader } from './html/meta-reader.ts';
 import { detectLanguage } from './language.ts';
 import { type Link, LinkCollector, resolveUrl } from './link.ts';
-import { MetaReader } from './meta-reader.ts';
-import { isOffice, readOffice } from './office-document.ts';
-import { readPdf } from './pdf.ts';
-import { readSitemap } from './sitemap.ts';
+import { isOffice, readOffice } from './office/office-document.ts';
+import { readPdf } from './pdf/pdf.ts';
 import { TextBuilder } from './text-builder.ts';
 
 export type Page = {

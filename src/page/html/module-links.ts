@@ -1,12 +1,12 @@
 /**
- * What scripts load by names that are written out in them: `import ... from './x.js'`, `export ... from`, `import('./x.js')`, `new URL('x.png', import.meta.url)`, and the lists of files
+ * What scripts load by names that are written out in them: `import ... from '../x.js'`, `export ... from`, `import('../x.js')`, `new URL('x.png', import.meta.url)`, and the lists of files
  * that Vite keeps beside its imports. Import maps are read along.
  *
  * No parser: a name counts where the words around it say so, and that one in a string or a comment is asked for in vain is no harm. Names that are made by the script are not found. Every pattern is
  * bounded, so that the time is linear for any text.
  */
-import { arrayOf, objectOf, stringOf } from './json-value.ts';
-import { type Link, LinkCollector } from './link.ts';
+import { arrayOf, objectOf, stringOf } from '../json-value.ts';
+import { type Link, LinkCollector } from '../link.ts';
 
 /** Longer ones are no import maps. */
 const MAP_LENGTH_MAX = 2 * 1024 * 1024;

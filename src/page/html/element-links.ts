@@ -2,8 +2,9 @@
  * Which attributes of which elements name a link, and of what kind. Old and vendor attributes are here too: an archive holds pages of thirty years. `data-src` and its kin
  * are what scripts load images from once they scroll into view.
  */
+
+import type { LinkCollector, LinkKind, RawLink } from '../link.ts';
 import { collectCssLinks } from './css-links.ts';
-import type { LinkCollector, LinkKind, RawLink } from './link.ts';
 import { srcsetUrls } from './srcset.ts';
 
 /** Attributes of the element at hand, names in lower case, entities decoded; only those of WANTED_ATTRIBUTES. */

@@ -4,12 +4,12 @@
  * the same bound.
  */
 import { gunzipSync } from 'node:zlib';
-import type { EpochMs } from '../base/index.ts';
-import { DecodedStart } from '../warc/index.ts';
-import { decodeText } from './charset.ts';
-import { resolveUrl, URL_LENGTH_MAX } from './link.ts';
-import { parsePageDate } from './page-date.ts';
-import { walkXml } from './xml-reader.ts';
+import type { EpochMs } from '../../base/index.ts';
+import { DecodedStart } from '../../warc/index.ts';
+import { decodeText } from '../charset.ts';
+import { resolveUrl, URL_LENGTH_MAX } from '../link.ts';
+import { walkXml } from '../office/xml-reader.ts';
+import { parsePageDate } from '../page-date.ts';
 
 /** What a sitemap says is shown on a page: a picture, a film, or the player of one. */
 export type SitemapNeed = { url: string; kind: 'image' | 'media' | 'frame' };

@@ -1,9 +1,10 @@
 /** JSON Feed (jsonfeed.org) as a page, like the other feeds. */
+
+import { HtmlReader } from '../html/html-reader.ts';
+import { arrayOf, type JsonObject, objectOf, stringOf } from '../json-value.ts';
+import { tidyText } from '../link.ts';
+import { parsePageDate } from '../page-date.ts';
 import type { FeedTarget } from './feed.ts';
-import { HtmlReader } from './html-reader.ts';
-import { arrayOf, type JsonObject, objectOf, stringOf } from './json-value.ts';
-import { tidyText } from './link.ts';
-import { parsePageDate } from './page-date.ts';
 
 export function collectJsonFeed(source: string, target: FeedTarget): void {
   let feed: JsonObject;

@@ -1,5 +1,5 @@
 /** Text and links of OpenDocument files: writings, slides and sheets are all in `content.xml`, in the same words. */
-import type { RawLink } from './link.ts';
+import type { RawLink } from '../link.ts';
 import { attributeOf, type OfficePackage } from './office-package.ts';
 import type { OfficeTarget } from './office-target.ts';
 import { walkXml } from './xml-reader.ts';

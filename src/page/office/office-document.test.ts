@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { crc32, deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type Page, readPageHere } from './page.ts';
+import { type Page, readPageHere } from '../page.ts';
 
 type Entry = {
   readonly name: string;

@@ -1,9 +1,9 @@
 /** What a document says of itself: title, description, language, dates, robots, and links that stand in `meta`. */
-import type { EpochMs } from '../base/index.ts';
+import type { EpochMs } from '../../base/index.ts';
+import { type LinkCollector, type LinkKind, tidyText } from '../link.ts';
+import { parsePageDate } from '../page-date.ts';
+import { isForUs, robotsDirectives } from '../robots-directives.ts';
 import type { Attributes } from './element-links.ts';
-import { type LinkCollector, type LinkKind, tidyText } from './link.ts';
-import { parsePageDate } from './page-date.ts';
-import { isForUs, robotsDirectives } from './robots-directives.ts';
 
 const TITLE_LENGTH_MAX = 1000;
 const DESCRIPTION_LENGTH_MAX = 4000;

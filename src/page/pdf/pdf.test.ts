@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { DOCUMENT_BYTES_MAX } from './page.ts';
-import { documentProcessId, readPage, readPageAside } from './page-process.ts';
+import { DOCUMENT_BYTES_MAX } from '../page.ts';
+import { documentProcessId, readPage, readPageAside } from '../page-process.ts';
 
 /** A PDF whose objects are these, numbered from 1; the first is its catalog. */
 function pdfOf(objects: readonly string[]): Buffer {
@@ -93,7 +93,7 @@ test('documents are read by one process, whichever threads ask, and it stays for
       const page = await readPage(workerData.source);
       parentPort.postMessage([page.text, documentProcessId()]);
     });`;
-  const module = new URL('./page-process.ts', import.meta.url).href;
+  const module = new URL('../page-process.ts', import.meta.url).href;
   await readPage(source(sound('one')));
   const pid = documentProcessId();
   assert.ok(pid !== undefined);
@@ -107,7 +107,7 @@ test('documents are read by one process, whichever threads ask, and it stays for
 });
 
 test('the process ends with the program that started it, also in the middle of a document', async () => {
-  const module = new URL('./page-process.ts', import.meta.url).href;
+  const module = new URL('../page-process.ts', import.meta.url).href;
   const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, module], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -1,5 +1,5 @@
 /** Text and links of Word documents and of slides: paragraphs of runs, which both write with the same words (`p`, `t`, `br`, `tab`). */
-import type { RawLink } from './link.ts';
+import type { RawLink } from '../link.ts';
 import { attributeOf, bareName, type OfficePackage, type OfficePart, type Relation } from './office-package.ts';
 import type { OfficeTarget } from './office-target.ts';
 import { walkXml, type XmlHandler } from './xml-reader.ts';

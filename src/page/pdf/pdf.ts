@@ -4,10 +4,11 @@
  * A document is a program: a kilobyte of it can draw the same picture a trillion times over, or unpack to more than there is memory. So it is read in a process of its own, which may be ended at
  * any moment; see `page-process.ts`.
  */
-import type { LinkCollector } from './link.ts';
-import type { MetaReader } from './meta-reader.ts';
-import { parsePageDate } from './page-date.ts';
-import { TEXT_LENGTH_MAX, type TextBuilder } from './text-builder.ts';
+
+import type { MetaReader } from '../html/meta-reader.ts';
+import type { LinkCollector } from '../link.ts';
+import { parsePageDate } from '../page-date.ts';
+import { TEXT_LENGTH_MAX, type TextBuilder } from '../text-builder.ts';
 
 const PAGES_MAX = 3000;
 /** A long document is read up to here. A page that takes still longer ends the process. */

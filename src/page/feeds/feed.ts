@@ -1,12 +1,12 @@
 /** RSS, RDF and Atom as a page: the channel's title and description, one block of text an entry, its links. Escaped HTML inside of entries is read as such. */
 
-import { meaningOfRelation } from './element-links.ts';
-import { HtmlReader } from './html-reader.ts';
-import { type LinkCollector, type LinkKind, tidyText } from './link.ts';
-import type { MetaReader } from './meta-reader.ts';
-import { parsePageDate } from './page-date.ts';
-import type { TextBuilder } from './text-builder.ts';
-import { walkXml, type XmlHandler } from './xml-reader.ts';
+import { meaningOfRelation } from '../html/element-links.ts';
+import { HtmlReader } from '../html/html-reader.ts';
+import type { MetaReader } from '../html/meta-reader.ts';
+import { type LinkCollector, type LinkKind, tidyText } from '../link.ts';
+import { walkXml, type XmlHandler } from '../office/xml-reader.ts';
+import { parsePageDate } from '../page-date.ts';
+import type { TextBuilder } from '../text-builder.ts';
 
 export type FeedTarget = {
   readonly links: LinkCollector;

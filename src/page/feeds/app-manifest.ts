@@ -1,6 +1,6 @@
 /** The manifest of a web application (W3C): JSON that names its icons, pictures of it, and the pages that it starts with. */
-import { arrayOf, objectOf, stringOf } from './json-value.ts';
-import { type Link, LinkCollector } from './link.ts';
+import { arrayOf, objectOf, stringOf } from '../json-value.ts';
+import { type Link, LinkCollector } from '../link.ts';
 
 const ICONS_MAX = 1000;
 const JSON_MIMES: ReadonlySet<string> = new Set(['application/json', 'text/json']);

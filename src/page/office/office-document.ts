@@ -3,14 +3,15 @@
  * them. What a reader sees comes in its order: paragraphs and slides on lines, cells beside each other. Macros are not looked at, and nothing that was deleted or commented is text. A document
  * that cannot be read has an empty text.
  */
-import { tidyText } from './link.ts';
-import type { MetaReader } from './meta-reader.ts';
+
+import type { MetaReader } from '../html/meta-reader.ts';
+import { tidyText } from '../link.ts';
+import { parsePageDate } from '../page-date.ts';
 import { readOpenDocument } from './office-open-document.ts';
 import { bareName, OfficePackage } from './office-package.ts';
 import { readSheets } from './office-sheets.ts';
 import type { OfficeTarget } from './office-target.ts';
 import { readSlides, readWriting } from './office-writing.ts';
-import { parsePageDate } from './page-date.ts';
 import { walkXml } from './xml-reader.ts';
 
 const DESCRIPTION_LENGTH_MAX = 4000;

@@ -1,6 +1,7 @@
 /** Links in an HTTP head: Link (RFC 8288), Refresh, Location and Content-Location. */
+
+import { type Link, LinkCollector } from '../link.ts';
 import { meaningOfRelation } from './element-links.ts';
-import { type Link, LinkCollector } from './link.ts';
 import { refreshTarget } from './meta-reader.ts';
 
 const VALUE_LENGTH_MAX = 64 * 1024;

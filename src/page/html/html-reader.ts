@@ -5,16 +5,17 @@
  * Text is what a reader sees: blocks on lines of their own, white space as one blank, entities decoded, and nothing of `script`, `style`, `template`, `noscript`, of frames
  * and of the head. Links inside of `noscript`, `noframes`, `noembed` and `template` do count: crawlers want them. Where no text is wanted it is not looked at, and links have no text either.
  */
+
+import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from '../link.ts';
+import { TextBuilder } from '../text-builder.ts';
 import { collectCssLinks } from './css-links.ts';
 import { type Element, elementAt, NO_ELEMENT } from './element.ts';
 import { collectElementLinks, WANTED_ATTRIBUTES } from './element-links.ts';
 import { decodeAttribute, decodeRawText } from './entity.ts';
 import { collectJsonLd } from './json-ld.ts';
-import { LINK_TEXT_LENGTH_MAX, LinkCollector, type RawLink } from './link.ts';
 import { MarkupReader, type MarkupSink } from './markup.ts';
 import { MetaReader } from './meta-reader.ts';
 import { collectImportMap, collectModuleLinks, type ImportMap } from './module-links.ts';
-import { TextBuilder } from './text-builder.ts';
 
 export type HtmlParts = { readonly text: boolean; readonly links: boolean; readonly isXml?: boolean };
 

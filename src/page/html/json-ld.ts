@@ -1,7 +1,7 @@
 /** Links and dates in JSON-LD, as schema.org has them. Walked with a list of its own, so that nesting cannot overflow the stack. */
-import type { LinkCollector, LinkKind } from './link.ts';
+import type { LinkCollector, LinkKind } from '../link.ts';
+import { parsePageDate } from '../page-date.ts';
 import type { MetaReader } from './meta-reader.ts';
-import { parsePageDate } from './page-date.ts';
 
 const LENGTH_MAX = 2 * 1024 * 1024;
 const VALUES_MAX = 50_000;

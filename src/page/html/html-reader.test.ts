@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type DefaultTreeAdapterMap, parse } from 'parse5';
-import type { Link } from './link.ts';
-import { type Page, readPageHere } from './page.ts';
+import type { Link } from '../link.ts';
+import { type Page, readPageHere } from '../page.ts';
 
 const URL_OF_PAGE = 'http://example.org/dir/page.html';
 

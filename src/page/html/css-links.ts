@@ -1,7 +1,7 @@
 /** Links of a style sheet: `url()`, `@import`, `image-set()` with strings, fonts apart from images. Tokens are css-tree's, so comments and strings cannot deceive. */
 import { tokenize, tokenTypes } from 'css-tree/tokenizer';
 import { string, url } from 'css-tree/utils';
-import type { LinkCollector, LinkKind } from './link.ts';
+import type { LinkCollector, LinkKind } from '../link.ts';
 
 /** A style sheet is read up to here. */
 const CSS_LENGTH_MAX = 16 * 1024 * 1024;
