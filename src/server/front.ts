@@ -3,12 +3,12 @@
  * wrong into a reply.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type HostCheck, hasSoundHost } from './host-check.ts';
-import { isOfLeaving } from './leaving.ts';
-import { URL_CHARACTERS_MAX } from './listening-socket.ts';
+import { type HostCheck, hasSoundHost } from './http/host-check.ts';
+import { isOfLeaving } from './http/leaving.ts';
+import { URL_CHARACTERS_MAX } from './http/listening-socket.ts';
+import { type Problem, problemOf, sendProblem } from './http/problem.ts';
+import type { RequestHandler } from './http/request-turns.ts';
 import type { Metrics, RouteName } from './metrics.ts';
-import { type Problem, problemOf, sendProblem } from './problem.ts';
-import type { RequestHandler } from './request-turns.ts';
 import type { AccessLine, ServerOptions } from './server-options.ts';
 
 /** A request with its target parted: `/cdx` and `url=example.org`. */

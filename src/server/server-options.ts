@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Archive } from '../archive/index.ts';
 import type { Clock, EpochMs, IdSource } from '../base/index.ts';
 import type { ReplayOrigins } from '../replay/index.ts';
-import type { CommandRunner, JobKind } from './job-kind.ts';
-import type { Patience } from './listening-socket.ts';
+import type { Patience } from './http/listening-socket.ts';
+import type { CommandRunner, JobKind } from './jobs/job-kind.ts';
 
 /** One answered request, for the access log. Nothing in it is secret: no fields of the request but those named, and never a token. */
 export type AccessLine = {

@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Archive, RecordStream, type StreamedRecord, type StreamQuery, writeParquet } from '../archive/index.ts';
-import { CURSOR_FIELD, END_FIELD } from './stream-body.ts';
+import { CURSOR_FIELD, END_FIELD } from './http/stream-body.ts';
 
 /** Texts of the rows of a chunk, all together. */
 const CHUNK_CHARACTERS_MAX = 32 * 1024 * 1024;

@@ -9,9 +9,9 @@ import { join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fileError } from '../base/index.ts';
-import { takesGzip } from './accept-encoding.ts';
-import { namesTag } from './file-reply.ts';
-import { endReply } from './reply-end.ts';
+import { takesGzip } from './http/accept-encoding.ts';
+import { namesTag } from './http/file-reply.ts';
+import { endReply } from './http/reply-end.ts';
 
 const MIMES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',

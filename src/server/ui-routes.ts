@@ -6,14 +6,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Archive } from '../archive/index.ts';
 import type { Replayer } from '../replay/index.ts';
-import type { CdxRoute } from './cdx-route.ts';
+import type { CdxRoute } from './cdx/cdx-route.ts';
 import type { Answer, Visit } from './front.ts';
+import { accepts, HttpProblem, isForWindow, methodRefused, NOT_FOUND, SCREENS_MISSING } from './http/problem.ts';
+import { endReply } from './http/reply-end.ts';
 import type { Metrics } from './metrics.ts';
-import { accepts, HttpProblem, isForWindow, methodRefused, NOT_FOUND, SCREENS_MISSING } from './problem.ts';
-import { endReply } from './reply-end.ts';
-import { sendSegment } from './segment-files.ts';
+import { sendSegment } from './replay/segment-files.ts';
+import { WebRoutes } from './replay/web-routes.ts';
 import type { UiFiles } from './ui-files.ts';
-import { WebRoutes } from './web-routes.ts';
 
 export type UiParts = {
   readonly archive: Archive;

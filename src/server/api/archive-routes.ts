@@ -3,10 +3,10 @@ import { Type } from 'typebox';
 import type { CollectionStats } from '../../archive/index.ts';
 import { ERROR_CATALOGUE, formatW3cDate, PinakesError } from '../../base/index.ts';
 import type { IndexingStatus } from '../indexing.ts';
+import { Count, closed, When } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
 import type { CollectionFigures } from './collection-figures.ts';
 import { type ApiRoute, route } from './route.ts';
-import { Count, closed, When } from './shape.ts';
 
 const TAG = 'archive';
 

@@ -4,9 +4,9 @@ import type { Archive } from '../../archive/index.ts';
 import { formatW3cDate } from '../../base/index.ts';
 import { type Capture, rangeOfKey } from '../../catalog/index.ts';
 import { urlKey } from '../../url/index.ts';
+import { Count, closed, When } from '../shape.ts';
 import { haveSameContent } from './capture-item.ts';
 import { DistinctCount } from './distinct-count.ts';
-import { Count, closed, When } from './shape.ts';
 
 const Day = closed({
   date: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),

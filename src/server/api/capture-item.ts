@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { type Archive, captureId, formatContentKey } from '../../archive/index.ts';
 import { equal, formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
-import { Count, closed, Timestamp, When } from './shape.ts';
+import { Count, closed, Timestamp, When } from '../shape.ts';
 
 export const CAPTURE_PROPERTIES = {
   id: Type.String({ description: 'Names this capture, wherever its record is moved to.' }),

@@ -8,7 +8,7 @@ import type { Archive } from '../../archive/index.ts';
 import type { EpochMs } from '../../base/index.ts';
 import { type Capture, type CapturePosition, type CaptureRange, rangeOfKey } from '../../catalog/index.ts';
 import { typedUrl, type UrlKey, urlKey } from '../../url/index.ts';
-import { badRequest } from '../problem.ts';
+import { badRequest } from '../http/problem.ts';
 import type { WithPrevious } from './capture-item.ts';
 
 /** URLs of a page, all together. A URL may have 64 Ki characters. */

@@ -6,14 +6,14 @@ import type { Capture } from '../../catalog/index.ts';
 import { shownAround } from '../../replay/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
 import type { Field } from '../../warc/index.ts';
+import { askedTime } from '../asked-selection.ts';
+import { After, AskedTime, AskedUrl, Count, closed, limitOf, Timestamp, When } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
-import { askedTime } from './asked-selection.ts';
 import { Calendar, calendarOf } from './calendar.ts';
 import { CAPTURE_PROPERTIES, CaptureItem, captureItems } from './capture-item.ts';
 import { listCaptures, previousOf } from './capture-list.ts';
 import { sourceOf, textOf } from './capture-text.ts';
 import { type ApiRoute, route } from './route.ts';
-import { After, AskedTime, AskedUrl, Count, closed, limitOf, Timestamp, When } from './shape.ts';
 import { listUrls, UrlItem } from './url-list.ts';
 
 const TAG = 'captures';

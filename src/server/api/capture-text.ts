@@ -4,7 +4,7 @@ import { PinakesError } from '../../base/index.ts';
 import type { Capture } from '../../catalog/index.ts';
 import { decodeText, readPageAside } from '../../page/index.ts';
 import { DecodedStart } from '../../warc/index.ts';
-import { HttpProblem } from '../problem.ts';
+import { HttpProblem } from '../http/problem.ts';
 
 /** How much of a content is decoded to find its text; markup takes more room than what it says. */
 const DECODED_BYTES_MAX = 16 * 1024 * 1024;

@@ -1,13 +1,13 @@
 /** Routes about jobs, and about deletions, which are jobs that want to be looked at first. */
 import { type TSchema, Type } from 'typebox';
 import { parseW3cDate } from '../../base/index.ts';
-import type { JobKind } from '../job-kind.ts';
-import { badRequest, HttpProblem } from '../problem.ts';
+import { selectionOf } from '../asked-selection.ts';
+import { badRequest, HttpProblem } from '../http/problem.ts';
+import { isInterrupted, Job, type ToldJob, toldInPublic, toldJob } from '../jobs/job.ts';
+import type { JobKind } from '../jobs/job-kind.ts';
+import { After, Count, closed, limitOf, Selection } from '../shape.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
-import { selectionOf } from './asked-selection.ts';
-import { isInterrupted, Job, type ToldJob, toldInPublic, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
-import { After, Count, closed, limitOf, Selection } from './shape.ts';
 import { checkFor } from './validation.ts';
 
 const TAG = 'jobs';

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, made from the very table of routes that is registered. */
 import type { TObject, TSchema } from 'typebox';
+import { ErrorReply } from '../shape.ts';
 import type { ApiRoute, ReplyShape } from './route.ts';
-import { ErrorReply } from './shape.ts';
 
 type Json = Record<string, unknown>;
 

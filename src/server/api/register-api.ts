@@ -1,10 +1,10 @@
 /** The HTTP API under /api: puts the table of routes on an application, behind the guard, and starts what runs behind the routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { HttpProblem } from '../problem.ts';
+import { Guard } from '../http/guard.ts';
+import { HttpProblem } from '../http/problem.ts';
 import type { ApiHandle, ApiParts } from '../server-options.ts';
 import { openApiTools } from './api-tools.ts';
-import { Guard } from './guard.ts';
 import { ANSWERED, type ApiRoute } from './route.ts';
 import { apiRoutes } from './route-table.ts';
 import { checkFor } from './validation.ts';

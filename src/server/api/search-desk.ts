@@ -8,8 +8,8 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PinakesError } from '../../base/index.ts';
 import { SEARCH_FILE, SearchThread } from '../../search/index.ts';
+import { HttpProblem } from '../http/problem.ts';
 import type { IndexingStatus } from '../indexing.ts';
-import { HttpProblem } from '../problem.ts';
 
 const WAITING_MAX = 64;
 const QUESTION_MS_MAX = 30_000;

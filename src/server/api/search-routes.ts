@@ -3,11 +3,11 @@ import { Type } from 'typebox';
 import { formatTimestamp, formatW3cDate } from '../../base/index.ts';
 import { type LinkEnd, parseQuery, type SearchResult } from '../../search/index.ts';
 import { typedUrl, urlKey } from '../../url/index.ts';
-import { HttpProblem } from '../problem.ts';
+import { askedTime } from '../asked-selection.ts';
+import { HttpProblem } from '../http/problem.ts';
+import { After, AskedTime, AskedUrl, Count, closed, limitOf, Timestamp, When } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
-import { askedTime } from './asked-selection.ts';
 import { type ApiRoute, route } from './route.ts';
-import { After, AskedTime, AskedUrl, Count, closed, limitOf, Timestamp, When } from './shape.ts';
 
 const TAG = 'search';
 const SORTS = ['relevance', 'date', 'oldest', 'inlinks', 'rank'] as const;

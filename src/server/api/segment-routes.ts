@@ -5,11 +5,11 @@ import { Type } from 'typebox';
 import type { Archive } from '../../archive/index.ts';
 import { PinakesError } from '../../base/index.ts';
 import type { Segment } from '../../catalog/index.ts';
-import { badRequest } from '../problem.ts';
+import { download, downloadMime } from '../http/download.ts';
+import { badRequest } from '../http/problem.ts';
+import { After, Count, closed, limitOf } from '../shape.ts';
 import type { ApiTools } from './api-tools.ts';
-import { download, downloadMime } from './download.ts';
 import { type ApiRoute, route } from './route.ts';
-import { After, Count, closed, limitOf } from './shape.ts';
 
 const TAG = 'segments';
 

@@ -9,14 +9,14 @@ import {
   streamWarc,
 } from '../../archive/index.ts';
 import { type PageParts, pageExtension, RankingShelf } from '../../search/index.ts';
-import { leavingSignal } from '../leaving.ts';
-import { HttpProblem } from '../problem.ts';
-import { sendStreamBody } from '../stream-body.ts';
+import { selectionOf } from '../asked-selection.ts';
+import { leavingSignal } from '../http/leaving.ts';
+import { HttpProblem } from '../http/problem.ts';
+import { sendStreamBody } from '../http/stream-body.ts';
+import { closed, Selection } from '../shape.ts';
 import { sendTable } from '../stream-table.ts';
 import type { ApiTools } from './api-tools.ts';
-import { selectionOf } from './asked-selection.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
-import { closed, Selection } from './shape.ts';
 
 /** Each may hold a parcel on its way out. */
 const STREAMS_MAX = 128;

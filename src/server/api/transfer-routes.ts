@@ -1,12 +1,12 @@
 /** Routes that move whole files and commands: uploads, exports, and the command line's own way in. */
 import { Type } from 'typebox';
 import { FRAMES_MIME } from '../../base/index.ts';
-import { HttpProblem, NOT_FOUND } from '../problem.ts';
+import { download } from '../http/download.ts';
+import { HttpProblem, NOT_FOUND } from '../http/problem.ts';
+import { isInterrupted, isOver, Job, toldJob } from '../jobs/job.ts';
+import { closed, NewCollection } from '../shape.ts';
 import { type ApiTools, uploadOf } from './api-tools.ts';
-import { download } from './download.ts';
-import { isInterrupted, isOver, Job, toldJob } from './job.ts';
 import { ANSWERED, type ApiRoute, route } from './route.ts';
-import { closed, NewCollection } from './shape.ts';
 
 export function transferRoutes({ parts, kinds, jobs, uploads, exports, commands }: ApiTools): ApiRoute[] {
   const add = kinds.find(({ name }) => name === 'add')!;

@@ -10,9 +10,9 @@ import { type Archive, keyRanges } from '../../archive/index.ts';
 import { formatW3cDate, fromUtf8, utf8 } from '../../base/index.ts';
 import { behindKey, type Capture } from '../../catalog/index.ts';
 import type { UrlKey } from '../../url/index.ts';
-import { badRequest } from '../problem.ts';
+import { badRequest } from '../http/problem.ts';
+import { Count, closed, When } from '../shape.ts';
 import { DistinctCount } from './distinct-count.ts';
-import { Count, closed, When } from './shape.ts';
 
 const PAGE_CAPTURES_MAX = 200_000;
 const CURSOR_KEY_CHARACTERS_MAX = 40_000;

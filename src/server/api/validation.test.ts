@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { closed, NewCollection } from './shape.ts';
+import { closed, NewCollection } from '../shape.ts';
 import { checkFor } from './validation.ts';
 
 const check = checkFor(closed({ url: Type.String(), order: Type.Optional(Type.Enum(['asc', 'desc'])) }), 'querystring');

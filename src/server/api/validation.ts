@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
-import { badRequest, type HttpProblem } from '../problem.ts';
+import { badRequest, type HttpProblem } from '../http/problem.ts';
 
 const ADVICE = 'The API is described at /api/openapi.json.';
 

@@ -1,0 +1,37 @@
+/** What a question asks for: times, and which captures are meant. */
+import { type Archive, parseContentKey, type Selection } from '../archive/index.ts';
+import { type EpochMs, PinakesError, parseAskedTime } from '../base/index.ts';
+import { badRequest } from './http/problem.ts';
+import type { Selection as AskedSelection } from './shape.ts';
+
+/** A time of 4 to 17 digits, with or without separators between year, month and day, or a W3C date. */
+export function askedTime(text: string, side: 'start' | 'end'): EpochMs {
+  const time = parseAskedTime(text, side);
+  if (time !== undefined) return time;
+  throw badRequest('this is no time', 'A time is 2024, 20240301120000 or 2024-03-01T12:00:00Z.', text.slice(0, 100));
+}
+
+/** The selection that a question asks for. A collection that is not there is refused: nobody means nothing. */
+export function selectionOf(archive: Archive, asked: AskedSelection & { readonly query?: string }): Selection {
+  const { collection, url, prefix, key, from, to, mime, status } = asked;
+  // A single one apart from the query, as always: cursors of such streams are still good.
+  const single = /^\d{1,3}$/.test(`${status}`) ? Number(status) : undefined;
+  const several = single === undefined ? status?.toString() : undefined;
+  const query = archive.askedQuery({ mime, status: several, query: asked.query });
+  return {
+    ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
+    ...(url !== undefined && { url }),
+    ...(prefix !== undefined && { prefix }),
+    ...(key !== undefined && { block: parseContentKey(key) }),
+    ...(from !== undefined && { from: askedTime(from, 'start') }),
+    ...(to !== undefined && { to: askedTime(to, 'end') }),
+    ...(single !== undefined && { status: single }),
+    ...(query !== undefined && { query }),
+  };
+}
+
+function collectionNumber(archive: Archive, name: string): number {
+  const number = archive.collections.find(name);
+  if (number !== undefined) return number;
+  throw new PinakesError('CONTENT_MISSING', { where: `collection ${name}`, detail: 'there is no such collection' });
+}

@@ -1,0 +1,212 @@
+/**
+ * The CDX server over HTTP.
+ *
+ *     /cdx, /cdx/search/cdx              in the Internet Archive's dialect, or that of `dialect=`
+ *     /cdx/pywb, /web-cdx                in pywb's
+ *     /cdx/outbackcdx[/COLLECTION]       in OutbackCDX's; POST takes lines there
+ *
+ * A short answer goes out whole, a long one in pieces as fast as the client takes them. A client that leaves ends the scan.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import { createGzip, gzipSync } from 'node:zlib';
+import type { Archive } from '../../archive/index.ts';
+import { takesGzip } from '../http/accept-encoding.ts';
+import type { Guard } from '../http/guard.ts';
+import { leavingSignal } from '../http/leaving.ts';
+import { badRequest, HttpProblem, methodRefused, NOT_FOUND } from '../http/problem.ts';
+import { endReply } from '../http/reply-end.ts';
+import { type CdxDialect, isDialect } from './cdx-dialect.ts';
+import { cdxWriter } from './cdx-output.ts';
+import { takeCdxLines } from './cdx-post.ts';
+import { BLOCK_LINES, parseCdxQuery } from './cdx-query.ts';
+import { formatResumeKey } from './cdx-resume-key.ts';
+import { type CdxScan, countCaptures, scanRows } from './cdx-scan.ts';
+
+/** Answers are gathered up to this before the first piece goes out. */
+const PIECE_CHARACTERS = 64 * 1024;
+const COMPRESSED_CHARACTERS_MIN = 1400;
+
+const FIELDS = {
+  'cache-control': 'no-cache',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+type Endpoint = { readonly dialect: CdxDialect | undefined; readonly collection?: string };
+
+/** What a path of the CDX server means; undefined for other paths. */
+function cdxEndpoint(path: string): Endpoint | undefined {
+  switch (path) {
+    case '/cdx':
+    case '/cdx/':
+    case '/cdx/search/cdx':
+      return { dialect: undefined };
+    case '/web-cdx':
+    case '/cdx/pywb':
+      return { dialect: 'pywb' };
+    case '/cdx/ia':
+      return { dialect: 'ia' };
+    case '/cdx/outbackcdx':
+    case '/cdx/outbackcdx/':
+      return { dialect: 'outbackcdx' };
+    default: {
+      const match = /^\/cdx\/outbackcdx\/([\w.-]{1,100})$/.exec(path);
+      return match ? { dialect: 'outbackcdx', collection: match[1]! } : undefined;
+    }
+  }
+}
+
+export class CdxRoute {
+  readonly #archive: Archive;
+  readonly #guard: Guard;
+
+  constructor(archive: Archive, guard: Guard) {
+    this.#archive = archive;
+    this.#guard = guard;
+  }
+
+  /** Rejects with what the client is to be told. */
+  async answer(request: IncomingMessage, response: ServerResponse, path: string, search: string): Promise<void> {
+    const endpoint = cdxEndpoint(path);
+    const parameters = new URLSearchParams(search);
+    if (request.method === 'POST' && path.startsWith('/cdx/outbackcdx')) {
+      await this.#take(request, response, path, parameters);
+      return;
+    }
+    if (!endpoint) throw new HttpProblem(NOT_FOUND);
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
+    const asked = parameters.get('dialect');
+    if (asked !== null && !isDialect(asked))
+      throw badRequest('the dialect is not known', 'It is ia, pywb or outbackcdx.', asked);
+    const query = parseCdxQuery(parameters, endpoint.dialect ?? asked ?? 'ia', endpoint.collection);
+    if (query.collection !== undefined && this.#archive.collections.find(query.collection) === undefined)
+      throw noCollection(query.collection);
+    await this.#give({ archive: this.#archive, query, signal: leavingSignal(response) }, request, response);
+  }
+
+  async #give(scan: CdxScan, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { query } = scan;
+    if (query.showsNumPages) {
+      sendText(response, ...(await pagesText(scan)));
+      return;
+    }
+    const writer = cdxWriter(query);
+    const isCompressed = query.mayCompress && takesGzip(request);
+    let out: Writable | undefined;
+    let resumeKey: string | undefined;
+    let isEmpty = true;
+    let text = writer.start();
+    const onMore = query.showsResumeKey
+      ? (last: Parameters<typeof formatResumeKey>[0]) => {
+          resumeKey = formatResumeKey(last);
+        }
+      : undefined;
+    for await (const rows of scanRows(scan, onMore && ((row) => onMore(row.capture)))) {
+      isEmpty &&= rows.length === 0;
+      for (const row of rows) {
+        text += writer.row(row);
+        if (text.length < PIECE_CHARACTERS) continue;
+        out ??= beginReply(response, writer.contentType, isCompressed);
+        if (!out.write(text)) await once(out, 'drain', { signal: scan.signal });
+        text = '';
+      }
+    }
+    if (isEmpty) await refuseEmpty(scan);
+    text += writer.end(resumeKey);
+    if (out) out.end(text);
+    else sendText(response, writer.contentType, text, isCompressed);
+  }
+
+  async #take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    parameters: URLSearchParams,
+  ): Promise<void> {
+    this.#guard.checkOrigin(request);
+    await this.#guard.checkToken(request);
+    if (path.endsWith('/delete')) {
+      throw new HttpProblem({
+        status: 409,
+        code: 'DELETE_REFUSED',
+        message: 'lines of the index cannot be deleted by themselves',
+        advice: 'Delete the captures: `pinakes delete`, or POST /api/deletes, which show first what would go.',
+      });
+    }
+    const collection = cdxEndpoint(path)?.collection;
+    if (collection !== undefined && this.#archive.collections.find(collection) === undefined)
+      throw noCollection(collection);
+    const answer = await takeCdxLines(this.#archive, request, {
+      collection,
+      skipsBadLines: parameters.get('badLines') === 'skip',
+    });
+    sendText(response, 'text/plain; charset=utf-8', answer);
+  }
+}
+
+function noCollection(name: string): HttpProblem {
+  return new HttpProblem({
+    status: 404,
+    code: 'COLLECTION_MISSING',
+    message: 'the archive has no such collection',
+    advice: 'GET /api/collections lists them.',
+    where: name,
+  });
+}
+
+/** Who asks for page after page stops where a page is refused. pywb tells the absence of lines by a status too. */
+async function refuseEmpty(scan: CdxScan): Promise<void> {
+  const { page, url, dialect } = scan.query;
+  if (dialect === 'outbackcdx') return;
+  const last = page === undefined || page === 0 ? 0 : Math.max(1, (await countPages(scan)).pages) - 1;
+  const isBeyond = page !== undefined && page > last;
+  if (!isBeyond && dialect !== 'pywb') return;
+  throw new HttpProblem({
+    status: isBeyond ? 400 : 404,
+    code: isBeyond ? 'BAD_REQUEST' : 'NO_CAPTURES',
+    message: isBeyond ? `Page ${page} invalid: First Page is 0, Last Page is ${last}` : `No Captures found for: ${url}`,
+    advice: isBeyond ? 'All pages were given.' : 'Ask with matchType=prefix for what lies below a URL.',
+    where: url,
+  });
+}
+
+async function countPages(scan: CdxScan): Promise<{ pages: number; blocks: number }> {
+  const captures = await countCaptures(scan);
+  const blocks = Math.ceil(captures / BLOCK_LINES);
+  return { pages: Math.ceil(blocks / scan.query.pageBlocks), blocks };
+}
+
+async function pagesText(scan: CdxScan): Promise<[contentType: string, text: string]> {
+  const { pages, blocks } = await countPages(scan);
+  if (scan.query.dialect !== 'pywb') return ['text/plain; charset=utf-8', `${pages}\n`];
+  const text = `{"pages": ${pages}, "pageSize": ${scan.query.pageBlocks}, "blocks": ${blocks}}`;
+  return ['application/json; charset=utf-8', text];
+}
+
+function beginReply(response: ServerResponse, contentType: string, isCompressed: boolean): Writable {
+  response.writeHead(200, {
+    ...FIELDS,
+    'content-type': contentType,
+    ...(isCompressed && { 'content-encoding': 'gzip', vary: 'accept-encoding' }),
+  });
+  if (!isCompressed) return response;
+  const gzip = createGzip({ level: 1 });
+  gzip.pipe(response);
+  // A client that is gone takes no more; the packer must not wait for it.
+  response.once('close', () => gzip.destroy());
+  return gzip;
+}
+
+function sendText(response: ServerResponse, contentType: string, text: string, mayCompress = false): void {
+  const isCompressed = mayCompress && text.length >= COMPRESSED_CHARACTERS_MIN;
+  const body = isCompressed ? gzipSync(text, { level: 1 }) : Buffer.from(text);
+  response.writeHead(200, {
+    ...FIELDS,
+    'content-type': contentType,
+    'content-length': body.length,
+    ...(isCompressed && { 'content-encoding': 'gzip', vary: 'accept-encoding' }),
+  });
+  endReply(response, body);
+}

@@ -1,0 +1,158 @@
+/**
+ * One line of a CDX answer, and its fields by all the names that the field's servers give them. Absent is `-`, as in CDX files.
+ *
+ * Digests are the archive's own, SHA-256 of the payload in hexadecimal; whether they carry their label is the dialect's affair. The file names are those of segments,
+ * which are unique in an archive.
+ */
+import { basename } from 'node:path';
+import { type Archive, releasePayload } from '../../archive/index.ts';
+import { bareMime, formatTimestamp, toHex } from '../../base/index.ts';
+import type { Block, Capture, Place } from '../../catalog/index.ts';
+
+export type CdxRow = {
+  readonly capture: Capture;
+  readonly urlkey: string;
+  readonly timestamp: string;
+  readonly original: string;
+  readonly mimetype: string;
+  readonly statuscode: string;
+  readonly digest: string;
+  readonly length: string;
+  readonly offset: string;
+  readonly filename: string;
+  readonly collection: string;
+  /** Where the content of a revisit stands; `-` for others, and where nobody asked. */
+  readonly originalLength: string;
+  readonly originalOffset: string;
+  readonly originalFilename: string;
+  /** Counters, where they were asked for. */
+  readonly dupecount?: string;
+  readonly skipcount?: string;
+  readonly endtimestamp?: string;
+};
+
+const ABSENT = '-';
+const HEADS_MAX = 1000;
+
+/** Where the content of a revisit stands, and what its record says of it. */
+type Original = { readonly place: Place; readonly status: number; readonly mime: string };
+
+export class CdxRows {
+  readonly #archive: Archive;
+  readonly #label: string;
+  readonly #resolves: boolean;
+  readonly #heads = new Map<string, Original>();
+
+  constructor(archive: Archive, options: { readonly isDigestLabelled: boolean; readonly resolvesRevisits: boolean }) {
+    this.#archive = archive;
+    this.#label = options.isDigestLabelled ? 'sha256:' : '';
+    this.#resolves = options.resolvesRevisits;
+  }
+
+  async of(captures: readonly Capture[]): Promise<CdxRow[]> {
+    if (!this.#resolves) return captures.map((capture) => this.#row(capture, undefined));
+    const revisits = captures.filter((capture) => capture.kind === 'revisit' && capture.block);
+    const blocks =
+      revisits.length > 0 ? await this.#archive.catalog.getBlocks(revisits.map(({ block }) => block!)) : [];
+    const originalOf = new Map<Capture, Original>();
+    for (const [index, capture] of revisits.entries()) {
+      const block = blocks[index];
+      if (block) originalOf.set(capture, await this.#original(capture, block));
+    }
+    return captures.map((capture) => this.#row(capture, originalOf.get(capture)));
+  }
+
+  /**
+   * Status and type are those of the capture's own HTTP head. Where it has none, or says "not modified" in their place, they are those of the record that
+   * holds the content.
+   */
+  async #original(capture: Capture, { holder }: Block): Promise<Original> {
+    const isAnswer = capture.status !== 0 && capture.status !== 304;
+    if (isAnswer && capture.mime !== '') return { place: holder, status: capture.status, mime: capture.mime };
+    const { status, mime } = await this.#holderOf(holder);
+    return { place: holder, status: isAnswer ? capture.status : status, mime };
+  }
+
+  async #holderOf(holder: Place): Promise<Original> {
+    const key = `${holder.segment}:${holder.offset}`;
+    const known = this.#heads.get(key);
+    if (known) return known;
+    const { head, http, payload } = await this.#archive.access.open(holder);
+    await releasePayload(payload);
+    const mime = bareMime((http ? http.get('content-type') : (head.get('arc-mime') ?? head.contentType)) ?? '');
+    const original = { place: holder, status: http?.status ?? 0, mime };
+    if (this.#heads.size < HEADS_MAX) this.#heads.set(key, original);
+    return original;
+  }
+
+  #row(capture: Capture, original: Original | undefined): CdxRow {
+    const { place, block } = capture;
+    const { status, mime } = original ?? capture;
+    const isRevisit = capture.kind === 'revisit' && !original;
+    return {
+      capture,
+      urlkey: capture.urlKey,
+      timestamp: formatTimestamp(capture.time),
+      original: /\s/.test(capture.url) ? capture.url.replace(/\s/g, encodeURIComponent) : capture.url,
+      mimetype: isRevisit ? 'warc/revisit' : mime || ABSENT,
+      statuscode: status === 0 ? ABSENT : String(status),
+      digest: block ? this.#label + toHex(block.digest) : ABSENT,
+      length: String(place.length),
+      offset: String(place.offset),
+      filename: this.#fileName(place.segment),
+      collection: this.#archive.collections.name(capture.collection),
+      originalLength: original ? String(original.place.length) : ABSENT,
+      originalOffset: original ? String(original.place.offset) : ABSENT,
+      originalFilename: original ? this.#fileName(original.place.segment) : ABSENT,
+    };
+  }
+
+  #fileName(segment: number): string {
+    const found = this.#archive.shelf.find(segment);
+    return found ? basename(found.name) : ABSENT;
+  }
+}
+
+export type FieldValue = (row: CdxRow) => string;
+
+const absent: FieldValue = () => ABSENT;
+
+const FIELDS = new Map<string, FieldValue>([
+  ['urlkey', (row) => row.urlkey],
+  ['timestamp', (row) => row.timestamp],
+  ['original', (row) => row.original],
+  ['mimetype', (row) => row.mimetype],
+  ['statuscode', (row) => row.statuscode],
+  ['digest', (row) => row.digest],
+  ['redirect', absent],
+  ['robotflags', absent],
+  ['length', (row) => row.length],
+  ['offset', (row) => row.offset],
+  ['filename', (row) => row.filename],
+  ['collection', (row) => row.collection],
+  ['orig.length', (row) => row.originalLength],
+  ['orig.offset', (row) => row.originalOffset],
+  ['orig.filename', (row) => row.originalFilename],
+  ['dupecount', (row) => row.dupecount ?? ABSENT],
+  ['skipcount', (row) => row.skipcount ?? ABSENT],
+  ['endtimestamp', (row) => row.endtimestamp ?? ABSENT],
+  ['range', (row) => `bytes=${row.offset}-${Number(row.offset) + Number(row.length) - 1}`],
+]);
+
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  url: 'original',
+  mime: 'mimetype',
+  status: 'statuscode',
+  redirecturl: 'redirect',
+  file: 'filename',
+  originalLength: 'orig.length',
+  originalOffset: 'orig.offset',
+  originalFilename: 'orig.filename',
+};
+
+export const FIELD_NAMES: readonly string[] = [...FIELDS.keys()];
+
+/** How to read a field by any of its names; undefined when no server has such a field. */
+export function fieldValue(name: string): FieldValue | undefined {
+  return FIELDS.get(Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name]! : name);
+}

@@ -1,0 +1,20 @@
+/** The Accept-Datetime field (RFC 7089, section 2.1.1): one date as HTTP writes dates, in GMT, letter for letter. */
+import type { EpochMs } from '../../base/index.ts';
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const FORM = /^([A-Z][a-z]{2}), (\d{2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/;
+
+/** Undefined when it is no such date. A wrong day of the week is forgiven, as the rest says it all; a day that no month has is not. */
+export function parseAcceptDatetime(text: string): EpochMs | undefined {
+  const match = FORM.exec(text.trim());
+  if (!match) return undefined;
+  const [, weekday, day, monthName, year, hour, minute, second] = match;
+  const month = MONTHS.indexOf(monthName!);
+  if (month < 0 || !DAYS.includes(weekday!)) return undefined;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), month, Number(day));
+  if (date.getUTCDate() !== Number(day)) return undefined;
+  return date.getTime() + ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000;
+}

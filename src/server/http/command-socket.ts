@@ -1,0 +1,119 @@
+/**
+ * The socket that takes commands of the command line: a Unix socket, on Windows a named pipe, that only the user of the server can open. No proxy leads to it, and
+ * connections to the ports cannot keep the command line out.
+ *
+ * It lies in a new directory that only its owner may enter, since not every system respects the mode of a socket: in the archive, or in the runtime directory of the user
+ * where the path would be too long for a socket or the file system has none. What a killed server left is removed by the next one; the lock of the catalog says that no other runs.
+ */
+import { createHash } from 'node:crypto';
+import { chmod, mkdtemp, readdir, rmdir, stat, unlink } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { type IdSource, PinakesError } from '../../base/index.ts';
+import { ListeningSocket } from './listening-socket.ts';
+import type { RequestHandler } from './request-turns.ts';
+
+/** Systems allow 103 to 107 bytes. */
+const PATH_BYTES_MAX = 100;
+const SOCKET_NAME = 'socket';
+/** What `mkdtemp` adds to a prefix. */
+const RANDOM_CHARACTERS = 6;
+/** A person may take any time to answer, and a client that dies takes its connection with it. */
+const PATIENCE = { silenceMs: 0, body: undefined };
+
+export class CommandSocket {
+  readonly path: string;
+  readonly #socket: ListeningSocket;
+  /** Requests that arrived here. */
+  readonly #requests = new WeakSet<IncomingMessage>();
+  readonly #directory: string | undefined;
+
+  private constructor(socket: ListeningSocket, path: string, directory?: string) {
+    this.#socket = socket;
+    this.path = path;
+    this.#directory = directory;
+  }
+
+  static async open(archiveDirectory: string, newId: IdSource): Promise<CommandSocket> {
+    if (process.platform === 'win32') {
+      const path = `\\\\.\\pipe\\pinakes-${newId().replace(/[^0-9a-z]/gi, '')}`;
+      return new CommandSocket(await ListeningSocket.listen({ path }, PATIENCE), path);
+    }
+    let failure: unknown = new PinakesError('LISTEN_FAILED', {
+      where: archiveDirectory,
+      detail: 'no path is short enough for the command socket; set XDG_RUNTIME_DIR or TMPDIR to a shorter one',
+    });
+    for (const prefix of prefixesFor(resolve(archiveDirectory))) {
+      try {
+        return await CommandSocket.#openBelow(prefix);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  static async #openBelow(prefix: Prefix): Promise<CommandSocket> {
+    await removeLeftovers(prefix);
+    const directory = await mkdtemp(join(prefix.parent, prefix.name));
+    const path = join(directory, SOCKET_NAME);
+    try {
+      // A file system without modes leaves it open to all.
+      if (((await stat(directory)).mode & 0o077) !== 0)
+        throw new PinakesError('LISTEN_FAILED', { where: path, detail: 'its directory cannot be closed to others' });
+      const socket = await ListeningSocket.listen({ path }, PATIENCE);
+      await chmod(path, 0o600);
+      return new CommandSocket(socket, path, directory);
+    } catch (error) {
+      await removeDirectory(directory);
+      throw error;
+    }
+  }
+
+  /** Whether a request arrived over this socket. */
+  has(request: IncomingMessage): boolean {
+    return this.#requests.has(request);
+  }
+
+  answer(handler: RequestHandler): void {
+    this.#socket.answer((request, response) => {
+      this.#requests.add(request);
+      handler(request, response);
+    });
+  }
+
+  async stop(hurry: AbortSignal): Promise<void> {
+    await this.#socket.stop(hurry);
+    if (this.#directory !== undefined) await removeDirectory(this.#directory);
+  }
+}
+
+/** Where a directory for the socket can be made, and how its name begins. */
+type Prefix = { readonly parent: string; readonly name: string };
+
+function prefixesFor(archiveDirectory: string): Prefix[] {
+  const inArchive = { parent: archiveDirectory, name: 'commands-' };
+  const digest = createHash('sha256').update(archiveDirectory).digest('hex').slice(0, 16);
+  const name = `pinakes-${digest}-`;
+  const { XDG_RUNTIME_DIR: runtime } = process.env;
+  const parents = [...(runtime !== undefined && isAbsolute(runtime) ? [runtime] : []), tmpdir()];
+  return [inArchive, ...parents.map((parent) => ({ parent, name }))].filter(isShortEnough);
+}
+
+function isShortEnough({ parent, name }: Prefix): boolean {
+  const directoryBytes = Buffer.byteLength(join(parent, name)) + RANDOM_CHARACTERS;
+  return directoryBytes + 1 + SOCKET_NAME.length <= PATH_BYTES_MAX;
+}
+
+async function removeLeftovers({ parent, name }: Prefix): Promise<void> {
+  // In a directory for temporary files, other users may have put links of that name.
+  for (const entry of await readdir(parent, { withFileTypes: true }))
+    if (entry.isDirectory() && entry.name.startsWith(name)) await removeDirectory(join(parent, entry.name));
+}
+
+/** Only when it has nothing but the socket in it. One that cannot be removed is not in the way. */
+async function removeDirectory(directory: string): Promise<void> {
+  await unlink(join(directory, SOCKET_NAME)).catch(() => {});
+  await rmdir(directory).catch(() => {});
+}

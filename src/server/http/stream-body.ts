@@ -1,0 +1,129 @@
+/**
+ * A stream as the body of a reply: as fast as its client takes it, never more than a parcel ahead.
+ *
+ * Where the client can go on is told in ways that suit different clients:
+ *
+ * ```
+ *   field    X-Pinakes-Cursor    where this reply begins;  X-Pinakes-Deleted: possible   when records of the snapshot may be gone since
+ *   trailer  X-Pinakes-Cursor    where the next goes on;  X-Pinakes-End: yes | no   whether anything is left
+ *   jsonl    {"type":"cursor","cursor":"...","end":false}     lines between the others, about one a mebibyte; the last has "end": true
+ *   frames   D bytes of the stream | C cursor behind all bytes so far | X end: yes | no; always the last
+ * ```
+ * What fails in the middle breaks the connection, so that nobody takes a part for the whole. While nothing is found for long, the fields are sent, and the last cursor is told again from time
+ * to time where that is possible: who waits sees that the stream lives.
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { SharedStream } from '../../archive/index.ts';
+import { FRAME_BYTES_MAX, FRAMES_MIME, formatFrame, utf8 } from '../../base/index.ts';
+import { leavingSignal } from './leaving.ts';
+import { UNBUFFERED } from './unbuffered.ts';
+
+export const CURSOR_FIELD = 'X-Pinakes-Cursor';
+export const END_FIELD = 'X-Pinakes-End';
+
+export type StreamBodyOptions = {
+  readonly format: 'warc' | 'jsonl';
+  readonly isFramed: boolean;
+  /** After so many bytes it ends with the record. */
+  readonly bytesMax: number;
+  /** Aborted when the server begins to stop: the reply ends at the next cursor. */
+  readonly stopping: AbortSignal;
+  readonly filename: string;
+};
+
+type BodyForm = Pick<StreamBodyOptions, 'format' | 'isFramed'>;
+
+const MIMES = { warc: 'application/warc', jsonl: 'application/x-ndjson' };
+const FRAME_HEAD_BYTES = 5;
+const HEARTBEAT_MS = 15_000;
+
+export async function sendStreamBody(
+  response: ServerResponse,
+  stream: SharedStream,
+  { bytesMax, stopping, filename, ...form }: StreamBodyOptions,
+): Promise<void> {
+  const { format, isFramed } = form;
+  const leaving = leavingSignal(response);
+  const { method, httpVersion } = response.req;
+  const hasTrailers = method !== 'HEAD' && httpVersion !== '1.0';
+  let sent = 0;
+  let sentBefore = 0;
+  let isAtCursor = true;
+  let cursor = stream.cursor();
+  const beat = setInterval(() => {
+    const isSilent = sent === sentBefore && isAtCursor && !response.writableNeedDrain;
+    sentBefore = sent;
+    if (!isSilent) return;
+    response.flushHeaders();
+    writeCursor(response, form, { cursor, isEnd: false });
+  }, HEARTBEAT_MS);
+  try {
+    response.writeHead(200, {
+      'cache-control': 'no-store',
+      'content-type': isFramed ? FRAMES_MIME : MIMES[format],
+      'content-disposition': `attachment; filename="${filename}"`,
+      'x-content-type-options': 'nosniff',
+      ...UNBUFFERED,
+      [CURSOR_FIELD]: cursor,
+      ...(stream.join !== undefined && { 'X-Pinakes-Joined': 'yes' }),
+      ...(stream.mayLack && { 'X-Pinakes-Deleted': 'possible' }),
+      ...(hasTrailers && { Trailer: `${CURSOR_FIELD}, ${END_FIELD}` }),
+    });
+    if (method === 'HEAD') {
+      response.end();
+      return;
+    }
+    let isEnd = false;
+    while (!(isAtCursor && (sent >= bytesMax || stopping.aborted))) {
+      const parcel = await stream.next();
+      if (response.destroyed) return;
+      isEnd = parcel === undefined;
+      if (!parcel) break;
+      sent += parcel.bytes;
+      isAtCursor = parcel.cursor !== undefined;
+      cursor = stream.cursor();
+      response.cork();
+      for (const piece of parcel.pieces) writePiece(response, form, piece);
+      if (isAtCursor) writeCursor(response, form, { cursor, isEnd: false });
+      response.uncork();
+      if (response.writableNeedDrain) await once(response, 'drain', { signal: leaving });
+    }
+    cursor = stream.cursor();
+    writeCursor(response, form, { cursor, isEnd });
+    if (isFramed) response.write(formatFrame('X', isEnd ? 'yes' : 'no'));
+    if (hasTrailers) response.addTrailers({ [CURSOR_FIELD]: cursor, [END_FIELD]: isEnd ? 'yes' : 'no' });
+    response.end();
+  } catch (error) {
+    if (leaving.aborted) return;
+    response.destroy();
+    throw error;
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** Pieces go to the socket as they are; others may be sending the same bytes. */
+function writePiece(response: ServerResponse, { isFramed }: BodyForm, piece: Uint8Array): void {
+  if (!isFramed) {
+    response.write(piece);
+    return;
+  }
+  for (let at = 0; at < piece.length; at += FRAME_BYTES_MAX) {
+    const part = piece.subarray(at, at + FRAME_BYTES_MAX);
+    const head = Buffer.alloc(FRAME_HEAD_BYTES);
+    head.write('D', 'latin1');
+    head.writeUInt32BE(part.length, 1);
+    response.write(head);
+    response.write(part);
+  }
+}
+
+function writeCursor(
+  response: ServerResponse,
+  { format, isFramed }: BodyForm,
+  { cursor, isEnd }: { readonly cursor: string; readonly isEnd: boolean },
+): void {
+  if (isFramed) response.write(formatFrame('C', cursor));
+  else if (format === 'jsonl') response.write(utf8(`${JSON.stringify({ type: 'cursor', cursor, end: isEnd })}\n`));
+}

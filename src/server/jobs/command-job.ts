@@ -1,0 +1,118 @@
+/** A command as a job: from when it begins until it ends, what it prints becomes the log, and what it reports the report, together with its exit code. */
+import { PinakesError } from '../../base/index.ts';
+import { HttpProblem } from '../http/problem.ts';
+import type { CommandStart, CommandTalk, CommandWatch } from './command-talk.ts';
+import { isInterrupted, type Job } from './job.ts';
+import type { JobContext, JobKind } from './job-kind.ts';
+import type { JobQueue } from './job-queue.ts';
+
+export const EXIT_REFUSED = 2;
+export const EXIT_INTERRUPTED = 130;
+
+export class CommandJob {
+  readonly #start: CommandStart;
+  readonly #talk: CommandTalk;
+  readonly #kind: JobKind;
+  readonly #lane: string | undefined;
+  readonly #controller: AbortController;
+  readonly #code = Promise.withResolvers<number>();
+  #context: JobContext | undefined;
+  #over: Promise<Job> | undefined;
+  #report: object = {};
+
+  /** `controller` stops the command. */
+  constructor(
+    start: CommandStart,
+    talk: CommandTalk,
+    kind: JobKind,
+    lane: string | undefined,
+    controller: AbortController,
+  ) {
+    this.#start = start;
+    this.#talk = talk;
+    this.#kind = kind;
+    this.#lane = lane;
+    this.#controller = controller;
+    // A job that never begins has nobody who waits for its end.
+    this.#code.promise.catch(() => {});
+  }
+
+  /** Waits for its turn; false when it was cancelled before that. */
+  async begin(jobs: JobQueue): Promise<boolean> {
+    const begun = Promise.withResolvers<boolean>();
+    const { argv, directory } = this.#start;
+    const { job, over } = await jobs
+      .submit({
+        kind: this.#kind.name,
+        origin: 'command',
+        input: { argv, directory },
+        lane: this.#lane,
+        isCancellable: this.#kind.isCancellable,
+        run: (context) => {
+          begun.resolve(true);
+          return this.#run(context);
+        },
+      })
+      .catch(asRefusal);
+    this.#over = over;
+    const cancel = () => void jobs.cancel(job.id).catch(() => {});
+    this.#talk.signal.addEventListener('abort', cancel, { once: true });
+    if (this.#talk.signal.aborted) cancel();
+    return Promise.race([begun.promise, over.then(() => false)]);
+  }
+
+  /** How the command is watched. */
+  watch(begin: () => Promise<boolean>): CommandWatch {
+    return {
+      signal: this.#controller.signal,
+      status: (text) => this.#context?.progress({ done: 0, unit: '', message: text }),
+      say: (line) => this.#context?.say(line),
+      // What an export prints can be the export itself.
+      print: (line) => (this.#kind.name === 'export' ? undefined : this.#context?.say(line)),
+      report: (report) => {
+        this.#report = report;
+      },
+      begins: async () => {
+        if (!(await begin())) throw new DOMException('the job was cancelled before it began', 'AbortError');
+      },
+    };
+  }
+
+  /** Settles with the exit code when the job has ended too. */
+  async end(running: Promise<number>): Promise<number> {
+    running.then(this.#code.resolve, this.#code.reject);
+    const code = await running;
+    const job = await this.#over;
+    return job && (job.state === 'cancelled' || isInterrupted(job)) ? EXIT_INTERRUPTED : code;
+  }
+
+  async #run(context: JobContext): Promise<unknown> {
+    this.#context = context;
+    const { signal } = context;
+    const stop = () => this.#controller.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const code = await this.#code.promise;
+    const report = { exitCode: code, ...this.#report };
+    context.report(report);
+    if (code === EXIT_INTERRUPTED) signal.throwIfAborted();
+    if (code >= EXIT_REFUSED) throw failure(this.#kind.name, code, this.#talk.lastSaid);
+    return report;
+  }
+}
+
+function asRefusal(error: unknown): never {
+  if (error instanceof HttpProblem)
+    throw new PinakesError('SERVER_REFUSED', { where: 'jobs', detail: error.problem.message, cause: error });
+  throw error;
+}
+
+function failure(verb: string, code: number, said: string): HttpProblem {
+  return new HttpProblem({
+    status: 500,
+    code: 'COMMAND_FAILED',
+    message: said || `the command ended with ${code}`,
+    advice: 'The terminal that it was begun on shows all that it said.',
+    where: verb,
+  });
+}

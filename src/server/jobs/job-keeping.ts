@@ -1,0 +1,93 @@
+/** Jobs that keep an archive in order: `compact`, `verify`, `delete`, `rebuild`. */
+import { Type } from 'typebox';
+import type { Archive, Problem } from '../../archive/index.ts';
+import { databaseProblems } from '../../search/index.ts';
+import { selectionOf } from '../asked-selection.ts';
+import type { DeleteTickets } from '../delete-ticket.ts';
+import { closed, Selection } from '../shape.ts';
+import type { JobKind } from './job-kind.ts';
+import { kindOfJob, TOLD_MAX } from './kind-of-job.ts';
+
+export const compactKind: JobKind = kindOfJob({
+  name: 'compact',
+  input: closed({}),
+  run: async ({ archive, signal, progress }) => {
+    const dead = archive.segments().filter(({ deadBytes }) => deadBytes > 0);
+    const total = dead.reduce((sum, { bytes }) => sum + bytes, 0);
+    let done = 0;
+    return archive.compact({
+      signal,
+      onProgress: ({ segment, bytesBefore }) => {
+        done += bytesBefore;
+        progress({ done, total: Math.max(total, done), unit: 'bytes', message: segment });
+      },
+    });
+  },
+});
+
+export const verifyKind: JobKind = kindOfJob({
+  name: 'verify',
+  lane: 'verify',
+  input: closed({
+    depth: Type.Optional(Type.Enum(['quick', 'full'], { description: '`quick` does not hash payloads.' })),
+  }),
+  run: async ({ archive, signal, progress, say }, { depth = 'full' }) => {
+    const total = segmentBytes(archive);
+    const problems: Problem[] = [];
+    const report = await archive.verify({
+      depth,
+      signal,
+      others: (aborted) => databaseProblems(archive.directory, aborted),
+      onProblem: (problem) => {
+        if (problems.push(problem) > TOLD_MAX) problems.pop();
+        say(formatProblem(problem));
+      },
+      onProgress: ({ segment, bytes }) => progress({ done: bytes, total, unit: 'bytes', message: segment }),
+    });
+    return { depth, ...report, problems };
+  },
+});
+
+export function deleteKind(tickets: DeleteTickets): JobKind {
+  return kindOfJob({
+    name: 'delete',
+    input: closed({
+      selection: Selection,
+      token: Type.String({ maxLength: 500, description: 'Of the preview of this selection.' }),
+    }),
+    run: async ({ archive, signal }, { selection, token }) => {
+      // What comes in from now on, as of a crawl, was seen by nobody.
+      await using seen = await archive.catalog.view();
+      await tickets.check(token, selection, seen, signal);
+      return await archive.delete(selectionOf(archive, selection), { signal, seen });
+    },
+  });
+}
+
+export const rebuildKind: JobKind = kindOfJob({
+  name: 'rebuild',
+  // A catalog that is made half is completed when the archive is opened anew, and wrong until then.
+  isCancellable: false,
+  input: closed({}),
+  run: async ({ archive, signal, progress }) => {
+    const total = segmentBytes(archive);
+    let done = 0;
+    await archive.rebuild({
+      signal,
+      onProgress: ({ bytes, name }) => {
+        done += bytes;
+        progress({ done, total: Math.max(total, done), unit: 'bytes', message: name });
+      },
+    });
+    return { segments: archive.segments().length, ...(await archive.catalog.totals()) };
+  },
+});
+
+function segmentBytes(archive: Archive): number {
+  return archive.segments().reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function formatProblem({ level, code, volume, segment, offset, message }: Problem): string {
+  const where = [volume, segment, offset].filter((part) => part !== undefined).join(':') || 'catalog';
+  return `${where}: ${level} ${code}: ${message}`;
+}

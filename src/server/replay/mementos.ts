@@ -1,0 +1,26 @@
+/** The captures of a URL that can be shown: what TimeGates choose from and TimeMaps list. */
+import type { Archive } from '../../archive/index.ts';
+import type { EpochMs } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import { firstCandidate, isMemento, isOfScheme } from '../../replay/index.ts';
+
+/** In order of time, from a time on. */
+export async function* mementosFrom(archive: Archive, url: string, from?: EpochMs): AsyncGenerator<Capture> {
+  for await (const capture of archive.retrieval.captures(url, from === undefined ? {} : { from }))
+    if (isMemento(capture) && isOfScheme(capture, url)) yield capture;
+}
+
+/** The one nearest to a time, the earlier of two equally near; the latest without a time. */
+export function nearestMemento(archive: Archive, url: string, at?: EpochMs): Promise<Capture | undefined> {
+  return firstCandidate(archive, url, at, isMemento);
+}
+
+export async function firstMemento(
+  archive: Archive,
+  url: string,
+  range: { from?: EpochMs; to?: EpochMs; reverse?: boolean } = {},
+): Promise<Capture | undefined> {
+  for await (const capture of archive.retrieval.captures(url, range))
+    if (isMemento(capture) && isOfScheme(capture, url)) return capture;
+  return undefined;
+}

@@ -1,0 +1,16 @@
+/** What both sockets share of replay: the fields of a request as replay reads them, and its answers as they are sent. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ReplayResponse } from '../../replay/index.ts';
+import { endReply } from '../http/reply-end.ts';
+import { sendStream } from '../http/stream-reply.ts';
+
+export function fieldOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+export async function sendReplay(response: ServerResponse, { status, fields, body }: ReplayResponse): Promise<void> {
+  response.writeHead(status, fields.flat());
+  if (body === undefined || body instanceof Uint8Array) endReply(response, body);
+  else await sendStream(response, body);
+}

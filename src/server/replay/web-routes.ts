@@ -1,0 +1,213 @@
+/**
+ * `/web/` on the first socket, where people and Memento clients come in: screens of the web page for browsers, TimeGates and TimeMaps, and the way to the
+ * mementos, which are on the other socket. Stored bytes (`id_`) are answered here too, to programs only: many know one address and follow no redirect. A browser
+ * gets archived bytes from the other socket alone, whatever they are.
+ *
+ *     /web/<url>                      TimeGate: to the memento nearest to Accept-Datetime, or to the latest
+ *     /web/<time><modifier>/<url>     a browser gets the frame page, everybody else is sent to the memento; with `id_` a program gets it here
+ *     /web/<part of a time>/<url>     to the own time of the first capture of that year, month or day, or of the nearest
+ *     /web/STAR/<url>[STAR]           screens: the captures of a URL, or the URLs below a prefix
+ *     /web/timemap/<format>/<url>     TimeMap
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Archive } from '../../archive/index.ts';
+import { type EpochMs, formatTimestamp } from '../../base/index.ts';
+import type { Capture } from '../../catalog/index.ts';
+import {
+  linkTarget,
+  mementoLink,
+  mementoUri,
+  parseReplayPath,
+  type Replayer,
+  type ReplayPath,
+  replayPath,
+  resourceLinks,
+} from '../../replay/index.ts';
+import type { Visit } from '../front.ts';
+import { parseAcceptDatetime } from '../http/accept-datetime.ts';
+import { badRequest, HttpProblem, isForWindow, methodRefused, SCREENS_MISSING } from '../http/problem.ts';
+import { endReply } from '../http/reply-end.ts';
+import type { UiFiles } from '../ui-files.ts';
+import { firstMemento, nearestMemento } from './mementos.ts';
+import { sendMissing } from './missing-capture.ts';
+import { fieldOf, sendReplay } from './replay-reply.ts';
+import { parseTimeMapPage, timeMapOf } from './time-map.ts';
+
+export type WebParts = {
+  readonly archive: Archive;
+  readonly replayer: Replayer;
+  readonly uiFiles: UiFiles;
+  readonly uiOrigin: string;
+  readonly replayOrigin: string;
+};
+
+export class WebRoutes {
+  readonly #parts: WebParts;
+
+  constructor(parts: WebParts) {
+    this.#parts = parts;
+  }
+
+  async answer(visit: Visit): Promise<void> {
+    const { request } = visit;
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodRefused('GET, HEAD');
+    const page = parseTimeMapPage(request.url!);
+    const parsed = parseReplayPath(page?.path ?? request.url!);
+    switch (parsed.kind) {
+      case 'bad':
+        throw badRequest(parsed.problem, 'An address looks like /web/20240301120000/http://example.org/.');
+      case 'query':
+        return this.#sendScreen(visit);
+      case 'timemap':
+        return this.#sendTimeMap(visit, { ...parsed, from: page?.from });
+      case 'timegate':
+        return this.#negotiate(visit, parsed.url, parsed.modifier);
+      case 'capture':
+        return this.#lead(visit, parsed);
+    }
+  }
+
+  #sendMissing(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: string,
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const { replayer, uiOrigin } = this.#parts;
+    return sendMissing(replayer, request, response, { url, uiOrigin, base: uiOrigin, modifier: '', fields });
+  }
+
+  #sendScreen({ request, response }: Visit): void {
+    if (!this.#parts.uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
+    this.#parts.uiFiles.sendScreen(request, response, this.#parts.replayOrigin);
+  }
+
+  async #sendTimeMap(
+    { request, response }: Visit,
+    asked: { format: string; url: string; from: EpochMs | undefined },
+  ): Promise<void> {
+    const { archive } = this.#parts;
+    const map = await timeMapOf(archive, this.#parts, asked);
+    if (!map) return this.#sendMissing(request, response, asked.url);
+    const body = Buffer.from(map.text);
+    response.writeHead(200, {
+      'cache-control': 'no-cache',
+      'content-length': body.length,
+      'content-type': map.contentType,
+      'x-content-type-options': 'nosniff',
+    });
+    endReply(response, body);
+  }
+
+  /** The TimeGate (RFC 7089, section 4.1.1): always a redirect, always open about what it chose by. */
+  async #negotiate({ request, response }: Visit, url: string, modifier: string): Promise<void> {
+    const { archive, uiOrigin } = this.#parts;
+    const field = request.headers['accept-datetime'];
+    const at = field === undefined ? undefined : parseAcceptDatetime(String(field));
+    if (field !== undefined && at === undefined) {
+      throw new HttpProblem({
+        status: 400,
+        code: 'BAD_DATETIME',
+        message: 'the Accept-Datetime field is no date',
+        advice: 'Write it as in `Accept-Datetime: Fri, 01 Mar 2024 10:00:00 GMT`.',
+        where: String(field).slice(0, 100),
+        fields: { vary: 'accept-datetime', link: resourceLinks(this.#parts, url).join(', ') },
+      });
+    }
+    const found = await nearestMemento(archive, url, at);
+    const vary = { vary: 'accept-datetime, sec-fetch-dest, upgrade-insecure-requests' };
+    if (!found) return this.#sendMissing(request, response, url, vary);
+    const [first, last] = await Promise.all([
+      firstMemento(archive, url),
+      firstMemento(archive, url, { reverse: true }),
+    ]);
+    const isBrowser = isForWindow(request) && at === undefined && modifier === '';
+    const target = linkTarget(found.url);
+    const location = isBrowser
+      ? uiOrigin + replayPath(target, found.time, '')
+      : modifier === '' || modifier === 'mp_'
+        ? mementoUri(this.#parts, found)
+        : `${this.#parts.replayOrigin}/web/${formatTimestamp(found.time)}${modifier}/${target}`;
+    response.writeHead(302, {
+      ...vary,
+      'cache-control': 'no-cache',
+      'content-length': 0,
+      link: this.#links(url, found, first, last),
+      location,
+    });
+    response.end();
+  }
+
+  async #sendRaw({ request, response }: Pick<Visit, 'request' | 'response'>, url: string, at: EpochMs): Promise<void> {
+    const answer = await this.#parts.replayer.respond(
+      {
+        url,
+        at,
+        isFromPage: false,
+        modifier: 'id_',
+        method: request.method!,
+        fields: (name) => fieldOf(request, name),
+      },
+      { hasLeft: () => response.destroyed },
+    );
+    await sendReplay(response, answer);
+  }
+
+  #links(url: string, found: Capture, first: Capture | undefined, last: Capture | undefined): string {
+    const relations = new Map<string, { capture: Capture; names: string[] }>();
+    for (const [name, capture] of [
+      ['first', first],
+      ['', found],
+      ['last', last],
+    ] as const) {
+      if (!capture) continue;
+      const uri = mementoUri(this.#parts, capture);
+      const known = relations.get(uri) ?? { capture, names: [] };
+      if (name !== '') known.names.push(name);
+      relations.set(uri, known);
+    }
+    const mementos = [...relations.values()].map(({ capture, names }) => {
+      return mementoLink(this.#parts, capture, [...names, 'memento'].join(' '));
+    });
+    return [...resourceLinks(this.#parts, url), ...mementos].join(', ');
+  }
+
+  /** To one capture: browsers to the page with the frame, all others to the memento. */
+  async #lead(
+    { request, response }: Visit,
+    { url, time, timeEnd, timestamp, modifier }: ReplayPath & { kind: 'capture' },
+  ): Promise<void> {
+    const { archive, uiOrigin, replayOrigin, uiFiles } = this.#parts;
+    const isSpan = timestamp.length >= 4 && timestamp.length < 14;
+    const within = isSpan ? await firstMemento(archive, url, { from: time, to: timeEnd }) : undefined;
+    const found = within ?? (await nearestMemento(archive, url, time));
+    if (!found) return this.#sendMissing(request, response, url);
+    const isFrame = isForWindow(request) && (modifier === '' || modifier === 'if_');
+    // The other socket sends windows here for their frame; sent back there, they would go to and fro.
+    if (isFrame && !uiFiles.hasScreens) throw new HttpProblem(SCREENS_MISSING);
+    if (isFrame && timestamp.length >= 14) {
+      uiFiles.sendScreen(request, response, replayOrigin);
+      return;
+    }
+    const isRaw = modifier === 'id_' && !isFromBrowser(request);
+    if (isRaw && timestamp.length >= 14) return this.#sendRaw({ request, response }, url, time);
+    const target = linkTarget(url);
+    const exact = timestamp.length < 14 ? formatTimestamp(found.time) : timestamp;
+    const location = isFrame
+      ? `${uiOrigin}/web/${exact}${modifier}/${target}`
+      : `${isRaw ? uiOrigin : replayOrigin}/web/${exact}${modifier === '' ? 'mp_' : modifier}/${target}`;
+    response.writeHead(timestamp.length < 14 ? 302 : 307, {
+      'cache-control': 'no-cache',
+      'content-length': 0,
+      location,
+      vary: 'sec-fetch-dest, upgrade-insecure-requests',
+    });
+    response.end();
+  }
+}
+
+/** Over plain HTTP browsers send no Sec-Fetch fields; what a page of ours loads still has a Referer there. */
+function isFromBrowser(request: IncomingMessage): boolean {
+  const { referer, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination, 'service-worker': worker } = request.headers;
+  return isForWindow(request) || [referer, mode, destination, worker].some((field) => field !== undefined);
+}
