@@ -1,19 +1,19 @@
 /** The command line: `pinakes <verb>`. Reads arguments, runs one command, ends with its exit code. */
 import { randomUUID } from 'node:crypto';
 import { Command, CommanderError } from 'commander';
-import { registerArchive } from './archive.ts';
+import { registerArchive } from './archive/archive.ts';
 import { type CommandContext, refuseForgottenValues } from './command.ts';
 import { registerCompletion } from './completion.ts';
-import { registerCrawl } from './crawl.ts';
-import { registerDemo } from './demo.ts';
+import { registerCrawl } from './crawl/crawl.ts';
+import { registerDemo } from './demo/demo.ts';
 import { asksForJson, EXIT_REFUSED, helpHint, tellFailure, tellUsage } from './outcome.ts';
 import { programName } from './program-name.ts';
-import { registerSearch } from './search.ts';
-import { registerServe } from './serve.ts';
-import { registerSlim } from './slim.ts';
+import { registerSearch } from './search/search.ts';
+import { registerServe } from './serve/serve.ts';
+import { registerSlim } from './slim/slim.ts';
 import { Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
-import { registerWarc } from './warc.ts';
+import { registerWarc } from './warc/warc.ts';
 
 const terminal = new Terminal(programName(process.env));
 terminal.hasJsonFailures = asksForJson(process.argv);

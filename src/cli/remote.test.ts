@@ -10,7 +10,7 @@ import { PinakesError, seededIds, seededRandom } from '../base/index.ts';
 import { type JobKind, type RunningServer, type ServerOptions, startServer } from '../server/index.ts';
 import type { CommandContext } from './command.ts';
 import { runInServer } from './remote.ts';
-import { commandRunner } from './remote-runner.ts';
+import { commandRunner } from './serve/remote-runner.ts';
 import { Terminal } from './terminal.ts';
 
 const TOKEN = 'token-of-the-tests';

@@ -1,0 +1,134 @@
+/** `pinakes add`: takes WARC, ARC and WACZ files in, by copying what is new or, with `--in-place`, where they lie. */
+import type { AddReport, Archive } from '../../archive/index.ts';
+import { limitHeapGrowth, limitYoungSpace } from '../../base/index.ts';
+import { type InputFile, inputFiles } from '../../warc/index.ts';
+import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
+import { type CommandContext, pathFrom } from '../command.ts';
+import { FindingTally } from '../finding-tally.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { Progress } from '../progress.ts';
+import { counted, formatBytes } from '../terminal.ts';
+
+export type AddCommandOptions = ArchiveCommandOptions & {
+  readonly collection?: string;
+  readonly inPlace?: boolean;
+  readonly again?: boolean;
+  readonly volume?: string;
+};
+
+/** Of the failures that a job's report names. */
+const FAILED_TOLD_MAX = 100;
+
+export async function archiveAdd(
+  context: CommandContext,
+  archive: Archive,
+  paths: readonly string[],
+  options: AddCommandOptions,
+): Promise<number> {
+  const { terminal, signal } = context;
+  limitHeapGrowth();
+  limitYoungSpace();
+  const { files, failures, bytes } = await inputFiles(
+    paths.map((path) => pathFrom(context, path)),
+    { signal },
+  );
+  const progress = new Progress(terminal, 'add', bytes);
+  const findings = new FindingTally(terminal);
+  const before = segmentBytes(archive);
+  const done = new DoneBytes(files);
+  const adding = archive.add(
+    files.map((file) => file.path),
+    {
+      ...(options.collection !== undefined && { collection: options.collection }),
+      ...(options.volume !== undefined && { volume: options.volume }),
+      inPlace: options.inPlace ?? false,
+      again: options.again ?? false,
+      onFinding: (finding) => findings.add(finding),
+      onProgress: ({ file, bytes: fileBytes, captures }) =>
+        progress.update(done.at(file, fileBytes), `${counted(captures, 'capture')}  ${file}`),
+      signal,
+    },
+  );
+  const report = await adding.catch((error: unknown) => {
+    if (signal.aborted) terminal.say('What was taken in so far is kept; the same command again goes on with the rest.');
+    throw error;
+  });
+  progress.end();
+  findings.end();
+  const storedBytes = segmentBytes(archive) - before;
+  failures.push(...report.failures);
+  const { errors, warnings } = findings;
+  const { failures: _, ...added } = report;
+  const counts = { ...added, errors, warnings };
+  const failed = failures.slice(0, FAILED_TOLD_MAX).map(({ code, message }) => ({ code, message }));
+  context.report?.({ ...counts, inputBytes: bytes, storedBytes, failed });
+  if (options.json) {
+    await terminal.json({
+      ...counts,
+      inputBytes: bytes,
+      storedBytes,
+      failed: failures.map(({ message }) => message),
+      failures: failures.map(({ code, where, message, advice }) => ({ code, where, message, advice })),
+    });
+  } else {
+    await terminal.line(summary(report, bytes, storedBytes, options.inPlace ?? false));
+    const kept = options.inPlace ? 'every whole record was entered' : 'all that can be read was kept';
+    if (errors > 0) await terminal.line(`${counted(errors, 'error')} in what was read, told above; ${kept}`);
+  }
+  if (failures.length > 0) return tellFailures(terminal, failures, EXIT_REFUSED);
+  return errors > 0 ? EXIT_FOUND : EXIT_FINE;
+}
+
+function summary(report: AddReport, inputBytes: number, storedBytes: number, isInPlace: boolean): string {
+  const own = counted(report.filesOwn, 'file');
+  const ownLines =
+    report.filesOwn > 0
+      ? [`${own} that the archive itself wrote ${report.filesOwn === 1 ? 'was' : 'were'} passed over`]
+      : [];
+  if (report.files === 0) return ['nothing was added', ...ownLines].join('\n');
+  const known = report.filesKnown > 0 ? `, ${report.filesKnown} of them added before` : '';
+  const captures = [
+    `${counted(report.files, 'file')}${known}: ${counted(report.captures, 'new capture')}`,
+    ...(report.capturesKnown > 0 ? [`${report.capturesKnown} there already`] : []),
+  ];
+  const lines = [captures.join(', ')];
+  if (isInPlace) {
+    lines.push(
+      `${report.duplicates} of them ${report.duplicates === 1 ? 'has' : 'have'} a content that the archive held (${formatBytes(report.duplicateBytes)}); nothing was copied`,
+    );
+  } else {
+    const saved = `${report.duplicates} kept as ${report.duplicates === 1 ? 'a revisit' : 'revisits'}, ${formatBytes(report.duplicateBytes)} of payload not stored again`;
+    lines.push(`${saved}; ${formatBytes(inputBytes)} read, ${formatBytes(storedBytes)} written`);
+  }
+  if (report.deletedSince > 0)
+    lines.push(
+      `${counted(report.deletedSince, 'capture')} of the collection ${report.deletedSince === 1 ? 'was' : 'were'} deleted since files were added before; ` +
+        'what was of these files is left out, and `--again` takes it in again',
+    );
+  if (report.unresolved > 0)
+    lines.push(
+      `${counted(report.unresolved, 'revisit')} without an original in the archive (yet); add the file that holds it`,
+    );
+  if (report.undated > 0)
+    lines.push(
+      `${counted(report.undated, 'record')} ${report.undated === 1 ? 'has no usable date and is' : 'have no usable date and are'} in no index`,
+    );
+  return [...lines, ...ownLines].join('\n');
+}
+
+/** How many bytes of all files are done, when they are taken one after another. */
+class DoneBytes {
+  readonly #starts = new Map<string, number>();
+
+  constructor(files: readonly InputFile[]) {
+    let start = 0;
+    for (const file of files) {
+      this.#starts.set(file.path, start);
+      start += file.bytes;
+    }
+  }
+
+  at(file: string, bytes: number): number {
+    return (this.#starts.get(file) ?? 0) + bytes;
+  }
+}

@@ -1,0 +1,128 @@
+/** `pinakes delete`: takes captures out of the archive, after showing what would go. */
+import { type Archive, type DeletePreview, parseContentKey, type Selection } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import { type ArchiveCommandOptions, timeOf } from '../archive-command.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT_FINE } from '../outcome.ts';
+import { RunningCount } from '../running-count.ts';
+import { counted, formatBytes, printable, type Terminal } from '../terminal.ts';
+
+export type SelectionOptions = {
+  readonly collection?: string;
+  readonly url?: string;
+  readonly prefix?: string;
+  readonly key?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly mime?: string;
+  readonly status?: string;
+  readonly query?: string;
+};
+
+export type DeleteCommandOptions = ArchiveCommandOptions &
+  SelectionOptions & { readonly yes?: boolean; readonly dryRun?: boolean };
+
+export async function archiveDelete(
+  { terminal, signal, report: tell, begins }: CommandContext,
+  archive: Archive,
+  options: DeleteCommandOptions,
+): Promise<number> {
+  const selection = selectionOf(archive, options);
+  if (Object.keys(selection).length === 0) {
+    const detail =
+      'say what to delete: --collection, --url, --prefix, --key, --from, --to, --mime, --status or --query';
+    throw new PinakesError('BAD_ARGUMENT', { where: 'delete', detail });
+  }
+  // What comes in while the person looks at it was seen by nobody, and stays.
+  await using seen = await archive.catalog.view();
+  const counting = new RunningCount(terminal, 'delete');
+  const preview = await archive.previewDelete(selection, {
+    signal,
+    seen,
+    onProgress: (captures) => counting.update(`${counted(captures, 'capture')} found`),
+  });
+  counting.end();
+  if (preview.captures === 0 || options.dryRun) {
+    if (options.json) await terminal.json({ isDone: false, ...preview });
+    else await terminal.line(described(preview, 'would go'));
+    return EXIT_FINE;
+  }
+  if (!options.yes) {
+    terminal.say(described(preview, 'will go'));
+    if (!(await isConfirmed(terminal))) {
+      terminal.say('nothing was deleted');
+      if (options.json) await terminal.json({ isDone: false, ...preview });
+      return EXIT_FINE;
+    }
+  }
+  await begins?.();
+  const deleting = new RunningCount(terminal, 'delete');
+  const report = await archive.delete(selection, {
+    signal,
+    seen,
+    onProgress: (captures) => deleting.update(`${captures} of ${counted(preview.captures, 'capture')}`),
+  });
+  deleting.end();
+  tell?.(report);
+  if (options.json) await terminal.json({ isDone: true, ...report });
+  else {
+    await terminal.line(`deleted ${counted(report.captures, 'capture')} and ${counted(report.contents, 'content')}`);
+    terminal.say('Their bytes are still in the segments; `pinakes compact` takes them out.');
+  }
+  return EXIT_FINE;
+}
+
+/** The captures that the options of a command mean. A collection that is not there is refused: nobody means nothing. */
+export function selectionOf(archive: Archive, options: SelectionOptions): Selection {
+  const { collection, url, prefix, key, from, to } = options;
+  const query = archive.askedQuery(options);
+  return {
+    ...(collection !== undefined && { collection: collectionNumber(archive, collection) }),
+    ...(url !== undefined && { url: saying(url, '--url') }),
+    ...(prefix !== undefined && { prefix: saying(prefix, '--prefix') }),
+    ...(key !== undefined && { block: parseContentKey(key) }),
+    ...(from !== undefined && { from: timeOf(from) }),
+    ...(to !== undefined && { to: timeOf(to, 'end') }),
+    ...(query !== undefined && { query }),
+  };
+}
+
+/** A URL that names something. An empty one comes of a variable that was never set, and would mean nothing. */
+function saying(url: string, option: string): string {
+  if (!/^\s*([a-z][a-z0-9+.-]*:\/*)?\**\s*$/i.test(url)) return url;
+  throw new PinakesError('BAD_ARGUMENT', { where: `${option} '${url}'`, detail: 'it names no URL' });
+}
+
+function collectionNumber(archive: Archive, name: string): number {
+  const number = archive.collections.find(name);
+  if (number !== undefined) return number;
+  const names = archive.collections.all().map((collection) => collection.name);
+  const detail = names.length > 0 ? `the archive has ${names.join(', ')}` : 'the archive has no collections yet';
+  throw new PinakesError('BAD_ARGUMENT', { where: `collection ${name}`, detail });
+}
+
+function described(preview: DeletePreview, going: string): string {
+  if (preview.captures === 0) return 'no capture is meant by this; nothing to delete';
+  const { captures, addresses } = preview;
+  const examples = preview.examples.map((url, index) => {
+    const count = preview.exampleCaptures[index]!;
+    return `  ${printable(url)}${count > 1 ? `  (${counted(count, 'capture')})` : ''}`;
+  });
+  if (addresses > examples.length) examples.push(`  ... and ${addresses - examples.length} more`);
+  return [
+    `${counted(captures, 'capture')}${captures > addresses ? ` of ${addressesOf(addresses)}` : ''} ${going}:`,
+    ...examples,
+    `with them ${counted(preview.contents, 'content')} of ${formatBytes(preview.contentBytes)} that nothing else refers to; ` +
+      `${counted(preview.contentsKept, 'content')} ${preview.contentsKept === 1 ? 'stays' : 'stay'}, shared with other captures`,
+  ].join('\n');
+}
+
+function addressesOf(count: number): string {
+  return count === 1 ? '1 address' : `${count} addresses`;
+}
+
+async function isConfirmed(terminal: Terminal): Promise<boolean> {
+  const answer = await terminal.ask('Delete? [y/N] ');
+  if (answer !== undefined) return /^y(es)?$/i.test(answer.trim());
+  throw new PinakesError('CONFIRMATION_NEEDED', { where: 'delete' });
+}

@@ -1,0 +1,242 @@
+/** `pinakes export`: a slice of the archive as a WARC, WACZ, CDXJ, CDX or Parquet file. */
+import { open, rename, unlink } from 'node:fs/promises';
+import type { Archive, Selection } from '../../archive/index.ts';
+import { fileError, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
+import { CDX_9, CDX_11, type CdxEntry, cdxLineFormatter, formatCdxHeader, formatCdxjLine } from '../../warc/index.ts';
+import type { ArchiveCommandOptions } from '../archive-command.ts';
+import { type CommandContext, pathFrom } from '../command.ts';
+import { DamageTally } from '../damage-tally.ts';
+import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
+import { RunningCount } from '../running-count.ts';
+import { counted, formatBytes } from '../terminal.ts';
+import { refuseSha1Elsewhere } from '../warc/index.ts';
+import { type SelectionOptions, selectionOf } from './delete.ts';
+
+export type ExportCommandOptions = ArchiveCommandOptions &
+  SelectionOptions & {
+    readonly format?: string;
+    readonly selfContained?: boolean;
+    readonly capturesOnly?: boolean;
+    readonly odd?: boolean;
+    readonly force?: boolean;
+    readonly title?: string;
+    readonly computeSha1?: boolean;
+  };
+
+const FORMATS = ['warc', 'wacz', 'cdxj', 'cdx11', 'cdx9', 'parquet'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** `file` undefined or `-`: standard output, for index lines. */
+export async function archiveExport(
+  context: CommandContext,
+  archive: Archive,
+  file: string | undefined,
+  options: ExportCommandOptions,
+): Promise<number> {
+  const selection = selectionOf(archive, options);
+  const path = file === '-' ? undefined : file;
+  const format = formatOf(path, options.format);
+  refuseSha1Elsewhere(format, options.computeSha1);
+  if (options.selfContained && format !== 'warc' && format !== 'wacz')
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: '--self-contained',
+      detail: 'only WARC and WACZ files hold records',
+    });
+  if (path !== undefined) await refuseMissingParent(pathFrom(context, path));
+  if (format === 'cdxj' || format === 'cdx11' || format === 'cdx9')
+    return exportIndex(context, archive, selection, path, format, options);
+  if (path === undefined)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: format,
+      detail: 'name the file to write; `pinakes stream` writes WARC to standard output',
+    });
+  if (format === 'parquet') return exportTable(context, archive, selection, path, options);
+  return exportRecords(context, archive, selection, path, format, options);
+}
+
+function formatOf(path: string | undefined, named: string | undefined): Format {
+  if (named !== undefined) {
+    const format = FORMATS.find((one) => one === named);
+    if (!format) throw new PinakesError('BAD_ARGUMENT', { where: `--format ${named}`, detail: FORMATS.join(', ') });
+    return format;
+  }
+  if (path === undefined) return 'cdxj';
+  if (/\.warc(\.gz|\.zst)?$/i.test(path)) return 'warc';
+  if (/\.cdx$/i.test(path)) return 'cdx11';
+  const format = FORMATS.find((one) => path.toLowerCase().endsWith(`.${one}`));
+  if (!format) {
+    const isJson = /\.(jsonl?|ndjson)$/i.test(path);
+    const detail = isJson
+      ? '`pinakes stream --json --out FILE` writes JSON lines, with `--text` also the texts of pages'
+      : `its name does not tell the format; --format ${FORMATS.join('|')}`;
+    throw new PinakesError('BAD_ARGUMENT', { where: path, detail });
+  }
+  return format;
+}
+
+async function exportRecords(
+  context: CommandContext,
+  archive: Archive,
+  selection: Selection,
+  path: string,
+  format: 'warc' | 'wacz',
+  options: ExportCommandOptions,
+): Promise<number> {
+  const { terminal, signal, software } = context;
+  const count = new RunningCount(terminal, 'export');
+  const damage = new DamageTally(terminal);
+  const exporting = {
+    software,
+    title: options.title ?? archive.connector.name,
+    selfContained: options.selfContained === true,
+    companions: options.capturesOnly !== true,
+    odd: options.odd === true,
+    force: options.force === true,
+    signal,
+    onProgress: ({ captures, bytes }: { captures: number; bytes: number }) =>
+      count.update(`${counted(captures, 'capture')}  ${formatBytes(bytes)}`),
+    onDamage: damage.add,
+  };
+  const report =
+    format === 'wacz'
+      ? await archive.exportWacz(selection, pathFrom(context, path), exporting)
+      : await archive.exportWarc(selection, pathFrom(context, path), exporting);
+  count.end();
+  context.report?.({ file: path, format, ...report });
+  if (options.json) await terminal.json({ file: path, format, ...report, damage: damage.listed });
+  else {
+    await terminal.line(
+      `${path}: ${counted(report.captures, 'capture')} with ${counted(report.companions, 'accompanying record')}, ${formatBytes(report.bytes)}`,
+    );
+    if (report.expanded > 0)
+      await terminal.line(
+        `${counted(report.expanded, 'revisit')} became ${report.expanded === 1 ? 'a full record' : 'full records'}`,
+      );
+    if (report.extras > 0)
+      await terminal.line(
+        `${counted(report.extras, 'record')} from outside the slice, because "not modified" revisits lean on ${report.extras === 1 ? 'it' : 'them'}`,
+      );
+    if (report.captures === 0) terminal.say('No capture is meant by this; the file holds only its warcinfo record.');
+  }
+  damage.end();
+  if (report.oddLeftOut > 0)
+    terminal.say(`${counted(report.oddLeftOut, 'odd record')} left out; \`--odd\` puts them in as they are.`);
+  if (report.unresolved > 0)
+    terminal.say(
+      `${counted(report.unresolved, 'revisit')} ${report.unresolved === 1 ? 'stays' : 'stay'} as such in the file, because the content is not in the archive or is damaged.`,
+    );
+  return report.unresolved === 0 && damage.count === 0 ? EXIT_FINE : EXIT_FOUND;
+}
+
+async function exportTable(
+  context: CommandContext,
+  archive: Archive,
+  selection: Selection,
+  path: string,
+  options: ExportCommandOptions,
+): Promise<number> {
+  const { terminal, signal } = context;
+  const count = new RunningCount(terminal, 'export');
+  const report = await archive.exportParquet(selection, pathFrom(context, path), {
+    force: options.force === true,
+    signal,
+    onProgress: ({ captures }) => count.update(counted(captures, 'capture')),
+  });
+  count.end();
+  context.report?.({ file: path, format: 'parquet', ...report });
+  if (options.json) await terminal.json({ file: path, format: 'parquet', ...report });
+  else await terminal.line(`${path}: ${counted(report.captures, 'row')}, ${formatBytes(report.bytes)}`);
+  return EXIT_FINE;
+}
+
+async function exportIndex(
+  context: CommandContext,
+  archive: Archive,
+  selection: Selection,
+  path: string | undefined,
+  format: 'cdxj' | 'cdx11' | 'cdx9',
+  options: ExportCommandOptions,
+): Promise<number> {
+  const { terminal, signal } = context;
+  const { header, line } = formatterOf(format);
+  const count = new RunningCount(terminal, 'export');
+  const gathering = {
+    digests: format === 'cdxj' ? 'own' : options.computeSha1 ? 'computed-sha1' : 'declared-sha1',
+    signal,
+    onProgress: (captures: number) => count.update(`${counted(captures, 'capture')} gathered`),
+  } as const;
+  async function* lines(): AsyncGenerator<string> {
+    if (header !== undefined) yield header;
+    let written = 0;
+    for await (const one of archive.exportCdxj(selection, line, gathering)) {
+      signal.throwIfAborted();
+      yield one;
+      // On standard output the lines themselves are to be seen.
+      if (path !== undefined && ++written % 1000 === 0) count.update(`${counted(written, 'line')} written`);
+    }
+  }
+  if (path === undefined && options.json) {
+    if (format !== 'cdxj')
+      throw new PinakesError('BAD_ARGUMENT', {
+        where: `--format ${format}`,
+        detail: 'its lines are no JSON; leave --json',
+      });
+    for await (const one of lines()) await terminal.json(jsonOf(one));
+    return EXIT_FINE;
+  }
+  if (path === undefined) {
+    for await (const one of lines()) await terminal.line(one);
+    return EXIT_FINE;
+  }
+  const written = await writeLines(pathFrom(context, path), lines(), options.force === true);
+  count.end();
+  const captures = written - (header === undefined ? 0 : 1);
+  context.report?.({ file: path, format, captures });
+  if (options.json) await terminal.json({ file: path, format, captures });
+  else await terminal.line(`${path}: ${counted(captures, 'line')}`);
+  return EXIT_FINE;
+}
+
+/** A line of CDXJ as one object: its key and its time are fields like the others. */
+function jsonOf(line: string): object {
+  const [, urlkey, timestamp, fields] = /^(\S*) (\S*) (.*)$/.exec(line)!;
+  return { urlkey, timestamp, ...(JSON.parse(fields!) as object) };
+}
+
+function formatterOf(format: 'cdxj' | 'cdx11' | 'cdx9'): {
+  header: string | undefined;
+  line: (entry: CdxEntry) => string;
+} {
+  if (format === 'cdxj') return { header: undefined, line: formatCdxjLine };
+  const cdx = format === 'cdx9' ? CDX_9 : CDX_11;
+  return { header: formatCdxHeader(cdx), line: cdxLineFormatter(cdx, { onlySha1: true }) };
+}
+
+/** Writes a file of lines, whole or not at all; says how many. */
+async function writeLines(path: string, lines: AsyncIterable<string>, force: boolean): Promise<number> {
+  const temporary = `${path}.tmp`;
+  await refuseExisting(path, force);
+  try {
+    const handle = await open(temporary, 'w');
+    let count = 0;
+    try {
+      let batch: string[] = [];
+      for await (const line of lines) {
+        count++;
+        batch.push(`${line}\n`);
+        if (batch.length < 4096) continue;
+        await handle.appendFile(batch.join(''));
+        batch = [];
+      }
+      await handle.appendFile(batch.join(''));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+    return count;
+  } catch (cause) {
+    await unlink(temporary).catch(() => {});
+    throw fileError(cause, path, 'writing');
+  }
+}

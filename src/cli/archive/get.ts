@@ -1,0 +1,85 @@
+/** `pinakes get`: one capture of a URL, as bytes on standard output. What is damaged is given as far as it can be read, and told. */
+import { type Archive, captureId, formatContentKey, lacksAnswer, type Retrieved } from '../../archive/index.ts';
+import { formatW3cDate, PinakesError } from '../../base/index.ts';
+import { formatPageId, pageId, parsePageId } from '../../url/index.ts';
+import { type ArchiveCommandOptions, timeOf } from '../archive-command.ts';
+import { type CommandContext, interruptible } from '../command.ts';
+import { sayDamage } from '../damage-tally.ts';
+import { printDecoded } from '../decoded-output.ts';
+import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
+
+export type GetCommandOptions = ArchiveCommandOptions & {
+  readonly at?: string;
+  readonly pageId?: string;
+  readonly headers?: boolean;
+  readonly payload?: boolean;
+  readonly raw?: boolean;
+};
+
+export async function archiveGet(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  url: string | undefined,
+  options: GetCommandOptions,
+): Promise<number> {
+  const found = await foundOf(archive, url, options);
+  const { capture } = found;
+  const payload = interruptible(found.payload, signal);
+  // Read to its end: only then is it known what is damaged.
+  if (options.json || options.raw || options.headers) for await (const _ of payload);
+  if (options.json) await terminal.json(described(archive, found));
+  else if (options.raw) {
+    // A piece is good until the next is asked for, and what is written may wait.
+    for await (const piece of archive.access.memberPieces(capture.place)) await terminal.write(Buffer.from(piece));
+  } else if (options.headers) {
+    await terminal.write(found.head.bytes);
+    if (found.http) await terminal.write(found.http.bytes);
+  } else {
+    if (lacksAnswer(capture, found.http)) {
+      const detail = `the capture of ${formatW3cDate(capture.time)} is a revisit whose original was never added`;
+      throw new PinakesError('CONTENT_MISSING', { where: capture.url, detail });
+    }
+    if (options.payload) for await (const piece of payload) await terminal.write(piece);
+    else if (!(await printDecoded(terminal, payload, () => found.holderHttp?.contentCodings ?? [], signal)))
+      terminal.say('the content coding of the body could not be removed throughout; --payload gives it as captured');
+  }
+  const damage = found.damage();
+  for (const one of damage) sayDamage(terminal, one);
+  return damage.length > 0 ? EXIT_FOUND : EXIT_FINE;
+}
+
+/** The capture that is meant: of a URL, or of a page id. */
+async function foundOf(archive: Archive, url: string | undefined, options: GetCommandOptions): Promise<Retrieved> {
+  const at = options.at === undefined ? undefined : timeOf(options.at);
+  if ((url === undefined) === (options.pageId === undefined))
+    throw new PinakesError('BAD_ARGUMENT', { where: 'get', detail: 'name a URL, or a page with --page-id' });
+  if (url !== undefined) return archive.get(url, at, { checksDigest: true });
+  const id = parsePageId(options.pageId!);
+  if (id !== undefined) return archive.getPage(id, at, { checksDigest: true });
+  throw new PinakesError('BAD_ARGUMENT', {
+    where: `--page-id ${options.pageId}`,
+    detail: 'a page id is 16 hexadecimal digits, as `get --json` gives it',
+  });
+}
+
+function described(archive: Archive, { capture, head, damage }: Retrieved): Record<string, unknown> {
+  const { place, block } = capture;
+  const segment = archive.shelf.get(place.segment);
+  return {
+    url: capture.url,
+    pageId: formatPageId(pageId(capture.url)),
+    id: captureId(capture),
+    time: formatW3cDate(capture.time),
+    kind: capture.kind,
+    status: capture.status,
+    mime: capture.mime,
+    collection: archive.collections.name(capture.collection),
+    key: block ? formatContentKey(segment.volume, block) : null,
+    recordId: head.recordId ?? null,
+    volume: segment.volume,
+    segment: segment.name,
+    offset: place.offset,
+    length: place.length,
+    damage: damage(),
+  };
+}

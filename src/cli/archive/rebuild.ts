@@ -1,0 +1,76 @@
+/** `pinakes rebuild`: makes the catalog again from the segments. */
+import { type Archive, dropCatalog, isCatalogSound, openArchive } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import { type ArchiveCommandOptions, openingOptions, segmentBytes } from '../archive-command.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
+import { Progress } from '../progress.ts';
+import { runInServer } from '../remote.ts';
+import { counted, formatBytes, formatFinding } from '../terminal.ts';
+
+const BROKEN: ReadonlySet<string> = new Set(['CATALOG_DAMAGED', 'CATALOG_VERSION']);
+
+export async function archiveRebuild(context: CommandContext, options: ArchiveCommandOptions): Promise<number> {
+  // In a server others are at work on the archive: a catalog that is made half must not be left to them, so nothing interrupts it.
+  if (context.archive) return rebuild(context, options, context.archive, undefined);
+  const code = await runInServer(context, options.archive);
+  if (code !== undefined) return code;
+  const { signal } = context;
+  const opening = openingOptions(context, 'rebuild');
+  // Numbers of collections are taken over from the old catalog, if it can be read. Damage that opening does not meet would break off what follows, or the process.
+  if (!(await isCatalogSound(options.archive))) await drop(context, options, 'the catalog is damaged');
+  const archive = await openArchive(options.archive, opening).catch(async (error: unknown) => {
+    if (!(error instanceof PinakesError) || !BROKEN.has(error.code)) throw error;
+    await drop(context, options, error.message);
+    return openArchive(options.archive, opening);
+  });
+  try {
+    return await rebuild(context, options, archive, signal);
+  } finally {
+    await archive.close();
+  }
+}
+
+async function drop({ terminal }: CommandContext, { archive }: ArchiveCommandOptions, why: string): Promise<void> {
+  terminal.say(`${why}; it is made anew`);
+  await dropCatalog(archive);
+}
+
+async function rebuild(
+  { terminal, report: tell, archive: served }: CommandContext,
+  options: ArchiveCommandOptions,
+  archive: Archive,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const progress = new Progress(terminal, 'rebuild', segmentBytes(archive));
+  let doneBytes = 0;
+  let errors = 0;
+  await archive.rebuild({
+    onFinding: (finding) => {
+      if (finding.level !== 'error') return;
+      errors++;
+      // Elsewhere it is told by the opening's own words; a server that opened the archive tells nobody at this terminal.
+      if (served) terminal.say(formatFinding(finding));
+    },
+    ...(signal && { signal }),
+    onProgress: (segment) => {
+      doneBytes += segment.bytes;
+      progress.update(doneBytes, segment.name);
+    },
+  });
+  progress.end();
+  const totals = await archive.catalog.totals();
+  const segments = archive.segments().length;
+  // Some that the old catalog knew may be gone, or shorter.
+  const storedBytes = segmentBytes(archive);
+  tell?.({ segments, storedBytes, ...totals });
+  if (options.json) await terminal.json({ segments, storedBytes, ...totals });
+  else {
+    await terminal.line(
+      `rebuilt from ${counted(segments, 'segment')} of ${formatBytes(storedBytes)}: ` +
+        `${counted(totals.captures, 'capture')}, ${counted(totals.blocks, 'content')}`,
+    );
+  }
+  // What could not be read was told of by name.
+  return errors + archive.shelf.unread.size > 0 ? EXIT_FOUND : EXIT_FINE;
+}

@@ -1,0 +1,88 @@
+/** `pinakes verify`: what is wrong in the archive, and who leans on it. */
+import { open } from 'node:fs/promises';
+import type { Archive, Problem } from '../../archive/index.ts';
+import { fileError, PinakesError } from '../../base/index.ts';
+import { databaseProblems } from '../../search/index.ts';
+import { type ArchiveCommandOptions, segmentBytes } from '../archive-command.ts';
+import { type CommandContext, pathFrom } from '../command.ts';
+import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
+import { Progress } from '../progress.ts';
+import { counted, formatBytes, printable } from '../terminal.ts';
+
+export type VerifyCommandOptions = ArchiveCommandOptions & {
+  readonly quick?: boolean;
+  readonly full?: boolean;
+  readonly known?: string;
+};
+
+export async function archiveVerify(
+  context: CommandContext,
+  archive: Archive,
+  options: VerifyCommandOptions,
+): Promise<number> {
+  const { terminal, signal, report: tell } = context;
+  const known = options.known === undefined ? undefined : await knownErrors(pathFrom(context, options.known));
+  let knownMet = 0;
+  const progress = new Progress(terminal, 'verify', segmentBytes(archive));
+  const depth = options.quick ? 'quick' : 'full';
+  const counts = await archive.verify({
+    depth,
+    signal,
+    others: (aborted) => databaseProblems(archive.directory, aborted),
+    onProblem: (problem) => {
+      const isKnown = problem.level === 'error' && (known?.has(identityOf(problem)) ?? false);
+      if (isKnown) knownMet++;
+      if (!options.json) return terminal.line(formatProblem(problem, isKnown));
+      return terminal.json({ kind: 'problem', ...problem, ...(known && { known: isKnown }) });
+    },
+    onProgress: ({ segment, bytes }) => progress.update(bytes, segment),
+  });
+  progress.end();
+  const report = { ...counts, ...(known && { known: knownMet }) };
+  tell?.({ depth, ...report });
+  if (options.json) await terminal.json({ kind: 'summary', depth, ...report });
+  else {
+    await terminal.line(
+      `${counted(report.segments, 'segment')} of ${formatBytes(report.bytes)}, ${counted(report.records, 'record')}, ` +
+        `${counted(report.captures, 'capture')}, ${counted(report.blocks, 'content')}: ` +
+        `${counted(report.errors, 'error')}${knownMet > 0 ? ` (${knownMet} known)` : ''}, ${counted(report.warnings, 'warning')}`,
+    );
+    if (depth === 'quick') terminal.say('Payloads were not hashed; `pinakes verify --full` does that.');
+  }
+  return report.errors > knownMet ? EXIT_FOUND : EXIT_FINE;
+}
+
+/** What an error is and where; who leans on it may be others by now. */
+function identityOf({ code, volume, segment, offset, message }: Partial<Problem>): string {
+  return JSON.stringify([code, volume, segment, offset, message]);
+}
+
+/** The errors that a report of an earlier verification, one JSON value a line, tells of. */
+async function knownErrors(path: string): Promise<ReadonlySet<string>> {
+  const known = new Set<string>();
+  let lines = 0;
+  try {
+    await using file = await open(path);
+    for await (const line of file.readLines()) {
+      lines++;
+      const problem = JSON.parse(line) as Partial<Problem> | null;
+      if (problem?.level === 'error') known.add(identityOf(problem));
+    }
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw fileError(cause, path);
+    const detail = 'it is no report of `pinakes verify --json`';
+    throw new PinakesError('BAD_ARGUMENT', { where: `--known ${path}:${lines}`, detail });
+  }
+  return known;
+}
+
+function formatProblem(problem: Problem, isKnown: boolean): string {
+  const { code, level, volume, segment, offset, message, leaning, examples } = problem;
+  const where = [volume, segment, offset].filter((part) => part !== undefined).join(':') || 'catalog';
+  const lines = [`${where}: ${isKnown ? 'known ' : ''}${level} ${code}: ${message}`];
+  if (leaning > 0) {
+    const shown = examples.slice(0, 5).join('  ');
+    lines.push(`  ${counted(leaning, 'capture')} ${leaning === 1 ? 'leans' : 'lean'} on it: ${shown}`);
+  }
+  return lines.map(printable).join('\n');
+}

@@ -1,0 +1,151 @@
+/** `pinakes volume`: which volumes the archive has, adding one, making one read-only or writable, emptying one into another, removing one. */
+import { stat } from 'node:fs/promises';
+import type { Archive, VolumeStatus } from '../../archive/index.ts';
+import { PinakesError } from '../../base/index.ts';
+import { type ArchiveCommandOptions, segmentCount } from '../archive-command.ts';
+import { type CommandContext, pathFrom } from '../command.ts';
+import { EXIT_FINE, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { Progress } from '../progress.ts';
+import { counted, formatBytes, printable, type Terminal } from '../terminal.ts';
+
+export async function volumeLs(
+  { terminal }: CommandContext,
+  archive: Archive,
+  options: ArchiveCommandOptions,
+): Promise<number> {
+  const volumes = await archive.listVolumes();
+  if (options.json) for (const volume of volumes) await terminal.json(described(volume));
+  else {
+    const rows = [
+      ['name', 'state', 'segments', 'size', 'free', 'path'],
+      ...volumes.map((volume) => [
+        volume.name,
+        stateOf(volume),
+        String(volume.segments),
+        formatBytes(volume.bytes),
+        volume.freeBytes === undefined || volume.kind === 'linked' ? '-' : formatBytes(volume.freeBytes),
+        volume.path,
+      ]),
+    ];
+    const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+    for (const row of rows)
+      await terminal.line(
+        printable(
+          row
+            .map((cell, column) => cell.padEnd(widths[column]!))
+            .join('  ')
+            .trimEnd(),
+        ),
+      );
+    for (const { failure } of volumes) if (failure) terminal.say(`${printable(failure.message)}\n  ${failure.advice}`);
+  }
+  return EXIT_FINE;
+}
+
+function stateOf({ failure, kind, writable }: VolumeStatus): string {
+  if (failure) return 'missing';
+  if (kind === 'linked') return 'linked';
+  return writable ? 'writable' : 'read-only';
+}
+
+function described(volume: VolumeStatus): Record<string, unknown> {
+  const { failure, ...rest } = volume;
+  return { ...rest, state: stateOf(volume), failure: failure?.message ?? null };
+}
+
+export async function volumeAdd(
+  context: CommandContext,
+  archive: Archive,
+  name: string,
+  path: string,
+  options: ArchiveCommandOptions & { readonly create?: boolean; readonly readOnly?: boolean },
+): Promise<number> {
+  const { terminal } = context;
+  const directory = pathFrom(context, path);
+  const isReadOnly = options.readOnly ?? false;
+  if (!isReadOnly && !options.create && !(await mayBeUsed(terminal, directory))) {
+    terminal.say('no volume was added');
+    return EXIT_FINE;
+  }
+  const before = archive.segments().length;
+  await archive.addVolume(
+    { name, path: directory, isReadOnly },
+    // In a server others are at work on the archive, and nothing of it is left to a later opening.
+    { onProgress: segmentCount(terminal, 'volume add'), signal: context.archive ? undefined : context.signal },
+  );
+  terminal.clearStatus();
+  const segments = archive.segments().length - before;
+  if (options.json) await terminal.json({ name, segments });
+  else {
+    const found = segments > 0 ? `, with ${counted(segments, 'segment')} that lay there` : '';
+    await terminal.line(`added volume ${name}${found}`);
+  }
+  return EXIT_FINE;
+}
+
+/** Whether there is something at this path, or the person wants the directory made: a path that was mistyped would take in what is stored. */
+async function mayBeUsed(terminal: Terminal, path: string): Promise<boolean> {
+  const isAbsent = await stat(path).then(
+    () => false,
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
+  );
+  if (!isAbsent) return true;
+  const answer = await terminal.ask(`${printable(path)} does not exist. Make it? [y/N] `);
+  if (answer !== undefined) return /^y(es)?$/i.test(answer.trim());
+  throw new PinakesError('FILE_MISSING', { where: path, detail: 'add --create to make the directory' });
+}
+
+export async function volumeRemove(
+  { terminal }: CommandContext,
+  archive: Archive,
+  name: string,
+  options: ArchiveCommandOptions,
+): Promise<number> {
+  await archive.removeVolume(name);
+  if (options.json) await terminal.json({ name });
+  else await terminal.line(`removed volume ${name}; its directory is still there`);
+  return EXIT_FINE;
+}
+
+export async function volumeSet(
+  { terminal }: CommandContext,
+  archive: Archive,
+  name: string,
+  state: string,
+  options: ArchiveCommandOptions,
+): Promise<number> {
+  if (state !== 'read-only' && state !== 'writable')
+    throw new PinakesError('BAD_ARGUMENT', { where: state, detail: 'a volume is read-only or writable' });
+  await archive.setVolumeWritable(name, state === 'writable');
+  if (options.json) await terminal.json({ name, state });
+  else await terminal.line(`volume ${name} is ${state}`);
+  return EXIT_FINE;
+}
+
+export async function volumeMigrate(
+  { terminal, signal }: CommandContext,
+  archive: Archive,
+  from: string,
+  to: string,
+  options: ArchiveCommandOptions & { readonly dryRun?: boolean },
+): Promise<number> {
+  const bytes = archive
+    .segments()
+    .filter((segment) => segment.volume === from)
+    .reduce((sum, segment) => sum + segment.bytes, 0);
+  const progress = new Progress(terminal, 'migrate', bytes);
+  const report = await archive.migrate(from, to, {
+    dryRun: options.dryRun === true,
+    signal,
+    onProgress: ({ segment, bytes: done }) => progress.update(done, segment),
+  });
+  progress.end();
+  const { failures, ...figures } = report;
+  if (options.json) await terminal.json({ isDone: !options.dryRun, from, to, ...figures, failed: failures.length });
+  else {
+    const what = `${counted(figures.segments, 'segment')} of ${formatBytes(figures.bytes)} from ${from} to ${to}`;
+    const room = formatBytes(figures.freeBytes);
+    await terminal.line(options.dryRun ? `would move ${what}, where ${room} are free` : `moved ${what}`);
+  }
+  return failures.length > 0 ? tellFailures(terminal, failures, EXIT_REFUSED) : EXIT_FINE;
+}

@@ -1,0 +1,226 @@
+/** The options of `pinakes crawl`, and the settings that they mean. What is not given is not set, so that a resumed or repeated crawl keeps what it had. */
+import { type Command, Option } from 'commander';
+import { PinakesError } from '../../base/index.ts';
+import type { BrowserUse, CrawlSettings, GonePolicy, ScopeKind } from '../../crawl/index.ts';
+import type { ArchiveCommandOptions } from '../archive-command.ts';
+import { choiceOption } from '../command.ts';
+
+export type CrawlCommandOptions = ArchiveCommandOptions & {
+  readonly seeds?: string;
+  readonly collection?: string;
+  readonly scope?: ScopeKind;
+  readonly depth?: string;
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
+  readonly pages?: string;
+  readonly bytes?: string;
+  readonly time?: string;
+  readonly bodyLimit?: string;
+  readonly delay?: string;
+  readonly concurrency?: string;
+  readonly hostConcurrency?: string;
+  readonly allowPrivate?: boolean;
+  readonly anyCertificate?: boolean;
+  readonly robots?: 'obey' | 'ignore';
+  readonly nofollow?: 'obey' | 'ignore';
+  readonly sitemaps?: boolean;
+  readonly htmlOnly?: boolean;
+  readonly conditional?: boolean;
+  readonly browser?: BrowserUse;
+  readonly browserPath?: string;
+  readonly browserSandbox?: boolean;
+  readonly browsers?: string;
+  readonly renderTime?: string;
+  readonly screenshots?: boolean;
+  readonly userAgent?: string;
+  readonly contact?: string;
+  readonly again?: boolean | string;
+  readonly resume?: boolean | string;
+  readonly fresh?: boolean;
+  readonly budget?: string;
+  readonly fixed?: boolean;
+  readonly lifetime?: string;
+  readonly gone?: GonePolicy;
+  readonly every?: string;
+  readonly due?: boolean;
+  readonly schedules?: boolean;
+  readonly replay?: string;
+  readonly rate?: string;
+};
+
+const gather = (value: string, before: readonly string[] = []) => [...before, value];
+
+export function addCrawlOptions(command: Command): Command {
+  return command
+    .option('--seeds <file>', 'begin with the URLs in this file too, one a line; `-` is standard input')
+    .option('--collection <name>', 'the collection that captures become part of')
+    .addOption(
+      new Option('--scope <scope>', 'what belongs to the crawl (default: host)').choices([
+        'host',
+        'domain',
+        'prefix',
+        'list',
+      ]),
+    )
+    .option('--depth <links>', 'follow at most so many links from a seed')
+    .option('--include <pattern>', 'only pages whose URL matches this regular expression; may be given often', gather)
+    .option('--exclude <pattern>', 'nothing whose URL matches this regular expression; may be given often', gather)
+    .option('--pages <number>', 'stop after so many pages')
+    .option('--bytes <size>', 'stop after so many bytes, such as 500MB')
+    .option('--time <span>', 'stop after so long, such as 30m or 12h')
+    .option('--body-limit <size>', 'cut bodies that are longer (default: 1GB)')
+    .option('--delay <seconds>', 'leave a host alone for at least so long between requests (default: 1)')
+    .option('--concurrency <number>', 'requests at a time, over all hosts (default: 16)')
+    .option('--host-concurrency <number>', 'requests at a time to one host (default: 1)')
+    .option('--allow-private', 'connect to loopback and private addresses too')
+    .option('--any-certificate', 'take certificates that cannot be verified, and TLS before 1.2')
+    .addOption(new Option('--robots <what>', 'obey or ignore robots.txt (default: obey)').choices(['obey', 'ignore']))
+    .addOption(
+      new Option('--nofollow <what>', 'obey or ignore nofollow of pages and links (default: obey)').choices([
+        'obey',
+        'ignore',
+      ]),
+    )
+    .option('--no-sitemaps', 'do not read the sitemaps that robots.txt names')
+    .option('--html-only', 'keep only HTML, and fetch nothing that pages embed')
+    .option('--no-conditional', 'fetch pages anew though their server could say that they are unchanged')
+    .addOption(
+      choiceOption(
+        '--browser [pages]',
+        'render pages in Chromium too: all, or empty for those without text in their HTML',
+        ['all', 'empty', 'none'],
+      )
+        .preset('all')
+        .argParser(browserUse),
+    )
+    .option(
+      '--browser-path <file>',
+      'the program file of Chromium or Chrome (default: PINAKES_BROWSER, or the usual places)',
+    )
+    .option('--no-browser-sandbox', 'for containers in which the browser cannot shut its pages off from the system')
+    .option('--browsers <number>', 'with --browser: pages rendered at a time (default: 2)')
+    .option('--render-time <span>', 'with --browser: how long a page may take to be rendered (default: 2m)')
+    .option('--screenshots', 'with --browser: keep a picture of every page that was rendered (default: true)')
+    .option('--no-screenshots', 'with --browser: keep no pictures')
+    .option('--user-agent <text>', 'who asks')
+    .option(
+      '--contact <text>',
+      'an address or URL at which whoever runs a site can reach you; becomes part of the user agent',
+    )
+    .option('--again [collection]', 'crawl what is known of a collection again')
+    .option('--budget <pages>', 'with --again: ask for at most so many pages, those that change')
+    .option('--fixed', 'with --again: ask for every page')
+    .option('--lifetime <span>', 'ask for a page after so long whatever the budget (default: 90d)')
+    .addOption(
+      new Option('--gone <policy>', 'what becomes of pages that are gone (default: keep-history)').choices([
+        'keep-history',
+        'expunge',
+      ]),
+    )
+    .option('--resume [collection]', 'go on with an interrupted crawl')
+    .option('--fresh', 'drop what an unfinished crawl of the collection had still to do')
+    .option('--every <time>', 'repeat: hour, day, week, month, 6h, or five fields as in cron (UTC); `never` ends it')
+    .option('--due', 'run the scheduled crawls whose time has come')
+    .option('--schedules', 'list the scheduled crawls')
+    .option('--replay <archive>', 'instead of the web, play the pages of this archive')
+    .option('--rate <number>', 'with --replay: so many pages a second');
+}
+
+/** A seed behind `--browser` is taken for its value; better to say so than to crawl something else. */
+function browserUse(text: string): BrowserUse {
+  if (text === 'all' || text === 'empty' || text === 'none') return text;
+  throw bad('--browser', text, 'all, empty or none is expected; name the seeds before it');
+}
+
+/** The settings that were given. */
+export function settingsOf(options: CrawlCommandOptions): Partial<CrawlSettings> {
+  const settings: { -readonly [Name in keyof CrawlSettings]?: CrawlSettings[Name] } = {};
+  const { collection, scope, include, exclude, robots, nofollow, gone, browser, screenshots } = options;
+  Object.assign(
+    settings,
+    defined({ collection, scope, include, exclude, robots, nofollow, gone, browser, screenshots }),
+  );
+  if (options.depth !== undefined) settings.depthMax = wholeNumber(options.depth, '--depth');
+  if (options.pages !== undefined) settings.pagesMax = wholeNumber(options.pages, '--pages');
+  if (options.bytes !== undefined) settings.bytesMax = sizeOf(options.bytes, '--bytes');
+  if (options.time !== undefined) settings.timeMsMax = spanOf(options.time, '--time');
+  if (options.bodyLimit !== undefined) settings.fetch = { bodyBytesMax: sizeOf(options.bodyLimit, '--body-limit') };
+  if (options.delay !== undefined) settings.delayMs = Math.round(numberOf(options.delay, '--delay') * 1000);
+  if (options.concurrency !== undefined) settings.concurrency = atLeastOne(options.concurrency, '--concurrency');
+  if (options.hostConcurrency !== undefined)
+    settings.hostConcurrency = atLeastOne(options.hostConcurrency, '--host-concurrency');
+  if (options.budget !== undefined) settings.budget = wholeNumber(options.budget, '--budget');
+  if (options.lifetime !== undefined) settings.lifetimeMs = spanOf(options.lifetime, '--lifetime');
+  if (options.browsers !== undefined) settings.browsers = atLeastOne(options.browsers, '--browsers');
+  if (options.renderTime !== undefined) settings.renderMsMax = spanOf(options.renderTime, '--render-time');
+  if (options.browserSandbox === false) settings.browserSandbox = false;
+  if (options.allowPrivate) settings.allowPrivate = true;
+  if (options.anyCertificate) settings.anyCertificate = true;
+  if (options.sitemaps === false) settings.sitemaps = false;
+  if (options.htmlOnly) settings.htmlOnly = true;
+  if (options.conditional === false) settings.conditional = false;
+  if (options.fixed) settings.fixed = true;
+  const agent = userAgentOf(options);
+  if (agent !== undefined) settings.userAgent = agent;
+  return settings;
+}
+
+function userAgentOf({ userAgent, contact }: CrawlCommandOptions): string | undefined {
+  if (contact === undefined) return userAgent;
+  return userAgent === undefined
+    ? `Mozilla/5.0 (compatible; pinakes; web archive crawler; +${contact})`
+    : `${userAgent} (+${contact})`;
+}
+
+function defined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+function bad(where: string, text: string, detail: string): PinakesError {
+  return new PinakesError('BAD_ARGUMENT', { where: `${where} ${text}`, detail });
+}
+
+export function numberOf(text: string, where: string): number {
+  const number = Number(text);
+  if (text.trim() === '' || !Number.isFinite(number) || number < 0) throw bad(where, text, 'a number is expected');
+  return number;
+}
+
+function wholeNumber(text: string, where: string): number {
+  const number = numberOf(text, where);
+  if (!Number.isInteger(number)) throw bad(where, text, 'a whole number is expected');
+  return number;
+}
+
+function atLeastOne(text: string, where: string): number {
+  const number = wholeNumber(text, where);
+  if (number < 1) throw bad(where, text, 'at least 1 is expected');
+  return number;
+}
+
+const SIZES: Readonly<Record<string, number>> = {
+  '': 1,
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+};
+
+function sizeOf(text: string, where: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
+  const unit = SIZES[match?.[2]?.toUpperCase() ?? 'none'];
+  if (!match || unit === undefined) throw bad(where, text, 'a size is 1000000, 500MB or 2GB');
+  return Math.round(Number(match[1]) * unit);
+}
+
+const SPANS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+function spanOf(text: string, where: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([smhdw])$/i.exec(text.trim());
+  if (!match) throw bad(where, text, 'a span of time is 90s, 30m, 12h, 7d or 4w');
+  return Math.round(Number(match[1]) * SPANS[match[2]!.toLowerCase()]! * 1000);
+}

@@ -1,0 +1,124 @@
+/** `pinakes links`: links to or from a page, or the edges of the whole graph as a table. */
+import { open, rename, rm } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { writeParquet } from '../../archive/index.ts';
+import { fileError, formatW3cDate, PinakesError, refuseExisting, refuseMissingParent } from '../../base/index.ts';
+import { EDGE_COLUMNS, type Edge, edgeLine, listEdges } from '../../search/index.ts';
+import { type ArchiveCommandOptions, timeOf } from '../archive-command.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT_FINE } from '../outcome.ts';
+import { RunningCount } from '../running-count.ts';
+import { counted, printable, type Terminal } from '../terminal.ts';
+import { limitOf, openIndexOf, sayHowFar } from './query.ts';
+
+export type LinksCommandOptions = ArchiveCommandOptions & {
+  readonly direction: 'in' | 'out';
+  readonly at?: string;
+  readonly limit: string;
+  readonly out?: string;
+  readonly force?: boolean;
+};
+
+export async function searchLinks(
+  { terminal, signal }: CommandContext,
+  url: string | undefined,
+  options: LinksCommandOptions,
+): Promise<number> {
+  const search = await openIndexOf(options.archive);
+  try {
+    if (options.out !== undefined) {
+      const edges = await writeEdges(terminal, options, options.out, signal);
+      if (options.json) await terminal.json({ edges });
+      else await terminal.line(`${counted(edges, 'link')} written to ${options.out}`);
+      sayHowFar(terminal, search, false);
+      return EXIT_FINE;
+    }
+    if (url === undefined)
+      throw new PinakesError('BAD_ARGUMENT', { where: 'links', detail: 'name a page, or a file with --out' });
+    const at = options.at === undefined ? undefined : timeOf(options.at, 'end');
+    const list = await search.links(url, { direction: options.direction, at, limit: limitOf(options.limit) });
+    for (const item of list.items) {
+      const { first, last, ...rest } = item;
+      if (options.json) await terminal.json({ ...rest, first: formatW3cDate(first), last: formatW3cDate(last) });
+      else await terminal.line(`${printable(item.url)}  ${item.kind}  ${printable(item.text)}`.trimEnd());
+    }
+    // As of `search`: behind the items a line about the rest, when there is a rest.
+    if (options.json && list.next !== undefined) await terminal.json({ total: list.total });
+    if (!options.json)
+      terminal.say(
+        options.direction === 'in'
+          ? `${counted(list.total, 'page')} ${list.total === 1 ? 'links' : 'link'} here`
+          : counted(list.total, 'link'),
+      );
+    sayHowFar(terminal, search, list.total === 0 && !options.json);
+    return EXIT_FINE;
+  } finally {
+    search.close();
+  }
+}
+
+async function writeEdges(
+  terminal: Terminal,
+  { archive, force = false }: LinksCommandOptions,
+  path: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const ending = extname(path).toLowerCase();
+  if (ending !== '' && ending !== '.csv' && ending !== '.parquet')
+    throw new PinakesError('BAD_ARGUMENT', { where: path, detail: 'links are written as .csv or .parquet' });
+  await refuseMissingParent(path);
+  if (ending === '.parquet') {
+    const types = [
+      'VARCHAR',
+      'VARCHAR',
+      'VARCHAR',
+      'VARCHAR',
+      'BOOLEAN',
+      'BOOLEAN',
+      'TIMESTAMP_MS',
+      'TIMESTAMP_MS',
+      'BIGINT',
+    ] as const;
+    const columns = EDGE_COLUMNS.map((name, at) => ({ name, type: types[at]! }));
+    return writeParquet(path, columns, watched(listEdges(archive), terminal), { force, signal });
+  }
+  await refuseExisting(path, force);
+  const part = `${path}.part`;
+  const file = await open(part, 'w').catch((cause: unknown) => {
+    throw fileError(cause, path, 'writing');
+  });
+  try {
+    let edges = 0;
+    let lines = [EDGE_COLUMNS.join(',')];
+    for (const edge of watched(listEdges(archive), terminal)) {
+      lines.push(edgeLine(edge));
+      edges++;
+      if (lines.length < 5000) continue;
+      signal.throwIfAborted();
+      await file.write(`${lines.join('\r\n')}\r\n`);
+      lines = [];
+    }
+    if (lines.length > 0) await file.write(`${lines.join('\r\n')}\r\n`);
+    await file.sync();
+    await rename(part, path);
+    return edges;
+  } catch (cause) {
+    await rm(part, { force: true });
+    throw fileError(cause, path, 'writing');
+  } finally {
+    await file.close();
+  }
+}
+
+function* watched(edges: Iterable<Edge>, terminal: Terminal): Generator<Edge> {
+  const count = new RunningCount(terminal, 'links');
+  let written = 0;
+  try {
+    for (const edge of edges) {
+      yield edge;
+      if (++written % 1000 === 0) count.update(`${counted(written, 'link')} written`);
+    }
+  } finally {
+    count.end();
+  }
+}

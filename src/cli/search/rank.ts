@@ -1,0 +1,62 @@
+/** `pinakes rank`: PageRank and citation counts over the links of the index. */
+import type { Archive } from '../../archive/index.ts';
+import { Indexer, type RankOptions, type RankReport } from '../../search/index.ts';
+import type { ArchiveCommandOptions } from '../archive-command.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT_FINE } from '../outcome.ts';
+import { formatDuration } from '../progress.ts';
+import { RunningCount } from '../running-count.ts';
+import { counted } from '../terminal.ts';
+import { timeAsked } from './query.ts';
+
+export type RankCommandOptions = ArchiveCommandOptions & { readonly asOf?: string; readonly snapshot?: string };
+
+export async function searchRank(
+  context: CommandContext,
+  archive: Archive,
+  options: RankCommandOptions,
+): Promise<number> {
+  const asOf = await timeAsked(options);
+  const indexer = await Indexer.open(archive);
+  try {
+    const report = await watchedRank(context, indexer, { asOf });
+    const { terminal } = context;
+    if (options.json) await terminal.json(report);
+    else
+      await terminal.line(
+        `ranked ${counted(report.urls, 'page')} by ${counted(report.links, 'link')} between them, in ${counted(report.iterations, 'round')}`,
+      );
+    return EXIT_FINE;
+  } finally {
+    await indexer.close();
+  }
+}
+
+const TICK_MS = 500;
+
+/** Computes ranks, shows how long it has been at that, and breaks it off when the person has had enough: it is one step, which tells nothing and asks nothing. */
+export async function watchedRank(
+  { terminal, signal }: CommandContext,
+  indexer: Indexer,
+  options: RankOptions = {},
+): Promise<RankReport> {
+  signal.throwIfAborted();
+  const count = new RunningCount(terminal, 'rank');
+  const startMs = performance.now();
+  const ticking = setInterval(
+    () => count.update(`at it for ${formatDuration((performance.now() - startMs) / 1000)}`),
+    TICK_MS,
+  );
+  const breakOff = () => void indexer.abandon();
+  signal.addEventListener('abort', breakOff, { once: true });
+  try {
+    return await indexer.rank(options);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', breakOff);
+    clearInterval(ticking);
+    count.end();
+  }
+}

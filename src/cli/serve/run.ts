@@ -1,0 +1,353 @@
+/** `pinakes serve`: opens an archive and answers over HTTP until it is told to stop. */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { open, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Archive, createArchive, openArchive } from '../../archive/index.ts';
+import { fileError, limitHeapGrowth, limitYoungSpace, PinakesError } from '../../base/index.ts';
+import {
+  type AccessLine,
+  isAddressOrNetwork,
+  isEverywhere,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from '../../server/index.ts';
+import { openingOptions } from '../archive-command.ts';
+import { type CommandContext, pathFrom } from '../command.ts';
+import { EXIT_FINE } from '../outcome.ts';
+import { counted, printable } from '../terminal.ts';
+import { VERSION } from '../version.ts';
+import { formatAccessLine } from './access-log.ts';
+import { commandRunner } from './remote-runner.ts';
+
+const TOKEN_NAME = 'server-token';
+
+export type ServeOptions = {
+  readonly archive: string;
+  readonly port: string;
+  readonly replayPort: string;
+  readonly host: string;
+  readonly uiOrigin?: string;
+  readonly replayOrigin?: string;
+  readonly accessLog?: string;
+  readonly accessLogFormat: string;
+  readonly token?: string;
+  readonly addRoot?: readonly string[];
+  readonly uploadMax?: string;
+  readonly proxy?: readonly string[];
+  readonly init?: boolean;
+  readonly index?: boolean;
+  readonly json?: boolean;
+};
+
+/** `onReady` hears where the web page is, once it is there. */
+export async function serve(
+  context: CommandContext,
+  options: ServeOptions,
+  onReady?: (uiUrl: string) => void,
+): Promise<number> {
+  const settings = await settingsOf(context, options);
+  // Jobs run in here: adds and crawls, of files and sites that nobody has looked at.
+  limitHeapGrowth();
+  limitYoungSpace();
+  await prepare(context, options);
+  const archive = await openArchive(options.archive, openingOptions(context, 'serve'));
+  let isOpen = true;
+  const tokenFile = join(resolve(options.archive), TOKEN_NAME);
+  let log: AccessLog | undefined;
+  try {
+    if (settings.accessLog !== undefined) log = await accessLog(context, settings.accessLog, settings.format);
+    const server = await startServer(serverOptions(context, archive, settings, log?.write, options.index !== false));
+    // Before anybody is told of the server, who may then stop it at once.
+    const stop = awaitStop(context);
+    try {
+      await writeToken(tokenFile, settings.token);
+      await archive.announceServer({ url: reachable(server.uiAddress), tokenFile, commandPath: server.commandPath });
+      await tell(context, options, archive, server, settings.token);
+      onReady?.(server.uiUrl);
+      await stop.asked;
+      await server.close({ hurry: stop.hurry });
+    } finally {
+      stop.end();
+      await server.close();
+    }
+    isOpen = false;
+    await archive.close();
+    context.terminal.say('pinakes: stopped; everything is on the disk');
+    return EXIT_FINE;
+  } finally {
+    if (isOpen) await archive.close();
+    await rm(tokenFile, { force: true });
+    log?.close();
+  }
+}
+
+type Settings = {
+  readonly host: string;
+  readonly port: number;
+  readonly replayPort: number;
+  readonly uiOrigin: string | undefined;
+  readonly replayOrigin: string | undefined;
+  readonly token: string;
+  readonly accessLog: string | undefined;
+  readonly format: 'json' | 'common';
+  readonly addRoots: readonly string[] | undefined;
+  readonly uploadBytesMax: number | undefined;
+  readonly proxies: readonly string[] | undefined;
+};
+
+async function settingsOf(context: CommandContext, options: ServeOptions): Promise<Settings> {
+  const { accessLogFormat } = options;
+  if (accessLogFormat !== 'json' && accessLogFormat !== 'common')
+    throw new PinakesError('BAD_ARGUMENT', { where: accessLogFormat, detail: '--access-log-format is json or common' });
+  return {
+    host: options.host,
+    ...portsOf(options),
+    uiOrigin: originOf(options.uiOrigin, '--ui-origin'),
+    replayOrigin: originOf(options.replayOrigin, '--replay-origin'),
+    token: await tokenOf(options.token),
+    accessLog: options.accessLog,
+    format: accessLogFormat,
+    addRoots: options.addRoot && (await Promise.all(options.addRoot.map((root) => rootOf(context, root)))),
+    uploadBytesMax: options.uploadMax === undefined ? undefined : bytesOf(options.uploadMax, '--upload-max'),
+    proxies: options.proxy?.map(proxyOf),
+  };
+}
+
+/** Where the directory really is: a link that is turned elsewhere later opens nothing else. */
+async function rootOf(context: CommandContext, given: string): Promise<string> {
+  const path = resolve(pathFrom(context, given));
+  try {
+    const root = await realpath(path);
+    if ((await stat(root)).isDirectory()) return root;
+  } catch (cause) {
+    throw fileError(cause, path);
+  }
+  throw new PinakesError('BAD_ARGUMENT', { where: path, detail: '--add-root takes a directory' });
+}
+
+/** The ports of the web page and of archived pages. */
+export function portsOf(options: Pick<ServeOptions, 'port' | 'replayPort'>): Pick<Settings, 'port' | 'replayPort'> {
+  const port = portOf(options.port, '--port');
+  const replayPort = portOf(options.replayPort, '--replay-port');
+  if (port === replayPort && port !== 0)
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: `--port ${port} --replay-port ${replayPort}`,
+      detail: 'the web page and archived pages take two different ports',
+    });
+  return { port, replayPort };
+}
+
+function portOf(text: string, option: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65535)
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} takes a number up to 65535` });
+  return port;
+}
+
+function bytesOf(text: string, option: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} takes a number of bytes` });
+  return Number(text);
+}
+
+function proxyOf(text: string): string {
+  if (!isAddressOrNetwork(text))
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: text,
+      detail: '--proxy takes an address or a network like 172.18.0.0/16',
+    });
+  return text;
+}
+
+function originOf(text: string | undefined, option: string): string | undefined {
+  if (text === undefined) return undefined;
+  const isOrigin = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  if (!isOrigin)
+    throw new PinakesError('BAD_ARGUMENT', { where: text, detail: `${option} looks like https://host:port` });
+  return new URL(text).origin;
+}
+
+async function tokenOf(given: string | undefined): Promise<string> {
+  if (given === undefined) return randomBytes(24).toString('base64url');
+  let token = given;
+  if (given.startsWith('@')) {
+    try {
+      token = (await readFile(given.slice(1), 'utf8')).trim();
+    } catch (cause) {
+      throw fileError(cause, given.slice(1));
+    }
+  }
+  if (!/^[\x21-\x7e]{8,512}$/.test(token))
+    throw new PinakesError('BAD_ARGUMENT', { where: '--token', detail: 'a token has 8 printable characters or more' });
+  return token;
+}
+
+async function prepare({ terminal }: CommandContext, options: ServeOptions): Promise<void> {
+  if (!options.init || existsSync(join(options.archive, 'archive.yaml'))) return;
+  await createArchive(options.archive);
+  terminal.say(`There was no archive in ${options.archive}, so an empty one was made.`);
+}
+
+function serverOptions(
+  context: CommandContext,
+  archive: Archive,
+  settings: Settings,
+  onAccess: ((line: AccessLine) => void) | undefined,
+  isIndexing: boolean,
+): ServerOptions {
+  const { clock, newId, terminal } = context;
+  const uiDirectory = findUi();
+  if (uiDirectory === undefined)
+    terminal.say('The web page is not built; `npm run ui` builds it. Everything else is served.');
+  return {
+    archive,
+    host: settings.host,
+    port: settings.port,
+    replayPort: settings.replayPort,
+    token: settings.token,
+    clock,
+    newId,
+    version: VERSION,
+    program: terminal.program,
+    jobKinds: [],
+    runCommand: commandRunner(context, archive),
+    stopwatch: () => performance.now(),
+    isIndexing,
+    onIndexFailure: (sentence) => terminal.say(`pinakes: ${sentence}`),
+    onFailure: (error) => terminal.say(`pinakes: a request failed: ${failureText(error)}`),
+    ...(settings.addRoots && { addRoots: settings.addRoots }),
+    ...(settings.uploadBytesMax !== undefined && { uploadBytesMax: settings.uploadBytesMax }),
+    ...(settings.proxies && { proxies: settings.proxies }),
+    ...(settings.uiOrigin !== undefined && { uiOrigin: settings.uiOrigin }),
+    ...(settings.replayOrigin !== undefined && { replayOrigin: settings.replayOrigin }),
+    ...(uiDirectory !== undefined && { uiDirectory }),
+    ...(onAccess && { onAccess }),
+  };
+}
+
+/** What the operator can act on is said in words; where a bug of ours is, only its trace tells. */
+function failureText(error: unknown): string {
+  if (error instanceof PinakesError) return `${printable(error.message)} [${error.code}]\n  ${error.advice}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** In the published package the built page stands beside the program, in a checkout in build/. */
+function findUi(): string | undefined {
+  return ['../ui/', '../../build/ui/']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((directory) => existsSync(join(directory, 'index.html')));
+}
+
+/** For this user's eyes only, from the first byte on. */
+async function writeToken(path: string, token: string): Promise<void> {
+  await rm(path, { force: true });
+  try {
+    const file = await open(path, 'wx', 0o600);
+    await file.writeFile(`${token}\n`).finally(() => file.close());
+  } catch (cause) {
+    throw fileError(cause, path, 'writing');
+  }
+}
+
+/** An address of this machine that others may know it by. */
+function ownAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? 'ADDRESS';
+}
+
+/** Where a program on this machine reaches a server that listens everywhere. */
+function reachable(address: string): string {
+  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+async function tell(
+  { terminal }: CommandContext,
+  options: ServeOptions,
+  archive: Archive,
+  server: RunningServer,
+  token: string,
+): Promise<void> {
+  const { captures } = await archive.catalog.totals();
+  if (options.json) {
+    const { uiUrl, replayUrl, uiAddress, replayAddress } = server;
+    await terminal.json({
+      archive: resolve(options.archive),
+      captures,
+      uiUrl,
+      replayUrl,
+      uiAddress,
+      replayAddress,
+      token,
+    });
+    return;
+  }
+  await terminal.line(`${archive.connector.name}: ${counted(captures, 'capture')}`);
+  await terminal.line(`  to look        ${server.uiUrl}/`);
+  await terminal.line(`  to change it   ${server.uiUrl}/#token=${encodeURIComponent(token)}`);
+  await terminal.line(`  archived pages are shown from ${server.replayUrl}`);
+  const isOpenToAll = !/^(localhost|127\.|::1)/.test(options.host);
+  if (isOpenToAll) terminal.say('Everyone who reaches this machine can read the archive; changing it takes the token.');
+  if (isEverywhere(options.host) && options.uiOrigin === undefined) {
+    const { port } = new URL(server.uiUrl);
+    terminal.say(`Other machines open http://${ownAddress()}:${port}/, or this machine by its name.`);
+  }
+  terminal.say('Ctrl-C stops it.');
+}
+
+type StopWish = {
+  /** Kept with the first signal to stop. */
+  readonly asked: Promise<void>;
+  /** Given with the second one: what is still under way is to be broken off. */
+  readonly hurry: AbortSignal;
+  /** Signals end the process again. */
+  readonly end: () => void;
+};
+
+function awaitStop({ terminal, signal }: CommandContext): StopWish {
+  const asked = Promise.withResolvers<void>();
+  const hurry = new AbortController();
+  let signals = 0;
+  const onSignal = () => {
+    signals++;
+    if (signals === 1) {
+      terminal.say('pinakes: stopping; once more to hurry');
+      asked.resolve();
+    } else hurry.abort();
+  };
+  const onAbort = () => asked.resolve();
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) asked.resolve();
+  const end = () => {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    signal.removeEventListener('abort', onAbort);
+  };
+  return { asked: asked.promise, hurry: hurry.signal, end };
+}
+
+type AccessLog = { readonly write: (line: AccessLine) => void; readonly close: () => void };
+
+/** Refuses a file that cannot be written to: a log that is not there is missed when it is too late. */
+async function accessLog({ terminal }: CommandContext, path: string, format: 'json' | 'common'): Promise<AccessLog> {
+  if (path === '-') return { write: (line) => terminal.say(formatAccessLine(line, format)), close: () => {} };
+  const file = await open(path, 'a', 0o640).catch((cause: unknown) => {
+    throw fileError(cause, path, 'writing');
+  });
+  const stream = file.createWriteStream();
+  let hasFailed = false;
+  stream.on('error', (error) => {
+    // The log is not what people come for: they are told once, and served on.
+    if (!hasFailed) terminal.say(`pinakes: the access log cannot be written: ${error.message}`);
+    hasFailed = true;
+  });
+  return {
+    write: (line) => {
+      if (!hasFailed) stream.write(`${formatAccessLine(line, format)}\n`);
+    },
+    close: () => stream.end(),
+  };
+}

@@ -1,0 +1,140 @@
+/** `pinakes slim run`, `refs` and `undo`: the commands that rewrite files, and the one that takes it back. */
+import { type DigestAlgorithm, PinakesError, refuseFileForDirectory } from '../../base/index.ts';
+import { type ResolvedInput, type RunSummary, slimRun, slimUndo, type Verify } from '../../slim/index.ts';
+import type { CommandContext } from '../command.ts';
+import { EXIT_FINE, EXIT_FOUND, EXIT_REFUSED, tellFailures } from '../outcome.ts';
+import { counted, formatBytes, type Terminal } from '../terminal.ts';
+import { algorithmOf, bytesOf, slimInputs, verifyOf, watchOf, workDirectoryOf, workersOf } from './options.ts';
+
+type RewriteOptions = {
+  readonly inPlace?: boolean;
+  readonly to?: string;
+  readonly keepOriginals?: string;
+  readonly minSaving: string;
+  readonly work?: string;
+  readonly workers?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+};
+
+export type SlimRunCommandOptions = RewriteOptions & { readonly algorithm: string; readonly verify?: string };
+
+export type SlimRefsCommandOptions = RewriteOptions & {
+  readonly manifest: readonly string[];
+  readonly trustManifest?: boolean;
+};
+
+export async function slimRunCommand(
+  context: CommandContext,
+  paths: readonly string[],
+  options: SlimRunCommandOptions,
+): Promise<number> {
+  const algorithm = algorithmOf(options.algorithm);
+  return rewrite(context, paths, options, algorithm, verifyOf(options.verify, algorithm));
+}
+
+export async function slimRefsCommand(
+  context: CommandContext,
+  paths: readonly string[],
+  options: SlimRefsCommandOptions,
+): Promise<number> {
+  const resolved = { manifests: options.manifest, trustOriginals: options.trustManifest === true };
+  return rewrite(context, paths, options, 'sha256', 'digest', resolved);
+}
+
+async function rewrite(
+  context: CommandContext,
+  paths: readonly string[],
+  options: RewriteOptions,
+  algorithm: DigestAlgorithm,
+  verify: Verify,
+  resolved?: ResolvedInput,
+): Promise<number> {
+  const { terminal, clock, software, signal } = context;
+  expectPlace(options);
+  for (const place of [options.to, options.keepOriginals, options.work]) await refuseFileForDirectory(place);
+  const minSavingBytes = bytesOf('--min-saving', options.minSaving);
+  const workers = workersOf(options.workers);
+  const { json, dryRun, to: target, keepOriginals: keptDirectory } = options;
+  const early = watchOf(terminal, json, 0);
+  const { inputs, failures, bytes } = await slimInputs(paths, early.onFinding);
+  if (inputs.length === 0) return tellFailures(terminal, failures, EXIT_REFUSED);
+  const watch = watchOf(terminal, json, bytes);
+  const workDirectory = workDirectoryOf(paths, options.work, target);
+  const place = { target, keptDirectory, workDirectory };
+  const how = { algorithm, verify, minSavingBytes, workers, dryRun, resolved };
+  const summary = await slimRun({ inputs, ...place, ...how, clock, software, signal, ...watch });
+  await watch.end();
+  if (json) await terminal.json({ kind: 'summary', isDone: dryRun !== true, ...summary });
+  else await tell(terminal, summary, options);
+  const code =
+    [...failures, ...watch.failures].length > 0 ? EXIT_REFUSED : summary.filesAside > 0 ? EXIT_FOUND : EXIT_FINE;
+  return tellFailures(terminal, [...failures, ...watch.failures], code);
+}
+
+function expectPlace({ inPlace, to, keepOriginals }: RewriteOptions): void {
+  if ((inPlace === true) === (to !== undefined)) {
+    throw new PinakesError('BAD_ARGUMENT', { detail: 'give either --in-place or --to DIR' });
+  }
+  if (to !== undefined && keepOriginals !== undefined) {
+    throw new PinakesError('BAD_ARGUMENT', {
+      where: '--keep-originals',
+      detail: 'with --to the old files stay anyway',
+    });
+  }
+}
+
+async function tell(terminal: Terminal, summary: RunSummary, options: RewriteOptions): Promise<void> {
+  const { files, filesRewritten, filesAside, records, duplicates, revisits, stayed, collisions } = summary;
+  // Of files whose manifests were made elsewhere, the records are not counted.
+  const read = records === 0 ? '' : `, ${counted(records, 'record')}`;
+  await terminal.line(
+    `${counted(files, 'file')}${read}: ${counted(duplicates, 'duplicate')}, ${counted(collisions, 'collision')} of digests`,
+  );
+  const saved = formatBytes(summary.bytesBefore - summary.bytesAfter);
+  const bytes = `${formatBytes(summary.bytesBefore)} before, ${formatBytes(summary.bytesAfter)} after`;
+  if (options.dryRun) {
+    await terminal.line(
+      `nothing was changed; without --dry-run ${counted(revisits, 'duplicate')} would become ${revisits === 1 ? 'a revisit' : 'revisits'}, in ${counted(filesRewritten, 'file')}\n` +
+        `${bytes}: ${saved} would be saved`,
+    );
+  } else {
+    await terminal.line(
+      `${counted(revisits, 'duplicate')} ${revisits === 1 ? 'is a revisit' : 'are revisits'} now, in ${counted(filesRewritten, 'file')}, each read back and compared\n` +
+        `${bytes}: ${saved} saved`,
+    );
+  }
+  const reasons: [number, string][] = [
+    [stayed.small, 'their revisit would not be smaller by enough'],
+    [stayed.coding, 'their content coding or chunking differs from the original, or they are cut off'],
+    [stayed.original, 'their original cannot be leaned on'],
+    [stayed.unrepeatable, 'their head cannot be repeated letter for letter'],
+    [stayed.changed, 'they changed since they were scanned'],
+  ];
+  for (const [count, why] of reasons)
+    if (count > 0)
+      await terminal.line(`${counted(count, 'duplicate')} ${options.dryRun ? 'would stay' : 'stayed'}: ${why}`);
+  if (filesAside > 0) {
+    const stays = filesAside === 1 ? 'is as it was' : 'are as they were';
+    await terminal.line(
+      `${counted(filesAside, 'file')} ${options.dryRun ? 'would have no part in it' : `had no part in it, and ${stays}`}`,
+    );
+  }
+}
+
+export async function slimUndoCommand(
+  { terminal, signal }: CommandContext,
+  paths: readonly string[],
+  options: { readonly work?: string; readonly dryRun?: boolean; readonly json?: boolean },
+): Promise<number> {
+  const watch = watchOf(terminal, options.json, 0);
+  const workDirectory = workDirectoryOf(paths, options.work, undefined);
+  const { dryRun = false } = options;
+  const report = await slimUndo({ workDirectory, dryRun, onFinding: watch.onFinding, signal });
+  await watch.end();
+  if (options.json) await terminal.json({ kind: 'summary', isDone: !dryRun, ...report });
+  else if (dryRun)
+    await terminal.line(`${counted(report.restored, 'file')} would be put back; ${report.left} could not be`);
+  else await terminal.line(`${counted(report.restored, 'file')} put back as before; ${report.left} could not be`);
+  return report.left > 0 ? EXIT_FOUND : EXIT_FINE;
+}

@@ -1,0 +1,148 @@
+/** `pinakes warc cat`: one record, whole or in part, as bytes on standard output. */
+import { existsSync } from 'node:fs';
+import { type Finding, PinakesError, utf8 } from '../../base/index.ts';
+import {
+  BlockScanner,
+  findingOf,
+  RECORD_TRAILER,
+  type ReadingRecord,
+  type RecordHead,
+  type WarcInput,
+  warcInputs,
+} from '../../warc/index.ts';
+import type { CommandContext } from '../command.ts';
+import { printDecoded } from '../decoded-output.ts';
+import { EXIT_FINE } from '../outcome.ts';
+import { formatFinding, type Terminal } from '../terminal.ts';
+
+export type CatOptions = {
+  readonly headers?: boolean;
+  readonly payload?: boolean;
+  readonly decoded?: boolean;
+  readonly block?: boolean;
+  readonly raw?: boolean;
+};
+
+export async function warcCat(
+  context: CommandContext,
+  path: string,
+  place: string,
+  options: CatOptions,
+): Promise<number> {
+  const { terminal, signal } = context;
+  const { offset, inner } = placeOf(place);
+  const findings: Finding[] = [];
+  const onFinding = (finding: Finding) => findings.push(finding);
+  const { file, name } = packageOf(path);
+  for await (const input of theInput(file, name, onFinding)) {
+    for await (const record of input.read({ offset, signal, onFinding })) {
+      if (record.head.offset !== offset) break;
+      if (inner !== undefined && record.head.innerOffset !== inner) continue;
+      if (record.head.format === 'arc' && (await isInsideLine(input, record.head))) break;
+      await print(context, input, record, options);
+      for (const finding of findings) terminal.say(formatFinding(finding));
+      return EXIT_FINE;
+    }
+  }
+  throw new PinakesError('NO_RECORD', { where: `${path}:${place}` });
+}
+
+/** Any end of a line of an ARC file that is not compressed reads like a line, with another URL. */
+async function isInsideLine(input: WarcInput, { offset, bytes }: RecordHead): Promise<boolean> {
+  if (offset === 0) return false;
+  const around: number[] = [];
+  for await (const piece of input.slice(offset - 1, 2)) around.push(...piece);
+  return around[1] === bytes[0] && around[0] !== 0x0a;
+}
+
+/** `OFFSET`, or `OFFSET+INNER` for a record that shares its member with others. */
+function placeOf(place: string): { offset: number; inner: number | undefined } {
+  const match = /^(\d+)(?:\+(\d+))?$/.exec(place);
+  if (!match)
+    throw new PinakesError('BAD_ARGUMENT', { where: place, detail: 'an offset is a number, as `warc ls` shows it' });
+  return { offset: Number(match[1]), inner: match[2] === undefined ? undefined : Number(match[2]) };
+}
+
+/** `x.wacz!archive/data.warc.gz` names a file in a package, unless a file is really called so. */
+function packageOf(path: string): { file: string; name: string | undefined } {
+  for (let at = path.indexOf('!'); at >= 0 && !existsSync(path); at = path.indexOf('!', at + 1)) {
+    if (existsSync(path.slice(0, at))) return { file: path.slice(0, at), name: path };
+  }
+  return { file: path, name: undefined };
+}
+
+/** The one input that is meant; which one that is must be said when a package holds several. */
+async function* theInput(
+  file: string,
+  name: string | undefined,
+  onFinding: (finding: Finding) => void,
+): AsyncGenerator<WarcInput> {
+  const names: string[] = [];
+  for await (const input of warcInputs(file, () => {})) names.push(input.name);
+  const wanted = name ?? (names.length === 1 ? names[0]! : undefined);
+  if (wanted === undefined || !names.includes(wanted)) {
+    const detail = names.length > 0 ? `the package holds ${names.join(', ')}` : 'the package holds no WARC files';
+    throw new PinakesError('BAD_ARGUMENT', { where: name ?? file, detail });
+  }
+  for await (const input of warcInputs(file, onFinding)) if (input.name === wanted) yield input;
+}
+
+async function print(
+  context: CommandContext,
+  input: WarcInput,
+  record: ReadingRecord,
+  options: CatOptions,
+): Promise<void> {
+  const { terminal } = context;
+  if (options.raw) return printRaw(terminal, input, record);
+  if (options.headers) return printHeaders(terminal, record);
+  if (options.payload || options.decoded) {
+    const isSound = await printPayload(context, record, options.decoded === true);
+    if (!isSound) terminal.say(formatFinding(findingOf('content-coding-broken', input.name, record.head.offset)));
+    return;
+  }
+  if (!options.block) await terminal.write(record.head.bytes);
+  for await (const piece of record.body()) await terminal.write(Buffer.from(piece));
+  // With its end, what is printed is a WARC or ARC file of one record.
+  if (!options.block && record.tail?.complete)
+    await terminal.write(record.head.format === 'arc' ? utf8('\n') : RECORD_TRAILER);
+}
+
+async function printHeaders(terminal: Terminal, record: ReadingRecord): Promise<void> {
+  const scanner = new BlockScanner(record.head, {});
+  for await (const piece of record.body()) scanner.push(piece);
+  await terminal.write(record.head.bytes);
+  const { http } = scanner.end();
+  if (http) await terminal.write(http.bytes);
+}
+
+/** Says whether the content codings could be removed throughout, where that is asked for. */
+async function printPayload(
+  { terminal, signal }: CommandContext,
+  record: ReadingRecord,
+  isDecoded: boolean,
+): Promise<boolean> {
+  const held: Uint8Array[] = [];
+  const scanner = new BlockScanner(record.head, { onPayload: (bytes) => held.push(Buffer.from(bytes)) });
+  async function* payload() {
+    for await (const piece of record.body()) {
+      scanner.push(piece);
+      yield* held.splice(0);
+    }
+    scanner.end();
+    yield* held.splice(0);
+  }
+  const codings = () => (isDecoded ? (scanner.http?.contentCodings ?? []) : []);
+  return printDecoded(terminal, payload(), codings, signal);
+}
+
+/** The bytes as they lie in the file, compressed as they are. */
+async function printRaw(terminal: Terminal, input: WarcInput, record: ReadingRecord): Promise<void> {
+  for await (const _ of record.body());
+  const length = record.tail?.length;
+  if (length === undefined) {
+    const detail = 'it shares a compressed member with other records and has no bytes of its own';
+    throw new PinakesError('NO_RECORD', { where: `${input.name}:${record.head.offset}`, detail });
+  }
+  for await (const bytes of input.slice(record.head.offset, length)) await terminal.write(Buffer.from(bytes));
+}
