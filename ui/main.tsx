@@ -13,7 +13,7 @@ import './style/search.css';
 import 'uplot/dist/uPlot.min.css';
 import { render } from 'preact';
 import { takeTokenFromAddress } from './api/token.ts';
-import { App } from './app.tsx';
+import { App } from './app/app.tsx';
 
 takeTokenFromAddress();
 addEventListener('hashchange', takeTokenFromAddress);

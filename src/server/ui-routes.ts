@@ -90,7 +90,7 @@ export class UiRoutes {
   }
 }
 
-/** The paths that `ui/route.ts` has screens for, besides those under /web/. */
+/** The paths that `ui/app/route.ts` has screens for, besides those under /web/. */
 const SCREEN = /^\/(?:(?:(?:collections|jobs)(?:\/[^/]+)?|compare|delete|help|links|search)\/?)?$/;
 
 function isScreen(path: string): boolean {

@@ -12,7 +12,7 @@ import { ask, makeServer } from './trial-server.ts';
 
 const TIME = Date.UTC(2024, 2, 1, 10);
 const WINDOW = { 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate', accept: 'text/html' };
-const ROUTES = new URL('../../ui/route.ts', import.meta.url);
+const ROUTES = new URL('../../ui/app/route.ts', import.meta.url);
 /** The Python that has cdx_toolkit. */
 const PYTHON = process.env.CDX_TOOLKIT_PYTHON ?? 'python3';
 const isAbsent = spawnSync(PYTHON, ['-c', 'import cdx_toolkit']).status !== 0;

@@ -1,6 +1,6 @@
 /** What screens are made of: a reply that is being fetched, has come, or failed; and the lists that come page by page. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { isReturning } from '../navigation.ts';
+import { isReturning } from '../app/navigation.ts';
 import { ApiError, get } from './client.ts';
 import { useToken } from './held-token.ts';
 import type { Info, List } from './replies.ts';

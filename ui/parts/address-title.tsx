@@ -1,5 +1,5 @@
 /** The main heading of a screen about an address. One that is very long is shortened, and whole in its tooltip. */
-import { shortened } from '../wording.ts';
+import { shortened } from '../app/wording.ts';
 
 const LONG = 100;
 const MOST = 300;

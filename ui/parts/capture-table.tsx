@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Capture } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
-import { pathTo } from '../route.ts';
-import { formatBytes, formatClock, formatDay, kindOfContent } from '../wording.ts';
+import { pathTo } from '../app/route.ts';
+import { formatBytes, formatClock, formatDay, kindOfContent } from '../app/wording.ts';
 import { Icon } from './icon.tsx';
 import { FaultNotice, Waiting } from './notice.tsx';
 

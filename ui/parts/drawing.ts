@@ -1,6 +1,6 @@
 /** Draws charts with uPlot: bars in groups, and areas over time. */
 import uPlot from 'uplot';
-import { formatBytes, monthName } from '../wording.ts';
+import { formatBytes, monthName } from '../app/wording.ts';
 
 export type Colours = {
   readonly ink: string;

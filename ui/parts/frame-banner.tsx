@@ -1,9 +1,9 @@
 /** The banner above a replayed page: what and when it is, and the way to its other captures. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Calendar, ShownCapture } from '../api/replies.ts';
-import { navigate } from '../navigation.ts';
-import { pathTo, withScheme } from '../route.ts';
-import { counted, formatClock, formatShortDay, formatTime, readableUrl, w3cDate } from '../wording.ts';
+import { navigate } from '../app/navigation.ts';
+import { pathTo, withScheme } from '../app/route.ts';
+import { counted, formatClock, formatShortDay, formatTime, readableUrl, w3cDate } from '../app/wording.ts';
 import { Icon } from './icon.tsx';
 import { Mark } from './masthead.tsx';
 import { monthCounts } from './month-counts.ts';

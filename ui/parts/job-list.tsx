@@ -1,8 +1,8 @@
 /** Jobs in short: what, how it stands, how far it is. */
 import { isUnderWay } from '../api/job-merge.ts';
 import type { Job, JobState } from '../api/replies.ts';
-import { pathTo } from '../route.ts';
-import { formatDuration, formatTime } from '../wording.ts';
+import { pathTo } from '../app/route.ts';
+import { formatDuration, formatTime } from '../app/wording.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { jobTitle } from './job-report.ts';
 import { ProgressLine } from './progress-line.tsx';

@@ -1,7 +1,7 @@
 /** What a job is and what came of it, in words. */
 import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
-import { counted, formatBytes } from '../wording.ts';
+import { counted, formatBytes } from '../app/wording.ts';
 import { typedCommand } from './command-subject.ts';
 
 const TITLES: Readonly<Record<string, string>> = {

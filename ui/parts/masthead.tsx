@@ -1,8 +1,8 @@
 /** The head of every screen: the name, the way to the other screens, a search box where the screen has none of its own, and the theme. */
 import { useState } from 'preact/hooks';
-import { pathTo, type Route } from '../route.ts';
-import { chooseTheme, storedTheme, type Theme } from '../theme.ts';
-import { readableUrl } from '../wording.ts';
+import { pathTo, type Route } from '../app/route.ts';
+import { chooseTheme, storedTheme, type Theme } from '../app/theme.ts';
+import { readableUrl } from '../app/wording.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { useHasToken } from './token-gate.tsx';
 import { UrlSearch } from './url-search.tsx';

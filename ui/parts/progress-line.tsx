@@ -1,6 +1,6 @@
 /** How far a job is: a bar when the end is known, words in any case. */
 import type { Job, JobProgress } from '../api/replies.ts';
-import { formatBytes, formatCount } from '../wording.ts';
+import { formatBytes, formatCount } from '../app/wording.ts';
 
 export function ProgressLine({ job }: { job: Job }) {
   const { progress } = job;

@@ -3,7 +3,7 @@
  * token or the interface of the server.
  */
 import { useEffect, useRef } from 'preact/hooks';
-import { replayAddress } from '../route.ts';
+import { replayAddress } from '../app/route.ts';
 import { type FrameMessage, readFrameMessage } from './frame-message.ts';
 
 type ReplayFrameProperties = {

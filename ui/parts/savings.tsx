@@ -3,7 +3,7 @@
  * archive is so small that its records are larger than its pages, a sentence says why instead.
  */
 import type { Stats } from '../api/replies.ts';
-import { formatBytes, formatPercent } from '../wording.ts';
+import { formatBytes, formatPercent } from '../app/wording.ts';
 
 export function Savings({ stats }: { stats: Stats }) {
   const { payloadBytes, storedPayloadBytes, storedBytes, savedByDeduplicationBytes, savedByCompressionBytes } = stats;

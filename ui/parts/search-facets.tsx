@@ -1,9 +1,9 @@
 /** How the results divide, each part a link that narrows them to it; and what they are narrowed to already, each with a way back. */
 import { useState } from 'preact/hooks';
 import type { SearchPage } from '../api/replies.ts';
-import { readableHost } from '../readable-host.ts';
-import { type AskedSearch, FACETS, type FacetName, pathTo } from '../route.ts';
-import { formatCount, kindOfContent } from '../wording.ts';
+import { readableHost } from '../app/readable-host.ts';
+import { type AskedSearch, FACETS, type FacetName, pathTo } from '../app/route.ts';
+import { formatCount, kindOfContent } from '../app/wording.ts';
 import { Icon } from './icon.tsx';
 
 const SHOWN = 6;

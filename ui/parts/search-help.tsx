@@ -1,5 +1,5 @@
 /** The query language in a few lines; examples are links. */
-import { pathTo } from '../route.ts';
+import { pathTo } from '../app/route.ts';
 
 const EXAMPLES: readonly (readonly [query: string, finds: string])[] = [
   ['flood warning', 'pages with both words'],

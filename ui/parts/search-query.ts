@@ -1,5 +1,5 @@
 /** The query that is sent: what was typed, and behind it what the results are narrowed by. */
-import { type AskedSearch, FACETS, type FacetName } from '../route.ts';
+import { type AskedSearch, FACETS, type FacetName } from '../app/route.ts';
 
 export type SentQuery = {
   readonly text: string;

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { SearchPage, SearchResult } from '../api/replies.ts';
 import { useReply } from '../api/request.ts';
-import { type AskedSearch, pathTo } from '../route.ts';
+import { type AskedSearch, pathTo } from '../app/route.ts';
 import {
   counted,
   formatClock,
@@ -13,7 +13,7 @@ import {
   kindOfContent,
   shortened,
   shownUrl,
-} from '../wording.ts';
+} from '../app/wording.ts';
 import { FaultNotice, Waiting } from './notice.tsx';
 import { markedParts, queryWithin } from './search-query.ts';
 

@@ -3,8 +3,8 @@ import { useId, useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Appearances } from '../api/replies.ts';
 import { useReply } from '../api/request.ts';
-import { pathTo } from '../route.ts';
-import { counted, formatCount, formatSpan, formatTime } from '../wording.ts';
+import { pathTo } from '../app/route.ts';
+import { counted, formatCount, formatSpan, formatTime } from '../app/wording.ts';
 import { Waiting } from './notice.tsx';
 import { SearchFault } from './search-fault.tsx';
 

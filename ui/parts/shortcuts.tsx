@@ -1,8 +1,8 @@
 /** Keys that work on every screen, and the list of them. None acts while something is being typed, or when they are switched off. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { areKeysOn, chooseKeys, onKeysChoice } from '../keys-choice.ts';
-import { navigate } from '../navigation.ts';
-import { pathTo } from '../route.ts';
+import { areKeysOn, chooseKeys, onKeysChoice } from '../app/keys-choice.ts';
+import { navigate } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
 
 const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['/', 'go to the search box'],

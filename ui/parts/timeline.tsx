@@ -1,7 +1,7 @@
 /** All years of an address at a glance: a bar for each month, a button for each year. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { CalendarYear } from '../api/replies.ts';
-import { counted } from '../wording.ts';
+import { counted } from '../app/wording.ts';
 import { monthCounts } from './month-counts.ts';
 
 type TimelineProperties = {

@@ -2,9 +2,9 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import { apiPath, get } from '../api/client.ts';
 import type { List, UrlSummary } from '../api/replies.ts';
-import { navigate } from '../navigation.ts';
-import { mayBeginAddress, pathTo, pathToTyped, withScheme } from '../route.ts';
-import { counted, shortened, shownUrl } from '../wording.ts';
+import { navigate } from '../app/navigation.ts';
+import { mayBeginAddress, pathTo, pathToTyped, withScheme } from '../app/route.ts';
+import { counted, shortened, shownUrl } from '../app/wording.ts';
 import { Icon } from './icon.tsx';
 
 const PAUSE_MS = 120;

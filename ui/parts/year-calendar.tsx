@@ -3,7 +3,7 @@
  * more captures, the darker. Shape and label say what the colour says. What has no captures is there for the eye only, and not read out.
  */
 import type { CalendarDay, CalendarYear } from '../api/replies.ts';
-import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../wording.ts';
+import { counted, formatDay, monthName, WEEKDAYS, weekdayOf } from '../app/wording.ts';
 
 type YearProperties = {
   readonly year: CalendarYear;

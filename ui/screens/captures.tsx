@@ -3,15 +3,15 @@ import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Calendar, CalendarDay } from '../api/replies.ts';
 import { useInfo, useReply } from '../api/request.ts';
-import { useTitle } from '../navigation.ts';
+import { useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { counted, formatDay, shownUrl, spanWords } from '../app/wording.ts';
 import { AddressTitle } from '../parts/address-title.tsx';
 import { CaptureTable } from '../parts/capture-table.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { FindInVersions } from '../parts/search-versions.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 import { YearCalendar } from '../parts/year-calendar.tsx';
-import { pathTo } from '../route.ts';
-import { counted, formatDay, shownUrl, spanWords } from '../wording.ts';
 
 /** `time` is as much of one as the address has: the year to open, or the day. */
 export function CapturesScreen({ url, time = '' }: { url: string; time?: string | undefined }) {

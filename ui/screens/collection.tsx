@@ -3,12 +3,12 @@ import { useMemo } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Collection, Growth, GrowthPoint, List, Segment } from '../api/replies.ts';
 import { useList, useReply } from '../api/request.ts';
-import { useTitle } from '../navigation.ts';
+import { useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { formatBytes, formatCount, formatPercent, formatSpan, monthName, noun } from '../app/wording.ts';
 import { Chart } from '../parts/chart.tsx';
 import type { Draw } from '../parts/drawing.ts';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
-import { pathTo } from '../route.ts';
-import { formatBytes, formatCount, formatPercent, formatSpan, monthName, noun } from '../wording.ts';
 import { Figure } from './home.tsx';
 
 export function CollectionScreen({ name }: { name: string }) {

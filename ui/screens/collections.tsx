@@ -2,12 +2,12 @@
 import { useMemo } from 'preact/hooks';
 import type { CollectionStats } from '../api/replies.ts';
 import { useStats } from '../api/stats.ts';
-import { useTitle } from '../navigation.ts';
+import { useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { formatCount, formatPercent, formatShortDay } from '../app/wording.ts';
 import { Chart } from '../parts/chart.tsx';
 import type { Draw } from '../parts/drawing.ts';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
-import { pathTo } from '../route.ts';
-import { formatCount, formatPercent, formatShortDay } from '../wording.ts';
 
 export function CollectionsScreen() {
   useTitle('Collections');

@@ -3,16 +3,16 @@ import { useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { CaptureDetail, CaptureText } from '../api/replies.ts';
 import { useInfo, useReply } from '../api/request.ts';
+import { useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { formatBytes, formatTime, kindOfContent, shownUrl } from '../app/wording.ts';
 import { useDiff } from '../diff-request.ts';
-import { useTitle } from '../navigation.ts';
 import { AddressTitle } from '../parts/address-title.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { DiffView, type Layout } from '../parts/diff-view.tsx';
 import { HeadTable } from '../parts/head-table.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { ReplayFrame } from '../parts/replay-frame.tsx';
-import { pathTo } from '../route.ts';
-import { formatBytes, formatTime, kindOfContent, shownUrl } from '../wording.ts';
 
 type What = 'text' | 'source' | 'headers' | 'pages';
 

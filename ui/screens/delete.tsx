@@ -3,14 +3,14 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type ApiError, apiPath, post } from '../api/client.ts';
 import type { DeletePreview, Job, PreviewedDelete, Selection, Stats } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
-import { navigate, useTitle } from '../navigation.ts';
+import { navigate, useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { counted, formatBytes } from '../app/wording.ts';
 import { FaultNotice, Note } from '../parts/notice.tsx';
 import { SchemaFields } from '../parts/schema-fields.tsx';
 import { filledIn, type Values } from '../parts/schema-values.ts';
 import { selectionSchema } from '../parts/selection-schema.ts';
 import { TokenGate } from '../parts/token-gate.tsx';
-import { pathTo } from '../route.ts';
-import { counted, formatBytes } from '../wording.ts';
 
 export function DeleteScreen({ given }: { given: Readonly<Record<string, string>> }) {
   useTitle('Delete captures');

@@ -3,12 +3,12 @@ import { useRef, useState } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { Calendar, Neighbours } from '../api/replies.ts';
 import { useInfo, useReply } from '../api/request.ts';
-import { navigate, useTitle } from '../navigation.ts';
+import { navigate, useTitle } from '../app/navigation.ts';
+import { fullTimestamp, pathTo } from '../app/route.ts';
+import { formatDay, shownUrl, w3cDate } from '../app/wording.ts';
 import { FrameBanner } from '../parts/frame-banner.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
 import { ReplayFrame } from '../parts/replay-frame.tsx';
-import { fullTimestamp, pathTo } from '../route.ts';
-import { formatDay, shownUrl, w3cDate } from '../wording.ts';
 
 type FrameProperties = { readonly time: string; readonly modifier: '' | 'if_' | 'id_'; readonly url: string };
 

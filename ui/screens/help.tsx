@@ -1,6 +1,6 @@
 /** Help: addresses, keys, command lines, and how other tools use the archive. */
 import { useInfo } from '../api/request.ts';
-import { useTitle } from '../navigation.ts';
+import { useTitle } from '../app/navigation.ts';
 import { CommandLine, PinakesCommand } from '../parts/command-line.tsx';
 import { ShortcutList } from '../parts/shortcuts.tsx';
 

@@ -3,14 +3,14 @@ import { useJobs } from '../api/job-events.ts';
 import type { Stats } from '../api/replies.ts';
 import { useInfo } from '../api/request.ts';
 import { useStats } from '../api/stats.ts';
-import { useTitle } from '../navigation.ts';
+import { useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { counted, formatCount, formatSpan, formatTime, noun } from '../app/wording.ts';
 import { PinakesCommand } from '../parts/command-line.tsx';
 import { JobList } from '../parts/job-list.tsx';
 import { FaultNotice, Waiting } from '../parts/notice.tsx';
 import { Savings } from '../parts/savings.tsx';
 import { UrlSearch } from '../parts/url-search.tsx';
-import { pathTo } from '../route.ts';
-import { counted, formatCount, formatSpan, formatTime, noun } from '../wording.ts';
 
 const RECENT = 5;
 const CARDS = 8;

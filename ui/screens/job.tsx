@@ -6,7 +6,9 @@ import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
 import type { Job } from '../api/replies.ts';
 import { asApiError, useReply } from '../api/request.ts';
-import { navigate, useTitle } from '../navigation.ts';
+import { navigate, useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { formatDuration, formatTime, shortened, shownUrl } from '../app/wording.ts';
 import { PinakesCommand } from '../parts/command-line.tsx';
 import { commandLine } from '../parts/command-subject.ts';
 import { JobStateMark, stateWords } from '../parts/job-list.tsx';
@@ -14,8 +16,6 @@ import { argvOf, endSentence, jobTitle, recordOf, reportFacts, reportSentences, 
 import { FaultNotice, Note, Waiting, withCode } from '../parts/notice.tsx';
 import { ProgressLine } from '../parts/progress-line.tsx';
 import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
-import { pathTo } from '../route.ts';
-import { formatDuration, formatTime, shortened, shownUrl } from '../wording.ts';
 
 const SEEDS_SHOWN = 3;
 /** Characters of an address on a button. */

@@ -3,14 +3,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useJobs } from '../api/job-events.ts';
 import { isUnderWay } from '../api/job-merge.ts';
 import { useInfo } from '../api/request.ts';
-import { useTitle } from '../navigation.ts';
+import { useTitle } from '../app/navigation.ts';
+import { counted } from '../app/wording.ts';
 import { JobForm } from '../parts/job-form.tsx';
 import { JobList } from '../parts/job-list.tsx';
 import { kindTitle } from '../parts/job-report.ts';
 import { Note, Waiting } from '../parts/notice.tsx';
 import { TokenGate, useHasToken } from '../parts/token-gate.tsx';
 import { UploadForm } from '../parts/upload-form.tsx';
-import { counted } from '../wording.ts';
 
 const SAYS: Readonly<Record<string, string>> = {
   add: 'Take in WARC, ARC and WACZ files that lie on the machine the server runs on.',

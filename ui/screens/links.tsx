@@ -4,13 +4,13 @@ import { useMemo } from 'preact/hooks';
 import { apiPath } from '../api/client.ts';
 import type { LinkEnd, LinkPage } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
-import { navigate, useTitle } from '../navigation.ts';
+import { navigate, useTitle } from '../app/navigation.ts';
+import { pathTo } from '../app/route.ts';
+import { counted, formatSpan, shortened, shownUrl } from '../app/wording.ts';
 import { AddressTitle } from '../parts/address-title.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { type LinkRow, rowOf, rowsByPage } from '../parts/link-rows.ts';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
-import { pathTo } from '../route.ts';
-import { counted, formatSpan, shortened, shownUrl } from '../wording.ts';
 
 const PAGE = 100;
 /** Characters of an address, or of a link's text, in a row. */

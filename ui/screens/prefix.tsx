@@ -2,12 +2,12 @@
 import { apiPath } from '../api/client.ts';
 import type { UrlSummary } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
-import { useTitle } from '../navigation.ts';
+import { useTitle } from '../app/navigation.ts';
+import { readableHost } from '../app/readable-host.ts';
+import { pathTo } from '../app/route.ts';
+import { formatCount, formatShortDay, kindOfContent, readableUrl, shortened, shownUrl } from '../app/wording.ts';
 import { AddressTitle } from '../parts/address-title.tsx';
 import { FaultNotice, Note, Waiting } from '../parts/notice.tsx';
-import { readableHost } from '../readable-host.ts';
-import { pathTo } from '../route.ts';
-import { formatCount, formatShortDay, kindOfContent, readableUrl, shortened, shownUrl } from '../wording.ts';
 
 const PAGE = 100;
 /** Characters of an address in a row. */

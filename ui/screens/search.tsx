@@ -3,7 +3,9 @@ import { apiPath } from '../api/client.ts';
 import type { SearchPage, SearchResult } from '../api/replies.ts';
 import { useList } from '../api/request.ts';
 import { useStats } from '../api/stats.ts';
-import { navigate, useTitle } from '../navigation.ts';
+import { navigate, useTitle } from '../app/navigation.ts';
+import { type AskedSearch, looksLikeAddress, pathTo, type Sort, withScheme } from '../app/route.ts';
+import { counted } from '../app/wording.ts';
 import { Note, Waiting } from '../parts/notice.tsx';
 import { ChosenFilters, FacetList } from '../parts/search-facets.tsx';
 import { SearchFault } from '../parts/search-fault.tsx';
@@ -11,8 +13,6 @@ import { SearchHelp } from '../parts/search-help.tsx';
 import { sentQuery } from '../parts/search-query.ts';
 import { ResultItem } from '../parts/search-result.tsx';
 import { UrlSearch } from '../parts/url-search.tsx';
-import { type AskedSearch, looksLikeAddress, pathTo, type Sort, withScheme } from '../route.ts';
-import { counted } from '../wording.ts';
 
 const PAGE = 20;
 

@@ -9,7 +9,7 @@ import { DamageTally } from '../damage-tally.ts';
 import { EXIT_FINE, EXIT_FOUND } from '../outcome.ts';
 import { RunningCount } from '../running-count.ts';
 import { counted, formatBytes } from '../terminal.ts';
-import { refuseSha1Elsewhere } from '../warc/index.ts';
+import { refuseSha1Elsewhere } from '../warc/indexing.ts';
 import { type SelectionOptions, selectionOf } from './delete.ts';
 
 export type ExportCommandOptions = ArchiveCommandOptions &

@@ -13,7 +13,7 @@ export function registerSearch(program: Command, context: CommandContext, ends: 
     .action(async (options) =>
       ends(
         await withArchive(context, options, 'index', async (archive) =>
-          (await import('./index.ts')).searchIndex(context, archive, options),
+          (await import('./indexing.ts')).searchIndex(context, archive, options),
         ),
       ),
     );

@@ -237,7 +237,7 @@ function failureText(error: unknown): string {
 
 /** In the published package the built page stands beside the program, in a checkout in build/. */
 function findUi(): string | undefined {
-  return ['../ui/', '../../build/ui/']
+  return ['../../ui/', '../../../build/ui/']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
     .find((directory) => existsSync(join(directory, 'index.html')));
 }

@@ -51,7 +51,7 @@ export function registerWarc(program: Command, context: CommandContext, ends: (c
     .option('--sort', 'in byte order')
     .option('--post-append', 'put method and body of POST requests into the key')
     .option('--compute-sha1', 'with cdx11 and cdx9: the SHA-1 also of records that declare another digest')
-    .action(async (paths, options) => ends(await (await import('./index.ts')).warcIndex(context, paths, options)));
+    .action(async (paths, options) => ends(await (await import('./indexing.ts')).warcIndex(context, paths, options)));
 
   warc
     .command('convert')

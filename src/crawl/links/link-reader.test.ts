@@ -25,7 +25,7 @@ before(() => {
     return pathToFileURL(path);
   };
   const stuck = `
-    import { answerJobs } from ${JSON.stringify(import.meta.resolve('../base/index.ts'))};
+    import { answerJobs } from ${JSON.stringify(import.meta.resolve('../../base/index.ts'))};
     import { readBatch } from ${JSON.stringify(import.meta.resolve('./link-batch.ts'))};
     answerJobs((batch, tell) => {
       tell('begun');
@@ -207,7 +207,7 @@ test('a page that the readers fail at is told as not read, and costs the others 
   const reader = new LinkReader();
   t.after(() => reader.close());
   const head = parseHttpHead(utf8('HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\n\r\n'));
-  const failing = { ...page(1, []), url: 'no URL', head, bytes: utf8('import("../x.js")') };
+  const failing = { ...page(1, []), url: 'no URL', head, bytes: utf8('import("./x.js")') };
   assert.match((await readUnread(failing)).unread!, /^its links could not be read: .*URL/);
   const pages = [page(1, ['<a href=/one>']), failing, page(2, ['<a href=/two>']), page(4, ['<a href=/four>'])];
   const found = await Promise.all(pages.map((one) => reader.read(one)));

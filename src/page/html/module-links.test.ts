@@ -18,12 +18,12 @@ async function ofPage(html: string): Promise<string[]> {
 }
 
 test('what a module imports and exports again is found, as written by hand and by bundlers', () => {
-  assert.deepEqual(named(`import{a as b,c}from"../one.js";import d from'../../two.js';import*as e from"/three.js"`), [
+  assert.deepEqual(named(`import{a as b,c}from"./one.js";import d from'../two.js';import*as e from"/three.js"`), [
     'script /base/assets/one.js',
     'script /base/two.js',
     'script /three.js',
   ]);
-  assert.deepEqual(named('import "../one.js";\nexport * from "../two.js";\nexport {\n  x,\n} from\n  "./three.js";'), [
+  assert.deepEqual(named('import "./one.js";\nexport * from "./two.js";\nexport {\n  x,\n} from\n  "./three.js";'), [
     'script /base/assets/one.js',
     'script /base/assets/two.js',
     'script /base/assets/three.js',
@@ -32,15 +32,14 @@ test('what a module imports and exports again is found, as written by hand and b
 });
 
 test('imports by a call are found where the name is written out', () => {
-  const text =
-    'e(()=>import("../one.js"));import( /* lazy */ `./two.js` );import(x);import("../"+x);a.import("../no.js")';
+  const text = 'e(()=>import("./one.js"));import( /* lazy */ `./two.js` );import(x);import("./"+x);a.import("./no.js")';
   assert.deepEqual(named(text), ['script /base/assets/one.js', 'script /base/assets/two.js']);
 });
 
 test('names that only an import map explains, and what was taken out, are left alone in files', () => {
   assert.deepEqual(
     named(
-      "import a from 'react';\n// import b from '../b.js';\n/**\n * import c from '../c.js'\n */\nlet from = './d.js'",
+      "import a from 'react';\n// import b from './b.js';\n/**\n * import c from './c.js'\n */\nlet from = './d.js'",
     ),
     [],
   );
@@ -48,7 +47,7 @@ test('names that only an import map explains, and what was taken out, are left a
 
 test('files beside a module, and those that Vite lists for its imports, are found', () => {
   assert.deepEqual(named('const a=new URL("logo.svg",import.meta.url).href'), ['data /base/assets/logo.svg']);
-  const lists = 'd=(m.f||(m.f=["assets/a.js","assets/a.css"]));b(()=>import("../a.js"),["./b.css"]);x=["other/c.js"]';
+  const lists = 'd=(m.f||(m.f=["assets/a.js","assets/a.css"]));b(()=>import("./a.js"),["./b.css"]);x=["other/c.js"]';
   assert.deepEqual(named(lists), [
     'script /base/assets/a.js',
     'script /base/assets/a.js',
@@ -59,16 +58,16 @@ test('files beside a module, and those that Vite lists for its imports, are foun
 
 test('a list of very many files is read, and what only begins like one throws nothing', () => {
   const files = Array.from({ length: 400_000 }, (_, number) => `"assets/${number % 50_000}.js"`).join();
-  assert.equal(named(`import("../a.js");f=[${files}]`).length, 100_000);
-  assert.equal(named(`import("../a.js");f=[${files}`).length, 1);
-  assert.deepEqual(named('import("../a.js");f=["./b.js","no list of files"];g=["./c.js",]'), [
+  assert.equal(named(`import("./a.js");f=[${files}]`).length, 100_000);
+  assert.equal(named(`import("./a.js");f=[${files}`).length, 1);
+  assert.deepEqual(named('import("./a.js");f=["./b.js","no list of files"];g=["./c.js",]'), [
     'script /base/assets/a.js',
     'script /base/assets/c.js',
   ]);
 });
 
 test('a list counts from the root of the site, however the path of the script is written', () => {
-  const text = Buffer.from('import("../a.js");f=["assets/b.js"]');
+  const text = Buffer.from('import("./a.js");f=["assets/b.js"]');
   assert.deepEqual(
     linksOfScript(text, 'http://a.test//assets/a.js').map(({ url }) => url),
     ['http://a.test//assets/a.js', 'http://a.test//assets/b.js'],
@@ -77,15 +76,15 @@ test('a list counts from the root of the site, however the path of the script is
 
 test('what stands far ahead in a long line makes no comment of an import', () => {
   for (const sign of ['*', '//', '/*', ' *'])
-    assert.deepEqual(named(`a=b${sign.padEnd(200, ';')}import("../one.js")`), ['script /base/assets/one.js'], sign);
+    assert.deepEqual(named(`a=b${sign.padEnd(200, ';')}import("./one.js")`), ['script /base/assets/one.js'], sign);
 });
 
 test('modules inside of a page are read, with the import map before them', async () => {
   const html = `<script type="importmap">{"imports": {"three": "./three.js", "three/addons/": "/jsm/", "no": "bare"},
     "scopes": {"/x/": {"three": "./old.js"}}}</script>
-    <script type="module">import * as T from 'three'; import { O } from 'three/addons/orbit.js'; import '../own.js'; import 'no';</script>
-    <script>text = " from '../no.js'"</script>
-    <script type="text/x-template">import '../no.js'</script>
+    <script type="module">import * as T from 'three'; import { O } from 'three/addons/orbit.js'; import './own.js'; import 'no';</script>
+    <script>text = " from './no.js'"</script>
+    <script type="text/x-template">import './no.js'</script>
     <link rel="modulepreload" href="/pre.js">`;
   assert.deepEqual(await ofPage(html), [
     'script /dir/three.js',

@@ -93,7 +93,7 @@ ${SHARED_MENDS}
 `;
 
 /** The first import of a module worker, so that the modules it goes on to import find the worker ready. Its address tells what the worker is. */
-export const MODULE_WORKER_SCRIPT = `import '../wombatWorkers.js';
+export const MODULE_WORKER_SCRIPT = `import './wombatWorkers.js';
 const [, prefix, stamp, originalURL] = /^([^/]+\\/\\/[^/]+\\/web\\/)(\\d*)[a-z]*_?\\/(.*)$/s.exec(self.location.href);
 new self.WBWombat({ prefix, prefixMod: prefix + stamp + 'wkrf_/', originalURL });
 `;

@@ -86,7 +86,7 @@ const CLASSIC: readonly [code: string, expected: string][] = [
     'window; async function a() {} function* b() {} function c() {}',
     'globalThis.a=a;globalThis.b=b;window; async function a() {} function* b() {} function c() {}',
   ],
-  ['document; import("../x.js")', 'document; ____wb_rewrite_import__("https://example.org/js/app.js","./x.js")'],
+  ['document; import("./x.js")', 'document; ____wb_rewrite_import__("https://example.org/js/app.js","./x.js")'],
   ['a.import("x"); import_("y")', 'a.import("x"); import_("y")'],
   ["<!-- don't show this\nlocation = '/x'\n--> isn't shown", `<!-- don't show this\n${PLACE} = '/x'\n--> isn't shown`],
   ["window; x = a\n--> 0 isn't\nthis", `window; x = a\n--> 0 isn't\n${THIS}`],
@@ -106,9 +106,9 @@ for (const [code, expected] of CLASSIC) {
 
 for (const [code, expected] of [
   ['import a from "/a.js"', `import a from "${WEB}esm_/https://example.org/a.js"`],
-  ["import { b as c } from '../b.js'; c()", `import { b as c } from '${WEB}esm_/https://example.org/js/b.js'; c()`],
+  ["import { b as c } from './b.js'; c()", `import { b as c } from '${WEB}esm_/https://example.org/js/b.js'; c()`],
   ['import "https://cdn.example/c.js"', `import "${WEB}esm_/https://cdn.example/c.js"`],
-  ['export * from "../../d.js"', `export * from "${WEB}esm_/https://example.org/d.js"`],
+  ['export * from "../d.js"', `export * from "${WEB}esm_/https://example.org/d.js"`],
   ['import lodash from "lodash"', 'import lodash from "lodash"'],
   [
     'x = import.meta.url; y = await import(z, o); import.meta.urls',
@@ -125,7 +125,7 @@ for (const [code, expected] of [
 }
 
 for (const code of [
-  'import "../a.js"; window.x = 1',
+  'import "./a.js"; window.x = 1',
   'let top = 2;\nexport { top };',
   'window.a = 1\nexport default 1',
 ]) {

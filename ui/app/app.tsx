@@ -1,25 +1,25 @@
 /** The frame of every screen: skip link, masthead, the screen itself, foot. A replayed page has the window to itself, but for its banner. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { useInfo } from './api/request.ts';
+import { useInfo } from '../api/request.ts';
+import { Masthead } from '../parts/masthead.tsx';
+import { Shortcuts } from '../parts/shortcuts.tsx';
+import { CapturesScreen } from '../screens/captures.tsx';
+import { CollectionScreen } from '../screens/collection.tsx';
+import { CollectionsScreen } from '../screens/collections.tsx';
+import { CompareScreen } from '../screens/compare.tsx';
+import { DeleteScreen } from '../screens/delete.tsx';
+import { FrameScreen } from '../screens/frame.tsx';
+import { HelpScreen } from '../screens/help.tsx';
+import { HomeScreen } from '../screens/home.tsx';
+import { JobScreen } from '../screens/job.tsx';
+import { JobsScreen } from '../screens/jobs.tsx';
+import { LinksScreen } from '../screens/links.tsx';
+import { MissingScreen } from '../screens/missing.tsx';
+import { PrefixScreen } from '../screens/prefix.tsx';
+import { SearchScreen } from '../screens/search.tsx';
 import { useRoute } from './navigation.ts';
-import { Masthead } from './parts/masthead.tsx';
-import { Shortcuts } from './parts/shortcuts.tsx';
 import { pathTo, type Route } from './route.ts';
-import { CapturesScreen } from './screens/captures.tsx';
-import { CollectionScreen } from './screens/collection.tsx';
-import { CollectionsScreen } from './screens/collections.tsx';
-import { CompareScreen } from './screens/compare.tsx';
-import { DeleteScreen } from './screens/delete.tsx';
-import { FrameScreen } from './screens/frame.tsx';
-import { HelpScreen } from './screens/help.tsx';
-import { HomeScreen } from './screens/home.tsx';
-import { JobScreen } from './screens/job.tsx';
-import { JobsScreen } from './screens/jobs.tsx';
-import { LinksScreen } from './screens/links.tsx';
-import { MissingScreen } from './screens/missing.tsx';
-import { PrefixScreen } from './screens/prefix.tsx';
-import { SearchScreen } from './screens/search.tsx';
 
 export function App() {
   const route = useRoute();
