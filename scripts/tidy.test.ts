@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { FILE_LINES_MAX } from './tidy/file-rules.ts';
 import { PACKAGE_ROOMS, ROOM_IMPORTS } from './tidy/room-map.ts';
+import { checkMap } from './tidy/sub-room-rules.ts';
 import { formatViolation } from './tidy/violation.ts';
 import { tidy } from './tidy.ts';
 
@@ -169,6 +170,26 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'a file that imports itself': {
     plant: { 'src/base/a.ts': lines(`export * from './a.ts';`) },
     expect: ['src/base/a.ts:1 cycle'],
+  },
+  'a folder of a room that imports what may not be imported there': {
+    plant: {
+      'src/warc/record/head.ts': lines('', `import { gzip } from '../member/gzip.ts';`, 'export const head = gzip;'),
+      'src/warc/member/gzip.ts': lines('export const gzip = 1;'),
+    },
+    expect: ['src/warc/record/head.ts:2 sub-room'],
+  },
+  'a folder that is not in the map': {
+    plant: { 'src/warc/attic/old.ts': lines('export const a = 1;') },
+    expect: ['src/warc/attic/old.ts:1 sub-room'],
+  },
+  'a folder of too many files': {
+    plant: Object.fromEntries(
+      Array.from({ length: 31 }, (_, number) => [
+        `src/warc/member/m${number}.ts`,
+        lines(`export const m = ${number};`),
+      ]),
+    ),
+    expect: ['src/warc/member:1 folder'],
   },
   'a package in a room that it does not belong to': {
     plant: { 'src/warc/bad.ts': lines('', `import { Command } from 'commander';`) },
@@ -359,4 +380,24 @@ test('the map of rooms has no cycle, and names every folder of src and every pac
   for (const entry of readdirSync(join(REPOSITORY, 'src'), { withFileTypes: true })) {
     if (entry.isDirectory()) assert.ok(order.includes(entry.name), entry.name);
   }
+});
+
+test('folders that import one another in a circle are reported', () => {
+  const map = { warc: { a: ['b'], b: ['c'], c: ['a'], d: ['a'] } };
+  assert.deepEqual(
+    checkMap(map).map(({ message }) => message.split(' ')[0]),
+    ['warc/a', 'warc/b', 'warc/c'],
+  );
+});
+
+test('folders of a room may import the files beside them, and what the map allows', () => {
+  const plant = {
+    'src/warc/member/gzip.ts': lines(
+      `import { read } from '../reader.ts';`,
+      `import { head } from '../record/head.ts';`,
+      'export const gzip = [read, head];',
+    ),
+    'src/warc/record/head.ts': lines('export const head = 1;'),
+  };
+  inTree({ ...CLEAN, ...plant }, (root) => assert.deepEqual(tidy(root), []));
 });

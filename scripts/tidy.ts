@@ -6,13 +6,16 @@
 import { resolve } from 'node:path';
 import { checkFiles } from './tidy/file-rules.ts';
 import { checkRooms } from './tidy/room-rules.ts';
+import { checkSubRooms } from './tidy/sub-room-rules.ts';
 import { readTree } from './tidy/tree.ts';
 import { compareViolations, formatViolation, type Violation } from './tidy/violation.ts';
 import { checkWords } from './tidy/word-rules.ts';
 
 export function tidy(root: string): Violation[] {
   const files = readTree(root);
-  return [...checkRooms(files), ...checkWords(files), ...checkFiles(files)].sort(compareViolations);
+  return [...checkRooms(files), ...checkSubRooms(files), ...checkWords(files), ...checkFiles(files)].sort(
+    compareViolations,
+  );
 }
 
 if (import.meta.main) {

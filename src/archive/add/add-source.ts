@@ -24,9 +24,9 @@ import {
   soundVersion,
 } from '../../warc/index.ts';
 import { deletedFrom } from '../deletion-count.ts';
-import { repointed } from '../maintain/segment-rewrite.ts';
 import { CAPTURE_ID_FIELD, captureIdOf, type RecordFacts, ScanFacts } from '../record-facts.ts';
 import type { Referent } from '../revisit/referent.ts';
+import { repointed } from '../revisit/repointed.ts';
 import type { OpenSegment, SegmentKind } from '../segment/segment-shelf.ts';
 import { OwnCaptures } from '../write/own-captures.ts';
 import { Referents } from '../write/referents.ts';

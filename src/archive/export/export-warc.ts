@@ -29,9 +29,9 @@ import {
   warcFields,
 } from '../../warc/index.ts';
 import { type Damage, damageOf, isBadSector, isDamage, type OutputDamage } from '../damage.ts';
-import { repointed } from '../maintain/segment-rewrite.ts';
 import { lookBackOf, type OpenedRecord, releasePayload } from '../read/record-access.ts';
 import { referentOf } from '../revisit/referent.ts';
+import { repointed } from '../revisit/repointed.ts';
 import { oddSegments } from '../segment/odd-records.ts';
 import { isMeant, type Selection } from '../selection.ts';
 import { isWarcGzip, RepackedRecord } from '../stream/repacked-record.ts';

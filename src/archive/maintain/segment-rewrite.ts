@@ -12,7 +12,6 @@ import {
   BlockScanner,
   type Field,
   fieldsOf,
-  type HttpHead,
   headBytes,
   MemberEncoder,
   type NewRecord,
@@ -20,16 +19,15 @@ import {
   type ReadingRecord,
   type RecordHead,
   readRecords,
-  revisitProfileOf,
-  SOURCE_DATE_FIELD,
-  soundFields,
   soundVersion,
 } from '../../warc/index.ts';
 import type { ArchiveParts } from '../archive-parts.ts';
 import { damageError, damageOf } from '../damage.ts';
-import { CAPTURE_ID_FIELD, CARRIED_FIELDS, CONTENT_FIELD, DECLARED_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
+import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
 import { blockId } from '../revisit/catalog-draft.ts';
+import { isHttpType, KEPT_FIELDS, promotedHttpHead } from '../revisit/promoted.ts';
 import { type Referent, referentOf } from '../revisit/referent.ts';
+import { repointed } from '../revisit/repointed.ts';
 import { isOddSegment } from '../segment/odd-records.ts';
 import { isOwnBeginning, replacementFields } from '../segment/replacement.ts';
 import { rememberMoves } from '../segment/segment-lineage.ts';
@@ -330,8 +328,6 @@ async function* joined(
 }
 
 const CAPTURE_TYPES = new Set(['response', 'revisit', 'resource', 'conversion']);
-/** Fields of a revisit that stay true of the full record. */
-export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
 
 function isCaptureType(head: RecordHead): boolean {
   return CAPTURE_TYPES.has(head.type);
@@ -339,91 +335,4 @@ function isCaptureType(head: RecordHead): boolean {
 
 function visitOf(head: RecordHead): string {
   return `${head.standardDate ?? head.date} ${head.targetUri}`;
-}
-
-/**
- * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding and with the content coding
- * of the record it comes from.
- */
-export function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
-  const text = Buffer.from(ownHead).toString('latin1');
-  const end = text.indexOf('\n');
-  const [startLine, rest] = end < 0 ? [text.trimEnd(), ''] : [text.slice(0, end).trimEnd(), text.slice(end + 1)];
-  const lines = rest
-    .split(/\r?\n/)
-    .filter((line) => line !== '' && !/^(transfer-encoding|content-encoding)\s*:/i.test(line));
-  for (const field of holderFields)
-    if (field.name.toLowerCase() === 'content-encoding') lines.push(`${field.name}: ${field.value}`);
-  return Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
-}
-
-function isHttpType(contentType: string | undefined): boolean {
-  return contentType === undefined || /^(application|message)\/http\b/i.test(contentType);
-}
-
-const NOT_MODIFIED = 304;
-
-/** The head that a revisit gets with its payload: its own, or, where it has none, the one of the record that held the payload. */
-function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | undefined): Uint8Array {
-  if (!own) return withCodingsOf(holder!.bytes, holder!.fields);
-  if (own.status !== NOT_MODIFIED || !holder) return withCodingsOf(own.bytes, holder?.fields ?? own.fields);
-  // A full record cannot say "not modified": the answer that was not modified had this status line and this media type.
-  const startLine = Buffer.from(holder.bytes).toString('latin1').split(/\r?\n/, 1)[0]!;
-  const ownLines = Buffer.from(own.bytes).toString('latin1').split(/\r?\n/).slice(1);
-  const type = holder.get('content-type');
-  const lines = ownLines.filter((line) => line !== '' && !(type && /^content-type\s*:/i.test(line)));
-  if (type) lines.push(`Content-Type: ${type}`);
-  return withCodingsOf(Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1'), holder.fields);
-}
-
-const REPOINTED = new Set([
-  'warc-refers-to',
-  'warc-refers-to-target-uri',
-  'warc-refers-to-date',
-  'warc-record-id',
-  'warc-previous-record-id',
-  CAPTURE_ID_FIELD,
-  CONTENT_FIELD,
-]);
-
-const DIGEST_FIELD = 'warc-payload-digest';
-
-/** Whether a digest of a revisit is a name of its content that is worth keeping. A server's "not modified" has the digest of whatever came with it. */
-function isOthersName(head: RecordHead, text: string): boolean {
-  const digest = parseDigest(text);
-  const isOfContent = revisitProfileOf(head.get('warc-profile') ?? '') === 'identical-payload-digest';
-  return isOfContent && digest !== undefined && digest.algorithm !== 'sha256' && head.get(DECLARED_FIELD) === undefined;
-}
-
-/**
- * The fields of a revisit with a new holder and, since the record is another, a new id. Its payload digest becomes the one that the holder's record writes; what
- * its own writer called the content stays in DECLARED_FIELD.
- */
-export function repointed(head: RecordHead, referent: Referent, newId: string): Field[] {
-  const own = head.get(DIGEST_FIELD) ?? '';
-  const digest = parseDigest(referent.payloadDigest ?? '') ? referent.payloadDigest! : own;
-  const kept = (soundFields(head) ?? head.fields).filter(
-    ({ name }) => !REPOINTED.has(name.toLowerCase()) && (digest === own || name.toLowerCase() !== DIGEST_FIELD),
-  );
-  const at = Math.max(
-    0,
-    kept.findIndex((field) => field.name.toLowerCase() === 'content-length'),
-  );
-  const fresh: Field[] = [
-    { name: 'WARC-Record-ID', value: newId },
-    { name: 'WARC-Previous-Record-ID', value: head.recordId ?? '' },
-    { name: CAPTURE_ID_FIELD, value: head.get(CAPTURE_ID_FIELD) ?? head.recordId ?? '' },
-  ];
-  if (referent.content) fresh.push({ name: CONTENT_FIELD, value: referent.content });
-  if (digest !== own) {
-    fresh.push({ name: 'WARC-Payload-Digest', value: digest });
-    if (isOthersName(head, own)) fresh.push({ name: DECLARED_FIELD, value: own });
-  }
-  if (referent.refersTo) fresh.push({ name: 'WARC-Refers-To', value: referent.refersTo });
-  if (referent.refersToTargetUri) fresh.push({ name: 'WARC-Refers-To-Target-URI', value: referent.refersToTargetUri });
-  if (referent.refersToDate) fresh.push({ name: 'WARC-Refers-To-Date', value: referent.refersToDate });
-  return [...kept.slice(0, at), ...fresh, ...kept.slice(at)].map(({ name, value }) => ({
-    name,
-    value: value.replace(/[\r\n]+/g, ' '),
-  }));
 }

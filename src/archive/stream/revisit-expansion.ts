@@ -16,9 +16,9 @@ import {
   type StreamedBlock,
 } from '../../warc/index.ts';
 import type { ArchiveParts } from '../archive-parts.ts';
-import { KEPT_FIELDS, withCodingsOf } from '../maintain/segment-rewrite.ts';
 import { type OpenedRecord, releasePayload } from '../read/record-access.ts';
 import { CAPTURE_ID_FIELD, OVERFLOW_FIELD } from '../record-facts.ts';
+import { KEPT_FIELDS, withCodingsOf } from '../revisit/promoted.ts';
 import type { StreamedRecord } from './streamed-record.ts';
 
 export function expandedRecord(

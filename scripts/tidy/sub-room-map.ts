@@ -1,0 +1,61 @@
+/**
+ * The folders inside of rooms, and which of them may import which. A folder imports nothing of another one that imports it, directly or by way of others. Files that lie directly in a
+ * room belong to all of it: every folder may import them, and they may import every folder. Unit tests may import everything of their room.
+ */
+
+/** How many source files may lie directly in one folder of src/, tests not counted. */
+export const FOLDER_FILES_MAX = 30;
+
+/** Room -> folder -> the folders it may import. */
+export const SUB_ROOM_IMPORTS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  archive: {
+    segment: [],
+    revisit: ['segment'],
+    read: ['revisit', 'segment'],
+    write: ['read', 'revisit', 'segment'],
+    add: ['revisit', 'segment', 'write'],
+    stream: ['read', 'revisit', 'segment', 'write'],
+    export: ['read', 'revisit', 'segment', 'stream'],
+    maintain: ['read', 'revisit', 'segment', 'stream', 'write'],
+  },
+  catalog: { level: [] },
+  cli: {
+    archive: ['warc'],
+    crawl: [],
+    demo: ['serve'],
+    search: [],
+    serve: ['archive', 'crawl', 'search'],
+    slim: [],
+    warc: [],
+  },
+  crawl: {
+    fetch: [],
+    links: ['fetch'],
+    frontier: ['links'],
+    politeness: ['fetch', 'frontier', 'links'],
+    browser: ['frontier', 'links', 'politeness'],
+  },
+  page: { html: [], office: ['html'], pdf: ['html'], feeds: ['html', 'office'] },
+  replay: { choose: [], rewrite: [], 'in-page': ['rewrite'] },
+  search: { sqlite: [], query: ['sqlite'] },
+  server: { http: [], jobs: ['http'], cdx: ['http'], replay: ['http'], api: ['http', 'jobs'] },
+  slim: { manifest: [], plan: ['manifest'], rewrite: ['plan'], run: ['manifest', 'plan', 'rewrite'] },
+  volume: { directory: [], linked: ['directory'] },
+  warc: {
+    record: [],
+    member: ['record'],
+    http: ['member', 'record'],
+    read: ['http', 'member', 'record'],
+    write: ['member', 'read', 'record'],
+    scan: ['member', 'read', 'record'],
+    cdx: ['http', 'read', 'record'],
+    wacz: ['cdx', 'member'],
+  },
+};
+
+/** The folder of a room that a path lies in; '' for files directly in the room, undefined outside of rooms. */
+export function subRoomOf(path: string): string | undefined {
+  const parts = path.split('/');
+  if (parts[0] !== 'src' || parts.length < 3) return undefined;
+  return parts.slice(2, -1).join('/');
+}

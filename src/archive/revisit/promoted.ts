@@ -1,0 +1,42 @@
+/** What becomes of a revisit that is promoted: it is written anew as a full record, with a head of its own and the payload of the record that held it so far. */
+import type { Field, HttpHead } from '../../warc/index.ts';
+import { SOURCE_DATE_FIELD } from '../../warc/index.ts';
+import { CARRIED_FIELDS, DECLARED_FIELD } from '../record-facts.ts';
+
+/** Fields of a revisit that stay true of the full record. */
+export const KEPT_FIELDS = new Set([...CARRIED_FIELDS, DECLARED_FIELD, SOURCE_DATE_FIELD]);
+
+/**
+ * The head of the message as its own capture had it, except for the codings: the payload comes without transfer coding and with the content coding
+ * of the record it comes from.
+ */
+export function withCodingsOf(ownHead: Uint8Array, holderFields: readonly Field[]): Uint8Array {
+  const text = Buffer.from(ownHead).toString('latin1');
+  const end = text.indexOf('\n');
+  const [startLine, rest] = end < 0 ? [text.trimEnd(), ''] : [text.slice(0, end).trimEnd(), text.slice(end + 1)];
+  const lines = rest
+    .split(/\r?\n/)
+    .filter((line) => line !== '' && !/^(transfer-encoding|content-encoding)\s*:/i.test(line));
+  for (const field of holderFields)
+    if (field.name.toLowerCase() === 'content-encoding') lines.push(`${field.name}: ${field.value}`);
+  return Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+export function isHttpType(contentType: string | undefined): boolean {
+  return contentType === undefined || /^(application|message)\/http\b/i.test(contentType);
+}
+
+const NOT_MODIFIED = 304;
+
+/** The head that a revisit gets with its payload: its own, or, where it has none, the one of the record that held the payload. */
+export function promotedHttpHead(own: HttpHead | undefined, holder: HttpHead | undefined): Uint8Array {
+  if (!own) return withCodingsOf(holder!.bytes, holder!.fields);
+  if (own.status !== NOT_MODIFIED || !holder) return withCodingsOf(own.bytes, holder?.fields ?? own.fields);
+  // A full record cannot say "not modified": the answer that was not modified had this status line and this media type.
+  const startLine = Buffer.from(holder.bytes).toString('latin1').split(/\r?\n/, 1)[0]!;
+  const ownLines = Buffer.from(own.bytes).toString('latin1').split(/\r?\n/).slice(1);
+  const type = holder.get('content-type');
+  const lines = ownLines.filter((line) => line !== '' && !(type && /^content-type\s*:/i.test(line)));
+  if (type) lines.push(`Content-Type: ${type}`);
+  return withCodingsOf(Buffer.from(`${[startLine, ...lines].join('\r\n')}\r\n\r\n`, 'latin1'), holder.fields);
+}
